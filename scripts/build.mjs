@@ -1,0 +1,17 @@
+// Compiles src into dist. Runs when dependencies have been installed; a production install without the compiler keeps the dist it came with.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+let compiler;
+try {
+  compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+} catch {
+  if (!existsSync('dist/main.js')) throw new Error('The compiler is not installed: run `npm ci` without --omit=dev, then `npm run build`.');
+}
+if (compiler !== undefined) {
+  rmSync('dist', { recursive: true, force: true });
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+  chmodSync('dist/main.js', 0o755);
+}

@@ -1,0 +1,15 @@
+/** How the command ends: done, refused by the service, used wrongly, not reachable or not authorised. */
+export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+
+/** Why a command failed, as a person should read it. `hint` says what to do next. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+  readonly hint: string | undefined;
+
+  constructor(exitCode: number, message: string, hint?: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'CommandError';
+    this.exitCode = exitCode;
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,122 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { findConnection, type ConnectionFlags } from './client.ts';
+import { CommandError, EXIT } from './errors.ts';
+import { FORMATS, formatItem, formatList, type OutputFlags } from './output.ts';
+import { createToken, listTokens, revokeToken, TOKEN_COLUMNS, type TokenRequest } from './token.ts';
+
+/** The commands that work on this machine rather than over HTTP; the main program brings them. */
+export interface LocalCommands {
+  serve(config: string | undefined): Promise<void>;
+  checkConfig(config: string | undefined): void;
+  backUp(config: string | undefined, target: string): void;
+}
+
+/** Where the command reads from and writes to. */
+export interface Terminal {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly out: { readonly isTTY?: boolean; write(text: string): unknown };
+  readonly err: { write(text: string): unknown };
+}
+
+/** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. */
+export async function runCommand(argv: readonly string[], version: string, local: LocalCommands, terminal: Terminal): Promise<number> {
+  const program = createProgram(version, local, terminal);
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return EXIT.done;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    const hint = error instanceof CommandError ? error.hint : undefined;
+    terminal.err.write(`tsigil: ${(error as Error).message}\n${hint === undefined ? '' : `${hint}\n`}`);
+    if (program.opts<{ debug?: boolean }>().debug === true) terminal.err.write(`${(error as Error).stack}\n`);
+    return error instanceof CommandError ? error.exitCode : EXIT.refused;
+  }
+}
+
+function createProgram(version: string, local: LocalCommands, terminal: Terminal): Command {
+  const program = new Command('tsigil')
+    .description('DNS management service for TSIG keys and top-level domains')
+    .version(version)
+    .option('--debug', 'show where an error came from')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => void terminal.out.write(text), writeErr: (text) => void terminal.err.write(text) });
+  const config = () => new Option('--config <file>', 'the configuration file').env('TSIGIL_CONFIG');
+  program
+    .command('serve')
+    .description('run the service until SIGTERM or SIGINT')
+    .addOption(config())
+    .action((flags: { config?: string }) => local.serve(flags.config));
+  program
+    .command('check-config')
+    .description('check the configuration and print it as it takes effect, with secrets hidden')
+    .addOption(config())
+    .action((flags: { config?: string }) => {
+      local.checkConfig(flags.config);
+    });
+  program
+    .command('backup')
+    .description('copy the embedded database into a new file while the service runs')
+    .requiredOption('--to <file>', 'the file to write; it must not exist')
+    .addOption(config())
+    .action((flags: { config?: string; to: string }) => {
+      local.backUp(flags.config, flags.to);
+    });
+  addTokenCommands(program.command('token').description('make, list and revoke the tokens by which callers identify themselves'), terminal);
+  return program;
+}
+
+type Flags = ConnectionFlags & OutputFlags;
+
+function addTokenCommands(token: Command, { environment, now, out }: Terminal): void {
+  const decorated = out.isTTY === true;
+  token.addHelpText(
+    'after',
+    `
+Examples:
+  $ tsigil token create --name terraform --role reader --expires 90d
+  $ TOKEN=$(tsigil token create --name ci --role admin -f value)
+  $ tsigil token revoke terraform`,
+  );
+  withFlags(token.command('create'))
+    .description('make a token and show it, this once; with -f value, print the token alone')
+    .requiredOption('--name <name>', 'who or what the token is for; shown in the log')
+    .requiredOption('--role <role>', 'a role of the holder; may be given several times', collect)
+    .option('--project <id>', 'the project that the holder acts for')
+    .option('--expires <time>', 'when the token ends: 2030-01-31T12:00:00 (UTC), or from now: 90d, 12h, 30m')
+    .action(async (flags: Flags & TokenRequest) => {
+      const created = await createToken(findConnection(flags, environment), flags, now());
+      const columns = flags.format === 'value' ? ['token'] : [...TOKEN_COLUMNS, 'token'];
+      out.write(formatItem(created, columns, flags, decorated));
+    });
+  withFlags(token.command('list'))
+    .description('list all tokens; the tokens themselves are never shown again')
+    .action(async (flags: Flags) => {
+      out.write(formatList(await listTokens(findConnection(flags, environment)), TOKEN_COLUMNS, flags, decorated));
+    });
+  withConnectionFlags(token.command('revoke'))
+    .description('revoke tokens; requests with them are refused from then on')
+    .argument('<token...>', 'ids or names')
+    .action(async (tokens: string[], flags: Flags) => {
+      const connection = findConnection(flags, environment);
+      for (const idOrName of tokens) await revokeToken(connection, idOrName);
+    });
+}
+
+function withConnectionFlags(command: Command): Command {
+  return command
+    .option('--url <url>', 'the service (default: TSIGIL_URL, else http://127.0.0.1:9001)')
+    .option('--token-file <file>', 'a file that holds the token (default: TSIGIL_TOKEN, else var/admin.token)');
+}
+
+function withFlags(command: Command): Command {
+  return withConnectionFlags(command)
+    .addOption(new Option('-f, --format <format>', 'how to print').choices(FORMATS).default('table'))
+    .option('-c, --column <column>', 'print only this column; may be given several times', collect);
+}
+
+function collect(value: string, earlier: string[] | undefined): string[] {
+  if (value === '') throw new InvalidArgumentError('It must not be empty.');
+  return [...(earlier ?? []), value];
+}

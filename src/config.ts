@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import { OPTIONS, variableOf, type Option } from './options.ts';
+
+/** The service's configuration. `check-config` prints it, `docs/configuration.md` explains it. */
+export interface Config {
+  readonly listen: string;
+  readonly publicUrl: string | undefined;
+  readonly database: string;
+  readonly adminToken: string | undefined;
+  readonly tls: { readonly cert: string | undefined; readonly key: string | undefined };
+  readonly auth: { readonly insufficientRightsStatus: 401 | 403 };
+  readonly policy: Readonly<Record<string, readonly string[]>>;
+  readonly api: {
+    readonly defaultLimit: number;
+    readonly platform: string;
+    readonly maxBodyBytes: number;
+    readonly maxHeaderBytes: number;
+    readonly requestTimeoutSeconds: number;
+    readonly trustProxyHeaders: boolean;
+  };
+  readonly cors: { readonly allowedOrigins: readonly string[] };
+  readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number };
+  readonly tsigkeys: { readonly strict: boolean };
+  readonly log: { readonly level: string };
+  readonly stopGraceSeconds: number;
+}
+
+/** The configuration has something wrong with it; `problems` lists everything. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+type Tree = Record<string, unknown>;
+
+/** Variables that begin like ours and are not settings: the command line's own, and those Kubernetes sets for a service named tsigil. */
+const FOREIGN_VARIABLES = /^TSIGIL_(?:CONFIG|URL|TOKEN|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
+
+/**
+ * Reads the configuration: defaults, then the YAML file at `path`, then the environment. Throws `ConfigError`
+ * with everything that is wrong: unknown keys and variables, bad values, a file that cannot be read.
+ */
+export function readConfig(path: string | undefined, environment: NodeJS.ProcessEnv): Config {
+  const problems: string[] = [];
+  const fromFile = path === undefined ? {} : flatten(readFile(path, problems));
+  const known = new Set(OPTIONS.map(({ key }) => key));
+  for (const key of Object.keys(fromFile)) if (!known.has(key)) problems.push(`${path}: '${key}' is not a setting`);
+  const variables = new Set(OPTIONS.map(variableOf));
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('TSIGIL_') && !variables.has(name) && !FOREIGN_VARIABLES.test(name))
+      problems.push(`${name} is not the variable of a setting`);
+  }
+  const values = Object.fromEntries(OPTIONS.map((option) => [option.key, readOption(option, fromFile, environment, path, problems)]));
+  if ((values['tls.cert'] === undefined) !== (values['tls.key'] === undefined)) problems.push("'tls.cert' and 'tls.key' must be set together");
+  if (problems.length > 0) throw new ConfigError(problems);
+  return freeze(unflatten(values)) as unknown as Config;
+}
+
+/** The effective configuration as YAML, with secrets hidden. */
+export function describeConfig(config: Config): string {
+  const values = Object.entries(flatten(config as unknown as Tree)).map(([key, value]): [string, unknown] => {
+    const hidden = value !== undefined && OPTIONS.find((option) => option.key === key)?.secret === true;
+    return [key, hidden ? '(hidden)' : value];
+  });
+  return stringify(unflatten(Object.fromEntries(values.filter(([, value]) => value !== undefined))));
+}
+
+function readFile(path: string, problems: string[]): Tree {
+  try {
+    const document: unknown = parse(readFileSync(path, 'utf8')) ?? {};
+    if (typeof document === 'object' && !Array.isArray(document)) return document as Tree;
+    problems.push(`${path}: must be a map from settings to values`);
+  } catch (error) {
+    // A YAML error quotes the lines around it, which may hold a secret: only its first line goes on.
+    problems.push(`${path}: ${(error as Error).message.split('\n', 1)[0]?.replace(/:$/, '')}`);
+  }
+  return {};
+}
+
+function readOption(option: Option, fromFile: Tree, environment: NodeJS.ProcessEnv, path: string | undefined, problems: string[]): unknown {
+  const variable = variableOf(option);
+  const text = environment[variable];
+  const given = text !== undefined && text !== '' ? readVariable(option, text) : fromFile[option.key];
+  if (given === undefined || given === null) return option.default;
+  const read = option.read(given);
+  if ('value' in read) return read.value;
+  problems.push(`${text !== undefined && text !== '' ? variable : `${path}: '${option.key}'`} ${read.problem}`);
+  return option.default;
+}
+
+/** Environment values are text; numbers, booleans, lists and maps are read as YAML, as they would be in the file. */
+function readVariable(option: Option, text: string): unknown {
+  if ('value' in option.read(text)) return text;
+  try {
+    return parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Nested maps as one map of dotted keys. A map that is itself a setting's value stays whole. */
+function flatten(tree: Tree, prefix = ''): Tree {
+  return Object.fromEntries(
+    Object.entries(tree).flatMap(([key, value]) => {
+      const path = prefix + key;
+      const isSection = typeof value === 'object' && value !== null && OPTIONS.some((option) => option.key.startsWith(`${path}.`));
+      return isSection ? Object.entries(flatten(value as Tree, `${path}.`)) : [[path, value]];
+    }),
+  );
+}
+
+function unflatten(values: Tree): Tree {
+  const tree: Tree = {};
+  for (const [key, value] of Object.entries(values)) {
+    const path = key.split('.');
+    const last = path.pop() ?? key;
+    const section = path.reduce((node, name) => (node[name] ??= {}) as Tree, tree);
+    section[last] = value;
+  }
+  return tree;
+}
+
+function freeze<T extends object>(tree: T): T {
+  for (const value of Object.values(tree)) if (typeof value === 'object' && value !== null) freeze(value as object);
+  return Object.freeze(tree);
+}

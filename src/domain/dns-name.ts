@@ -1,0 +1,48 @@
+import { domainToASCII } from 'node:url';
+
+/**
+ * Domain names as text. This is the only file that knows what a label looks like, how two names compare,
+ * and where the final dot goes (RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, RFC 8552 for underscores).
+ */
+
+/** One label: 1 to 63 letters, digits, hyphens and underscores, no hyphen at either end. */
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
+
+/** The most characters a name may have, its dots included. */
+export const MAX_NAME_LENGTH = 254;
+
+/** Tells whether `text` is one label in ASCII form. */
+export function isLabel(text: string): boolean {
+  return LABEL.test(text);
+}
+
+/** Tells whether `text` is one or more labels joined by single dots, without a final dot, of at most 254 characters. */
+export function isRelativeName(text: string): boolean {
+  return text.length <= MAX_NAME_LENGTH && text.split('.').every(isLabel);
+}
+
+/** Drops one final dot: `example.org.` and `example.org` name the same node. */
+export function withoutFinalDot(name: string): string {
+  return name.endsWith('.') ? name.slice(0, -1) : name;
+}
+
+/** The form in which names compare: lower case (RFC 4343), without the final dot. */
+export function comparisonForm(name: string): string {
+  return withoutFinalDot(name.toLowerCase());
+}
+
+/**
+ * The ASCII form of a name that holds non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if it has none.
+ * Labels are converted one at a time and only where they need it: the platform's converter reads a bare
+ * number as an IPv4 address and cuts at characters that end a host in a URL.
+ */
+export function toAsciiName(name: string): string | undefined {
+  const labels = name.split('.').map((label) => (isLabel(label) ? label : toAsciiLabel(label)));
+  return labels.every((label) => label !== undefined) ? labels.join('.') : undefined;
+}
+
+function toAsciiLabel(label: string): string | undefined {
+  if (!/[^\0-\x7f]/.test(label)) return undefined;
+  const converted = domainToASCII(label);
+  return converted.startsWith('xn--') && isLabel(converted) ? converted : undefined;
+}

@@ -1,0 +1,66 @@
+/**
+ * Every way in which the service refuses a request. The set is closed: one table in `http/errors.ts`
+ * gives each code its status and `type`, and the compiler finds a code that has none.
+ */
+export type ErrorCode =
+  | 'access_denied'
+  | 'bad_request'
+  | 'duplicate'
+  | 'empty_request_body'
+  | 'internal'
+  | 'invalid_json'
+  | 'invalid_limit'
+  | 'invalid_marker'
+  | 'invalid_object'
+  | 'invalid_sort_dir'
+  | 'invalid_sort_key'
+  | 'invalid_uuid'
+  | 'marker_not_found'
+  | 'method_not_allowed'
+  | 'not_found'
+  | 'request_header_fields_too_large'
+  | 'request_timeout'
+  | 'request_too_large'
+  | 'resource_not_found'
+  | 'too_many_requests'
+  | 'unauthenticated'
+  | 'unavailable'
+  | 'unsupported_content_type';
+
+/** One thing wrong with one member of a request body. */
+export interface Problem {
+  /** Where the member is, from the outside in: `['name']`, `['masters', 0]`. */
+  readonly path: readonly (string | number)[];
+  /** What is wrong, as a sentence about the member. Never holds a secret's value. */
+  readonly message: string;
+  /** The rule that was broken: `required`, `additionalProperties`, `readOnly`, `type`, `format`. */
+  readonly validator: string;
+}
+
+/** What a `ServiceError` may carry besides its code and message. */
+export interface ErrorDetails {
+  /** The resource type's noun, for codes whose `type` names it: `tld` gives `tld_not_found`. */
+  readonly subject?: string;
+  /** Everything wrong with the body, for `invalid_object`. */
+  readonly problems?: readonly Problem[];
+  /** How long the caller should wait before it tries again. */
+  readonly retryAfterSeconds?: number;
+  /** What happened underneath. Goes to the log, never to the caller. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A refusal that its caller may read: `message` is written for the caller, `details.cause` for the log.
+ * Anything else that is thrown counts as `internal` and shows the caller nothing.
+ */
+export class ServiceError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    this.name = 'ServiceError';
+    this.code = code;
+    this.details = details;
+  }
+}

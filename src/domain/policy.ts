@@ -1,0 +1,46 @@
+import { ServiceError } from './errors.ts';
+import { RESOURCE_TYPES } from './resources.ts';
+import { token } from './token.ts';
+
+/** Whoever makes a request, as the token says. */
+export interface Caller {
+  /** The id of the credential; it goes to the log. */
+  readonly id: string;
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly projectId: string | null;
+  /** True when this request is about the resources of all projects. */
+  readonly allProjects: boolean;
+}
+
+/** The roles that may do each operation, by operation: `tlds:list`. */
+export type Policy = Readonly<Record<string, readonly string[]>>;
+
+/** The role that may do everything, unless a policy says otherwise. */
+export const ADMIN = 'admin';
+
+/** The rights to change how a request is meant, beside the operations on collections. */
+export const MODIFIER_RIGHTS = ['use_sudo', 'all_projects', 'edit_managed_records', 'hard_delete'] as const;
+export type ModifierRight = (typeof MODIFIER_RIGHTS)[number];
+
+/** Who may do what when the configuration says nothing: administrators, everything. */
+export const DEFAULT_POLICY: Policy = Object.fromEntries(
+  [...RESOURCE_TYPES.flatMap((type) => type.operations.map((operation) => `${type.collection}:${operation}`)), ...MODIFIER_RIGHTS].map((right) => [
+    right,
+    [ADMIN],
+  ]),
+);
+
+/** The rights a configuration may open to other roles. Those on tokens are not among them: who makes tokens can be anyone. */
+export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY).filter((right) => !right.startsWith(`${token.collection}:`));
+
+/** Tells whether `caller` may do `right`. Roles compare without regard to case. A right nobody listed is nobody's. */
+export function may(policy: Policy, caller: Caller, right: string): boolean {
+  const allowed = policy[right] ?? [];
+  return caller.roles.some((role) => allowed.some((name) => name.toLowerCase() === role.toLowerCase()));
+}
+
+/** Throws `access_denied` unless `caller` may do `right`. */
+export function requireRight(policy: Policy, caller: Caller, right: string): void {
+  if (!may(policy, caller, right)) throw new ServiceError('access_denied', `Access denied: ${right} needs a role that this caller does not have`);
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { list, nullable, text, timestamp, type Field } from './field.ts';
+import type { ResourceType } from './resource.ts';
+
+/** What every token begins with, so that scanners for leaked credentials can find one. */
+const PREFIX = 'tsigil_';
+
+/** The form in which a token is kept: SHA-256 in hexadecimal. Tokens hold 256 random bits, so no salt or stretching is needed. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token, 'utf8').digest('hex');
+}
+
+/** Tells whether `text` has the form of a token, and so must not be repeated in an answer or a log. */
+export function looksLikeToken(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
+const plainWord = text({
+  min: 1,
+  max: 64,
+  pattern: '^[A-Za-z0-9_.:-]+$',
+  problemOf: (value) => (/^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only'),
+});
+
+const hash: Field = {
+  ...text({ min: 64, max: 64 }),
+  description: 'The SHA-256 of the token.',
+  example: '',
+  onCreate: { default: undefined },
+  hidden: true,
+};
+
+/** A bearer token of the service's own. The token itself is shown once, in the answer to its creation. */
+export const token: ResourceType = {
+  collection: 'tokens',
+  noun: 'token',
+  title: 'Token',
+  description: 'A bearer token of the service, for people and programs. Rights are fixed at creation; to change them, create another.',
+  operations: ['create', 'list', 'get', 'delete'],
+  fields: {
+    name: {
+      ...text({ min: 1, max: 255, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
+      description: 'Who or what the token is for; shown in the log of every request made with it. Unique.',
+      example: 'terraform',
+      onCreate: 'required',
+    },
+    roles: {
+      ...list(plainWord, 32),
+      description: 'The roles of whoever holds the token.',
+      example: ['reader'],
+      onCreate: 'required',
+    },
+    project_id: {
+      ...nullable(plainWord),
+      description: 'The project that the holder acts for.',
+      example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
+      onCreate: { default: null },
+    },
+    expires_at: {
+      ...nullable(timestamp()),
+      description: 'The moment from which the token is refused; null for one that stays valid until it is deleted.',
+      example: '2030-01-31T12:00:00.000000',
+      onCreate: { default: null },
+    },
+    hash,
+  },
+  unique: { field: 'name', comparisonForm: (name) => name },
+  filters: { name: 'exact', project_id: 'exact' },
+  complete(fields, randomBytes) {
+    const token = PREFIX + randomBytes(32).toString('base64url');
+    return { fields: { ...fields, hash: hashToken(token) }, shownOnce: { token } };
+  },
+};

@@ -1,0 +1,100 @@
+import { comparisonForm, isRelativeName, withoutFinalDot } from './dns-name.ts';
+import type { Problem } from './errors.ts';
+import { choice, text, uuid } from './field.ts';
+import { OPERATIONS, type RandomBytes, type ResourceType, type Row } from './resource.ts';
+
+/** What the service knows about a TSIG algorithm. */
+export interface Algorithm {
+  /** Octets of the hash's output: the length that a secret should have (RFC 2104 section 3). */
+  readonly hashOctets: number;
+  /** Why the algorithm should not be used for new keys (RFC 8945 section 6), if so. */
+  readonly weakness?: string;
+}
+
+/** The algorithms by the names that the API uses. */
+export const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
+  'hmac-md5': { hashOctets: 16, weakness: 'must not be used (RFC 8945 section 6)' },
+  'hmac-sha1': { hashOctets: 20, weakness: 'is not recommended (RFC 8945 section 6)' },
+  'hmac-sha224': { hashOctets: 28 },
+  'hmac-sha256': { hashOctets: 32 },
+  'hmac-sha384': { hashOctets: 48 },
+  'hmac-sha512': { hashOctets: 64 },
+};
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
+
+function noControlCharacters(value: string): string | undefined {
+  return /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined;
+}
+
+/** Why no DNS message could carry the given members of a key: an empty list for a key that works on the wire. */
+export function wireProblems(given: Row): Problem[] {
+  const problems: Problem[] = [];
+  if (typeof given.name === 'string' && !isRelativeName(withoutFinalDot(given.name))) {
+    problems.push({ path: ['name'], message: 'must be a domain name to be used in DNS messages', validator: 'format' });
+  }
+  if (typeof given.secret === 'string' && !BASE64.test(given.secret)) {
+    problems.push({ path: ['secret'], message: 'must be base64 (RFC 4648 section 4) to be used in DNS messages', validator: 'format' });
+  }
+  return problems;
+}
+
+/** A shared secret by which name servers authenticate their messages to each other (RFC 8945). */
+export const tsigkey: ResourceType = {
+  collection: 'tsigkeys',
+  noun: 'tsigkey',
+  title: 'TsigKey',
+  description: 'A transaction-signature key: the shared secret by which name servers authenticate transfers and dynamic updates.',
+  operations: OPERATIONS,
+  fields: {
+    name: {
+      ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+      description: 'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
+      example: 'transfer-key',
+      onCreate: 'required',
+    },
+    algorithm: {
+      ...choice(Object.keys(ALGORITHMS)),
+      description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted for old peers only.',
+      example: 'hmac-sha256',
+      onCreate: 'required',
+    },
+    secret: {
+      ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+      description: "The shared secret, in base64. Left out on creation, the service makes one of the algorithm's length.",
+      example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
+      onCreate: { default: undefined },
+      secret: true,
+    },
+    scope: {
+      ...choice(['POOL', 'ZONE']),
+      description: 'What the key applies to: every zone of a pool, or one zone.',
+      example: 'POOL',
+      onCreate: 'required',
+    },
+    resource_id: {
+      ...uuid(),
+      description: 'The id of the pool or zone that the key applies to.',
+      example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+      onCreate: 'required',
+    },
+  },
+  unique: { field: 'name', comparisonForm },
+  filters: { name: 'exact', algorithm: 'exact', scope: 'exact', resource_id: 'exact' },
+  complete: (fields, randomBytes) => ({
+    fields: { ...fields, secret: fields.secret ?? generateSecret(fields.algorithm as string, randomBytes) },
+  }),
+  problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
+  advice: (row) => {
+    const weakness = ALGORITHMS[row.algorithm as string]?.weakness;
+    return [
+      ...(weakness === undefined ? [] : [`${String(row.algorithm)} ${weakness}`]),
+      ...wireProblems(row).map(({ path, message }) => `the ${path.join('.')} ${message}`),
+    ];
+  },
+};
+
+/** A random secret as long as the algorithm's hash output, in base64. */
+function generateSecret(algorithm: string, randomBytes: RandomBytes): string {
+  return randomBytes(ALGORITHMS[algorithm]?.hashOctets ?? 32).toString('base64');
+}

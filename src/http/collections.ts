@@ -1,0 +1,84 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createResource, deleteResource, getResource, listResources, readId, updateResource, type Environment } from '../domain/collection.ts';
+import type { Parameter } from '../domain/list-query.ts';
+import { shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
+import { JSON_TYPE } from './errors.ts';
+import { isModifier } from './modifiers.ts';
+import { addRoutes, type Handler } from './routes.ts';
+import { readJsonBody } from './json-body.ts';
+import { readParameters, withParameters } from './urls.ts';
+
+/** The method and kind of path of each operation. */
+export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; readonly onItem: boolean }>> = {
+  create: { method: 'POST', onItem: false },
+  list: { method: 'GET', onItem: false },
+  get: { method: 'GET', onItem: true },
+  update: { method: 'PATCH', onItem: true },
+  delete: { method: 'DELETE', onItem: true },
+};
+
+/** Serves the collection of `type` under `/v2`. */
+export function addCollection(app: FastifyInstance, type: ResourceType, environment: Environment): void {
+  const path = `/v2/${type.collection}`;
+  const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
+  const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
+  const selfOf = (request: FastifyRequest, row: Row) => `${request.base}${path}/${String(row.id)}`;
+  const show = (row: Row, self: string) => ({ ...Object.fromEntries(members.map((member) => [member, row[member]])), links: { self } });
+
+  const handlers: Record<Operation, Handler> = {
+    async create(request, reply) {
+      const body = readJsonBody(request);
+      const row = await createResource(environment, type, body);
+      const self = selfOf(request, row);
+      const shownOnce = Object.entries(row).filter(([name]) => !Object.hasOwn(type.fields, name) && !members.includes(name));
+      reply.header('location', self);
+      return sendJson(reply, 201, { ...show(row, self), ...Object.fromEntries(shownOnce) });
+    },
+    async list(request, reply) {
+      const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
+      const { rows, next } = await listResources(environment, type, parameters);
+      const base = `${request.base}${path}`;
+      const links = {
+        self: withParameters(base, parameters),
+        ...(next === undefined ? {} : { next: withParameters(base, withMarker(parameters, next)) }),
+      };
+      return sendJson(reply, 200, { [type.collection]: rows.map((row) => show(row, `${base}/${String(row.id)}`)), links });
+    },
+    async get(request, reply) {
+      const row = await getResource(environment, type, idOf(request));
+      return sendJson(reply, 200, show(row, selfOf(request, row)));
+    },
+    async update(request, reply) {
+      const id = idOf(request);
+      const body = readJsonBody(request);
+      const row = await updateResource(environment, type, id, body);
+      return sendJson(reply, 200, show(row, selfOf(request, row)));
+    },
+    async delete(request, reply) {
+      await deleteResource(environment, type, idOf(request));
+      return reply.code(204).header('content-length', '0').send();
+    },
+  };
+
+  for (const onItem of [false, true]) {
+    const operations = type.operations.filter((operation) => OPERATION_ROUTES[operation].onItem === onItem);
+    addRoutes(
+      app,
+      onItem ? `${path}/:id` : path,
+      operations.map((operation) => ({
+        method: OPERATION_ROUTES[operation].method,
+        right: `${type.collection}:${operation}`,
+        handler: handlers[operation],
+      })),
+    );
+  }
+}
+
+/** The marker stands last: clients cut the link there. */
+function withMarker(parameters: readonly Parameter[], marker: string): Parameter[] {
+  return [...parameters.filter(([name]) => name !== 'marker'), ['marker', marker]];
+}
+
+function sendJson(reply: FastifyReply, status: number, body: object): FastifyReply {
+  return reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(body));
+}

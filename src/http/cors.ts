@@ -1,0 +1,38 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** The header names a page may read and a request may carry, beside the request id's. */
+const REQUEST_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'X-Auth-Token',
+  'X-Auth-Sudo-Tenant-ID',
+  'X-Auth-Sudo-Project-ID',
+  'X-Auth-All-Projects',
+  'X-Designate-Edit-Managed-Records',
+  'X-Designate-Hard-Delete',
+  'OpenStack-DNS-Hide-Counts',
+];
+const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'];
+const MAX_AGE_SECONDS = 3600;
+
+/**
+ * Sets the headers by which a browser lets a page of an allowed origin read the answer (Fetch standard, CORS protocol).
+ * Does nothing for any other request. Tokens travel in headers that no browser adds by itself, so a page can do no more than its user.
+ */
+export function allowOrigin(request: FastifyRequest, reply: FastifyReply, allowedOrigins: readonly string[], requestIdHeader: string): void {
+  if (allowedOrigins.length === 0) return;
+  const { origin } = request.headers;
+  reply.header('vary', 'Origin');
+  if (origin === undefined || !allowedOrigins.includes(origin)) return;
+  reply.header('access-control-allow-origin', origin);
+  reply.header('access-control-allow-credentials', 'true');
+  const method = request.headers['access-control-request-method'];
+  if (request.method !== 'OPTIONS' || method === undefined) {
+    reply.header('access-control-expose-headers', `${requestIdHeader}, Location, Retry-After`);
+    return;
+  }
+  if (!METHODS.includes(method)) return;
+  reply.header('access-control-allow-methods', METHODS.join(', '));
+  reply.header('access-control-allow-headers', REQUEST_HEADERS.join(', '));
+  reply.header('access-control-max-age', String(MAX_AGE_SECONDS));
+}

@@ -1,0 +1,83 @@
+import type { FastifyError } from 'fastify';
+import { ServiceError, type ErrorCode } from '../domain/errors.ts';
+
+/** The form of every JSON answer. */
+export const JSON_TYPE = 'application/json; charset=UTF-8';
+
+/** Status and `type` of each code; `{subject}` in a type is the resource type's noun. */
+export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
+  access_denied: [401, 'access_denied'],
+  bad_request: [400, 'bad_request'],
+  duplicate: [409, 'duplicate_{subject}'],
+  empty_request_body: [400, 'empty_request_body'],
+  internal: [500, 'unknown'],
+  invalid_json: [400, 'invalid_json'],
+  invalid_limit: [400, 'invalid_limit'],
+  invalid_marker: [400, 'invalid_marker'],
+  invalid_object: [400, 'invalid_object'],
+  invalid_sort_dir: [400, 'invalid_sort_dir'],
+  invalid_sort_key: [400, 'invalid_sort_key'],
+  invalid_uuid: [400, 'invalid_uuid'],
+  marker_not_found: [400, 'marker_not_found'],
+  method_not_allowed: [405, 'method_not_allowed'],
+  not_found: [404, 'not_found'],
+  request_header_fields_too_large: [431, 'request_header_fields_too_large'],
+  request_timeout: [408, 'request_timeout'],
+  request_too_large: [413, 'request_too_large'],
+  resource_not_found: [404, '{subject}_not_found'],
+  too_many_requests: [429, 'too_many_requests'],
+  unauthenticated: [401, 'unauthorized'],
+  unavailable: [503, 'service_unavailable'],
+  unsupported_content_type: [415, 'unsupported_content_type'],
+};
+
+/** An error answer, ready to be sent. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** How the errors about rights are told, and to whom 401 answers point. */
+export interface ErrorSettings {
+  readonly insufficientRightsStatus: 401 | 403;
+}
+
+/** The answer to a request that failed with `error`, which is what `toServiceError` made of whatever was thrown. */
+export function errorAnswer(error: ServiceError, requestId: string | undefined, settings: ErrorSettings): ErrorAnswer {
+  const { subject = '', problems, retryAfterSeconds } = error.details;
+  let [status, type] = STATUS_OF_CODE[error.code];
+  if (error.code === 'access_denied' && settings.insufficientRightsStatus === 403) [status, type] = [403, 'forbidden'];
+  type = type.replace('{subject}', subject);
+  const headers: Record<string, string> = { 'content-type': JSON_TYPE };
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
+  // RFC 9110 section 15.5.2 wants a challenge in every 401, RFC 6750 section 3.1 names the parameter.
+  if (status === 401) headers['www-authenticate'] = error.code === 'access_denied' ? 'Bearer error="insufficient_scope"' : 'Bearer';
+  if (error.code === 'unauthenticated')
+    return { status, headers, body: JSON.stringify({ error: { code: 401, title: 'Unauthorized', message: error.message } }) };
+  const errors = problems?.map(({ path, message, validator }) => ({ path, message, validator }));
+  const body = { code: status, type, message: error.message, request_id: requestId, ...(errors === undefined ? {} : { errors: { errors } }) };
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+/** The framework's and Node's own errors that a caller can cause, by their codes. */
+const FOREIGN_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'The request body is too large'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_content_type', 'The Content-Type must be application/json'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The request body is not as long as Content-Length says'],
+  FST_ERR_BAD_URL: ['bad_request', 'The URL is not properly encoded'],
+  HPE_HEADER_OVERFLOW: ['request_header_fields_too_large', 'The request head is too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time'],
+};
+
+/** Whatever was thrown, as a `ServiceError`. What is neither ours nor known to be the caller's doing becomes `internal`. */
+export function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { code, statusCode } = error as Partial<FastifyError>;
+  const foreign = code === undefined ? undefined : FOREIGN_CODES[code];
+  if (foreign !== undefined) return new ServiceError(foreign[0], foreign[1], { cause: error });
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new ServiceError('bad_request', 'The request cannot be understood', { cause: error });
+  }
+  return new ServiceError('internal', 'An internal error occurred; the service log tells more under this request id', { cause: error });
+}

@@ -1,0 +1,78 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { FastifyInstance } from 'fastify';
+import type { Store } from '../domain/ports.ts';
+import { RESOURCE_TYPES } from '../domain/resources.ts';
+import { addRoutes } from './routes.ts';
+
+/** What the service counts. */
+export interface Metrics {
+  readonly registry: Registry;
+  /** `route` is the pattern, never the URL: the number of series stays small and no value gets into one. */
+  observeRequest(method: string, route: string, status: number, seconds: number): void;
+  observeCommit(writes: number, seconds: number): void;
+}
+
+/** Starts counting. Process figures (CPU, memory, event loop, descriptors) are prom-client's defaults. */
+export function createMetrics(version: string): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  new Gauge({ name: 'tsigil_build_info', help: 'The version that runs; always 1.', labelNames: ['version'], registers }).set({ version }, 1);
+  const requests = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Requests by method, route pattern and status, and how long they took.',
+    labelNames: ['method', 'route', 'status'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const errors = new Counter({
+    name: 'http_request_errors_total',
+    help: 'Requests that were answered with a status of 500 or above.',
+    labelNames: ['method', 'route', 'status'] as const,
+    registers,
+  });
+  const commits = new Histogram({
+    name: 'tsigil_database_commit_duration_seconds',
+    help: 'Transactions that were committed, and how long they took from their beginning to the disk.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
+    registers,
+  });
+  const writes = new Counter({
+    name: 'tsigil_database_writes_total',
+    help: 'Writes that were committed; several may share a transaction.',
+    registers,
+  });
+  return {
+    registry,
+    observeRequest(method, route, status, seconds) {
+      requests.observe({ method, route, status }, seconds);
+      if (status >= 500) errors.inc({ method, route, status });
+    },
+    observeCommit(count, seconds) {
+      commits.observe(seconds);
+      writes.inc(count);
+    },
+  };
+}
+
+/** Serves `/metrics` in Prometheus' text format, with the number of resources counted when it is asked for. */
+export function addMetrics(app: FastifyInstance, { registry }: Metrics, store: Store): void {
+  const registers = [registry];
+  const up = new Gauge({ name: 'tsigil_database_up', help: 'Whether the database answers.', registers });
+  const resources = new Gauge({ name: 'tsigil_resources', help: 'Resources by collection.', labelNames: ['collection'] as const, registers });
+  addRoutes(app, '/metrics', [
+    {
+      method: 'GET',
+      async handler(_request, reply) {
+        resources.reset();
+        try {
+          for (const type of RESOURCE_TYPES) resources.set({ collection: type.collection }, await store.count(type));
+          up.set(1);
+        } catch {
+          up.set(0); // the other figures are wanted most when the database does not answer
+        }
+        return reply.header('content-type', registry.contentType).send(await registry.metrics());
+      },
+    },
+  ]);
+}

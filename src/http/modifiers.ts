@@ -1,0 +1,62 @@
+import type { FastifyRequest } from 'fastify';
+import { requireRight, type Caller, type ModifierRight, type Policy } from '../domain/policy.ts';
+import type { Parameter } from '../domain/list-query.ts';
+
+/** A header or query parameter that changes how a request is meant, the right it needs, and what it makes of the caller. */
+interface Modifier {
+  readonly right: ModifierRight;
+  readonly headers: readonly string[];
+  readonly parameters: readonly string[];
+  /** Undefined when the value asks for nothing. */
+  apply(caller: Caller, value: string): Caller | undefined;
+}
+
+const MODIFIERS: readonly Modifier[] = [
+  {
+    right: 'use_sudo',
+    headers: ['x-auth-sudo-project-id', 'x-auth-sudo-tenant-id'],
+    parameters: [],
+    apply: (caller, value) => (value === '' ? undefined : { ...caller, projectId: value }),
+  },
+  {
+    right: 'all_projects',
+    headers: ['x-auth-all-projects'],
+    parameters: ['all_projects', 'all_tenants'],
+    apply: (caller, value) => (isTrue(value) ? { ...caller, allProjects: true } : undefined),
+  },
+  {
+    right: 'edit_managed_records',
+    headers: ['x-designate-edit-managed-records'],
+    parameters: ['edit_managed_records'],
+    apply: (caller, value) => (isTrue(value) ? caller : undefined),
+  },
+  {
+    right: 'hard_delete',
+    headers: ['x-designate-hard-delete'],
+    parameters: [],
+    apply: (caller, value) => (isTrue(value) ? caller : undefined),
+  },
+];
+
+/** Tells whether a query parameter is a modifier, which is no filter and does not appear in links. */
+export function isModifier(parameter: string): boolean {
+  return MODIFIERS.some(({ parameters }) => parameters.includes(parameter));
+}
+
+/** The caller as the request's modifiers make it. Throws `access_denied` for a modifier the caller has no right to. */
+export function applyModifiers(request: FastifyRequest, parameters: readonly Parameter[], caller: Caller, policy: Policy): Caller {
+  return MODIFIERS.reduce((current, { right, headers, parameters: names, apply }) => {
+    const values = [
+      ...headers.map((name) => request.headers[name]),
+      ...parameters.filter(([name]) => names.includes(name)).map(([, value]) => value),
+    ];
+    const modified = values.map((value) => (typeof value === 'string' ? apply(current, value) : undefined)).find((result) => result !== undefined);
+    if (modified === undefined) return current;
+    requireRight(policy, caller, right);
+    return modified;
+  }, caller);
+}
+
+function isTrue(value: string): boolean {
+  return ['1', 't', 'true', 'on', 'y', 'yes'].includes(value.toLowerCase());
+}

@@ -1,0 +1,47 @@
+import { METHODS } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+/** Answers one request. */
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** What one method does on a path. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** The right a caller needs; none for routes that are open to everybody. */
+  readonly right?: string;
+  readonly handler: Handler;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The right a caller needs. */
+    right?: string;
+    /** The methods of the path, for the `Allow` header. */
+    allow?: string;
+    /** True for the methods that the path does not have. */
+    refused?: boolean;
+  }
+}
+
+/** Makes the framework know every method that Node does, so that each can be answered with 405. Call once per app. */
+export function knowAllMethods(app: FastifyInstance): void {
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+  }
+}
+
+/** Serves `path`: each route by its method, HEAD wherever GET is, and 405 for every other method. */
+export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  for (const { method, right, handler } of routes) {
+    app.route({ method, url: path, config: { allow, ...(right === undefined ? {} : { right }) }, handler });
+  }
+  // The gate answers these before they get here.
+  app.route({
+    method: app.supportedMethods.filter((method) => !methods.includes(method)),
+    url: path,
+    config: { allow, refused: true },
+    handler: (_request, reply) => reply.code(405).send(),
+  });
+}

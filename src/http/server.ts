@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { STATUS_CODES } from 'node:http';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Environment } from '../domain/collection.ts';
+import { normaliseUuid } from '../domain/field.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { Authenticate } from '../domain/ports.ts';
+import { RESOURCE_TYPES } from '../domain/resources.ts';
+import { addCollection } from './collections.ts';
+import { errorAnswer, toServiceError, type ErrorSettings } from './errors.ts';
+import { addGate } from './gate.ts';
+import { addMetrics, type Metrics } from './metrics.ts';
+import { addDocuments } from './documents.ts';
+import { addProbes } from './probes.ts';
+import { createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { knowAllMethods } from './routes.ts';
+import { withoutTrailingSlashes, type UrlSettings } from './urls.ts';
+
+/** The part of a structured logger that the server uses. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What the HTTP server needs. */
+export interface ServerOptions {
+  readonly environment: Environment;
+  readonly authenticate: Authenticate;
+  readonly policy: Policy;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly version: string;
+  readonly urls: UrlSettings;
+  readonly errors: ErrorSettings;
+  readonly rateLimit: RateLimit;
+  readonly allowedOrigins: readonly string[];
+  /** The word in the request id header's name. */
+  readonly platform: string;
+  readonly maxBodyBytes: number;
+  readonly maxHeaderBytes: number;
+  readonly requestTimeoutSeconds: number;
+  /** The PEM files for HTTPS; both or none. */
+  readonly tls: { readonly cert: string | undefined; readonly key: string | undefined };
+}
+
+/** The HTTP server, ready to listen. */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { environment, log, metrics } = options;
+  const node = { maxHeaderSize: options.maxHeaderBytes };
+  const { cert, key } = options.tls;
+  const secure = cert === undefined || key === undefined ? { http: node } : { https: { ...node, cert: readFileSync(cert), key: readFileSync(key) } };
+  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const known = toServiceError(error);
+    const { status, headers, body } = errorAnswer(known, request.id, options.errors);
+    if (status >= 500) log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
+    return reply.code(status).headers(headers).send(body);
+  };
+  const requestIdHeader = `X-${options.platform}-Request-Id`;
+  const app = Fastify({
+    ...secure,
+    genReqId: () => `req-${environment.newId()}`,
+    bodyLimit: options.maxBodyBytes,
+    requestTimeout: options.requestTimeoutSeconds * 1000,
+    return503OnClosing: false,
+    rewriteUrl: ({ url }) => withoutTrailingSlashes(url ?? '/'),
+    routerOptions: { maxParamLength: options.maxHeaderBytes },
+    frameworkErrors: (error, request, reply) => void sendError(error, request, reply.header(requestIdHeader, request.id)),
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, options.errors),
+  }) as unknown as FastifyInstance;
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the gate answers before it gets here
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.server.on('checkExpectation', (_request, response) => {
+    const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 417 }), undefined, options.errors);
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+  });
+  knowAllMethods(app);
+
+  const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
+  addGate(app, { ...options, requestIdHeader, limitRate });
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? '(unknown)';
+    metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
+    log.info(describeRequest(request, reply, route, requestIdHeader), 'request');
+    done();
+  });
+
+  addProbes(app, environment.store);
+  addMetrics(app, metrics, environment.store);
+  addDocuments(app);
+  for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
+  return app;
+}
+
+const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** One request as a log line: nothing that the caller sent but an id of a resource and, if it has the right form, a request id of its own. */
+function describeRequest(request: FastifyRequest, reply: FastifyReply, route: string, requestIdHeader: string): object {
+  const { caller, params } = request;
+  const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
+  const given = request.headers[requestIdHeader.toLowerCase()];
+  return {
+    requestId: request.id,
+    ...(typeof given === 'string' && REQUEST_ID.test(given) ? { globalRequestId: given } : {}),
+    method: request.method,
+    route,
+    ...(resource === undefined ? {} : { resource }),
+    status: reply.statusCode,
+    durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+    ...(caller === undefined ? {} : { caller: caller.name, callerId: caller.id, projectId: caller.projectId }),
+    address: request.ip,
+  };
+}
+
+/** Answers bytes that are no HTTP request, or one that never arrived in full. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, settings: ErrorSettings): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 400, ...error, code: error.code }), undefined, settings);
+  const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}

@@ -1,0 +1,224 @@
+import { CONFIGURABLE_RIGHTS } from './domain/policy.ts';
+import { MAX_LIMIT } from './domain/settings.ts';
+import { DATABASES } from './store/databases.ts';
+
+/** A value that was read, or what is wrong with it, worded to follow the option's name. */
+export type Read = { readonly value: unknown } | { readonly problem: string };
+
+/** One setting: its key in the configuration file, from which the environment variable's name follows. */
+export interface Option {
+  readonly key: string;
+  /** What values it takes, for people. */
+  readonly type: string;
+  readonly default: unknown;
+  readonly meaning: string;
+  /** True for values that `check-config` must hide. */
+  readonly secret?: boolean;
+  /** The environment variable, where it does not follow from the key. */
+  readonly variable?: string;
+  /** Reads a value from the file, or one that the environment's text stood for. */
+  read(value: unknown): Read;
+}
+
+/** Every setting there is. Everything that knows settings reads this table. */
+export const OPTIONS: readonly Option[] = [
+  {
+    key: 'listen',
+    ...address(),
+    default: '127.0.0.1:9001',
+    meaning: 'Where the service listens. Port 0 takes a free one. IPv6 addresses stand in brackets: `[::1]:9001`.',
+  },
+  {
+    key: 'publicUrl',
+    ...url(),
+    default: undefined,
+    meaning: "The URL under which callers reach the service, for links. Unset, links follow each request's `Host` header.",
+  },
+  {
+    key: 'database',
+    variable: 'TSIGIL_DATABASE_URL',
+    ...database(),
+    default: 'sqlite:var/tsigil.db',
+    meaning: 'Where everything is kept: `sqlite:` and the path of a file, which one process owns.',
+  },
+  {
+    key: 'adminToken',
+    ...tokenText(),
+    default: undefined,
+    secret: true,
+    meaning:
+      'An administrator token that is valid while it is configured, for containers and tests. Unset, and with no token in the database, one is made at the start and written to `admin.token` beside the database.',
+  },
+  {
+    key: 'tls.cert',
+    ...file(),
+    default: undefined,
+    meaning: 'A PEM file with the certificate chain. With `tls.key`, the service speaks HTTPS only.',
+  },
+  { key: 'tls.key', ...file(), default: undefined, meaning: "A PEM file with the certificate's private key." },
+  {
+    key: 'auth.insufficientRightsStatus',
+    ...integerIn([401, 403]),
+    default: 401,
+    meaning:
+      'The status for callers whose token is valid but whose roles do not suffice: 401 with type `access_denied`, or 403 with type `forbidden`.',
+  },
+  {
+    key: 'policy',
+    ...policy(),
+    default: {},
+    meaning: 'Opens single operations to roles, as `tlds:list: [admin, reader]`. What is not listed is for `admin` alone.',
+  },
+  { key: 'api.defaultLimit', ...integer(1, MAX_LIMIT), default: MAX_LIMIT, meaning: 'How many items a list holds when the caller gives no `limit`.' },
+  {
+    key: 'api.platform',
+    ...word(),
+    default: 'Openstack',
+    meaning: 'The word in the name of the header that carries the request id: `X-Openstack-Request-Id`.',
+  },
+  {
+    key: 'api.maxBodyBytes',
+    ...integer(1024, 64 * 1024 * 1024),
+    default: 114_688,
+    meaning: 'The largest request body; a larger one is answered with 413.',
+  },
+  {
+    key: 'api.maxHeaderBytes',
+    ...integer(1024, 1024 * 1024),
+    default: 16_384,
+    meaning: 'The largest request head; a larger one is answered with 431.',
+  },
+  {
+    key: 'api.requestTimeoutSeconds',
+    ...integer(1, 3600),
+    default: 30,
+    meaning: 'How long a request may take to arrive in full.',
+  },
+  {
+    key: 'api.trustProxyHeaders',
+    ...yesOrNo(),
+    default: false,
+    meaning: 'Take the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets both.',
+  },
+  {
+    key: 'cors.allowedOrigins',
+    ...origins(),
+    default: [],
+    meaning: 'Origins whose pages may call the API from a browser, such as `https://console.example`.',
+  },
+  {
+    key: 'rateLimit.requestsPerSecond',
+    ...integer(0, 1_000_000),
+    default: 0,
+    meaning: 'Requests a second that one caller may make in the long run; 0 sets no limit.',
+  },
+  { key: 'rateLimit.burst', ...integer(1, 1_000_000), default: 100, meaning: 'Requests that one caller may make at once before the rate counts.' },
+  {
+    key: 'tsigkeys.strict',
+    ...yesOrNo(),
+    default: false,
+    meaning: 'Refuse keys that no name server could use: a name that is no domain name, a secret that is not base64.',
+  },
+  {
+    key: 'log.level',
+    ...oneOf(['debug', 'info', 'warn', 'error']),
+    default: 'info',
+    meaning: 'The least important kind of line to log. Requests are logged at `info`.',
+  },
+  {
+    key: 'stopGraceSeconds',
+    ...integer(0, 3600),
+    default: 10,
+    meaning: 'How long requests that are under way may take to finish when the service is told to stop.',
+  },
+];
+
+/** The environment variable of an option: `TSIGIL_`, and the key's words in capitals joined by underscores. */
+export function variableOf(option: Option): string {
+  return option.variable ?? `TSIGIL_${option.key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
+
+type Reading = Pick<Option, 'type' | 'read'>;
+
+function reading(type: string, accepts: (value: unknown) => boolean): Reading {
+  return { type, read: (value) => (accepts(value) ? { value } : { problem: `must be ${type}` }) };
+}
+
+function pattern(type: string, expression: RegExp): Reading {
+  return reading(type, (value) => typeof value === 'string' && expression.test(value));
+}
+
+function integer(min: number, max: number): Reading {
+  return reading(`an integer from ${min} to ${max}`, (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max);
+}
+
+function integerIn(values: number[]): Reading {
+  return reading(values.join(' or '), (value) => values.includes(value as number));
+}
+
+function oneOf(words: string[]): Reading {
+  return reading(words.join(', '), (value) => words.includes(value as string));
+}
+
+function yesOrNo(): Reading {
+  return reading('true or false', (value) => typeof value === 'boolean');
+}
+
+function word(): Reading {
+  return pattern('a word of letters', /^[A-Za-z]+$/);
+}
+
+function file(): Reading {
+  return pattern('the path of a file', /^[^\0]+$/);
+}
+
+function tokenText(): Reading {
+  return pattern('1 to 512 printable ASCII characters without blanks', /^[\x21-\x7e]{1,512}$/);
+}
+
+function address(): Reading {
+  return reading('`host:port`', (value) => {
+    const port = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(String(value))?.[1];
+    return typeof value === 'string' && port !== undefined && Number(port) <= 65_535;
+  });
+}
+
+function isHttpUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { protocol, search, hash, username } = new URL(value);
+  return ['http:', 'https:'].includes(protocol) && search + hash + username === '';
+}
+
+function url(): Reading {
+  return reading('an http or https URL without query, fragment or user', isHttpUrl);
+}
+
+function origins(): Reading {
+  return reading(
+    'a list of origins',
+    (value) => Array.isArray(value) && value.every((item) => isHttpUrl(item) && new URL(item as string).origin === item),
+  );
+}
+
+function database(): Reading {
+  const schemes = Object.keys(DATABASES).map((scheme) => `\`${scheme}:\``);
+  return reading(`${schemes.join(' or ')} and a location`, (value) => {
+    const [, scheme = '', location = ''] = /^([a-z]+):(.+)$/.exec(String(value)) ?? [];
+    return Object.hasOwn(DATABASES, scheme) && !/^:memory:$|^\/\/[^/]/.test(location);
+  });
+}
+
+function policy(): Reading {
+  return {
+    type: 'a map from operations to lists of roles',
+    read(value) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'must be a map from operations to lists of roles' };
+      const problems = Object.entries(value).flatMap(([right, roles]) => {
+        if (!CONFIGURABLE_RIGHTS.includes(right)) return [`'${right}' is not an operation (${CONFIGURABLE_RIGHTS.join(', ')})`];
+        const isList = Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === 'string' && role !== '');
+        return isList ? [] : [`'${right}' must be a list of roles`];
+      });
+      return problems.length === 0 ? { value } : { problem: problems.join('; ') };
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { makeFirstToken } from './auth/first-token.ts';
+import { authenticateTokens } from './auth/tokens.ts';
+import { createClock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Environment } from './domain/collection.ts';
+import type { Clock } from './domain/ports.ts';
+import { DEFAULT_POLICY } from './domain/policy.ts';
+import { createMetrics } from './http/metrics.ts';
+import { createServer, type Log } from './http/server.ts';
+import { DATABASES } from './store/databases.ts';
+import { migrate } from './store/migrate.ts';
+import { createStore } from './store/store.ts';
+
+/** A running service. */
+export interface Service {
+  /** Where it listens. */
+  readonly url: string;
+  /** The file that a first administrator token was written to, if this start made one. */
+  readonly tokenFile: string | undefined;
+  /** Stops accepting, lets requests finish for as long as the configuration says, closes the database. */
+  close(): Promise<void>;
+}
+
+/** What a service takes from the world; tests may give their own. */
+export interface World {
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly newId?: () => string;
+  readonly randomBytes?: (size: number) => Buffer;
+}
+
+/** The version in package.json. */
+export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+
+/**
+ * Opens the database, brings its schema up to date, makes a first token if there is none, and listens.
+ * Throws `ServiceError` `unavailable` when the database cannot be used, and Node's errors when it cannot listen.
+ */
+export async function startService(config: Config, world: World): Promise<Service> {
+  const { log, clock = createClock() } = world;
+  const metrics = createMetrics(VERSION);
+  const [, scheme = '', location = ''] = /^([a-z]+):(.+)$/.exec(config.database) ?? [];
+  const openDatabase = DATABASES[scheme];
+  if (openDatabase === undefined) throw new Error(`No database is called '${scheme}'`);
+  const database = await openDatabase(location, { committed: metrics.observeCommit });
+  const store = createStore(database);
+  try {
+    await migrate(database, clock());
+    const environment: Environment = {
+      store,
+      clock,
+      settings: { strictTsigkeys: config.tsigkeys.strict, defaultLimit: config.api.defaultLimit },
+      newId: world.newId ?? randomUUID,
+      randomBytes: world.randomBytes ?? randomBytes,
+      advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
+    };
+    const tokenFile = join(dirname(resolve(location)), 'admin.token');
+    const madeToken = config.adminToken === undefined && (await makeFirstToken(environment, tokenFile));
+    const app = createServer({
+      ...config.api,
+      environment,
+      metrics,
+      log,
+      version: VERSION,
+      authenticate: authenticateTokens(store, clock, config.adminToken),
+      policy: { ...DEFAULT_POLICY, ...config.policy },
+      urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
+      errors: config.auth,
+      rateLimit: config.rateLimit,
+      allowedOrigins: config.cors.allowedOrigins,
+      tls: config.tls,
+    });
+    const { host, port } = splitAddress(config.listen);
+    const url = await app.listen({ host, port });
+    if (!isLoopback(host) && config.tls.cert === undefined) {
+      log.warn(
+        { listen: config.listen },
+        'Listening beyond loopback without TLS: secrets and tokens cross the network in clear. Set tls.cert and tls.key.',
+      );
+    }
+    return {
+      url,
+      tokenFile: madeToken ? tokenFile : undefined,
+      async close() {
+        const deadline = setTimeout(() => app.server.closeAllConnections(), config.stopGraceSeconds * 1000);
+        await app.close();
+        clearTimeout(deadline);
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function splitAddress(listen: string): { host: string; port: number } {
+  const colon = listen.lastIndexOf(':');
+  return { host: listen.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(listen.slice(colon + 1)) };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}

@@ -1,0 +1,92 @@
+import { performance } from 'node:perf_hooks';
+import { ServiceError } from '../domain/errors.ts';
+import type { DatabaseObserver, Sql } from './sql.ts';
+
+/** The most writes that share one transaction. */
+const MAX_BATCH = 500;
+
+/** Writes that wait for each other's disk. */
+export interface GroupCommit {
+  /** Runs `work` in a transaction; resolves when it is on disk, rethrows what `work` threw after undoing it. */
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** Refuses further writes and waits for those under way. */
+  close(): Promise<void>;
+}
+
+/** One write that waits for its turn; `settle` tells its caller how it ended. */
+interface Pending {
+  run(sql: Sql): Promise<void>;
+  settle(failure?: unknown): void;
+}
+
+/**
+ * Concurrent writes share one transaction and so one fsync: all that arrive in one turn of the event loop, or while
+ * the transaction before is being written, are committed together. Each runs in a savepoint, so that one that fails
+ * leaves no trace and does not hinder the others. Nobody is told of success before the commit has returned.
+ */
+export function startGroupCommit(sql: Sql, observer: DatabaseObserver): GroupCommit {
+  let waiting: Pending[] = [];
+  let closed = false;
+  let working: Promise<void> | undefined;
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      await new Promise((resume) => setImmediate(resume));
+      const batch = waiting.slice(0, MAX_BATCH);
+      waiting = waiting.slice(MAX_BATCH);
+      await commit(batch);
+    }
+    working = undefined;
+  }
+
+  async function commit(batch: Pending[]): Promise<void> {
+    const began = performance.now();
+    try {
+      await sql.run('BEGIN IMMEDIATE', []);
+      for (const pending of batch) {
+        await sql.run('SAVEPOINT write', []);
+        await pending.run(sql);
+        await sql.run('RELEASE write', []);
+      }
+      await sql.run('COMMIT', []);
+    } catch (failure) {
+      await sql.run('ROLLBACK', []).catch(() => undefined); // most faults have already rolled back
+      for (const pending of batch) pending.settle(failure);
+      return;
+    }
+    observer.committed(batch.length, (performance.now() - began) / 1000);
+    for (const pending of batch) pending.settle();
+  }
+
+  return {
+    write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+      if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));
+      return new Promise<T>((resolve, reject) => {
+        let settled: () => void;
+        waiting.push({
+          async run() {
+            try {
+              const value = await work(sql);
+              settled = () => resolve(value);
+            } catch (error) {
+              if (isFault(error)) throw error;
+              await sql.run('ROLLBACK TO write', []);
+              settled = () => reject(error);
+            }
+          },
+          settle: (failure) => (failure === undefined ? settled() : reject(failure)),
+        });
+        working ??= drain();
+      });
+    },
+    async close() {
+      closed = true;
+      await working;
+    },
+  };
+}
+
+/** After a fault of the machine the whole transaction is in doubt; any other error concerns one write alone. */
+function isFault(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'unavailable';
+}

@@ -1,0 +1,42 @@
+/** A row as a database driver gives it. */
+export type SqlRow = Record<string, unknown>;
+
+/** A value that every database takes. */
+export type SqlValue = string | number | null;
+
+/** Runs statements, with `?` for each parameter. Statements are prepared once and kept by their text. */
+export interface Sql {
+  all(statement: string, parameters: readonly SqlValue[]): Promise<SqlRow[]>;
+  /** Returns how many rows the statement changed. */
+  run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
+}
+
+/** How one database differs from another in what the statements say. */
+export interface Dialect {
+  /** The type of text columns that compare and sort by code point. */
+  readonly text: string;
+  /** The operator of a case-sensitive pattern match. */
+  readonly like: string;
+  /** A pattern for `like` in which `*` stands for any run of characters and all else for itself. */
+  likePattern(pattern: string): string;
+  /** Tells whether `error` says that a unique index refused a row. */
+  isUniqueViolation(error: unknown): boolean;
+}
+
+/** What a database counts while it runs, for metrics. */
+export interface DatabaseObserver {
+  /** Called after every commit with the number of writes that shared it and how long it took. */
+  committed(writes: number, seconds: number): void;
+}
+
+/** One open database. Every method throws `unavailable` when the database cannot do its work. */
+export interface Database {
+  readonly dialect: Dialect;
+  /** Reads what is committed. */
+  readonly reads: Sql;
+  /** Runs `work` in a transaction and resolves once its result is on disk; rethrows after a rollback. */
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** Changes the schema: runs `work` in a transaction that nothing else shares. */
+  migrate(work: (sql: Sql) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,168 @@
+import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
+import { chmodSync, closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ServiceError } from '../domain/errors.ts';
+import type { Database, DatabaseObserver, Dialect, Sql } from './sql.ts';
+import { startGroupCommit } from './group-commit.ts';
+
+const dialect: Dialect = {
+  text: 'TEXT',
+  like: 'GLOB',
+  likePattern: (pattern) => pattern.replaceAll(/[?[]/g, '[$&]').replaceAll(/\*+/g, '*'),
+  isUniqueViolation: (error) => [SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE].includes(resultCode(error)),
+};
+
+const SQLITE_CONSTRAINT_PRIMARYKEY = 1555;
+const SQLITE_CONSTRAINT_UNIQUE = 2067;
+
+/** Primary result codes (https://www.sqlite.org/rescode.html) that tell of the machine, not of a mistake in the program. */
+const MACHINE_FAULTS: Readonly<Record<number, string>> = {
+  5: 'it is locked by another program',
+  6: 'it is locked',
+  7: 'memory ran out',
+  8: 'it cannot be written (read-only file or file system)',
+  10: 'reading or writing the file failed',
+  11: 'the file is damaged; restore a backup',
+  13: 'the disk is full',
+  14: 'the file cannot be opened',
+  15: 'its locks do not work on this file system',
+  26: 'the file is not a SQLite database',
+};
+
+/** Statements kept prepared per connection; the service has a few dozen. */
+const MAX_STATEMENTS = 500;
+
+/**
+ * Opens, or creates, the SQLite file at `location` for this process alone. Creates missing folders; files are
+ * private to the user who runs the service. Throws `unavailable` when another process has the file open
+ * or the file cannot be used.
+ */
+export function openSqlite(location: string, observer: DatabaseObserver): Promise<Database> {
+  return Promise.resolve(open(location, observer));
+}
+
+function open(location: string, observer: DatabaseObserver): Database {
+  const path = preparePrivateFile(resolve(location));
+  const release = lock(path);
+  const connections: DatabaseSyncInstance[] = [];
+  const connect = (...pragmas: string[]) => {
+    const connection = new DatabaseSync(path);
+    connections.push(connection);
+    for (const pragma of ['busy_timeout = 5000', 'foreign_keys = ON', 'temp_store = MEMORY', ...pragmas]) connection.exec(`PRAGMA ${pragma}`);
+    return connection;
+  };
+  const disconnect = () => {
+    for (const connection of connections) connection.close();
+    release();
+  };
+  try {
+    const writer = connect('journal_mode = WAL', 'synchronous = FULL', 'wal_autocheckpoint = 1000');
+    const reader = connect('query_only = ON');
+    const writes = sqlOn(writer, path);
+    const commits = startGroupCommit(writes, observer);
+    return {
+      dialect,
+      reads: sqlOn(reader, path),
+      write: commits.write,
+      migrate: commits.write,
+      async close() {
+        await commits.close();
+        disconnect();
+      },
+    };
+  } catch (error) {
+    disconnect();
+    throw translate(error, path);
+  }
+}
+
+/** Copies the database at `location` into the new file `target` while the service runs. Throws `unavailable`. */
+export function backUpSqlite(location: string, target: string): void {
+  const source = resolve(location);
+  try {
+    closeSync(openSync(target, 'wx', 0o600));
+    const connection = new DatabaseSync(source, { readOnly: true });
+    try {
+      connection.exec('PRAGMA busy_timeout = 5000');
+      connection.prepare('VACUUM INTO ?').run(target);
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    throw translate(error, source);
+  }
+}
+
+/** Makes the file and its folder, readable by nobody else, and returns the file's real path. */
+function preparePrivateFile(path: string): string {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, 'a', 0o600));
+    chmodSync(path, 0o600);
+    return realpathSync(path);
+  } catch (cause) {
+    throw new ServiceError('unavailable', `The database ${path} cannot be opened: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * Keeps every other process off the database until the returned function is called or this process ends, however
+ * it ends: an exclusive lock on a file beside the database, which the operating system holds for us.
+ */
+function lock(path: string): () => void {
+  const guard = new DatabaseSync(preparePrivateFile(`${path}-lock`));
+  try {
+    guard.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+  } catch (cause) {
+    guard.close();
+    throw new ServiceError(
+      'unavailable',
+      `Another process is using the database ${path}: stop that one first, or give this one a database of its own`,
+      { cause },
+    );
+  }
+  return () => guard.close();
+}
+
+function sqlOn(connection: DatabaseSyncInstance, path: string): Sql {
+  const statements = new Map<string, StatementSyncInstance>();
+  const prepare = (text: string) => {
+    const known = statements.get(text);
+    if (known !== undefined) return known;
+    if (statements.size >= MAX_STATEMENTS) statements.clear();
+    const statement = connection.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
+  return {
+    async all(text, parameters) {
+      try {
+        return prepare(text).all(...parameters) as Record<string, unknown>[];
+      } catch (error) {
+        throw translate(error, path);
+      }
+    },
+    async run(text, parameters) {
+      try {
+        return prepare(text).run(...parameters).changes;
+      } catch (error) {
+        throw translate(error, path);
+      }
+    },
+  };
+}
+
+function resultCode(error: unknown): number {
+  const code = (error as { errcode?: unknown }).errcode;
+  return typeof code === 'number' ? code : 0;
+}
+
+/** Machine faults become `unavailable`; anything else is a constraint or a mistake of ours and stays as it is. */
+function translate(error: unknown, path: string): unknown {
+  const fault = MACHINE_FAULTS[resultCode(error) & 0xff];
+  if (fault === undefined) return error;
+  return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
+    retryAfterSeconds: 5,
+    cause: new Error(`${path}: ${(error as Error).message}`, { cause: error }),
+  });
+}

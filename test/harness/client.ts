@@ -1,0 +1,63 @@
+import { recordSecret, recordShown } from './evidence.ts';
+
+/** An answer of the service. `body` is parsed if it is JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // A test reads any member of any answer; each expectation says what it should be.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly body: any;
+}
+
+/** Sends requests to one service with one token, and keeps what must be searched for secrets at the end of the run. */
+export interface Client {
+  readonly url: string;
+  readonly token: string;
+  /** `body` is sent as JSON, unless it is text or bytes, which are sent as they are with the type of JSON. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  delete(path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** The same service, asked with another token. */
+  with(token: string): Client;
+}
+
+export function createClient(url: string, token: string): Client {
+  recordSecret(token);
+  const call: Client['call'] = async (method, path, body, headers = {}) => {
+    const raw = typeof body === 'string' || body instanceof Uint8Array;
+    noteSecrets(body);
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'x-auth-token': token, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
+    const parsed: unknown = isJson ? JSON.parse(text) : undefined;
+    if (answer.status >= 400) recordShown('error', text);
+    else if (path === '/metrics') recordShown('metrics', text);
+    else noteSecrets(parsed);
+    return { status: answer.status, headers: answer.headers, text, body: parsed };
+  };
+  return {
+    url,
+    token,
+    call,
+    get: (path, headers) => call('GET', path, undefined, headers),
+    post: (path, body, headers) => call('POST', path, body, headers),
+    patch: (path, body, headers) => call('PATCH', path, body, headers),
+    delete: (path, headers) => call('DELETE', path, undefined, headers),
+    with: (other) => createClient(url, other),
+  };
+}
+
+function noteSecrets(value: unknown): void {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (name === 'secret' || name === 'token') recordSecret(member);
+    else noteSecrets(member);
+  }
+}

@@ -1,0 +1,35 @@
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Collects what services showed during a run, and the secrets and tokens they were trusted with, for the search at the end. */
+
+/** The folder of this run. */
+export function runFolder(): string {
+  const folder = process.env.TEST_RUN_FOLDER;
+  if (folder === undefined) throw new Error('The suites run under vitest, which sets TEST_RUN_FOLDER');
+  return folder;
+}
+
+/** Keeps something a service showed: log lines, error bodies, metrics. `kind` names the file. */
+export function recordShown(kind: 'log' | 'error' | 'metrics' | 'output', text: string): void {
+  appendFileSync(join(runFolder(), `shown-${kind}-${process.pid}.txt`), `${text}\n`);
+}
+
+/** Remembers a secret or token that must not be found in anything shown. Short ones would be found by chance. */
+export function recordSecret(secret: unknown): void {
+  if (typeof secret === 'string' && secret.length >= 16 && new Set(secret).size >= 8) {
+    appendFileSync(join(runFolder(), `secrets-${process.pid}.txt`), `${JSON.stringify(secret)}\n`);
+  }
+}
+
+/** Everything that was shown, by file, and every secret. */
+export function readEvidence(): { shown: Map<string, string>; secrets: string[] } {
+  const files = readdirSync(runFolder());
+  const read = (name: string) => readFileSync(join(runFolder(), name), 'utf8');
+  const shown = new Map(files.filter((name) => name.startsWith('shown-')).map((name) => [name, read(name)]));
+  const secrets = files
+    .filter((name) => name.startsWith('secrets-'))
+    .flatMap((name) => read(name).split('\n').filter(Boolean))
+    .map((line) => JSON.parse(line) as string);
+  return { shown, secrets: [...new Set(secrets)] };
+}

@@ -1,0 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Gives all suites of one run a folder for what services print; it is searched for secrets at the end. */
+export default function setUp(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'tsigil-test-'));
+  process.env.TEST_RUN_FOLDER = folder;
+  return () => {
+    if (process.env.KEEP === undefined) rmSync(folder, { recursive: true, force: true });
+  };
+}

@@ -1,0 +1,106 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { startService, type World } from '../../src/service.ts';
+import { createClient, type Client } from './client.ts';
+import { recordShown } from './evidence.ts';
+
+/** A service as it ships, on a database of its own in a temporary folder, and a client with its administrator token. */
+export interface TestService extends Client {
+  readonly folder: string;
+  /** Everything logged so far. */
+  readonly log: string[];
+  close(): Promise<void>;
+}
+
+/** A new temporary folder. */
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'tsigil-'));
+}
+
+/**
+ * Starts a service inside this process. `variables` are environment variables as an operator would set them;
+ * `folder` continues with the database of an earlier service.
+ */
+export async function startTestService(
+  variables: Record<string, string> = {},
+  options: Partial<World> & { folder?: string } = {},
+): Promise<TestService> {
+  const { folder = temporaryFolder(), ...world } = options;
+  const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
+  const config = readConfig(undefined, {
+    TSIGIL_LISTEN: '127.0.0.1:0',
+    TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}`,
+    TSIGIL_ADMIN_TOKEN: adminToken,
+    ...variables,
+  });
+  const log: string[] = [];
+  const write = (line: string) => {
+    log.push(line);
+    recordShown('log', line);
+  };
+  const service = await startService(config, { log: pino({ base: null }, { write }), ...world });
+  return {
+    ...createClient(service.url, adminToken),
+    folder,
+    log,
+    async close() {
+      await service.close();
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A service in a process of its own, as `npm start` runs it. */
+export interface ServiceProcess extends Client {
+  readonly process: ChildProcess;
+  /** Everything it printed so far. */
+  output(): string;
+  /** Sends a signal and waits for the end; returns the exit code, or null if the signal ended it. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The built program. `npm test` builds it first. */
+export const PROGRAM = join(import.meta.dirname, '../../dist/main.js');
+
+/** The environment of this process without the settings of any service. */
+export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TSIGIL_'));
+  return { ...Object.fromEntries(own), ...variables };
+}
+
+/** Starts the built program in `folder` and waits until it listens. Rejects with its output if it ends instead. */
+export async function startServiceProcess(folder: string, variables: Record<string, string> = {}): Promise<ServiceProcess> {
+  const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
+  const environment = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_ADMIN_TOKEN: adminToken, ...variables });
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
+  const url = await new Promise<string>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8');
+      stream.on('data', (text: string) => {
+        output += text;
+        recordShown('output', text);
+        const listening = /"url":"([^"]+)".*"msg":"listening"/.exec(output);
+        if (listening?.[1] !== undefined) resolve(listening[1]);
+      });
+    }
+    void exited.then(([code]) => reject(new Error(`The service ended with ${code}: ${output}`)));
+  });
+  return {
+    ...createClient(url, adminToken),
+    process: child,
+    output: () => output,
+    async stop(signal) {
+      child.kill(signal);
+      const [code] = await exited;
+      return code;
+    },
+  };
+}
