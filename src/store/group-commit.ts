@@ -16,7 +16,7 @@ export interface GroupCommit {
 /** One write that waits for its turn; `settle` tells its caller how it ended. */
 interface Pending {
   run(sql: Sql): Promise<void>;
-  settle(failure?: unknown): void;
+  settle(failure?: Error): void;
 }
 
 /**
@@ -51,7 +51,7 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver): GroupCom
       await sql.run('COMMIT', []);
     } catch (failure) {
       await sql.run('ROLLBACK', []).catch(() => undefined); // most faults have already rolled back
-      for (const pending of batch) pending.settle(failure);
+      for (const pending of batch) pending.settle(failure as Error);
       return;
     }
     observer.committed(batch.length, (performance.now() - began) / 1000);

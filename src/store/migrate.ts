@@ -1,12 +1,6 @@
 import { ServiceError } from '../domain/errors.ts';
 import { migration as m0001 } from './migrations/0001-tlds-tsigkeys-tokens.ts';
-import type { Database, Dialect } from './sql.ts';
-
-/** One numbered step of the schema. A step that has been released is never edited; a new one is added. */
-export interface Migration {
-  readonly number: number;
-  statements(dialect: Dialect): string[];
-}
+import type { Database, Migration } from './sql.ts';
 
 /** Every step, in order. */
 export const MIGRATIONS: readonly Migration[] = [m0001];

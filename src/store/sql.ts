@@ -23,6 +23,12 @@ export interface Dialect {
   isUniqueViolation(error: unknown): boolean;
 }
 
+/** One numbered step of the schema. A step that has been released is never edited; a new one is added. */
+export interface Migration {
+  readonly number: number;
+  statements(dialect: Dialect): string[];
+}
+
 /** What a database counts while it runs, for metrics. */
 export interface DatabaseObserver {
   /** Called after every commit with the number of writes that shared it and how long it took. */

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../sql.ts';
 
 /** The three collections the service began with. `name_key` holds the form in which names compare. */
 export const migration: Migration = {

@@ -1,0 +1,140 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, normalize, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..');
+const SRC = join(ROOT, 'src');
+
+interface SourceFile {
+  /** The path below src. */
+  readonly path: string;
+  /** The first folder below src; empty for the files at the root. */
+  readonly folder: string;
+  readonly lines: number;
+  /** Paths below src of imported files. */
+  readonly imports: string[];
+  /** Names of imported packages and built-in modules. */
+  readonly packages: string[];
+}
+
+const FILES: SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((path) => /\.tsx?$/.test(path))
+  .map((path) => {
+    const text = readFileSync(join(SRC, path), 'utf8');
+    const specifiers = [...text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm)].map(
+      ([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '',
+    );
+    return {
+      path,
+      folder: path.includes('/') ? (path.split('/')[0] ?? '') : '',
+      lines: text.split('\n').length - 1,
+      imports: specifiers.filter((name) => name.startsWith('.')).map((name) => normalize(join(dirname(path), name))),
+      packages: specifiers.filter((name) => !name.startsWith('.')).map(packageOf),
+    };
+  });
+
+function packageOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+}
+
+function isBuiltIn(name: string): boolean {
+  return name.startsWith('node:') || builtinModules.includes(name);
+}
+
+function folderOf(path: string): string {
+  return path.includes('/') ? (path.split('/')[0] ?? '') : '';
+}
+
+describe('who may import whom', () => {
+  test('there are files to look at', () => {
+    expect(FILES.length).toBeGreaterThan(30);
+    expect(FILES.flatMap(({ imports }) => imports).length).toBeGreaterThan(60);
+  });
+
+  test('the domain imports itself, and pure functions of the platform', () => {
+    const domain = FILES.filter(({ folder }) => folder === 'domain');
+    const others = domain.flatMap(({ path, imports }) =>
+      imports.filter((target) => folderOf(target) !== 'domain').map((target) => `${path} -> ${target}`),
+    );
+    const packages = domain.flatMap(({ packages }) => packages).filter((name) => !['node:url', 'node:crypto'].includes(name));
+    expect({ others, packages }).toEqual({ others: [], packages: [] });
+  });
+
+  test('the domain takes time, ids and randomness as arguments', () => {
+    const impure = FILES.filter(({ folder }) => folder === 'domain').flatMap(({ path }) => {
+      const text = readFileSync(join(SRC, path), 'utf8');
+      return /Date\.now|new Date\(\)|Math\.random|performance\.|process\.|import \{[^}]*random[^}]*\} from 'node:crypto'/.test(text) ? [path] : [];
+    });
+    expect(impure).toEqual([]);
+  });
+
+  test('an adapter imports the domain and itself, never another adapter', () => {
+    const strays = FILES.filter(({ folder }) => folder !== '').flatMap(({ path, folder, imports }) =>
+      imports.filter((target) => !['domain', folder].includes(folderOf(target))).map((target) => `${path} -> ${target}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  test('a package is imported in one folder, the root aside', () => {
+    const folders = new Map<string, Set<string>>();
+    for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
+      for (const name of packages.filter((name) => !isBuiltIn(name))) folders.set(name, (folders.get(name) ?? new Set()).add(folder));
+    }
+    const spread = [...folders].filter(([, places]) => places.size > 1);
+    expect(spread.map(([name, places]) => `${name}: ${[...places].join(', ')}`)).toEqual([]);
+  });
+
+  test('a package that is imported is a dependency, and every dependency is imported', () => {
+    const declared = Object.keys((JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }).dependencies);
+    const imported = new Set(FILES.flatMap(({ packages }) => packages.filter((name) => !isBuiltIn(name))));
+    expect([...imported].sort()).toEqual(declared.sort());
+  });
+
+  test('there are no cycles', () => {
+    const importsOf = new Map(FILES.map(({ path, imports }) => [path, imports]));
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (path: string, trail: string[]) => {
+      if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+      if (done.has(path) || trail.includes(path)) return;
+      for (const target of importsOf.get(path) ?? []) visit(target, [...trail, path]);
+      done.add(path);
+    };
+    for (const { path } of FILES) visit(path, []);
+    expect(cycles).toEqual([]);
+  });
+
+  test('only the configuration and the main program read the environment', () => {
+    const readers = FILES.filter(({ path }) => /process\.env\b/.test(readFileSync(join(SRC, path), 'utf8'))).map(({ path }) => path);
+    expect(readers).toEqual(['main.ts']);
+  });
+});
+
+describe('sizes', () => {
+  const lines = FILES.map((file) => file.lines).sort((one, other) => one - other);
+
+  test('no file has more than 300 lines, nine of ten have at most 170', () => {
+    expect(FILES.filter((file) => file.lines > 300).map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
+    expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(170);
+  });
+});
+
+describe('names', () => {
+  test('files are in kebab-case and none is a barrel or a drawer', () => {
+    const names = FILES.map(({ path }) => path.split('/').at(-1) ?? '');
+    expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*\.tsx?$/.test(name))).toEqual([]);
+    expect(names.filter((name) => /^(?:index|utils?|helpers?|common|shared|types)\./.test(name))).toEqual([]);
+  });
+
+  test('nothing is called manager, helper, util, base, abstract or impl', () => {
+    const pattern = /(?:class|interface|type|function|const) \w*(?:Manager|Helper|Util|Common|Abstract|Impl|Processor)\b/;
+    expect(FILES.filter(({ path }) => pattern.test(readFileSync(join(SRC, path), 'utf8'))).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('tests mirror the sources', () => {
+    const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const known = [...new Set(FILES.map(({ folder }) => folder)), 'harness', 'process', 'docs', 'end-to-end'];
+    expect(folders.map(({ name }) => relative('', name)).filter((name) => !known.includes(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ALGORITHMS } from '../../src/domain/tsigkey.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+describe.runIf(hasProgram('tsig-keygen', 'bind9'))('keys made by tsig-keygen', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  test.each(Object.keys(ALGORITHMS))('a %s key is stored and read back as the tool printed it', async (algorithm) => {
+    const name = `xfr.${algorithm}.example.`;
+    const printed = execFileSync('tsig-keygen', ['-a', algorithm, name], { encoding: 'utf8', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
+    const [, printedName, printedAlgorithm, secret] = /key "([^"]+)" \{\s+algorithm ([^;]+);\s+secret "([^"]+)";\s+\};/.exec(printed) ?? [];
+    expect([printedName, printedAlgorithm]).toEqual([name, algorithm]);
+
+    const created = await service.post('/v2/tsigkeys', { name, algorithm, secret, scope: 'POOL', resource_id: POOL });
+    expect(created.status).toBe(201);
+    const { body } = await service.get(`/v2/tsigkeys/${created.body.id}`);
+    expect(body).toEqual(created.body);
+    expect([body.name, body.algorithm, body.secret]).toEqual([printedName, printedAlgorithm, secret]);
+  });
+});
