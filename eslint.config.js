@@ -13,6 +13,7 @@ export default tseslint.config(
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       // Ports are records of functions; nothing in this program uses `this` but error classes.
       '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
       'max-lines': ['error', 300],
       'no-console': 'error',
     },

@@ -5,6 +5,9 @@ import type { DatabaseObserver, Sql } from './sql.ts';
 /** The most writes that share one transaction. */
 const MAX_BATCH = 500;
 
+/** How long a caller should wait for the service to be back after it was told to stop. */
+const RETRY_AFTER_SECONDS = 5;
+
 /** Writes that wait for each other's disk. */
 export interface GroupCommit {
   /** Runs `work` in a transaction; resolves when it is on disk, rethrows what `work` threw after undoing it. */
@@ -60,7 +63,7 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver): GroupCom
 
   return {
     write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-      if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));
+      if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping', { retryAfterSeconds: RETRY_AFTER_SECONDS }));
       return new Promise<T>((resolve, reject) => {
         let settled: () => void;
         waiting.push({

@@ -1,5 +1,5 @@
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
-import { chmodSync, closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import type { Database, DatabaseObserver, Dialect, Sql } from './sql.ts';
@@ -12,12 +12,13 @@ const dialect: Dialect = {
   isUniqueViolation: (error) => [SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE].includes(resultCode(error)),
 };
 
+const SQLITE_BUSY = 5;
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555;
 const SQLITE_CONSTRAINT_UNIQUE = 2067;
 
 /** Primary result codes (https://www.sqlite.org/rescode.html) that tell of the machine, not of a mistake in the program. */
 const MACHINE_FAULTS: Readonly<Record<number, string>> = {
-  5: 'it is locked by another program',
+  [SQLITE_BUSY]: 'it is locked by another program',
   6: 'it is locked',
   7: 'memory ran out',
   8: 'it cannot be written (read-only file or file system)',
@@ -76,11 +77,14 @@ function open(location: string, observer: DatabaseObserver): Database {
   }
 }
 
-/** Copies the database at `location` into the new file `target` while the service runs. Throws `unavailable`. */
+/**
+ * Copies the database at `location` into the new file `target`, whether the service runs or not, and leaves no file
+ * behind when it fails. Throws `unavailable`, and Node's error when `target` exists or cannot be made.
+ */
 export function backUpSqlite(location: string, target: string): void {
   const source = resolve(location);
+  closeSync(openSync(target, 'wx', 0o600));
   try {
-    closeSync(openSync(target, 'wx', 0o600));
     const connection = new DatabaseSync(source, { readOnly: true });
     try {
       connection.exec('PRAGMA busy_timeout = 5000');
@@ -89,6 +93,7 @@ export function backUpSqlite(location: string, target: string): void {
       connection.close();
     }
   } catch (error) {
+    rmSync(target, { force: true });
     throw translate(error, source);
   }
 }
@@ -97,11 +102,21 @@ export function backUpSqlite(location: string, target: string): void {
 function preparePrivateFile(path: string): string {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    closeSync(openSync(path, 'a', 0o600));
-    chmodSync(path, 0o600);
+    createFile(path);
+    const mode = statSync(path).mode & 0o777;
+    if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);
     return realpathSync(path);
   } catch (cause) {
-    throw new ServiceError('unavailable', `The database ${path} cannot be opened: ${(cause as Error).message}`, { cause });
+    throw new ServiceError('unavailable', 'The database cannot be opened', { cause });
+  }
+}
+
+/** A file that exists is not opened: closing it again would drop the locks that SQLite holds on it in this process (POSIX). */
+function createFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
@@ -110,16 +125,14 @@ function preparePrivateFile(path: string): string {
  * it ends: an exclusive lock on a file beside the database, which the operating system holds for us.
  */
 function lock(path: string): () => void {
-  const guard = new DatabaseSync(preparePrivateFile(`${path}-lock`));
+  const guardPath = preparePrivateFile(`${path}-lock`);
+  const guard = new DatabaseSync(guardPath);
   try {
     guard.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
-  } catch (cause) {
+  } catch (error) {
     guard.close();
-    throw new ServiceError(
-      'unavailable',
-      `Another process is using the database ${path}: stop that one first, or give this one a database of its own`,
-      { cause },
-    );
+    if (primaryCode(error) !== SQLITE_BUSY) throw translate(error, guardPath);
+    throw new ServiceError('unavailable', `Another process is using the database ${path}: stop that one first, or give this one a database of its own`);
   }
   return () => guard.close();
 }
@@ -152,6 +165,10 @@ function sqlOn(connection: DatabaseSyncInstance, path: string): Sql {
   };
 }
 
+function primaryCode(error: unknown): number {
+  return resultCode(error) & 0xff;
+}
+
 function resultCode(error: unknown): number {
   const code = (error as { errcode?: unknown }).errcode;
   return typeof code === 'number' ? code : 0;
@@ -159,7 +176,7 @@ function resultCode(error: unknown): number {
 
 /** Machine faults become `unavailable`; anything else is a constraint or a mistake of ours and stays as it is. */
 function translate(error: unknown, path: string): unknown {
-  const fault = MACHINE_FAULTS[resultCode(error) & 0xff];
+  const fault = MACHINE_FAULTS[primaryCode(error)];
   if (fault === undefined) return error;
   return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
     retryAfterSeconds: 5,

@@ -57,7 +57,7 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
 function listStatement(select: string, query: ListQuery, dialect: Dialect): Statement {
-  const sort = sortExpression(query.sortKey);
+  const sort = sortColumn(query.sortKey);
   const direction = query.descending ? 'DESC' : 'ASC';
   const where = query.conditions.map((condition) => conditionText(condition, dialect));
   const parameters: SqlValue[] = query.conditions.map(({ value, wildcard }) => (wildcard ? dialect.likePattern(value) : value));
@@ -72,9 +72,12 @@ function listStatement(select: string, query: ListQuery, dialect: Dialect): Stat
   };
 }
 
-/** Null sorts as the lowest value, and in every database alike, because it is sorted as empty text. */
-function sortExpression(sortKey: SortKey): string {
-  return sortKey === 'updated_at' ? `coalesce(updated_at, '')` : sortKey;
+/**
+ * Null sorts as the lowest value, and in every database alike, because a generated column makes it empty text. A column,
+ * not an expression: SQLite seeks to a pair such as (x, id) in an index only where x is a column.
+ */
+function sortColumn(sortKey: SortKey): string {
+  return sortKey === 'updated_at' ? 'updated_order' : sortKey;
 }
 
 function conditionText({ column, wildcard }: Condition, dialect: Dialect): string {

@@ -1,6 +1,6 @@
 import type { Migration } from '../sql.ts';
 
-/** The three collections the service began with. `name_key` holds the form in which names compare. */
+/** The three collections the service began with. `name_key` holds the form in which names compare, `updated_order` sorts null first. */
 export const migration: Migration = {
   number: 1,
   statements: ({ text }) => [
@@ -10,7 +10,8 @@ export const migration: Migration = {
       name_key ${text} NOT NULL,
       description ${text},
       created_at ${text} NOT NULL,
-      updated_at ${text}
+      updated_at ${text},
+      updated_order ${text} GENERATED ALWAYS AS (coalesce(updated_at, '')) STORED
     )`,
     `CREATE UNIQUE INDEX unique_tld_name ON tlds (name_key)`,
     ...sortIndexes('tlds'),
@@ -23,7 +24,8 @@ export const migration: Migration = {
       scope ${text} NOT NULL,
       resource_id ${text} NOT NULL,
       created_at ${text} NOT NULL,
-      updated_at ${text}
+      updated_at ${text},
+      updated_order ${text} GENERATED ALWAYS AS (coalesce(updated_at, '')) STORED
     )`,
     `CREATE UNIQUE INDEX unique_tsigkey_name ON tsigkeys (name_key)`,
     `CREATE INDEX tsigkeys_by_resource ON tsigkeys (resource_id)`,
@@ -37,7 +39,8 @@ export const migration: Migration = {
       expires_at ${text},
       hash ${text} NOT NULL,
       created_at ${text} NOT NULL,
-      updated_at ${text}
+      updated_at ${text},
+      updated_order ${text} GENERATED ALWAYS AS (coalesce(updated_at, '')) STORED
     )`,
     `CREATE UNIQUE INDEX unique_token_name ON tokens (name_key)`,
     `CREATE UNIQUE INDEX unique_token_hash ON tokens (hash)`,
@@ -48,7 +51,7 @@ export const migration: Migration = {
 function sortIndexes(table: string): string[] {
   return [
     `CREATE INDEX ${table}_by_created_at ON ${table} (created_at, id)`,
-    `CREATE INDEX ${table}_by_updated_at ON ${table} (coalesce(updated_at, ''), id)`,
+    `CREATE INDEX ${table}_by_updated_at ON ${table} (updated_order, id)`,
     `CREATE INDEX ${table}_by_name ON ${table} (name, id)`,
   ];
 }
