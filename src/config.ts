@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
+import type { TldRule } from './domain/settings.ts';
 import { OPTIONS, variableOf, type Option } from './options.ts';
 
 /** The service's configuration. `check-config` prints it, `docs/configuration.md` explains it. */
@@ -21,7 +22,8 @@ export interface Config {
   };
   readonly cors: { readonly allowedOrigins: readonly string[] };
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number };
-  readonly tsigkeys: { readonly strict: boolean };
+  readonly tsigkeys: { readonly strict: boolean; readonly requireResource: boolean };
+  readonly zones: { readonly tldRule: TldRule; readonly perProject: number };
   readonly log: { readonly level: string };
   readonly stopGraceSeconds: number;
 }

@@ -1,5 +1,5 @@
 import { CONFIGURABLE_RIGHTS } from './domain/policy.ts';
-import { MAX_LIMIT } from './domain/settings.ts';
+import { MAX_LIMIT, TLD_RULES } from './domain/settings.ts';
 import { DATABASES } from './store/databases.ts';
 
 /** A value that was read, or what is wrong with it, worded to follow the option's name. */
@@ -120,6 +120,20 @@ export const OPTIONS: readonly Option[] = [
     meaning: 'Refuse keys that no name server could use: a name that is no domain name, a secret that is not base64.',
   },
   {
+    key: 'tsigkeys.requireResource',
+    ...yesOrNo(),
+    default: false,
+    meaning: 'Refuse keys whose `resource_id` is not the id of an existing pool (scope POOL) or zone (scope ZONE).',
+  },
+  {
+    key: 'zones.tldRule',
+    ...oneOf(TLD_RULES),
+    default: 'last-label',
+    meaning:
+      'What must be a TLD entry for a zone to be created, once there are entries: the last label of its name (`last-label`), or any suffix of it (`any-suffix`).',
+  },
+  { key: 'zones.perProject', ...integer(0, 10_000_000), default: 0, meaning: 'How many zones one project may have; 0 sets no limit.' },
+  {
     key: 'log.level',
     ...oneOf(['debug', 'info', 'warn', 'error']),
     default: 'info',
@@ -156,7 +170,7 @@ function integerIn(values: number[]): Reading {
   return reading(values.join(' or '), (value) => values.includes(value as number));
 }
 
-function oneOf(words: string[]): Reading {
+function oneOf(words: readonly string[]): Reading {
   return reading(words.join(', '), (value) => words.includes(value as string));
 }
 

@@ -49,10 +49,18 @@ export async function startService(config: Config, world: World): Promise<Servic
   const store = createStore(database);
   try {
     await migrate(database, clock());
+    const policy = { ...DEFAULT_POLICY, ...config.policy };
     const environment: Environment = {
       store,
       clock,
-      settings: { strictTsigkeys: config.tsigkeys.strict, defaultLimit: config.api.defaultLimit },
+      policy,
+      settings: {
+        strictTsigkeys: config.tsigkeys.strict,
+        requireResource: config.tsigkeys.requireResource,
+        tldRule: config.zones.tldRule,
+        zonesPerProject: config.zones.perProject,
+        defaultLimit: config.api.defaultLimit,
+      },
       newId: world.newId ?? randomUUID,
       randomBytes: world.randomBytes ?? randomBytes,
       advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
@@ -66,7 +74,7 @@ export async function startService(config: Config, world: World): Promise<Servic
       log,
       version: VERSION,
       authenticate: authenticateTokens(store, clock, config.adminToken),
-      policy: { ...DEFAULT_POLICY, ...config.policy },
+      policy,
       urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
       errors: config.auth,
       rateLimit: config.rateLimit,

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Authenticate, Clock, Store } from '../domain/ports.ts';
-import { ADMIN, type Caller } from '../domain/policy.ts';
+import { ADMIN, ADMIN_PROJECT, type Caller } from '../domain/caller.ts';
 import { hashToken, token as tokenType } from '../domain/token.ts';
 
 /** The caller behind the administrator token that the configuration sets. */
-const CONFIGURED_ADMIN: Caller = { id: 'configured', name: 'admin', roles: [ADMIN], projectId: null, allProjects: false };
+export const CONFIGURED_ADMIN: Caller = { id: 'configured', name: 'admin', roles: [ADMIN], projectId: ADMIN_PROJECT, allProjects: false };
 
 /**
  * Knows the callers of the service's own tokens, and of `adminToken` where one is configured. A token is looked up
@@ -15,7 +15,7 @@ export function authenticateTokens(store: Store, clock: Clock, adminToken: strin
   return async (token) => {
     const hash = hashToken(token);
     if (adminHash !== undefined && equalHashes(hash, adminHash)) return CONFIGURED_ADMIN;
-    const row = await store.find(tokenType, 'hash', hash);
+    const [row] = await store.find(tokenType, 'hash', [hash]);
     if (row === undefined || !equalHashes(hash, row.hash as string)) return undefined;
     const expiresAt = row.expires_at as string | null;
     if (expiresAt !== null && expiresAt <= clock()) return undefined;

@@ -1,45 +1,56 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ServiceError, type Problem } from './errors.ts';
-import { READ_ONLY_MEMBERS, shownFields, type ResourceType, type Row } from './resource.ts';
+import { givenFields, isReadOnly, shownFields, type ResourceType, type Row } from './resource.ts';
 import type { Settings } from './settings.ts';
 
 /** The most problems one answer lists. */
 const MAX_PROBLEMS = 50;
 
 /**
- * The fields that a request body gives, checked and in the form that is kept. For a creation, absent fields
- * get their defaults. Throws `invalid_object` with everything that is wrong with the body, not just the first.
+ * The fields that a request body gives, checked and in the form that is kept. `current` is the resource that the body
+ * changes; without one it creates a resource, and absent fields get their defaults. Throws `invalid_object` with
+ * everything that is wrong with the body, not just the first.
  */
-export function readBody(type: ResourceType, body: unknown, creating: boolean, settings: Settings): Row {
+export function readBody(type: ResourceType, body: unknown, settings: Settings, current?: Row): Row {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ServiceError('invalid_object', `The request body must be a JSON object that describes a ${type.title}`);
   }
-  const given = new Map(Object.entries(body));
-  const fields: Record<string, unknown> = {};
+  const members = new Map(Object.entries(body));
+  const given: Record<string, unknown> = {};
   const problems: Problem[] = [];
-  for (const name of shownFields(type)) {
+  for (const name of givenFields(type)) {
     const field = type.fields[name];
     if (field === undefined) continue;
-    if (given.has(name)) {
-      const parsed = field.parse(given.get(name));
-      if ('value' in parsed) fields[name] = parsed.value;
-      else problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
-    } else if (creating && field.onCreate === 'required') {
+    if (members.has(name)) {
+      const parsed = field.parse(members.get(name));
+      if ('problem' in parsed) problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
+      else if (current === undefined || field.set !== 'once') given[name] = parsed.value;
+      else if (!isDeepStrictEqual(parsed.value, current[name]))
+        problems.push({ path: [name], message: `'${name}' cannot be changed`, validator: 'immutable' });
+    } else if (current === undefined && field.onCreate === 'required') {
       problems.push({ path: [name], message: `'${name}' is a required property`, validator: 'required' });
-    } else if (creating && field.onCreate !== 'required') {
-      fields[name] = field.onCreate.default;
     }
-    given.delete(name);
+    members.delete(name);
   }
-  for (const name of given.keys()) problems.push(unexpectedMember(name));
-  for (const problem of type.problems?.(fields, settings) ?? []) {
+  for (const name of members.keys()) problems.push(unexpectedMember(type, name));
+  for (const problem of type.problems?.(given, settings, current) ?? []) {
     problems.push({ ...problem, message: `'${problem.path.join('.')}' ${problem.message}` });
   }
   if (problems.length > 0) throw invalidObject(type, problems);
-  return fields;
+  return current === undefined ? { ...defaults(type), ...given } : given;
 }
 
-function unexpectedMember(name: string): Problem {
-  return (READ_ONLY_MEMBERS as readonly string[]).includes(name)
+function defaults(type: ResourceType): Row {
+  return Object.fromEntries(
+    shownFields(type).flatMap((name) => {
+      const onCreate = type.fields[name]?.onCreate;
+      return onCreate === undefined || onCreate === 'required' ? [] : [[name, onCreate.default]];
+    }),
+  );
+}
+
+function unexpectedMember(type: ResourceType, name: string): Problem {
+  return isReadOnly(type, name)
     ? { path: [name], message: `'${name}' is set by the service and cannot be given`, validator: 'readOnly' }
     : { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
 }

@@ -1,9 +1,11 @@
 import { readBody } from './body.ts';
+import type { Caller } from './caller.ts';
 import { ServiceError } from './errors.ts';
 import { normaliseUuid } from './field.ts';
-import { readListRequest, type Parameter } from './list-query.ts';
+import { readListRequest, type ListRequest, type Parameter } from './list-query.ts';
+import { may, requireRight, type Policy } from './policy.ts';
 import type { Clock, Store } from './ports.ts';
-import type { RandomBytes, ResourceType, Row } from './resource.ts';
+import type { Admission, Admitted, Change, Condition, ResourceType, Row } from './resource.ts';
 import type { Settings } from './settings.ts';
 import { looksLikeToken } from './token.ts';
 
@@ -11,10 +13,12 @@ import { looksLikeToken } from './token.ts';
 export interface Environment {
   readonly store: Store;
   readonly settings: Settings;
+  readonly policy: Policy;
   readonly clock: Clock;
   /** A new random UUID (version 4, RFC 9562), in lower case. */
   newId(): string;
-  readonly randomBytes: RandomBytes;
+  /** `size` octets from the system's random source. */
+  randomBytes(size: number): Buffer;
   /** Tells the operator about a resource that was accepted though something is odd about it. */
   advise(type: ResourceType, id: string, advice: string): void;
 }
@@ -25,66 +29,110 @@ export interface Page {
   readonly next: string | undefined;
 }
 
-/** A resource that is ready to be kept but for its timestamps, and the members that only its creator is shown. */
-export interface NewResource {
-  readonly fields: Row;
-  readonly shownOnce: Row | undefined;
-}
-
-/** Makes a resource with a new id from a request body. Throws `invalid_object`. */
-export function newResource(environment: Environment, type: ResourceType, body: unknown): NewResource {
-  const given = readBody(type, body, true, environment.settings);
-  const completed = type.complete?.(given, environment.randomBytes) ?? { fields: given };
-  return { fields: { id: environment.newId(), ...completed.fields }, shownOnce: completed.shownOnce };
-}
-
 /**
- * Creates a resource from a request body and returns it, with the members that are only shown now.
- * Throws `invalid_object`, `duplicate`, `unavailable`.
+ * Creates a resource from a request body and returns it, with the members that are only shown now. `beforeCommit` sees it
+ * while it can still be undone. Throws `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`.
  */
-export async function createResource(environment: Environment, type: ResourceType, body: unknown): Promise<Row> {
-  const { fields, shownOnce } = newResource(environment, type, body);
+export async function createResource(
+  environment: Environment,
+  type: ResourceType,
+  caller: Caller,
+  body: unknown,
+  beforeCommit: (created: Row) => void = () => undefined,
+): Promise<Row> {
+  const given = readBody(type, body, environment.settings);
+  const id = environment.newId();
   // The timestamp is taken inside the transaction: rows become visible in the order of their created_at,
   // so that a list in that order never skips one.
-  const row = await environment.store.write(async (writer) => {
-    const created: Row = { ...fields, created_at: environment.clock(), updated_at: null };
-    await writer.insert(type, created);
-    return created;
+  const created = await environment.store.write(async (writer) => {
+    const now = environment.clock();
+    const change: Change = { operation: 'create', row: { id, ...given, created_at: now, updated_at: null } };
+    const { row, shownOnce }: Admitted = (await type.admit?.(change, writer, admission(environment, caller, now))) ?? change;
+    await writer.insert(type, row);
+    beforeCommit({ ...row, ...shownOnce });
+    return { row, shownOnce };
   });
-  advise(environment, type, row);
-  return { ...row, ...shownOnce };
+  advise(environment, type, created.row);
+  return { ...created.row, ...created.shownOnce };
 }
 
 /**
- * The page of `type` that the parameters of a query string ask for. Throws the errors of
- * `readListRequest`, and `marker_not_found` when the marker's resource does not exist.
+ * The page of `type` that the parameters of a query string ask for, out of what the caller may see. Throws the errors
+ * of `readListRequest`, `access_denied`, and `marker_not_found` when the marker's resource does not exist.
  */
-export async function listResources(environment: Environment, type: ResourceType, parameters: readonly Parameter[]): Promise<Page> {
-  const { marker, ...page } = readListRequest(type, parameters, environment.settings.defaultLimit);
-  const rows = await environment.store.list(type, marker === undefined ? page : { ...page, after: await position(marker) });
-  return { rows, next: rows.length === page.limit ? (rows.at(-1)?.id as string) : undefined };
+export async function listResources(environment: Environment, type: ResourceType, caller: Caller, parameters: readonly Parameter[]): Promise<Page> {
+  const request = readListRequest(type, parameters, environment.settings.defaultLimit);
+  const { marker, limit, sortColumn, descending } = request;
+  const conditions = listConditions(environment, type, caller, request);
+  let after = marker === undefined ? undefined : positionOf(await markerRow(marker));
+  const rows: Row[] = [];
+  while (rows.length < limit) {
+    const wanted = request.questions.length === 0 ? limit : SCAN_SIZE;
+    const found = await environment.store.list(type, {
+      limit: wanted,
+      sortColumn,
+      descending,
+      conditions,
+      ...(after === undefined ? {} : { after }),
+    });
+    rows.push(...(await answering(found)).slice(0, limit - rows.length));
+    const last = found.at(-1);
+    if (found.length < wanted || last === undefined) break;
+    after = positionOf(last);
+    await new Promise((resume) => setImmediate(resume)); // a long scan lets other requests in
+  }
+  return { rows, next: rows.length === limit ? (rows.at(-1)?.id as string) : undefined };
 
-  async function position(id: string) {
+  function positionOf(row: Row) {
+    return { sortValue: row[sortColumn], id: row.id as string };
+  }
+
+  async function markerRow(id: string): Promise<Row> {
     const row = await environment.store.get(type, id);
-    if (row === undefined) throw new ServiceError('marker_not_found', `marker ${id} is not the id of an existing ${type.title}`);
-    return { sortValue: row[page.sortKey], id };
+    if (row === undefined || !isVisible(type, caller, row)) {
+      throw new ServiceError('marker_not_found', `marker ${id} is not the id of an existing ${type.title}`);
+    }
+    return row;
+  }
+
+  async function answering(candidates: Row[]): Promise<Row[]> {
+    let rows = candidates;
+    for (const { name, wanted } of request.questions) {
+      const answers = (await type.questions?.[name]?.ask(rows, environment.store, environment.settings)) ?? [];
+      rows = rows.filter((_, index) => answers[index] === wanted);
+    }
+    return rows;
   }
 }
 
-/** The resource with this id. Throws `resource_not_found`. */
-export async function getResource(environment: Environment, type: ResourceType, id: string): Promise<Row> {
-  return existing(type, await environment.store.get(type, id));
+/** How many resources a page of the same list would hold if it had no limit; undefined where only a scan could tell. Throws like `listResources`. */
+export async function countResources(
+  environment: Environment,
+  type: ResourceType,
+  caller: Caller,
+  parameters: readonly Parameter[],
+): Promise<number | undefined> {
+  const request = readListRequest(type, parameters, environment.settings.defaultLimit);
+  if (request.questions.length > 0) return undefined;
+  return environment.store.count(type, listConditions(environment, type, caller, request));
+}
+
+/** The resource with this id. Throws `resource_not_found`, also for one of another project. */
+export async function getResource(environment: Environment, type: ResourceType, caller: Caller, id: string): Promise<Row> {
+  return existing(type, caller, await environment.store.get(type, id));
 }
 
 /**
  * Changes the members that `body` gives and returns the whole resource. Throws `resource_not_found`,
- * `invalid_object`, `duplicate`, `unavailable`, in this order.
+ * `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`, in this order.
  */
-export async function updateResource(environment: Environment, type: ResourceType, id: string, body: unknown): Promise<Row> {
+export async function updateResource(environment: Environment, type: ResourceType, caller: Caller, id: string, body: unknown): Promise<Row> {
   const row = await environment.store.write(async (writer) => {
-    const current = existing(type, await writer.get(type, id));
-    const given = readBody(type, body, false, environment.settings);
-    const updated: Row = { ...current, ...given, updated_at: environment.clock() };
+    const current = existing(type, caller, await writer.get(type, id));
+    const given = readBody(type, body, environment.settings, current);
+    const now = environment.clock();
+    const change: Change = { operation: 'update', row: { ...current, ...given, updated_at: now }, current, given };
+    const { row: updated } = (await type.admit?.(change, writer, admission(environment, caller, now))) ?? change;
     await writer.replace(type, updated);
     return updated;
   });
@@ -92,10 +140,14 @@ export async function updateResource(environment: Environment, type: ResourceTyp
   return row;
 }
 
-/** Removes the resource with this id. Throws `resource_not_found`, `unavailable`. */
-export async function deleteResource(environment: Environment, type: ResourceType, id: string): Promise<void> {
-  const removed = await environment.store.write((writer) => writer.remove(type, id));
-  if (!removed) throw notFound(type);
+/** Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. */
+export function deleteResource(environment: Environment, type: ResourceType, caller: Caller, id: string): Promise<Row> {
+  return environment.store.write(async (writer) => {
+    const change: Change = { operation: 'delete', row: existing(type, caller, await writer.get(type, id)) };
+    const { row } = (await type.admit?.(change, writer, admission(environment, caller, environment.clock()))) ?? change;
+    await writer.remove(type, id);
+    return row;
+  });
 }
 
 /** The id that a path segment spells. Throws `invalid_uuid`. */
@@ -105,13 +157,30 @@ export function readId(type: ResourceType, segment: string): string {
   return id;
 }
 
-function existing(type: ResourceType, row: Row | undefined): Row {
-  if (row === undefined) throw notFound(type);
+/** How many rows are asked about at a time when a filter is a question. */
+const SCAN_SIZE = 1000;
+
+/** A question about all projects makes the list one of all projects; other lists of owned resources show the caller's own. */
+function listConditions({ policy }: Environment, type: ResourceType, caller: Caller, request: ListRequest): Condition[] {
+  const rights = request.questions.flatMap(({ name }) => type.questions?.[name]?.right ?? []);
+  for (const right of rights) requireRight(policy, caller, right);
+  if (type.owner === undefined || caller.allProjects || rights.length > 0) return [...request.conditions];
+  return [...request.conditions, { column: type.owner, test: '=', value: caller.projectId ?? '' }];
+}
+
+function isVisible(type: ResourceType, caller: Caller, row: Row): boolean {
+  return type.owner === undefined || caller.allProjects || row[type.owner] === caller.projectId;
+}
+
+function existing(type: ResourceType, caller: Caller, row: Row | undefined): Row {
+  if (row === undefined || !isVisible(type, caller, row)) {
+    throw new ServiceError('resource_not_found', `Could not find ${type.title}`, { subject: type.noun });
+  }
   return row;
 }
 
-function notFound(type: ResourceType): ServiceError {
-  return new ServiceError('resource_not_found', `Could not find ${type.title}`, { subject: type.noun });
+function admission({ settings, policy, randomBytes }: Environment, caller: Caller, now: string): Admission {
+  return { caller, settings, randomBytes, now, may: (right) => may(policy, caller, right) };
 }
 
 function advise(environment: Environment, type: ResourceType, row: Row): void {

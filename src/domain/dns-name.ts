@@ -21,6 +21,25 @@ export function isRelativeName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && text.split('.').every(isLabel);
 }
 
+/** Tells whether `text` is one or more labels, each followed by a dot, of at most 254 characters in all. */
+export function isAbsoluteName(text: string): boolean {
+  return text.endsWith('.') && text.length <= MAX_NAME_LENGTH && isRelativeName(text.slice(0, -1));
+}
+
+/** The names that a name in comparison form lies under, from itself to its last label: `a.b.c`, `b.c`, `c`. */
+export function suffixes(name: string): string[] {
+  const labels = name.split('.');
+  return labels.map((_, index) => labels.slice(index).join('.'));
+}
+
+/**
+ * A name in comparison form with its labels turned round and each followed by a dot: `example.org` gives `org.example.`.
+ * Names below another begin with the other's form, so they stand together in an index.
+ */
+export function treeForm(name: string): string {
+  return `${name.split('.').reverse().join('.')}.`;
+}
+
 /** Drops one final dot: `example.org.` and `example.org` name the same node. */
 export function withoutFinalDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;

@@ -7,17 +7,26 @@ export type ErrorCode =
   | 'bad_request'
   | 'duplicate'
   | 'empty_request_body'
+  | 'forbidden'
+  | 'illegal_child'
+  | 'illegal_parent'
   | 'internal'
   | 'invalid_json'
   | 'invalid_limit'
   | 'invalid_marker'
   | 'invalid_object'
+  | 'invalid_operation'
   | 'invalid_sort_dir'
   | 'invalid_sort_key'
+  | 'invalid_tsigkey'
   | 'invalid_uuid'
+  | 'invalid_zone_name'
   | 'marker_not_found'
   | 'method_not_allowed'
+  | 'missing_project_id'
+  | 'no_valid_pool_found'
   | 'not_found'
+  | 'over_quota'
   | 'request_header_fields_too_large'
   | 'request_timeout'
   | 'request_too_large'
@@ -25,7 +34,8 @@ export type ErrorCode =
   | 'too_many_requests'
   | 'unauthenticated'
   | 'unavailable'
-  | 'unsupported_content_type';
+  | 'unsupported_content_type'
+  | 'zone_has_sub_zone';
 
 /** One thing wrong with one member of a request body. */
 export interface Problem {

@@ -25,8 +25,8 @@ export interface Field extends Kind {
   readonly onCreate: 'required' | { readonly default: unknown };
   /** True for values that no log, table or error may show. */
   readonly secret?: boolean;
-  /** True for columns that no caller reads or writes. */
-  readonly hidden?: boolean;
+  /** Who may set it: callers, callers at creation only, the service, or the service without even showing it. */
+  readonly set?: 'always' | 'once' | 'by the service' | 'hidden';
 }
 
 /** Text of `min` to `max` Unicode code points; `problemOf` says what else may be wrong with it. */
@@ -74,22 +74,91 @@ export function nullable(kind: Kind): Kind {
   };
 }
 
-/** A list of 1 to `max` different values of one kind. */
-export function list(item: Kind, max: number): Kind {
+/** A whole number, also when it is given as text. */
+export function integer(min: number, max: number): Kind {
   return {
-    schema: { type: 'array', items: item.schema, minItems: 1, maxItems: max, uniqueItems: true },
+    schema: { type: 'integer', minimum: min, maximum: max },
+    parse(value) {
+      const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+      const fits = Number.isSafeInteger(number) && (number as number) >= min && (number as number) <= max;
+      return fits ? { value: number } : { problem: `must be an integer from ${min} to ${max}`, validator: 'type' };
+    },
+  };
+}
+
+/** True or false. */
+export function truth(): Kind {
+  return {
+    schema: { type: 'boolean' },
+    parse: (value) => (typeof value === 'boolean' ? { value } : { problem: 'must be true or false', validator: 'type' }),
+  };
+}
+
+/** A list of `min` to `max` values of one kind, none of them twice. */
+export function list(item: Kind, min: number, max: number): Kind {
+  return {
+    schema: { type: 'array', items: item.schema, minItems: min, maxItems: max, uniqueItems: true },
     parse(value) {
       if (!Array.isArray(value)) return { problem: 'must be an array', validator: 'type' };
-      if (value.length < 1 || value.length > max) return { problem: `must hold 1 to ${max} items`, validator: 'items' };
+      if (value.length < min || value.length > max) return { problem: `must hold ${min} to ${max} items`, validator: 'items' };
       const items: unknown[] = [];
       for (const [index, element] of value.entries()) {
         const parsed = item.parse(element);
         if ('problem' in parsed) return { ...parsed, problem: `item ${index} ${parsed.problem}` };
         items.push(parsed.value);
       }
-      return new Set(items).size === items.length ? { value: items } : { problem: 'must not repeat an item', validator: 'uniqueItems' };
+      const different = new Set(items.map((element) => JSON.stringify(element))).size;
+      return different === items.length ? { value: items } : { problem: 'must not repeat an item', validator: 'uniqueItems' };
     },
   };
+}
+
+/** An object with exactly these members, each of its kind. */
+export function record(members: Readonly<Record<string, Kind>>): Kind {
+  const names = Object.keys(members);
+  return {
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(Object.entries(members).map(([name, kind]) => [name, kind.schema])),
+      required: names,
+      additionalProperties: false,
+    },
+    parse(value) {
+      if (!isObject(value)) return { problem: 'must be an object', validator: 'type' };
+      const unknown = Object.keys(value).find((name) => !Object.hasOwn(members, name));
+      if (unknown !== undefined) return { problem: `must have the members ${names.join(', ')} only`, validator: 'additionalProperties' };
+      const parsed: Record<string, unknown> = {};
+      for (const [name, kind] of Object.entries(members)) {
+        const member = kind.parse(value[name]);
+        if ('problem' in member) return { ...member, problem: `must have a '${name}' that ${member.problem}` };
+        parsed[name] = member.value;
+      }
+      return { value: parsed };
+    },
+  };
+}
+
+/** An object of at most `max` members with any names, each value of one kind. */
+export function dictionary(name: Kind, item: Kind, max: number): Kind {
+  return {
+    schema: { type: 'object', additionalProperties: item.schema, maxProperties: max },
+    parse(value) {
+      if (!isObject(value)) return { problem: 'must be an object', validator: 'type' };
+      const members = Object.entries(value);
+      if (members.length > max) return { problem: `must have at most ${max} members`, validator: 'maxProperties' };
+      for (const [key, member] of members) {
+        const parsedName = name.parse(key);
+        if ('problem' in parsedName) return { ...parsedName, problem: `must have names of which each ${parsedName.problem}` };
+        const parsed = item.parse(member);
+        if ('problem' in parsed) return { ...parsed, problem: `must have values of which each ${parsed.problem}` };
+      }
+      return { value };
+    },
+  };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A moment: ISO 8601 with optional fraction and offset, UTC where none is given; kept in the API's own form. */

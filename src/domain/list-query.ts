@@ -1,15 +1,15 @@
 import { ServiceError } from './errors.ts';
 import { isStorableText, normaliseUuid } from './field.ts';
-import type { Condition, ListQuery } from './ports.ts';
-import { SORT_KEYS, uniqueColumn, type ResourceType, type SortKey } from './resource.ts';
+import { sortColumns, uniqueColumn, type Condition, type ListQuery, type ResourceType } from './resource.ts';
 import { MAX_LIMIT } from './settings.ts';
 
 /** One parameter of a query string, decoded, in the order received. */
 export type Parameter = readonly [name: string, value: string];
 
-/** What a list request asks for: the page, and the id after which it begins. */
+/** What a list request asks for: the page, the id after which it begins, and the questions with the answers wanted. */
 export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;
+  readonly questions: readonly { readonly name: string; readonly wanted: boolean }[];
 }
 
 const PAGING = ['limit', 'marker', 'sort_key', 'sort_dir'];
@@ -25,9 +25,9 @@ export function readListRequest(type: ResourceType, parameters: readonly Paramet
   return {
     limit: readLimit(given('limit'), defaultLimit),
     marker: readMarker(given('marker')),
-    sortKey: readSortKey(given('sort_key')),
+    sortColumn: readSortColumn(type, given('sort_key')),
     descending: direction === 'desc',
-    conditions: readConditions(type, parameters),
+    ...readFilters(type, parameters),
   };
 }
 
@@ -50,11 +50,12 @@ function readMarker(values: string[]): string | undefined {
   return marker;
 }
 
-function readSortKey(values: string[]): SortKey {
-  const value = values.length > 1 ? undefined : (values[0] ?? '');
-  const sortKey = value === '' ? 'created_at' : SORT_KEYS.find((key) => key === value);
-  if (sortKey === undefined) throw new ServiceError('invalid_sort_key', `sort_key should be one of ${SORT_KEYS.join(', ')}`);
-  return sortKey;
+function readSortColumn(type: ResourceType, values: string[]): string {
+  const columns = sortColumns(type);
+  const key = values.length > 1 ? '' : values[0] || 'created_at';
+  const column = Object.hasOwn(columns, key) ? columns[key] : undefined;
+  if (column === undefined) throw new ServiceError('invalid_sort_key', `sort_key should be one of ${Object.keys(columns).join(', ')}`);
+  return column;
 }
 
 function readSortDirection(values: string[]): 'asc' | 'desc' {
@@ -64,20 +65,28 @@ function readSortDirection(values: string[]): 'asc' | 'desc' {
   throw new ServiceError('invalid_sort_dir', 'sort_dir should be asc or desc');
 }
 
-function readConditions(type: ResourceType, parameters: readonly Parameter[]): Condition[] {
+function readFilters(type: ResourceType, parameters: readonly Parameter[]): Pick<ListRequest, 'conditions' | 'questions'> {
   const filters = parameters.filter(([name]) => !PAGING.includes(name));
   const names = filters.map(([name]) => name);
-  const unknown = names.filter((name) => !Object.hasOwn(type.filters, name));
+  const unknown = names.filter((name) => !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.questions ?? {}, name));
   if (unknown.length > 0) throw new ServiceError('bad_request', `Invalid filters ${[...new Set(unknown)].join(', ')}`);
   const doubled = names.filter((name, index) => names.indexOf(name) !== index);
   if (doubled.length > 0) throw new ServiceError('bad_request', `Duplicate filters ${[...new Set(doubled)].join(', ')}`);
-  return filters.map(([name, value]) => {
-    if (!isStorableText(value)) throw new ServiceError('bad_request', `The filter ${name} should be text without U+0000`);
-    const byUniqueForm = type.filters[name] === 'unique';
-    return {
-      column: byUniqueForm ? uniqueColumn(type) : name,
-      value: byUniqueForm ? type.unique.comparisonForm(value) : value,
-      wildcard: value.includes('*'),
-    };
-  });
+  return {
+    conditions: filters.filter(([name]) => Object.hasOwn(type.filters, name)).map((filter) => readCondition(type, filter)),
+    questions: filters.filter(([name]) => !Object.hasOwn(type.filters, name)).map(readQuestion),
+  };
+}
+
+function readQuestion([name, value]: Parameter): { name: string; wanted: boolean } {
+  if (value !== 'true' && value !== 'false') throw new ServiceError('bad_request', `The filter ${name} should be true or false`);
+  return { name, wanted: value === 'true' };
+}
+
+function readCondition(type: ResourceType, [name, value]: Parameter): Condition {
+  if (!isStorableText(value)) throw new ServiceError('bad_request', `The filter ${name} should be text without U+0000`);
+  const form = type.filters[name];
+  if (form === 'integer') return { column: name, test: '=', value: /^\d{1,15}$/.test(value) ? Number(value) : -1 };
+  const test = value.includes('*') ? 'matches' : '=';
+  return form === 'unique' ? { column: uniqueColumn(type), test, value: type.unique.comparisonForm(value) } : { column: name, test, value };
 }

@@ -1,35 +1,29 @@
+import { ADMIN, type Caller } from './caller.ts';
 import { ServiceError } from './errors.ts';
 import { RESOURCE_TYPES } from './resources.ts';
 import { token } from './token.ts';
-
-/** Whoever makes a request, as the token says. */
-export interface Caller {
-  /** The id of the credential; it goes to the log. */
-  readonly id: string;
-  readonly name: string;
-  readonly roles: readonly string[];
-  readonly projectId: string | null;
-  /** True when this request is about the resources of all projects. */
-  readonly allProjects: boolean;
-}
+import { CHOOSE_POOL } from './zone-admission.ts';
 
 /** The roles that may do each operation, by operation: `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
-/** The role that may do everything, unless a policy says otherwise. */
-export const ADMIN = 'admin';
+/** The rights that are not operations on collections: to change how a request is meant, or to ask for more than others. */
+export const FURTHER_RIGHTS = [
+  'use_sudo',
+  'all_projects',
+  'edit_managed_records',
+  'hard_delete',
+  ...RESOURCE_TYPES.flatMap((type) => Object.values(type.questions ?? {}).flatMap(({ right }) => right ?? [])),
+  CHOOSE_POOL,
+] as const;
 
-/** The rights to change how a request is meant, beside the operations on collections. */
-export const MODIFIER_RIGHTS = ['use_sudo', 'all_projects', 'edit_managed_records', 'hard_delete'] as const;
-export type ModifierRight = (typeof MODIFIER_RIGHTS)[number];
-
-/** Who may do what when the configuration says nothing: administrators, everything. */
-export const DEFAULT_POLICY: Policy = Object.fromEntries(
-  [...RESOURCE_TYPES.flatMap((type) => type.operations.map((operation) => `${type.collection}:${operation}`)), ...MODIFIER_RIGHTS].map((right) => [
-    right,
-    [ADMIN],
-  ]),
-);
+/** Who may do what when the configuration says nothing. */
+export const DEFAULT_POLICY: Policy = {
+  ...Object.fromEntries(
+    RESOURCE_TYPES.flatMap((type) => type.operations.map((operation) => [`${type.collection}:${operation}`, type.roles?.[operation] ?? [ADMIN]])),
+  ),
+  ...Object.fromEntries(FURTHER_RIGHTS.map((right) => [right, [ADMIN]])),
+};
 
 /** The rights a configuration may open to other roles. Those on tokens are not among them: who makes tokens can be anyone. */
 export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY).filter((right) => !right.startsWith(`${token.collection}:`));

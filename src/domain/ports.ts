@@ -1,31 +1,5 @@
-import type { Caller } from './policy.ts';
-import type { ResourceType, Row, SortKey } from './resource.ts';
-
-/** One condition of a list: equality, or a pattern in which `*` stands for any run of characters and all else for itself. */
-export interface Condition {
-  readonly column: string;
-  readonly value: string;
-  readonly wildcard: boolean;
-}
-
-/** One page of a list, in the order (sort key, id). Null sorts before everything else. */
-export interface ListQuery {
-  readonly limit: number;
-  readonly sortKey: SortKey;
-  readonly descending: boolean;
-  readonly conditions: readonly Condition[];
-  /** The row after which the page begins: its sort value and id. */
-  readonly after?: { readonly sortValue: unknown; readonly id: string };
-}
-
-/** Reads what is committed. Every method throws `unavailable` when the database cannot answer. */
-export interface Reader {
-  get(type: ResourceType, id: string): Promise<Row | undefined>;
-  /** The row whose `column`, which must be unique, equals `value`. */
-  find(type: ResourceType, column: string, value: string): Promise<Row | undefined>;
-  list(type: ResourceType, query: ListQuery): Promise<Row[]>;
-  count(type: ResourceType): Promise<number>;
-}
+import type { Caller } from './caller.ts';
+import type { Reader, ResourceType, Row } from './resource.ts';
 
 /** Reads and changes rows inside one transaction. */
 export interface Writer extends Reader {

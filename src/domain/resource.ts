@@ -1,5 +1,6 @@
 import type { Problem } from './errors.ts';
 import type { Field } from './field.ts';
+import type { Caller } from './caller.ts';
 import type { Settings } from './settings.ts';
 
 /** One resource as it is kept: its id, its fields and its timestamps, by name. */
@@ -9,15 +10,71 @@ export type Row = Readonly<Record<string, unknown>>;
 export const OPERATIONS = ['create', 'list', 'get', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** How a list filter compares: the value as it is, or in the comparison form of the type's unique field. */
-export type FilterForm = 'exact' | 'unique';
+/** A value that a column can hold. */
+export type Value = string | number;
 
-/** Gives `size` octets from the system's random source. */
-export type RandomBytes = (size: number) => Buffer;
+/** One condition on a column. `matches` takes a pattern in which `*` stands for any run of characters and all else for itself. */
+export interface Condition {
+  readonly column: string;
+  readonly test: '=' | '<>' | '<' | '>' | 'matches';
+  readonly value: Value;
+}
 
-/** A new resource's fields, and members that only the answer to its creation shows. */
-export interface Completed {
-  readonly fields: Row;
+/** One page of a list, in the order (sort column, id). Null sorts before everything else. */
+export interface ListQuery {
+  readonly limit: number;
+  readonly sortColumn: string;
+  readonly descending: boolean;
+  readonly conditions: readonly Condition[];
+  /** The row after which the page begins: its sort value and id. */
+  readonly after?: { readonly sortValue: unknown; readonly id: string };
+}
+
+/** Reads what is committed. Every method throws `unavailable` when the database cannot answer. */
+export interface Reader {
+  get(type: ResourceType, id: string): Promise<Row | undefined>;
+  /** The rows whose `column`, which must have an index, equals one of `values`. */
+  find(type: ResourceType, column: string, values: readonly string[]): Promise<Row[]>;
+  list(type: ResourceType, query: ListQuery): Promise<Row[]>;
+  count(type: Pick<ResourceType, 'collection'>, conditions: readonly Condition[]): Promise<number>;
+  /** Tells whether any row of a collection meets all `conditions`. */
+  exists(type: Pick<ResourceType, 'collection'>, conditions: readonly Condition[]): Promise<boolean>;
+}
+
+/** How a list filter compares: the text as it is, as a number, or in the comparison form of the type's unique field. */
+export type FilterForm = 'exact' | 'integer' | 'unique';
+
+/** A filter that no column answers: it asks, with what else is kept, which of some rows it is true of. */
+export interface Question {
+  /** What it asks, in a sentence. */
+  readonly description: string;
+  /** The right it needs beside that to list. Rows of every project are asked about. */
+  readonly right?: string;
+  /** Answers for each row, in order. */
+  ask(rows: readonly Row[], reader: Reader, settings: Settings): Promise<boolean[]>;
+}
+
+/** A change that a transaction is about to make. */
+export type Change =
+  | { readonly operation: 'create'; readonly row: Row }
+  | { readonly operation: 'update'; readonly row: Row; readonly current: Row; readonly given: Row }
+  | { readonly operation: 'delete'; readonly row: Row };
+
+/** What the rules about a change may use, beside the transaction. */
+export interface Admission {
+  readonly caller: Caller;
+  readonly settings: Settings;
+  /** Tells whether the caller has a right. */
+  may(right: string): boolean;
+  /** `size` octets from the system's random source. */
+  randomBytes(size: number): Buffer;
+  /** The moment of the change, as a timestamp of the API. */
+  readonly now: string;
+}
+
+/** The row as it will be kept, and members that only the answer to its creation shows. */
+export interface Admitted {
+  readonly row: Row;
   readonly shownOnce?: Row;
 }
 
@@ -35,25 +92,45 @@ export interface ResourceType {
   /** What a resource of this type is, in a sentence or two. */
   readonly description: string;
   readonly operations: readonly Operation[];
+  /** The roles that may do an operation when no policy says otherwise; administrators where none is named. */
+  readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
+  /** The statuses of successes that are not the ordinary ones; a deletion with 202 shows what was deleted. */
+  readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
   /** The fields between `id` and `created_at`, in the order in which they are shown. */
   readonly fields: Readonly<Record<string, Field>>;
-  /** The field whose comparison form no two resources share. */
+  /** The field by which resources are told apart, and the form in which its values compare. */
   readonly unique: { readonly field: string; comparisonForm(value: string): string };
+  /** Columns that are kept for look-ups, beside that of the unique field, and how they follow from a row. */
+  readonly lookups?: Readonly<Record<string, (row: Row) => string>>;
+  /** The field with the project that owns a resource. Callers see those of their own project. */
+  readonly owner?: string;
+  /** Sort keys beside the common ones, and their columns. */
+  readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: Readonly<Record<string, FilterForm>>;
-  /** Fills in what a creation left out. */
-  complete?(fields: Row, randomBytes: RandomBytes): Completed;
-  /** What is wrong with the given members beyond what each field's kind says. */
-  problems?(given: Row, settings: Settings): Problem[];
+  readonly questions?: Readonly<Record<string, Question>>;
+  /** What is wrong with the given members beyond what each field's kind says. `current` is the resource that an update changes. */
+  problems?(given: Row, settings: Settings, current: Row | undefined): Problem[];
+  /** Applies, in the transaction of the change, the rules that need other resources. Throws `ServiceError` to refuse. */
+  admit?(change: Change, transaction: Reader, admission: Admission): Promise<Admitted>;
   /** What an operator should hear about a resource that was accepted all the same. */
   advice?(row: Row): string[];
 }
 
 /** The fields every resource may be sorted by. */
-export const SORT_KEYS = ['created_at', 'id', 'updated_at', 'name'] as const;
-export type SortKey = (typeof SORT_KEYS)[number];
+export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated_at', 'name'];
 
-/** The members that the service sets and no caller may. */
-export const READ_ONLY_MEMBERS = ['id', 'created_at', 'updated_at', 'links'] as const;
+/** The sort keys of a type, and the column of each. */
+export function sortColumns(type: ResourceType): Readonly<Record<string, string>> {
+  return { ...Object.fromEntries(COMMON_SORT_KEYS.map((key) => [key, key])), ...type.sortKeys };
+}
+
+/** The members that the service sets on every resource and no caller may. */
+const READ_ONLY_MEMBERS: readonly string[] = ['id', 'created_at', 'updated_at', 'links'];
+
+/** Tells whether `member` is shown but never taken from a caller. */
+export function isReadOnly(type: ResourceType, member: string): boolean {
+  return READ_ONLY_MEMBERS.includes(member) || type.fields[member]?.set === 'by the service';
+}
 
 /** The column that holds the comparison form of a type's unique field. */
 export function uniqueColumn(type: ResourceType): string {
@@ -62,5 +139,10 @@ export function uniqueColumn(type: ResourceType): string {
 
 /** The names of the fields that callers see, in order, between `id` and `created_at`. */
 export function shownFields(type: ResourceType): string[] {
-  return Object.keys(type.fields).filter((name) => type.fields[name]?.hidden !== true);
+  return Object.keys(type.fields).filter((name) => type.fields[name]?.set !== 'hidden');
+}
+
+/** The names of the fields that callers may give when they create a resource. */
+export function givenFields(type: ResourceType): string[] {
+  return shownFields(type).filter((name) => !isReadOnly(type, name));
 }

@@ -1,7 +1,9 @@
+import { pool } from './pool.ts';
 import type { ResourceType } from './resource.ts';
 import { tld } from './tld.ts';
 import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
+import { zone } from './zone.ts';
 
-/** Every resource type that the generic collection operations serve. */
-export const RESOURCE_TYPES: readonly ResourceType[] = [tld, tsigkey, token];
+/** Every resource type there is. */
+export const RESOURCE_TYPES: readonly ResourceType[] = [tld, tsigkey, zone, pool, token];

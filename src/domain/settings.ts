@@ -2,9 +2,19 @@
 export interface Settings {
   /** Refuse keys that no name server could use: a name that is no domain name, a secret that is not base64. */
   readonly strictTsigkeys: boolean;
+  /** Refuse keys whose `resource_id` is no existing pool (scope POOL) or zone (scope ZONE). */
+  readonly requireResource: boolean;
+  /** Which suffix of a zone's name must be a TLD entry: its last label, or any. */
+  readonly tldRule: TldRule;
+  /** How many zones a project may have; 0 for any number. */
+  readonly zonesPerProject: number;
   /** How many items a list holds when the caller names no limit: 1 to `MAX_LIMIT`. */
   readonly defaultLimit: number;
 }
 
 /** The most items one page may hold; a larger `limit` means this many. */
 export const MAX_LIMIT = 1000;
+
+/** The rules of which one decides which suffix of a zone's name must be a TLD entry. */
+export const TLD_RULES = ['last-label', 'any-suffix'] as const;
+export type TldRule = (typeof TLD_RULES)[number];

@@ -27,7 +27,7 @@ const hash: Field = {
   description: 'The SHA-256 of the token.',
   example: '',
   onCreate: { default: undefined },
-  hidden: true,
+  set: 'hidden',
 };
 
 /** A bearer token of the service's own. The token itself is shown once, in the answer to its creation. */
@@ -45,7 +45,7 @@ export const token: ResourceType = {
       onCreate: 'required',
     },
     roles: {
-      ...list(plainWord, 32),
+      ...list(plainWord, 1, 32),
       description: 'The roles of whoever holds the token.',
       example: ['reader'],
       onCreate: 'required',
@@ -66,8 +66,8 @@ export const token: ResourceType = {
   },
   unique: { field: 'name', comparisonForm: (name) => name },
   filters: { name: 'exact', project_id: 'exact' },
-  complete(fields, randomBytes) {
+  admit: async ({ row }, _transaction, { randomBytes }) => {
     const token = PREFIX + randomBytes(32).toString('base64url');
-    return { fields: { ...fields, hash: hashToken(token) }, shownOnce: { token } };
+    return { row: { ...row, hash: hashToken(token) }, shownOnce: { token } };
   },
 };

@@ -1,7 +1,9 @@
 import { comparisonForm, isRelativeName, withoutFinalDot } from './dns-name.ts';
-import type { Problem } from './errors.ts';
+import { ServiceError, type Problem } from './errors.ts';
 import { choice, text, uuid } from './field.ts';
-import { OPERATIONS, type RandomBytes, type ResourceType, type Row } from './resource.ts';
+import { pool } from './pool.ts';
+import { OPERATIONS, type Reader, type ResourceType, type Row } from './resource.ts';
+import { zone } from './zone.ts';
 
 /** What the service knows about a TSIG algorithm. */
 export interface Algorithm {
@@ -81,10 +83,16 @@ export const tsigkey: ResourceType = {
   },
   unique: { field: 'name', comparisonForm },
   filters: { name: 'exact', algorithm: 'exact', scope: 'exact', resource_id: 'exact' },
-  complete: (fields, randomBytes) => ({
-    fields: { ...fields, secret: fields.secret ?? generateSecret(fields.algorithm as string, randomBytes) },
-  }),
+  questions: {
+    orphaned: { description: 'Whether the pool or zone that the key applies to does not exist.', ask: areOrphaned },
+  },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
+  async admit(change, transaction, { settings, randomBytes }) {
+    const { row } = change;
+    const refers = change.operation === 'create' || (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));
+    if (settings.requireResource && refers) await requireResource(row, transaction);
+    return { row: { ...row, secret: row.secret ?? generateSecret(row.algorithm as string, randomBytes) } };
+  },
   advice: (row) => {
     const weakness = ALGORITHMS[row.algorithm as string]?.weakness;
     return [
@@ -95,6 +103,26 @@ export const tsigkey: ResourceType = {
 };
 
 /** A random secret as long as the algorithm's hash output, in base64. */
-function generateSecret(algorithm: string, randomBytes: RandomBytes): string {
+function generateSecret(algorithm: string, randomBytes: (size: number) => Buffer): string {
   return randomBytes(ALGORITHMS[algorithm]?.hashOctets ?? 32).toString('base64');
+}
+
+/** What a key of each scope applies to. */
+const SCOPES: Readonly<Record<string, ResourceType>> = { POOL: pool, ZONE: zone };
+
+async function requireResource(row: Row, transaction: Reader): Promise<void> {
+  const type = SCOPES[row.scope as string];
+  const id = row.resource_id as string;
+  if (type !== undefined && (await transaction.get(type, id)) === undefined) {
+    throw new ServiceError('invalid_tsigkey', `The resource_id ${id} is not the id of a ${type.noun}, which the scope ${String(row.scope)} asks for`);
+  }
+}
+
+async function areOrphaned(rows: readonly Row[], reader: Reader): Promise<boolean[]> {
+  const existing = new Set<string>();
+  for (const [scope, type] of Object.entries(SCOPES)) {
+    const ids = new Set(rows.filter((row) => row.scope === scope).map((row) => row.resource_id as string));
+    for (const { id } of await reader.find(type, 'id', [...ids])) existing.add(`${scope} ${String(id)}`);
+  }
+  return rows.map((row) => !existing.has(`${String(row.scope)} ${String(row.resource_id)}`));
 }

@@ -1,9 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createResource, deleteResource, getResource, listResources, readId, updateResource, type Environment } from '../domain/collection.ts';
+import type { Caller } from '../domain/caller.ts';
+import {
+  countResources,
+  createResource,
+  deleteResource,
+  getResource,
+  listResources,
+  readId,
+  updateResource,
+  type Environment,
+} from '../domain/collection.ts';
 import type { Parameter } from '../domain/list-query.ts';
 import { shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
 import { JSON_TYPE } from './errors.ts';
-import { isModifier } from './modifiers.ts';
+import { signedIn } from './gate.ts';
+import { isModifier, isTrue } from './modifiers.ts';
 import { addRoutes, type Handler } from './routes.ts';
 import { readJsonBody } from './json-body.ts';
 import { readParameters, withParameters } from './urls.ts';
@@ -25,37 +36,49 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
   const selfOf = (request: FastifyRequest, row: Row) => `${request.base}${path}/${String(row.id)}`;
   const show = (row: Row, self: string) => ({ ...Object.fromEntries(members.map((member) => [member, row[member]])), links: { self } });
 
+  const statusOf = (operation: Operation, ordinary: number) => type.statuses?.[operation] ?? ordinary;
+  /** Collections of projects tell how many resources there are beyond the page, unless the caller would rather not have them counted. */
+  const metadata = async (request: FastifyRequest, caller: Caller, parameters: readonly Parameter[]) => {
+    if (type.owner === undefined || isTrue(String(request.headers['openstack-dns-hide-counts']))) return {};
+    const count = await countResources(environment, type, caller, parameters);
+    return count === undefined ? {} : { metadata: { total_count: count } };
+  };
+
   const handlers: Record<Operation, Handler> = {
     async create(request, reply) {
       const body = readJsonBody(request);
-      const row = await createResource(environment, type, body);
+      const row = await createResource(environment, type, signedIn(request), body);
       const self = selfOf(request, row);
       const shownOnce = Object.entries(row).filter(([name]) => !Object.hasOwn(type.fields, name) && !members.includes(name));
       reply.header('location', self);
       return sendJson(reply, 201, { ...show(row, self), ...Object.fromEntries(shownOnce) });
     },
     async list(request, reply) {
+      const caller = signedIn(request);
       const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
-      const { rows, next } = await listResources(environment, type, parameters);
+      const { rows, next } = await listResources(environment, type, caller, parameters);
       const base = `${request.base}${path}`;
       const links = {
         self: withParameters(base, parameters),
         ...(next === undefined ? {} : { next: withParameters(base, withMarker(parameters, next)) }),
       };
-      return sendJson(reply, 200, { [type.collection]: rows.map((row) => show(row, `${base}/${String(row.id)}`)), links });
+      const items = rows.map((row) => show(row, `${base}/${String(row.id)}`));
+      return sendJson(reply, 200, { [type.collection]: items, links, ...(await metadata(request, caller, parameters)) });
     },
     async get(request, reply) {
-      const row = await getResource(environment, type, idOf(request));
+      const row = await getResource(environment, type, signedIn(request), idOf(request));
       return sendJson(reply, 200, show(row, selfOf(request, row)));
     },
     async update(request, reply) {
       const id = idOf(request);
       const body = readJsonBody(request);
-      const row = await updateResource(environment, type, id, body);
-      return sendJson(reply, 200, show(row, selfOf(request, row)));
+      const row = await updateResource(environment, type, signedIn(request), id, body);
+      return sendJson(reply, statusOf('update', 200), show(row, selfOf(request, row)));
     },
     async delete(request, reply) {
-      await deleteResource(environment, type, idOf(request));
+      const row = await deleteResource(environment, type, signedIn(request), idOf(request));
+      const status = statusOf('delete', 204);
+      if (status !== 204) return sendJson(reply, status, show(row, selfOf(request, row)));
       return reply.code(204).header('content-length', '0').send();
     },
   };

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
-import { requireRight, type Caller, type Policy } from '../domain/policy.ts';
+import { requireRight, type Policy } from '../domain/policy.ts';
 import type { Authenticate } from '../domain/ports.ts';
 import { allowOrigin } from './cors.ts';
 import { applyModifiers } from './modifiers.ts';

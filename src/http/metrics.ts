@@ -66,7 +66,7 @@ export function addMetrics(app: FastifyInstance, { registry }: Metrics, store: S
       async handler(_request, reply) {
         resources.reset();
         try {
-          for (const type of RESOURCE_TYPES) resources.set({ collection: type.collection }, await store.count(type));
+          for (const type of RESOURCE_TYPES) resources.set({ collection: type.collection }, await store.count(type, []));
           up.set(1);
         } catch {
           up.set(0); // the other figures are wanted most when the database does not answer

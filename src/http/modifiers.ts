@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { requireRight, type Caller, type ModifierRight, type Policy } from '../domain/policy.ts';
+import type { Caller } from '../domain/caller.ts';
+import { requireRight, type Policy } from '../domain/policy.ts';
 import type { Parameter } from '../domain/list-query.ts';
 
 /** A header or query parameter that changes how a request is meant, the right it needs, and what it makes of the caller. */
 interface Modifier {
-  readonly right: ModifierRight;
+  readonly right: string;
   readonly headers: readonly string[];
   readonly parameters: readonly string[];
   /** Undefined when the value asks for nothing. */
@@ -57,6 +58,7 @@ export function applyModifiers(request: FastifyRequest, parameters: readonly Par
   }, caller);
 }
 
-function isTrue(value: string): boolean {
+/** Tells whether the value of a switch means yes. */
+export function isTrue(value: string): boolean {
   return ['1', 't', 'true', 'on', 'y', 'yes'].includes(value.toLowerCase());
 }

@@ -15,6 +15,7 @@ import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { knowAllMethods } from './routes.ts';
+import { addZoneNameCheck } from './zone-name-check.ts';
 import { withoutTrailingSlashes, type UrlSettings } from './urls.ts';
 
 /** The part of a structured logger that the server uses. */
@@ -92,6 +93,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addMetrics(app, metrics, environment.store);
   addDocuments(app);
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
+  addZoneNameCheck(app, environment);
   return app;
 }
 

@@ -1,9 +1,10 @@
 import { ServiceError } from '../domain/errors.ts';
 import { migration as m0001 } from './migrations/0001-tlds-tsigkeys-tokens.ts';
+import { migration as m0002 } from './migrations/0002-zones-pools.ts';
 import type { Database, Migration } from './sql.ts';
 
 /** Every step, in order. */
-export const MIGRATIONS: readonly Migration[] = [m0001];
+export const MIGRATIONS: readonly Migration[] = [m0001, m0002];
 
 /**
  * Brings the schema to the newest step, in one transaction. `now` is recorded with each step.
@@ -23,7 +24,7 @@ export async function migrate(database: Database, now: string): Promise<void> {
       );
     }
     for (const migration of MIGRATIONS.filter(({ number }) => number > applied)) {
-      for (const statement of migration.statements(database.dialect)) await sql.run(statement, []);
+      for (const statement of migration.statements(database.dialect, now)) await sql.run(statement, []);
       await sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [migration.number, now]);
     }
   });

@@ -26,7 +26,8 @@ export interface Dialect {
 /** One numbered step of the schema. A step that has been released is never edited; a new one is added. */
 export interface Migration {
   readonly number: number;
-  statements(dialect: Dialect): string[];
+  /** `now` is the moment at which the step is taken, as a timestamp of the API. */
+  statements(dialect: Dialect, now: string): string[];
 }
 
 /** What a database counts while it runs, for metrics. */

@@ -1,8 +1,8 @@
 import { ServiceError } from '../domain/errors.ts';
-import type { Reader, Store, Writer } from '../domain/ports.ts';
-import type { ResourceType, Row } from '../domain/resource.ts';
+import type { Store, Writer } from '../domain/ports.ts';
+import type { Reader, ResourceType, Row } from '../domain/resource.ts';
 import type { Database, Sql, SqlValue } from './sql.ts';
-import { tableOf, type Table } from './table.ts';
+import { countStatement, existsStatement, MAX_VALUES, tableOf, type Table } from './table.ts';
 
 type TableFor = (type: ResourceType) => Table;
 
@@ -15,7 +15,7 @@ export function createStore(database: Database): Store {
     return known;
   };
   return {
-    ...readerOn(database.reads, tableFor),
+    ...readerOn(database.reads, tableFor, database),
     write: (work) => database.write((sql) => work(writerOn(sql, tableFor, database))),
     async ping() {
       await database.reads.all('SELECT number FROM schema_migrations LIMIT 1', []);
@@ -24,28 +24,35 @@ export function createStore(database: Database): Store {
   };
 }
 
-function readerOn(sql: Sql, tableFor: TableFor): Reader {
-  const one = async (table: Table, statement: string, value: string): Promise<Row | undefined> => {
-    const [row] = await sql.all(statement, [value]);
-    return row === undefined ? undefined : table.decode(row);
-  };
+function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
   return {
-    get(type, id) {
+    async get(type, id) {
       const table = tableFor(type);
-      return one(table, table.get, id);
+      const [row] = await sql.all(table.get, [id]);
+      return row === undefined ? undefined : table.decode(row);
     },
-    find(type, column, value) {
+    async find(type, column, values) {
       const table = tableFor(type);
-      return one(table, table.find(column), value);
+      const rows: Row[] = [];
+      for (let start = 0; start < values.length; start += MAX_VALUES) {
+        const { text, parameters } = table.find(column, values.slice(start, start + MAX_VALUES));
+        for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
+      }
+      return rows;
     },
     async list(type, query) {
       const table = tableFor(type);
       const { text, parameters } = table.list(query);
       return (await sql.all(text, parameters)).map((row) => table.decode(row));
     },
-    async count(type) {
-      const [row] = await sql.all(tableFor(type).count, []);
+    async count(type, conditions) {
+      const { text, parameters } = countStatement(type.collection, conditions, dialect);
+      const [row] = await sql.all(text, parameters);
       return Number(row?.count);
+    },
+    async exists(type, conditions) {
+      const { text, parameters } = existsStatement(type.collection, conditions, dialect);
+      return (await sql.all(text, parameters)).length > 0;
     },
   };
 }
@@ -60,7 +67,7 @@ function writerOn(sql: Sql, tableFor: TableFor, database: Database): Writer {
     }
   };
   return {
-    ...readerOn(sql, tableFor),
+    ...readerOn(sql, tableFor, database),
     async insert(type, row) {
       const table = tableFor(type);
       await change(type, table.insert, table.encode(row));

@@ -1,5 +1,4 @@
-import type { Condition, ListQuery } from '../domain/ports.ts';
-import { uniqueColumn, type ResourceType, type Row, type SortKey } from '../domain/resource.ts';
+import { uniqueColumn, type Condition, type ListQuery, type ResourceType, type Row } from '../domain/resource.ts';
 import type { Dialect, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
@@ -14,8 +13,8 @@ export interface Table {
   readonly insert: string;
   readonly replace: string;
   readonly remove: string;
-  readonly count: string;
-  find(column: string): string;
+  /** The rows whose `column` is one of `values`; more than `MAX_VALUES` need several statements. */
+  find(column: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** A row's values in the order of `insert`; `replace` wants the id once more at the end. */
   encode(row: Row): SqlValue[];
@@ -26,22 +25,28 @@ export interface Table {
 export function tableOf(type: ResourceType, dialect: Dialect): Table {
   const shown = ['id', ...Object.keys(type.fields), 'created_at', 'updated_at'];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
-  const stored = [...shown, uniqueColumn(type)];
+  const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
+  const lookups = Object.entries(type.lookups ?? {});
+  const stored = [...shown, uniqueColumn(type), ...lookups.map(([column]) => column)];
   const select = `SELECT ${shown.join(', ')} FROM ${type.collection}`;
   return {
     get: `${select} WHERE id = ?`,
     insert: `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES (${stored.map(() => '?').join(', ')})`,
     replace: `UPDATE ${type.collection} SET ${stored.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`,
     remove: `DELETE FROM ${type.collection} WHERE id = ?`,
-    count: `SELECT count(*) AS count FROM ${type.collection}`,
-    find: (column) => `${select} WHERE ${column} = ?`,
+    find(column, values) {
+      const places = MAX_PLACES.find((count) => count >= values.length) ?? MAX_VALUES;
+      const padded = Array.from({ length: places }, (_, index) => values[Math.min(index, values.length - 1)] ?? '');
+      return { text: `${select} WHERE ${column} IN (${padded.map(() => '?').join(', ')})`, parameters: padded };
+    },
     list: (query) => listStatement(select, query, dialect),
     encode(row) {
       const values = shown.map((column) => encodeValue(row[column], jsonColumns.includes(column)));
-      return [...values, type.unique.comparisonForm(row[type.unique.field] as string)];
+      return [...values, type.unique.comparisonForm(row[type.unique.field] as string), ...lookups.map(([, form]) => form(row))];
     },
     decode(row) {
       for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
+      for (const column of booleans) row[column] = row[column] === 1;
       return row;
     },
   };
@@ -52,34 +57,53 @@ function isJson(schemaType: unknown): boolean {
 }
 
 function encodeValue(value: unknown, asJson: boolean): SqlValue {
-  return asJson ? JSON.stringify(value) : (value as SqlValue);
+  if (asJson) return JSON.stringify(value);
+  return typeof value === 'boolean' ? Number(value) : (value as SqlValue);
 }
+
+/** The most values one look-up statement takes. Their number is rounded up to one of a few, so that few statements are prepared. */
+export const MAX_VALUES = 256;
+const MAX_PLACES = [1, 4, 16, 64, MAX_VALUES];
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
 function listStatement(select: string, query: ListQuery, dialect: Dialect): Statement {
-  const sort = sortColumn(query.sortKey);
+  const sort = sortExpression(query.sortColumn);
   const direction = query.descending ? 'DESC' : 'ASC';
-  const where = query.conditions.map((condition) => conditionText(condition, dialect));
-  const parameters: SqlValue[] = query.conditions.map(({ value, wildcard }) => (wildcard ? dialect.likePattern(value) : value));
+  const { texts, parameters } = conditionsText(query.conditions, dialect);
   if (query.after !== undefined) {
-    where.push(`(${sort}, id) ${query.descending ? '<' : '>'} (?, ?)`);
+    texts.push(`(${sort}, id) ${query.descending ? '<' : '>'} (?, ?)`);
     parameters.push((query.after.sortValue ?? '') as SqlValue, query.after.id);
   }
-  const filter = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
   return {
-    text: `${select}${filter} ORDER BY ${sort} ${direction}, id ${direction} LIMIT ?`,
+    text: `${select}${whereText(texts)} ORDER BY ${sort} ${direction}, id ${direction} LIMIT ?`,
     parameters: [...parameters, query.limit],
   };
 }
 
-/**
- * Null sorts as the lowest value, and in every database alike, because a generated column makes it empty text. A column,
- * not an expression: SQLite seeks to a pair such as (x, id) in an index only where x is a column.
- */
-function sortColumn(sortKey: SortKey): string {
-  return sortKey === 'updated_at' ? 'updated_order' : sortKey;
+/** Counts the rows of a table that meet all conditions. */
+export function countStatement(table: string, conditions: readonly Condition[], dialect: Dialect): Statement {
+  const { texts, parameters } = conditionsText(conditions, dialect);
+  return { text: `SELECT count(*) AS count FROM ${table}${whereText(texts)}`, parameters };
 }
 
-function conditionText({ column, wildcard }: Condition, dialect: Dialect): string {
-  return wildcard ? `${column} ${dialect.like} ?` : `${column} = ?`;
+/** Finds whether any row of a table meets all conditions. */
+export function existsStatement(table: string, conditions: readonly Condition[], dialect: Dialect): Statement {
+  const { texts, parameters } = conditionsText(conditions, dialect);
+  return { text: `SELECT 1 AS found FROM ${table}${whereText(texts)} LIMIT 1`, parameters };
+}
+
+/** Null sorts as the lowest value, and in every database alike, because it is sorted as empty text. */
+function sortExpression(column: string): string {
+  return column === 'updated_at' ? `coalesce(updated_at, '')` : column;
+}
+
+function conditionsText(conditions: readonly Condition[], dialect: Dialect): { texts: string[]; parameters: SqlValue[] } {
+  return {
+    texts: conditions.map(({ column, test }) => `${column} ${test === 'matches' ? dialect.like : test} ?`),
+    parameters: conditions.map(({ test, value }) => (test === 'matches' ? dialect.likePattern(String(value)) : value)),
+  };
+}
+
+function whereText(texts: readonly string[]): string {
+  return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
 }

@@ -1,0 +1,71 @@
+import { isRelativeName, withoutFinalDot } from './dns-name.ts';
+import { ServiceError } from './errors.ts';
+import { dictionary, integer, list, nullable, record, text } from './field.ts';
+import { OPERATIONS, type Change, type Reader, type ResourceType } from './resource.ts';
+
+/** The pool that every service has from the start, and that zones go to unless another is chosen. */
+export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+const hostname = text({
+  min: 2,
+  max: 254,
+  problemOf: (value) => (value.endsWith('.') && isRelativeName(withoutFinalDot(value)) ? undefined : 'must be a domain name that ends in a period'),
+});
+
+const shortText = text({ min: 0, max: 50 });
+
+/** A set of name servers that serve the same zones. */
+export const pool: ResourceType = {
+  collection: 'pools',
+  noun: 'pool',
+  title: 'Pool',
+  description: 'A set of name servers that serve the same zones. The pool named default exists from the start.',
+  operations: OPERATIONS,
+  statuses: { update: 202 },
+  fields: {
+    project_id: {
+      ...nullable(text({ min: 1, max: 64 })),
+      description: 'The project that made the pool; null for the default pool.',
+      example: null,
+      onCreate: { default: null },
+      set: 'by the service',
+    },
+    name: {
+      ...text({ min: 1, max: 50, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
+      description: 'The name of the pool; unique.',
+      example: 'anycast',
+      onCreate: 'required',
+    },
+    description: {
+      ...nullable(text({ min: 0, max: 160 })),
+      description: 'Anything worth noting about the pool.',
+      example: 'Name servers on the anycast network',
+      onCreate: { default: null },
+    },
+    attributes: {
+      ...dictionary(shortText, shortText, 100),
+      description: 'Names and values that tell pools apart.',
+      example: { tier: 'gold' },
+      onCreate: { default: {} },
+    },
+    ns_records: {
+      ...list(record({ priority: integer(1, 10_000), hostname }), 0, 50),
+      description: "The NS records of the pool's zones.",
+      example: [{ priority: 1, hostname: 'ns1.example.org.' }],
+      onCreate: { default: [] },
+    },
+  },
+  unique: { field: 'name', comparisonForm: (name) => name },
+  filters: { name: 'exact' },
+  async admit(change, transaction, { caller }) {
+    if (change.operation === 'delete') await refuseIfUsed(change, transaction);
+    return { row: change.operation === 'create' ? { ...change.row, project_id: caller.projectId } : change.row };
+  },
+};
+
+async function refuseIfUsed({ row }: Change, transaction: Reader): Promise<void> {
+  if (row.id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'The default pool cannot be deleted');
+  if (await transaction.exists({ collection: 'zones' }, [{ column: 'pool_id', test: '=', value: row.id as string }])) {
+    throw new ServiceError('invalid_operation', 'The pool has zones and cannot be deleted');
+  }
+}

@@ -1,0 +1,101 @@
+import { comparisonForm, suffixes, treeForm } from './dns-name.ts';
+import { ServiceError } from './errors.ts';
+import { DEFAULT_POOL_ID, pool } from './pool.ts';
+import type { Admission, Admitted, Change, Condition, Reader, Row } from './resource.ts';
+import { findTldEntries, refuseZoneName } from './zone-name.ts';
+
+/** The table of zones; the definition of zones is made with the rules here. */
+const ZONES = { collection: 'zones' };
+
+/** The right to choose a pool for a zone. */
+export const CHOOSE_POOL = 'zones:choose_pool';
+
+/**
+ * The rules about a change to a zone, in the transaction of the change. A creation is checked in this order: the kind of
+ * zone, the project, the quota, the name against the TLD entries, the zones of other projects around it, the pool.
+ */
+export async function admitZone(change: Change, transaction: Reader, admission: Admission): Promise<Admitted> {
+  switch (change.operation) {
+    case 'create':
+      return { row: await admitCreation(change.row, transaction, admission) };
+    case 'update':
+      return { row: { ...change.row, version: (change.row.version as number) + 1, serial: nextSerial(change, admission.now) } };
+    case 'delete':
+      await refuseWithSubzones(change.row, transaction);
+      return { row: { ...change.row, status: 'PENDING', action: 'DELETE' } };
+  }
+}
+
+async function admitCreation(row: Row, transaction: Reader, admission: Admission): Promise<Row> {
+  const { caller, settings, now } = admission;
+  const name = row.name as string;
+  if (row.type === 'CATALOG') throw new ServiceError('forbidden', 'CATALOG zones are made by the service alone');
+  if (caller.projectId === null) {
+    throw new ServiceError('missing_project_id', 'A zone belongs to a project, and this token is for none: use a token with a project_id');
+  }
+  const owned: Row = { ...row, project_id: caller.projectId };
+  await refuseOverQuota(caller.projectId, transaction, settings.zonesPerProject);
+  const refusal = refuseZoneName(name, await findTldEntries(transaction, [name], settings.tldRule), settings.tldRule);
+  if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal.message);
+  await refuseAmongOthers(comparisonForm(name), caller.projectId, transaction);
+  return { ...owned, pool_id: await choosePool(row, transaction, admission), serial: row.type === 'SECONDARY' ? 1 : unixSeconds(now) };
+}
+
+async function refuseOverQuota(projectId: string, transaction: Reader, quota: number): Promise<void> {
+  if (quota === 0) return;
+  const zones = await transaction.count(ZONES, [{ column: 'project_id', test: '=', value: projectId }]);
+  if (zones >= quota) throw new ServiceError('over_quota', 'Quota exceeded for zones.');
+}
+
+/** No project may take a name that another has, nor one above or below a zone of another. */
+async function refuseAmongOthers(name: string, projectId: string, transaction: Reader): Promise<void> {
+  const foreign: Condition = { column: 'project_id', test: '<>', value: projectId };
+  const isForeign = (candidate: string) => transaction.exists(ZONES, [{ column: 'name_key', test: '=', value: candidate }, foreign]);
+  const [, ...parents] = suffixes(name);
+  if (await isForeign(name)) throw new ServiceError('duplicate', 'Duplicate Zone', { subject: 'zone' });
+  for (const parent of parents) {
+    if (await isForeign(parent)) throw new ServiceError('illegal_child', 'Unable to create a subzone in the zone of another project');
+  }
+  if (await transaction.exists(ZONES, [...below(name), foreign])) {
+    throw new ServiceError('illegal_parent', 'Unable to create the zone: another project has a zone below it');
+  }
+}
+
+/** The conditions that the zones below a name meet, which are a range of the tree index. */
+function below(name: string): Condition[] {
+  const start = treeForm(name);
+  return [
+    { column: 'tree_key', test: '>', value: start },
+    { column: 'tree_key', test: '<', value: `${start.slice(0, -1)}/` }, // the character after the dot
+  ];
+}
+
+async function choosePool(row: Row, transaction: Reader, { may }: Admission): Promise<string> {
+  const attribute = (row.attributes as Readonly<Record<string, string>>).pool_id?.toLowerCase();
+  const wanted = (row.pool_id as string | null) ?? attribute ?? DEFAULT_POOL_ID;
+  if (attribute !== undefined && attribute !== wanted)
+    throw new ServiceError('no_valid_pool_found', 'pool_id and the attribute pool_id name different pools');
+  if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL))
+    throw new ServiceError('access_denied', `Access denied: choosing a pool needs the right ${CHOOSE_POOL}`);
+  if ((await transaction.get(pool, wanted)) === undefined) throw new ServiceError('no_valid_pool_found', `There is no pool ${wanted}`);
+  return wanted;
+}
+
+/** The serial goes up when what the SOA record says changes (RFC 1982 arithmetic is not needed before 2106). */
+function nextSerial(change: Change & { operation: 'update' }, now: string): number {
+  const { row, current } = change;
+  const serial = current.serial as number;
+  const changed = row.type === 'PRIMARY' && (row.email !== current.email || row.ttl !== current.ttl);
+  return changed ? Math.max(unixSeconds(now), serial + 1) : serial;
+}
+
+async function refuseWithSubzones(row: Row, transaction: Reader): Promise<void> {
+  const samePool: Condition = { column: 'pool_id', test: '=', value: row.pool_id as string };
+  if (await transaction.exists(ZONES, [...below(comparisonForm(row.name as string)), samePool])) {
+    throw new ServiceError('zone_has_sub_zone', 'The zone has subzones; delete those first');
+  }
+}
+
+function unixSeconds(now: string): number {
+  return Math.floor(Date.parse(`${now.slice(0, 19)}Z`) / 1000);
+}

@@ -1,0 +1,62 @@
+import { comparisonForm, suffixes } from './dns-name.ts';
+import type { Condition, Reader } from './resource.ts';
+import type { Settings, TldRule } from './settings.ts';
+import { tld } from './tld.ts';
+
+/** Why no zone of some name may be created. */
+export interface Refusal {
+  /** The check that failed: there is one label only, no TLD entry covers the name, or the name is itself an entry. */
+  readonly rule: 'more_than_one_label' | 'tld_entry' | 'not_a_tld';
+  readonly message: string;
+}
+
+/** What the checks of zone names need to know about the TLD entries. */
+export interface TldEntries {
+  readonly any: boolean;
+  /** Tells whether a name in comparison form is an entry. */
+  has(name: string): boolean;
+}
+
+/**
+ * The checks of a zone's name against the TLD entries, in their order: it has two labels or more; while there is no entry,
+ * nothing else is checked; its last label, or under the other rule any suffix, is an entry; it is not itself an entry.
+ * Case and a final dot make no difference. Returns undefined for a name that may be used.
+ */
+export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldRule): Refusal | undefined {
+  const name = comparisonForm(zoneName);
+  const [last = '', ...longer] = suffixes(name).reverse();
+  if (longer.length === 0) {
+    return { rule: 'more_than_one_label', message: 'More than one label is required: a zone is created below a top-level domain, not as one' };
+  }
+  if (!entries.any) return undefined;
+  if (!(rule === 'any-suffix' ? [last, ...longer] : [last]).some((suffix) => entries.has(suffix))) {
+    const expectation = rule === 'any-suffix' ? 'a zone name must end in a name that is one' : 'the last label of a zone name must be one';
+    return { rule: 'tld_entry', message: `Invalid TLD: no TLD entry for '${last}'; ${expectation}` };
+  }
+  if (entries.has(name)) {
+    return {
+      rule: 'not_a_tld',
+      message: `Zone name cannot be the same as a TLD: '${name}' is an entry; a name below it, such as 'example.${name}.', would be allowed`,
+    };
+  }
+  return undefined;
+}
+
+/** Looks up what `refuseZoneName` needs for these names: one indexed look-up for each suffix that the rule asks about. */
+export async function findTldEntries(reader: Reader, zoneNames: readonly string[], rule: TldRule): Promise<TldEntries> {
+  const anyEntry: Condition[] = [];
+  if (!(await reader.exists(tld, anyEntry))) return { any: false, has: () => false };
+  const wanted = new Set<string>();
+  for (const zoneName of zoneNames) {
+    const all = suffixes(comparisonForm(zoneName));
+    for (const suffix of rule === 'any-suffix' ? all : [all[0], all.at(-1)]) if (suffix !== undefined) wanted.add(suffix);
+  }
+  const found = new Set((await reader.find(tld, 'name_key', [...wanted])).map(({ name }) => comparisonForm(name as string)));
+  return { any: true, has: (name) => found.has(name) };
+}
+
+/** Tells of each zone name whether it could not be created today. */
+export async function areOutsideTlds(reader: Reader, zoneNames: readonly string[], { tldRule }: Settings): Promise<boolean[]> {
+  const entries = await findTldEntries(reader, zoneNames, tldRule);
+  return zoneNames.map((name) => refuseZoneName(name, entries, tldRule) !== undefined);
+}
