@@ -8,6 +8,8 @@ export interface Config {
   readonly listen: string;
   readonly publicUrl: string | undefined;
   readonly database: string;
+  readonly databasePool: { readonly maxConnections: number; readonly connectTimeoutSeconds: number; readonly statementTimeoutSeconds: number };
+  readonly workers: number;
   readonly adminToken: string | undefined;
   readonly tls: { readonly cert: string | undefined; readonly key: string | undefined };
   readonly auth: { readonly insufficientRightsStatus: 401 | 403 };

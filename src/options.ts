@@ -1,6 +1,6 @@
 import { CONFIGURABLE_RIGHTS } from './domain/policy.ts';
 import { MAX_LIMIT, TLD_RULES } from './domain/settings.ts';
-import { DATABASES } from './store/databases.ts';
+import { DATABASES, isDatabase } from './store/databases.ts';
 
 /** A value that was read, or what is wrong with it, worded to follow the option's name. */
 export type Read = { readonly value: unknown } | { readonly problem: string };
@@ -39,7 +39,32 @@ export const OPTIONS: readonly Option[] = [
     variable: 'TSIGIL_DATABASE_URL',
     ...database(),
     default: 'sqlite:var/tsigil.db',
-    meaning: 'Where everything is kept: `sqlite:` and the path of a file, which one process owns.',
+    meaning:
+      'Where everything is kept: `sqlite:` and the path of a file, which one process owns; or the URL of a PostgreSQL database, which any number of processes may share: `postgres://user@host/name`.',
+  },
+  {
+    key: 'databasePool.maxConnections',
+    ...integer(1, 1000),
+    default: 10,
+    meaning: 'The most connections that one process has to a PostgreSQL database.',
+  },
+  {
+    key: 'databasePool.connectTimeoutSeconds',
+    ...integer(1, 600),
+    default: 5,
+    meaning: 'How long a request waits for a connection to a PostgreSQL database.',
+  },
+  {
+    key: 'databasePool.statementTimeoutSeconds',
+    ...integer(1, 600),
+    default: 10,
+    meaning: 'How long a statement may take in a PostgreSQL database.',
+  },
+  {
+    key: 'workers',
+    ...integer(1, 256),
+    default: 1,
+    meaning: 'How many processes serve requests, for the cores of one machine. More than one needs a PostgreSQL database.',
   },
   {
     key: 'adminToken',
@@ -216,10 +241,7 @@ function origins(): Reading {
 
 function database(): Reading {
   const schemes = Object.keys(DATABASES).map((scheme) => `\`${scheme}:\``);
-  return reading(`${schemes.join(' or ')} and a location`, (value) => {
-    const [, scheme = '', location = ''] = /^([a-z]+):(.+)$/.exec(String(value)) ?? [];
-    return Object.hasOwn(DATABASES, scheme) && !/^:memory:$|^\/\/[^/]/.test(location);
-  });
+  return reading(`${schemes.join(' or ')} and a location`, isDatabase);
 }
 
 function policy(): Reading {

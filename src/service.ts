@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { makeFirstToken } from './auth/first-token.ts';
 import { authenticateTokens } from './auth/tokens.ts';
 import { createClock } from './clock.ts';
@@ -10,7 +10,7 @@ import type { Clock } from './domain/ports.ts';
 import { DEFAULT_POLICY } from './domain/policy.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createServer, type Log } from './http/server.ts';
-import { DATABASES } from './store/databases.ts';
+import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
 import { createStore } from './store/store.ts';
 
@@ -42,10 +42,8 @@ export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', impor
 export async function startService(config: Config, world: World): Promise<Service> {
   const { log, clock = createClock() } = world;
   const metrics = createMetrics(VERSION);
-  const [, scheme = '', location = ''] = /^([a-z]+):(.+)$/.exec(config.database) ?? [];
-  const openDatabase = DATABASES[scheme];
-  if (openDatabase === undefined) throw new Error(`No database is called '${scheme}'`);
-  const database = await openDatabase(location, { committed: metrics.observeCommit });
+  const { kind, location } = parseDatabase(config.database);
+  const database = await kind.open(location, { committed: metrics.observeCommit }, config.databasePool);
   const store = createStore(database);
   try {
     await migrate(database, clock());
@@ -65,7 +63,7 @@ export async function startService(config: Config, world: World): Promise<Servic
       randomBytes: world.randomBytes ?? randomBytes,
       advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
     };
-    const tokenFile = join(dirname(resolve(location)), 'admin.token');
+    const tokenFile = join(kind.folder(location), 'admin.token');
     const madeToken = config.adminToken === undefined && (await makeFirstToken(environment, tokenFile));
     const app = createServer({
       ...config.api,

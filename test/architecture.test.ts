@@ -57,7 +57,9 @@ describe('who may import whom', () => {
     const others = domain.flatMap(({ path, imports }) =>
       imports.filter((target) => folderOf(target) !== 'domain').map((target) => `${path} -> ${target}`),
     );
-    const packages = domain.flatMap(({ packages }) => packages).filter((name) => !['node:url', 'node:crypto', 'node:net', 'node:util'].includes(name));
+    const packages = domain
+      .flatMap(({ packages }) => packages)
+      .filter((name) => !['node:url', 'node:crypto', 'node:net', 'node:util'].includes(name));
     expect({ others, packages }).toEqual({ others: [], packages: [] });
   });
 

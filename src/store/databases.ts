@@ -1,10 +1,49 @@
-import type { Database, DatabaseObserver } from './sql.ts';
+import { dirname, resolve } from 'node:path';
+import { openPostgres } from './postgres.ts';
+import type { Database, DatabaseObserver, DatabaseSettings } from './sql.ts';
 import { openSqlite } from './sqlite.ts';
 
-/** Opens the database at `location`, which is what follows the scheme in the configuration. */
-export type OpenDatabase = (location: string, observer: DatabaseObserver) => Promise<Database>;
+/** One kind of database. */
+export interface DatabaseKind {
+  /** Opens the database at `location`, which is what follows the scheme in the configuration. Throws `unavailable`. */
+  open(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database>;
+  /** Tells whether `location` can be meant. */
+  accepts(location: string): boolean;
+  /** The folder for files that belong beside the database. */
+  folder(location: string): string;
+  /** Tells whether several processes may use one database. */
+  readonly shared: boolean;
+}
 
-/** The databases by the scheme that names them in the configuration: `sqlite:var/tsigil.db`. */
-export const DATABASES: Readonly<Record<string, OpenDatabase>> = {
-  sqlite: openSqlite,
+const postgres: DatabaseKind = {
+  open: openPostgres,
+  accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location),
+  folder: () => resolve('var'),
+  shared: true,
 };
+
+/** The databases by the scheme that names them in the configuration: `sqlite:var/tsigil.db`, `postgres://user@host/tsigil`. */
+export const DATABASES: Readonly<Record<string, DatabaseKind>> = {
+  sqlite: {
+    open: openSqlite,
+    accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location),
+    folder: (location) => dirname(resolve(location)),
+    shared: false,
+  },
+  postgres,
+  postgresql: postgres,
+};
+
+/** The kind and location that a setting such as `sqlite:var/tsigil.db` names. Throws `Error` if it names none. */
+export function parseDatabase(setting: string): { kind: DatabaseKind; location: string } {
+  const [, scheme = '', location = ''] = /^([a-z]+):(.+)$/.exec(setting) ?? [];
+  const kind = Object.hasOwn(DATABASES, scheme) ? DATABASES[scheme] : undefined;
+  if (kind?.accepts(location) !== true) throw new Error('A database is named by its kind, a colon and its location');
+  return { kind, location };
+}
+
+/** Tells whether `parseDatabase` would take a setting. */
+export function isDatabase(setting: unknown): boolean {
+  const [, scheme = '', location = ''] = (typeof setting === 'string' ? /^([a-z]+):(.+)$/.exec(setting) : null) ?? [];
+  return Object.hasOwn(DATABASES, scheme) && DATABASES[scheme]?.accepts(location) === true;
+}

