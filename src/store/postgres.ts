@@ -25,6 +25,7 @@ const MACHINE_FAULTS = /^(?:08|53|57|58|55P03|25006|XX001|XX002)/;
 /** The number under which migrations lock each other out; it means nothing elsewhere. */
 const MIGRATION_LOCK = 7_447_101;
 
+/** The type of bigint columns and counts; ours stay far below 2^53. */
 const INT8 = 20;
 
 /**
@@ -32,6 +33,8 @@ const INT8 = 20;
  * share it. Throws `unavailable` when it cannot be reached.
  */
 export async function openPostgres(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database> {
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(INT8, Number);
   const pool = new pg.Pool({
     connectionString: `postgres:${location}`,
     application_name: 'tsigil',
@@ -41,7 +44,7 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
     query_timeout: settings.statementTimeoutSeconds * 1000 + 1000, // when the server cannot even say so
     idle_in_transaction_session_timeout: settings.statementTimeoutSeconds * 1000,
     keepAlive: true,
-    types: { getTypeParser: ((oid: number) => (oid === INT8 ? Number : pg.types.getTypeParser(oid))) as typeof pg.types.getTypeParser },
+    types,
   });
   pool.on('error', () => undefined); // a connection that broke while idle; the next query takes another
   const database: Database = {
