@@ -132,7 +132,10 @@ function lock(path: string): () => void {
   } catch (error) {
     guard.close();
     if (primaryCode(error) !== SQLITE_BUSY) throw translate(error, guardPath);
-    throw new ServiceError('unavailable', `Another process is using the database ${path}: stop that one first, or give this one a database of its own`);
+    throw new ServiceError(
+      'unavailable',
+      `Another process is using the database ${path}: stop that one first, or give this one a database of its own`,
+    );
   }
   return () => guard.close();
 }
