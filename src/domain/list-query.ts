@@ -13,6 +13,8 @@ export interface ListRequest extends Omit<ListQuery, 'after'> {
 }
 
 const PAGING = ['limit', 'marker', 'sort_key', 'sort_dir'];
+/** Far beyond any pattern with a purpose, and within what every database's matcher takes. */
+const MAX_PATTERN_LENGTH = 1000;
 const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;
 
 /**
@@ -73,11 +75,15 @@ function readConditions(type: ResourceType, parameters: readonly Parameter[]): C
   if (doubled.length > 0) throw new ServiceError('bad_request', `Duplicate filters ${[...new Set(doubled)].join(', ')}`);
   return filters.map(([name, value]) => {
     if (!isStorableText(value)) throw new ServiceError('bad_request', `The filter ${name} should be text without U+0000`);
+    const wildcard = value.includes('*');
+    if (wildcard && value.length > MAX_PATTERN_LENGTH) {
+      throw new ServiceError('bad_request', `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`);
+    }
     const byUniqueForm = type.filters[name] === 'unique';
     return {
       column: byUniqueForm ? uniqueColumn(type) : name,
       value: byUniqueForm ? type.unique.comparisonForm(value) : value,
-      wildcard: value.includes('*'),
+      wildcard,
     };
   });
 }

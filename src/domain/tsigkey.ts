@@ -1,4 +1,4 @@
-import { comparisonForm, isRelativeName, withoutFinalDot } from './dns-name.ts';
+import { comparisonForm, fitsInMessage, withoutFinalDot } from './dns-name.ts';
 import type { Problem } from './errors.ts';
 import { choice, text, uuid } from './field.ts';
 import { OPERATIONS, type RandomBytes, type ResourceType, type Row } from './resource.ts';
@@ -30,7 +30,7 @@ function noControlCharacters(value: string): string | undefined {
 /** Why no DNS message could carry the given members of a key: an empty list for a key that works on the wire. */
 export function wireProblems(given: Row): Problem[] {
   const problems: Problem[] = [];
-  if (typeof given.name === 'string' && !isRelativeName(withoutFinalDot(given.name))) {
+  if (typeof given.name === 'string' && !fitsInMessage(withoutFinalDot(given.name))) {
     problems.push({ path: ['name'], message: 'must be a domain name to be used in DNS messages', validator: 'format' });
   }
   if (typeof given.secret === 'string' && !BASE64.test(given.secret)) {

@@ -48,7 +48,7 @@ export function addGate(app: FastifyInstance, settings: GateSettings): void {
     allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
     if (request.method === 'OPTIONS') return answerOptions(reply, allow);
     request.base = baseUrl(request, settings.urls);
-    if (isApi(request.url)) request.caller = await identify(request, settings);
+    if (isApi(request.routeOptions.url ?? request.url)) request.caller = await identify(request, settings);
     if (request.is404) throw new ServiceError('not_found', 'There is no such resource or page');
     if (refused === true) {
       reply.header('allow', allow ?? '');

@@ -15,7 +15,7 @@ import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { knowAllMethods } from './routes.ts';
-import { withoutTrailingSlashes, type UrlSettings } from './urls.ts';
+import { pathAndQuery, type UrlSettings } from './urls.ts';
 
 /** The part of a structured logger that the server uses. */
 export interface Log {
@@ -48,7 +48,8 @@ export interface ServerOptions {
 /** The HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { environment, log, metrics } = options;
-  const node = { maxHeaderSize: options.maxHeaderBytes };
+  // A missing Host header is refused by the gate, whose answer has a body; time-outs are noticed within a second.
+  const node = { maxHeaderSize: options.maxHeaderBytes, requireHostHeader: false, connectionsCheckingInterval: 1000 };
   const { cert, key } = options.tls;
   const secure = cert === undefined || key === undefined ? { http: node } : { https: { ...node, cert: readFileSync(cert), key: readFileSync(key) } };
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -64,7 +65,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     bodyLimit: options.maxBodyBytes,
     requestTimeout: options.requestTimeoutSeconds * 1000,
     return503OnClosing: false,
-    rewriteUrl: ({ url }) => withoutTrailingSlashes(url ?? '/'),
+    rewriteUrl: ({ url }) => pathAndQuery(url ?? '/'),
     routerOptions: { maxParamLength: options.maxHeaderBytes },
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply.header(requestIdHeader, request.id)),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, options.errors),
@@ -73,10 +74,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the gate answers before it gets here
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.server.on('checkExpectation', (_request, response) => {
-    const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 417 }), undefined, options.errors);
-    response.writeHead(status, { ...headers, connection: 'close' }).end(body);
-  });
+  // An expectation that is not known is passed over (RFC 9110 section 10.1.1), and a tunnel refused.
+  app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response));
+  app.server.on('connect', (_request, socket: Socket) => refuseConnection(new Error('CONNECT'), socket, options.errors));
   knowAllMethods(app);
 
   const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
