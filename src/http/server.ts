@@ -48,8 +48,14 @@ export interface ServerOptions {
 /** The HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { environment, log, metrics } = options;
-  // A missing Host header is refused by the gate, whose answer has a body; time-outs are noticed within a second.
-  const node = { maxHeaderSize: options.maxHeaderBytes, requireHostHeader: false, connectionsCheckingInterval: 1000 };
+  const node = {
+    maxHeaderSize: options.maxHeaderBytes,
+    // Node limits slow bodies only if the time for heads is no longer, which it sees to for an option of its own alone.
+    requestTimeout: options.requestTimeoutSeconds * 1000,
+    connectionsCheckingInterval: 1000,
+    // The gate refuses a missing Host header with an answer that has a body.
+    requireHostHeader: false,
+  };
   const { cert, key } = options.tls;
   const secure = cert === undefined || key === undefined ? { http: node } : { https: { ...node, cert: readFileSync(cert), key: readFileSync(key) } };
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -90,7 +96,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   addProbes(app, environment.store);
   addMetrics(app, metrics, environment.store);
-  addDocuments(app);
+  addDocuments(app, {
+    version: options.version,
+    requestIdHeader,
+    defaultLimit: environment.settings.defaultLimit,
+    errors: options.errors,
+  });
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
   return app;
 }
