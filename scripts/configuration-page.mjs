@@ -45,7 +45,7 @@ rateLimit:
 
 ## Operations that \`policy\` can open
 
-${CONFIGURABLE_RIGHTS.map((right) => `\`${right}\``).join(', ')}.
+${[...new Set(CONFIGURABLE_RIGHTS.map(collectionOf))].map(rightsOf).join('\n')}
 
 An entry replaces the default, \`[admin]\`: leave \`admin\` out and administrators cannot do it either. Roles compare without regard to case.
 The operations on tokens are not among these: whoever can make tokens can be anyone.
@@ -68,6 +68,17 @@ ${describeConfig(readConfig(undefined, {})).trimEnd()}
 
 Variables that Kubernetes sets for a service named \`tsigil\` (\`TSIGIL_SERVICE_HOST\`, \`TSIGIL_PORT\` and their kin) are ignored.
 `);
+
+/** `tlds` of `tlds:list`; nothing of a modifier, such as `use_sudo`. */
+function collectionOf(right) {
+  return right.split(':').slice(0, -1).join();
+}
+
+/** A list item of the operations on one collection, or of the modifiers. */
+function rightsOf(collection) {
+  const rights = CONFIGURABLE_RIGHTS.filter((right) => collectionOf(right) === collection);
+  return `- ${rights.map((right) => `\`${right}\``).join(', ')}`;
+}
 
 function defaultOf(option) {
   if (option.default === undefined) return 'unset';

@@ -22,7 +22,7 @@ function documentAt(path: string): Document {
   return found;
 }
 
-/** A service as `npm start` runs it, which makes its own first token; it stops with the test. */
+/** A service as `npm start` runs it, which makes its own first token, and a client with that; it stops with the test. */
 async function startFirstService(): Promise<ServiceProcess & { readonly folder: string }> {
   const home = temporaryFolder();
   const service = await startServiceProcess(home, { TSIGIL_ADMIN_TOKEN: '' });
@@ -30,13 +30,16 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
     if (service.process.exitCode === null) await service.stop('SIGTERM');
     rmSync(home, { recursive: true, force: true });
   });
-  return { ...service, folder: home };
+  const token = readFileSync(join(home, 'var/admin.token'), 'utf8').trim();
+  return { ...service, ...service.with(token), folder: home };
 }
 
 test('the documents are all there', () => {
   const pages = ['api', 'compatibility', 'configuration', 'operations'].map((name) => `docs/${name}.md`);
   const atRoot = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md'];
   expect(DOCUMENTS.map(({ path }) => path)).toEqual(expect.arrayContaining([...atRoot, ...pages]));
+  const withExamples = DOCUMENTS.filter((document) => examplesOf(document).length > 3).map(({ path }) => path);
+  expect(withExamples).toEqual(expect.arrayContaining(['README.md', 'docs/api.md', 'docs/operations.md']));
 });
 
 describe('what documents show', () => {
@@ -56,17 +59,16 @@ describe('what documents show', () => {
   test('README.md: the first start prints what the page says', async () => {
     const service = await startFirstService();
     const shown = blocksOf(documentAt('README.md')).find(({ language }) => language === 'text')?.content ?? '';
-    const printed = service.output().replaceAll(service.folder, '/home/ada/tsigil').replaceAll(new URL(service.url).host, '127.0.0.1:9001');
+    const printed = () => service.output().replaceAll(service.folder, '/home/ada/tsigil').replaceAll(new URL(service.url).host, '127.0.0.1:9001');
     expect(shown).toContain('administrator token');
-    expect(printed).toContain(shown.trimEnd());
+    await expect.poll(printed).toContain(shown.trimEnd());
   });
 
   test.runIf(curl)('docs/operations.md: restoring a backup as the page says brings back what was backed up', async () => {
     const service = await startFirstService();
-    const token = readFileSync(join(service.folder, 'var/admin.token'), 'utf8').trim();
-    await service.with(token).post('/v2/tlds', { name: 'kept' });
+    await service.post('/v2/tlds', { name: 'kept' });
     runCommands(['tsigil backup --to var/before-upgrade.db'], service.folder, service.url);
-    await service.with(token).post('/v2/tlds', { name: 'later' });
+    await service.post('/v2/tlds', { name: 'later' });
     await service.stop('SIGKILL');
     const restore = blocksOf(documentAt('docs/operations.md')).find(({ content }) => content.includes('install -m 600'))?.content ?? 'exit 1';
     expect(runCommands([restore], service.folder, service.url)).toEqual(['']);
@@ -74,7 +76,7 @@ describe('what documents show', () => {
     onTestFinished(async () => {
       await again.stop('SIGTERM');
     });
-    const { body } = await again.with(token).get('/v2/tlds');
+    const { body } = await again.with(service.token).get('/v2/tlds');
     expect((body as { tlds: { name: string }[] }).tlds.map(({ name }) => name)).toEqual(['kept']);
   });
 
