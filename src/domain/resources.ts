@@ -4,4 +4,4 @@ import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
 
 /** Every resource type that the generic collection operations serve. */
-export const RESOURCE_TYPES: readonly ResourceType[] = [tld, tsigkey, token];
+export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [tld, tsigkey, token];
