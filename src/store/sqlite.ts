@@ -181,9 +181,15 @@ function resultCode(error: unknown): number {
   return typeof code === 'number' ? code : 0;
 }
 
+/** The driver gives no result code when a query fails at one of its rows, which only the machine can make it do. */
+function isReadFault(error: unknown): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  return code === 'ERR_SQLITE_ERROR' && errcode === undefined;
+}
+
 /** Machine faults become `unavailable`; anything else is a constraint or a mistake of ours and stays as it is. */
 function translate(error: unknown, path: string): unknown {
-  const fault = MACHINE_FAULTS[primaryCode(error)];
+  const fault = MACHINE_FAULTS[primaryCode(error)] ?? (isReadFault(error) ? 'reading the file failed; it may be damaged' : undefined);
   if (fault === undefined) return error;
   return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
     retryAfterSeconds: 5,
