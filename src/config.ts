@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parse, stringify } from 'yaml';
+import { parse, parseDocument, stringify, LineCounter } from 'yaml';
 import type { TldRule } from './domain/settings.ts';
 import { OPTIONS, variableOf, type Option } from './options.ts';
 
@@ -52,9 +52,12 @@ const FOREIGN_VARIABLES = /^TSIGIL_(?:CONFIG|URL|TOKEN|SERVICE_(?:HOST|PORT)(?:_
  */
 export function readConfig(path: string | undefined, environment: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
-  const fromFile = path === undefined ? {} : flatten(readFile(path, problems));
+  const entries = path === undefined ? [] : flatten(readFile(path, problems));
+  const fromFile = Object.fromEntries(entries);
   const known = new Set(OPTIONS.map(({ key }) => key));
   for (const key of Object.keys(fromFile)) if (!known.has(key)) problems.push(`${path}: '${key}' is not a setting`);
+  const doubled = entries.map(([key]) => key).filter((key, index, keys) => keys.indexOf(key) !== index);
+  for (const key of doubled) problems.push(`${path}: '${key}' is given twice`);
   const variables = new Set(OPTIONS.map(variableOf));
   for (const name of Object.keys(environment)) {
     if (name.startsWith('TSIGIL_') && !variables.has(name) && !FOREIGN_VARIABLES.test(name))
@@ -68,7 +71,7 @@ export function readConfig(path: string | undefined, environment: NodeJS.Process
 
 /** The effective configuration as YAML, with secrets hidden. */
 export function describeConfig(config: Config): string {
-  const values = Object.entries(flatten(config as unknown as Tree)).map(([key, value]): [string, unknown] => {
+  const values = flatten(config as unknown as Tree).map(([key, value]): [string, unknown] => {
     const hidden = value !== undefined && OPTIONS.find((option) => option.key === key)?.secret === true;
     return [key, hidden ? '(hidden)' : value];
   });
@@ -77,12 +80,28 @@ export function describeConfig(config: Config): string {
 
 function readFile(path: string, problems: string[]): Tree {
   try {
-    const document: unknown = parse(readFileSync(path, 'utf8')) ?? {};
-    if (typeof document === 'object' && !Array.isArray(document)) return document as Tree;
-    problems.push(`${path}: must be a map from settings to values`);
+    return readYaml(path, readFileSync(path, 'utf8'), problems);
   } catch (error) {
-    // A YAML error quotes the lines around it, which may hold a secret: only its first line goes on.
-    problems.push(`${path}: ${(error as Error).message.split('\n', 1)[0]?.replace(/:$/, '')}`);
+    problems.push(`${path}: ${(error as Error).message}`);
+    return {};
+  }
+}
+
+/** The messages of the YAML parser quote the file, which may hold a secret: only its codes and positions go on. */
+function readYaml(path: string, text: string, problems: string[]): Tree {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  for (const { code, pos } of [...document.errors, ...document.warnings]) {
+    const { line, col } = lines.linePos(pos[0]);
+    problems.push(`${path}: line ${line}, column ${col} is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`);
+  }
+  if (document.errors.length > 0) return {};
+  try {
+    const tree: unknown = document.toJS() ?? {};
+    if (typeof tree === 'object' && !Array.isArray(tree)) return tree as Tree;
+    problems.push(`${path}: must be a map from settings to values`);
+  } catch {
+    problems.push(`${path}: an alias (*name) stands for nothing; a value that begins with * must be quoted`);
   }
   return {};
 }
@@ -102,21 +121,20 @@ function readOption(option: Option, fromFile: Tree, environment: NodeJS.ProcessE
 function readVariable(option: Option, text: string): unknown {
   if ('value' in option.read(text)) return text;
   try {
-    return parse(text);
+    const value: unknown = parse(text, { logLevel: 'error' }); // a warning would quote the text
+    return typeof value === 'string' ? text : value;
   } catch {
     return text;
   }
 }
 
-/** Nested maps as one map of dotted keys. A map that is itself a setting's value stays whole. */
-function flatten(tree: Tree, prefix = ''): Tree {
-  return Object.fromEntries(
-    Object.entries(tree).flatMap(([key, value]) => {
-      const path = prefix + key;
-      const isSection = typeof value === 'object' && value !== null && OPTIONS.some((option) => option.key.startsWith(`${path}.`));
-      return isSection ? Object.entries(flatten(value as Tree, `${path}.`)) : [[path, value]];
-    }),
-  );
+/** Nested maps as a list of dotted keys and values. A map that is itself a setting's value stays whole; an empty section is none. */
+function flatten(tree: Tree, prefix = ''): [key: string, value: unknown][] {
+  return Object.entries(tree).flatMap(([key, value]): [string, unknown][] => {
+    const path = prefix + key;
+    const isSection = typeof value === 'object' && OPTIONS.some((option) => option.key.startsWith(`${path}.`));
+    return isSection ? flatten((value ?? {}) as Tree, `${path}.`) : [[path, value]];
+  });
 }
 
 function unflatten(values: Tree): Tree {

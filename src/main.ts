@@ -3,8 +3,16 @@ import { pino, stdTimeFunctions } from 'pino';
 import { CommandError, EXIT } from './cli/errors.ts';
 import { runCommand } from './cli/program.ts';
 import { ConfigError, describeConfig, readConfig, type Config } from './config.ts';
+import { ServiceError } from './domain/errors.ts';
 import { startService, VERSION } from './service.ts';
 import { backUpSqlite } from './store/sqlite.ts';
+
+// Whoever reads the output may stop, as `head` does.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
 
 process.exitCode = await runCommand(
   process.argv.slice(2),
@@ -12,6 +20,17 @@ process.exitCode = await runCommand(
   { serve, checkConfig, backUp },
   { environment: process.env, now: Date.now, out: process.stdout, err: process.stderr },
 );
+
+/** Runs `work` so that its failure tells an operator all that is known: what callers are told, and what happened underneath. */
+async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { cause } = error.details;
+    throw new CommandError(EXIT.refused, cause instanceof Error ? `${error.message} (${cause.message})` : error.message, undefined, error);
+  }
+}
 
 function configFrom(path: string | undefined): Config {
   try {
@@ -34,7 +53,7 @@ async function serve(configPath: string | undefined): Promise<void> {
   const stopped = new Promise<string>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => resolve(signal));
   });
-  const service = await startService(config, { log });
+  const service = await forOperator(() => startService(config, { log }));
   if (service.tokenFile !== undefined) process.stderr.write(welcome(service.url, service.tokenFile));
   log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
   log.info({ signal: await stopped }, 'stopping');
@@ -48,7 +67,7 @@ function welcome(url: string, tokenFile: string): string {
 An administrator token was made and written to ${tokenFile}
 Try it:
 
-  curl -H "X-Auth-Token: $(cat '${tokenFile}')" ${url}/v2/tlds
+  curl -H "X-Auth-Token: $(cat '${tokenFile.replaceAll("'", `'\\''`)}')" ${url}/v2/tlds
 
 `;
 }
@@ -57,6 +76,7 @@ function checkConfig(configPath: string | undefined): void {
   process.stdout.write(describeConfig(configFrom(configPath)));
 }
 
-function backUp(configPath: string | undefined, target: string): void {
-  backUpSqlite(configFrom(configPath).database.replace(/^sqlite:/, ''), target);
+async function backUp(configPath: string | undefined, target: string): Promise<void> {
+  const location = configFrom(configPath).database.replace(/^sqlite:/, '');
+  await forOperator(() => backUpSqlite(location, target));
 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { makeFirstToken } from './auth/first-token.ts';
 import { authenticateTokens } from './auth/tokens.ts';
 import { createClock } from './clock.ts';
@@ -45,7 +46,9 @@ export async function startService(config: Config, world: World): Promise<Servic
   const { kind, location } = parseDatabase(config.database);
   const database = await kind.open(location, { committed: metrics.observeCommit }, config.databasePool);
   const store = createStore(database);
+  const opened: (() => Promise<unknown>)[] = [() => store.close()];
   try {
+    checkTls(config.tls);
     await migrate(database, clock());
     const policy = { ...DEFAULT_POLICY, ...config.policy };
     const environment: Environment = {
@@ -63,8 +66,6 @@ export async function startService(config: Config, world: World): Promise<Servic
       randomBytes: world.randomBytes ?? randomBytes,
       advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
     };
-    const tokenFile = join(kind.folder(location), 'admin.token');
-    const madeToken = config.adminToken === undefined && (await makeFirstToken(environment, tokenFile));
     const app = createServer({
       ...config.api,
       environment,
@@ -79,8 +80,12 @@ export async function startService(config: Config, world: World): Promise<Servic
       allowedOrigins: config.cors.allowedOrigins,
       tls: config.tls,
     });
+    opened.push(() => app.close());
     const { host, port } = splitAddress(config.listen);
     const url = await app.listen({ host, port });
+    // Last, so that a token is made only by a start that can tell of it.
+    const tokenFile = join(kind.folder(location), 'admin.token');
+    const madeToken = config.adminToken === undefined && (await makeFirstToken(environment, tokenFile));
     if (!isLoopback(host) && config.tls.cert === undefined) {
       log.warn(
         { listen: config.listen },
@@ -98,8 +103,18 @@ export async function startService(config: Config, world: World): Promise<Servic
       },
     };
   } catch (error) {
-    await store.close();
+    for (const close of opened.reverse()) await close();
     throw error;
+  }
+}
+
+/** OpenSSL's messages do not say which file is wrong. */
+function checkTls({ cert, key }: Config['tls']): void {
+  if (cert === undefined || key === undefined) return;
+  try {
+    createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) });
+  } catch (cause) {
+    throw new Error(`The certificate ${cert} and key ${key} cannot be used: ${(cause as Error).message}`, { cause });
   }
 }
 

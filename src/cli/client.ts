@@ -23,10 +23,14 @@ const TIMEOUT_SECONDS = 30;
  * this folder. Tokens are never arguments: other users of the machine can read those. Throws `CommandError`.
  */
 export function findConnection(flags: ConnectionFlags, environment: NodeJS.ProcessEnv): Connection {
-  const url = (flags.url ?? environment.TSIGIL_URL ?? DEFAULT_URL).replace(/\/+$/, '');
-  if (!URL.canParse(url)) throw new CommandError(EXIT.usage, `'${url}' is not a URL`);
-  const fromEnvironment = flags.tokenFile === undefined ? environment.TSIGIL_TOKEN : undefined;
-  return { url, token: fromEnvironment ?? readTokenFile(flags.tokenFile ?? DEFAULT_TOKEN_FILE) };
+  const url = (flags.url ?? (environment.TSIGIL_URL || DEFAULT_URL)).replace(/\/+$/, '');
+  if (!/^https?:\/\/[^/@]+(?:\/[^@?#]*)?$/.test(url) || !URL.canParse(url)) {
+    throw new CommandError(EXIT.usage, 'The URL of the service must be an http or https URL without user, query or fragment');
+  }
+  const fromEnvironment = flags.tokenFile === undefined && environment.TSIGIL_TOKEN;
+  if (fromEnvironment) return { url, token: checkToken(fromEnvironment, 'TSIGIL_TOKEN') };
+  const file = flags.tokenFile ?? DEFAULT_TOKEN_FILE;
+  return { url, token: checkToken(readTokenFile(file), file) };
 }
 
 function readTokenFile(path: string): string {
@@ -38,13 +42,19 @@ function readTokenFile(path: string): string {
   }
 }
 
+/** What cannot be a header's value never reaches `fetch`, whose message would show it. */
+function checkToken(token: string, source: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new CommandError(EXIT.usage, `${source} does not hold a token: one line of printable ASCII characters without blanks`);
+}
+
 /** An answer's JSON body, empty for 204. Throws `CommandError` for every answer that is not a success. */
 export async function call(connection: Connection, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
   const answer = await send(connection, method, path, body);
   const text = await answer.text();
   const content = parseBody(text);
   if (answer.ok && content !== undefined) return content;
-  const message = messageOf(content) ?? `${answer.status} ${answer.statusText}`;
+  const message = messageOf(content) ?? `${connection.url} answered ${answer.status} ${answer.statusText}, not as this service does`;
   const requestId = answer.headers.get('x-openstack-request-id') ?? (content?.request_id as string | undefined);
   const unauthorised = answer.status === 401 || answer.status === 403;
   throw new CommandError(
@@ -62,7 +72,9 @@ async function send(connection: Connection, method: string, path: string, body: 
   };
   try {
     const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
-    return await fetch(connection.url + path, { method, headers, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    // A redirect is not followed: it would take the token to another server.
+    return await fetch(connection.url + path, { method, headers, signal, redirect: 'manual', ...content });
   } catch (cause) {
     const reason = (cause as { cause?: Error }).cause?.message ?? (cause as Error).message;
     const hint = 'Is the service running? Name another with --url or TSIGIL_URL.';

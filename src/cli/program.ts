@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { findConnection, type ConnectionFlags } from './client.ts';
 import { CommandError, EXIT } from './errors.ts';
@@ -8,7 +9,7 @@ import { createToken, listTokens, revokeToken, TOKEN_COLUMNS, type TokenRequest 
 export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined): void;
-  backUp(config: string | undefined, target: string): void;
+  backUp(config: string | undefined, target: string): Promise<void>;
 }
 
 /** Where the command reads from and writes to. */
@@ -20,17 +21,17 @@ export interface Terminal {
   readonly err: { write(text: string): unknown };
 }
 
-/** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. */
+/** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. Without arguments, prints help. */
 export async function runCommand(argv: readonly string[], version: string, local: LocalCommands, terminal: Terminal): Promise<number> {
   const program = createProgram(version, local, terminal);
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return EXIT.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     const hint = error instanceof CommandError ? error.hint : undefined;
     terminal.err.write(`tsigil: ${(error as Error).message}\n${hint === undefined ? '' : `${hint}\n`}`);
-    if (program.opts<{ debug?: boolean }>().debug === true) terminal.err.write(`${(error as Error).stack}\n`);
+    if (program.opts<{ debug?: boolean }>().debug === true) terminal.err.write(`${inspect(error)}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;
   }
 }
@@ -60,9 +61,7 @@ function createProgram(version: string, local: LocalCommands, terminal: Terminal
     .description('copy the embedded database into a new file while the service runs')
     .requiredOption('--to <file>', 'the file to write; it must not exist')
     .addOption(config())
-    .action((flags: { config?: string; to: string }) => {
-      local.backUp(flags.config, flags.to);
-    });
+    .action((flags: { config?: string; to: string }) => local.backUp(flags.config, flags.to));
   addTokenCommands(program.command('token').description('make, list and revoke the tokens by which callers identify themselves'), terminal);
   return program;
 }
@@ -86,13 +85,15 @@ Examples:
     .option('--project <id>', 'the project that the holder acts for')
     .option('--expires <time>', 'when the token ends: 2030-01-31T12:00:00 (UTC), or from now: 90d, 12h, 30m')
     .action(async (flags: Flags & TokenRequest) => {
+      const columns = [...TOKEN_COLUMNS, 'token'];
+      checkColumns(flags, columns);
       const created = await createToken(findConnection(flags, environment), flags, now());
-      const columns = flags.format === 'value' ? ['token'] : [...TOKEN_COLUMNS, 'token'];
-      out.write(formatItem(created, columns, flags, decorated));
+      out.write(formatItem(created, flags.format === 'value' ? ['token'] : columns, flags, decorated));
     });
   withFlags(token.command('list'))
     .description('list all tokens; the tokens themselves are never shown again')
     .action(async (flags: Flags) => {
+      checkColumns(flags, TOKEN_COLUMNS);
       out.write(formatList(await listTokens(findConnection(flags, environment)), TOKEN_COLUMNS, flags, decorated));
     });
   withConnectionFlags(token.command('revoke'))
@@ -114,6 +115,12 @@ function withFlags(command: Command): Command {
   return withConnectionFlags(command)
     .addOption(new Option('-f, --format <format>', 'how to print').choices(FORMATS).default('table'))
     .option('-c, --column <column>', 'print only this column; may be given several times', collect);
+}
+
+/** Before anything is done: a misspelt column must not cost a token that is shown once. */
+function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
+  const unknown = column.filter((name) => !columns.includes(name));
+  if (unknown.length > 0) throw new CommandError(EXIT.usage, `There is no column ${unknown.join(', ')}; there are ${columns.join(', ')}`);
 }
 
 function collect(value: string, earlier: string[] | undefined): string[] {

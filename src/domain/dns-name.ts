@@ -40,6 +40,11 @@ export function treeForm(name: string): string {
   return `${name.split('.').reverse().join('.')}.`;
 }
 
+/** Tells whether a DNS message can carry the name: 255 octets with the length before each label and the root (RFC 1035 section 3.1). */
+export function fitsInMessage(name: string): boolean {
+  return name.length <= 253 && isRelativeName(name);
+}
+
 /** Drops one final dot: `example.org.` and `example.org` name the same node. */
 export function withoutFinalDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;

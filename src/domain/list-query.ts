@@ -13,6 +13,8 @@ export interface ListRequest extends Omit<ListQuery, 'after'> {
 }
 
 const PAGING = ['limit', 'marker', 'sort_key', 'sort_dir'];
+/** Far beyond any pattern with a purpose, and within what every database's matcher takes. */
+const MAX_PATTERN_LENGTH = 1000;
 const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;
 
 /**
@@ -88,5 +90,8 @@ function readCondition(type: ResourceType, [name, value]: Parameter): Condition 
   const form = type.filters[name];
   if (form === 'integer') return { column: name, test: '=', value: /^\d{1,15}$/.test(value) ? Number(value) : -1 };
   const test = value.includes('*') ? 'matches' : '=';
+  if (test === 'matches' && value.length > MAX_PATTERN_LENGTH) {
+    throw new ServiceError('bad_request', `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`);
+  }
   return form === 'unique' ? { column: uniqueColumn(type), test, value: type.unique.comparisonForm(value) } : { column: name, test, value };
 }

@@ -57,6 +57,7 @@ export const pool: ResourceType = {
   },
   unique: { field: 'name', comparisonForm: (name) => name },
   filters: { name: 'exact' },
+  refusals: { delete: ['invalid_operation'] },
   async admit(change, transaction, { caller }) {
     if (change.operation === 'delete') await refuseIfUsed(change, transaction);
     return { row: change.operation === 'create' ? { ...change.row, project_id: caller.projectId } : change.row };

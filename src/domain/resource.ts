@@ -1,4 +1,4 @@
-import type { Problem } from './errors.ts';
+import type { ErrorCode, Problem } from './errors.ts';
 import type { Field } from './field.ts';
 import type { Caller } from './caller.ts';
 import type { Settings } from './settings.ts';
@@ -108,6 +108,10 @@ export interface ResourceType {
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: Readonly<Record<string, FilterForm>>;
   readonly questions?: Readonly<Record<string, Question>>;
+  /** The members that only the answer to a creation shows. */
+  readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
+  /** The errors by which the rules of `admit` refuse each operation. */
+  readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
   /** What is wrong with the given members beyond what each field's kind says. `current` is the resource that an update changes. */
   problems?(given: Row, settings: Settings, current: Row | undefined): Problem[];
   /** Applies, in the transaction of the change, the rules that need other resources. Throws `ServiceError` to refuse. */

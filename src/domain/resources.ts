@@ -5,5 +5,5 @@ import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
 import { zone } from './zone.ts';
 
-/** Every resource type there is. */
-export const RESOURCE_TYPES: readonly ResourceType[] = [tld, tsigkey, zone, pool, token];
+/** Every resource type there is; one that refers to others comes after them. */
+export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [tld, tsigkey, pool, zone, token];

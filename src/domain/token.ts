@@ -66,6 +66,13 @@ export const token: ResourceType = {
   },
   unique: { field: 'name', comparisonForm: (name) => name },
   filters: { name: 'exact', project_id: 'exact' },
+  shownOnce: {
+    token: {
+      schema: { type: 'string' },
+      description: 'The token itself.',
+      example: 'tsigil_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+    },
+  },
   admit: async ({ row }, _transaction, { randomBytes }) => {
     const token = PREFIX + randomBytes(32).toString('base64url');
     return { row: { ...row, hash: hashToken(token) }, shownOnce: { token } };

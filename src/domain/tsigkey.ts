@@ -1,4 +1,4 @@
-import { comparisonForm, isRelativeName, withoutFinalDot } from './dns-name.ts';
+import { comparisonForm, fitsInMessage, withoutFinalDot } from './dns-name.ts';
 import { ServiceError, type Problem } from './errors.ts';
 import { choice, text, uuid } from './field.ts';
 import { pool } from './pool.ts';
@@ -32,7 +32,7 @@ function noControlCharacters(value: string): string | undefined {
 /** Why no DNS message could carry the given members of a key: an empty list for a key that works on the wire. */
 export function wireProblems(given: Row): Problem[] {
   const problems: Problem[] = [];
-  if (typeof given.name === 'string' && !isRelativeName(withoutFinalDot(given.name))) {
+  if (typeof given.name === 'string' && !fitsInMessage(withoutFinalDot(given.name))) {
     problems.push({ path: ['name'], message: 'must be a domain name to be used in DNS messages', validator: 'format' });
   }
   if (typeof given.secret === 'string' && !BASE64.test(given.secret)) {
@@ -87,6 +87,7 @@ export const tsigkey: ResourceType = {
     orphaned: { description: 'Whether the pool or zone that the key applies to does not exist.', ask: areOrphaned },
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
+  refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
   async admit(change, transaction, { settings, randomBytes }) {
     const { row } = change;
     const refers = change.operation === 'create' || (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));

@@ -141,6 +141,10 @@ export const zone: ResourceType = {
     },
   },
   problems: (given, _settings, current) => typeProblems(given, (current?.type ?? given.type ?? 'PRIMARY') as string, current === undefined),
+  refusals: {
+    create: ['forbidden', 'missing_project_id', 'over_quota', 'invalid_zone_name', 'illegal_child', 'illegal_parent', 'no_valid_pool_found'],
+    delete: ['zone_has_sub_zone'],
+  },
   admit: admitZone,
 };
 

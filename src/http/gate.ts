@@ -32,7 +32,7 @@ declare module 'fastify' {
 
 /**
  * What every request passes before its route, from the cheapest check to the dearest and so that a caller without rights
- * learns nothing: size, cross-origin rules, token, rate, modifiers, route and method, right. Bodies are read after that.
+ * learns nothing: cross-origin rules, size, token, rate, modifiers, route and method, right. Bodies are read after that.
  */
 export function addGate(app: FastifyInstance, settings: GateSettings): void {
   app.decorateRequest('caller', undefined);
@@ -41,15 +41,15 @@ export function addGate(app: FastifyInstance, settings: GateSettings): void {
     reply.header(settings.requestIdHeader, request.id);
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
+    allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
     if (Number(request.headers['content-length'] ?? 0) > settings.maxBodyBytes) {
       reply.header('connection', 'close');
       throw new ServiceError('request_too_large', `The request body is larger than ${settings.maxBodyBytes} bytes`);
     }
     const { allow, refused, right } = request.routeOptions.config;
-    allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
     if (request.method === 'OPTIONS') return answerOptions(reply, allow);
     request.base = baseUrl(request, settings.urls);
-    if (isApi(request.url)) request.caller = await identify(request, settings);
+    if (isApi(request.routeOptions.url ?? request.url)) request.caller = await identify(request, settings);
     if (request.is404) throw new ServiceError('not_found', 'There is no such resource or page');
     if (refused === true) {
       reply.header('allow', allow ?? '');

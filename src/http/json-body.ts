@@ -40,14 +40,23 @@ function parseJson(bytes: Buffer): unknown {
 /** Where a member name stands that its object already has, in text that is known to be JSON; undefined if nowhere. */
 function findDoubledMember(text: string): number | undefined {
   const open: Set<string>[] = [];
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"(?:[ \t\r\n]*:)?|[{}]/g)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '}') open.pop();
-    else if (token.endsWith(':')) {
-      const name = JSON.parse(token.slice(0, -1)) as string;
-      const members = open.at(-1);
-      if (members?.has(name) === true) return index;
-      members?.add(name);
+  const colon = /[ \t\r\n]*:/y;
+  let start: number | undefined; // of the string that the walk is inside
+  // Not one match for a whole string: a long one would overflow the matcher's stack.
+  for (const { 0: token, index } of text.matchAll(/\\.|["{}]/g)) {
+    if (start === undefined) {
+      if (token === '"') start = index;
+      else if (token === '{') open.push(new Set());
+      else if (token === '}') open.pop();
+    } else if (token === '"') {
+      colon.lastIndex = index + 1;
+      if (colon.test(text)) {
+        const name = JSON.parse(text.slice(start, index + 1)) as string;
+        const members = open.at(-1);
+        if (members?.has(name) === true) return start;
+        members?.add(name);
+      }
+      start = undefined;
     }
   }
   return undefined;

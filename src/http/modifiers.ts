@@ -6,33 +6,40 @@ import type { Parameter } from '../domain/list-query.ts';
 /** A header or query parameter that changes how a request is meant, the right it needs, and what it makes of the caller. */
 interface Modifier {
   readonly right: string;
+  /** What the request becomes, in a sentence. */
+  readonly description: string;
   readonly headers: readonly string[];
   readonly parameters: readonly string[];
   /** Undefined when the value asks for nothing. */
   apply(caller: Caller, value: string): Caller | undefined;
 }
 
-const MODIFIERS: readonly Modifier[] = [
+/** Every modifier there is. */
+export const MODIFIERS: readonly Modifier[] = [
   {
     right: 'use_sudo',
+    description: 'Acts for the project with this id.',
     headers: ['x-auth-sudo-project-id', 'x-auth-sudo-tenant-id'],
     parameters: [],
     apply: (caller, value) => (value === '' ? undefined : { ...caller, projectId: value }),
   },
   {
     right: 'all_projects',
+    description: 'Asks about the resources of all projects, when it is true.',
     headers: ['x-auth-all-projects'],
     parameters: ['all_projects', 'all_tenants'],
     apply: (caller, value) => (isTrue(value) ? { ...caller, allProjects: true } : undefined),
   },
   {
     right: 'edit_managed_records',
+    description: 'Asks to change what the service manages by itself, when it is true.',
     headers: ['x-designate-edit-managed-records'],
     parameters: ['edit_managed_records'],
     apply: (caller, value) => (isTrue(value) ? caller : undefined),
   },
   {
     right: 'hard_delete',
+    description: 'Asks to delete at once and for good, when it is true.',
     headers: ['x-designate-hard-delete'],
     parameters: [],
     apply: (caller, value) => (isTrue(value) ? caller : undefined),

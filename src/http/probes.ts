@@ -27,7 +27,7 @@ export function addProbes(app: FastifyInstance, store: Store): void {
 }
 
 /** Two names for one API: clients look for `v2`, and read from the current one's minor number which extensions to expect. */
-function versionDocument(base: string): object {
+export function versionDocument(base: string): object {
   const links = [
     { rel: 'self', href: `${base}/v2` },
     { rel: 'help', href: `${base}/docs` },

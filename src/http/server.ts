@@ -15,8 +15,8 @@ import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { knowAllMethods } from './routes.ts';
+import { pathAndQuery, type UrlSettings } from './urls.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
-import { withoutTrailingSlashes, type UrlSettings } from './urls.ts';
 
 /** The part of a structured logger that the server uses. */
 export interface Log {
@@ -49,7 +49,14 @@ export interface ServerOptions {
 /** The HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { environment, log, metrics } = options;
-  const node = { maxHeaderSize: options.maxHeaderBytes };
+  const node = {
+    maxHeaderSize: options.maxHeaderBytes,
+    // Node limits slow bodies only if the time for heads is no longer, which it sees to for an option of its own alone.
+    requestTimeout: options.requestTimeoutSeconds * 1000,
+    connectionsCheckingInterval: 1000,
+    // The gate refuses a missing Host header with an answer that has a body.
+    requireHostHeader: false,
+  };
   const { cert, key } = options.tls;
   const secure = cert === undefined || key === undefined ? { http: node } : { https: { ...node, cert: readFileSync(cert), key: readFileSync(key) } };
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -65,7 +72,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     bodyLimit: options.maxBodyBytes,
     requestTimeout: options.requestTimeoutSeconds * 1000,
     return503OnClosing: false,
-    rewriteUrl: ({ url }) => withoutTrailingSlashes(url ?? '/'),
+    rewriteUrl: ({ url }) => pathAndQuery(url ?? '/'),
     routerOptions: { maxParamLength: options.maxHeaderBytes },
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply.header(requestIdHeader, request.id)),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, options.errors),
@@ -74,10 +81,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the gate answers before it gets here
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.server.on('checkExpectation', (_request, response) => {
-    const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 417 }), undefined, options.errors);
-    response.writeHead(status, { ...headers, connection: 'close' }).end(body);
-  });
+  // An expectation that is not known is passed over (RFC 9110 section 10.1.1), and a tunnel refused.
+  app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response));
+  app.server.on('connect', (_request, socket: Socket) => refuseConnection(new Error('CONNECT'), socket, options.errors));
   knowAllMethods(app);
 
   const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
@@ -91,7 +97,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   addProbes(app, environment.store);
   addMetrics(app, metrics, environment.store);
-  addDocuments(app);
+  addDocuments(app, {
+    version: options.version,
+    requestIdHeader,
+    defaultLimit: environment.settings.defaultLimit,
+    errors: options.errors,
+  });
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
   addZoneNameCheck(app, environment);
   return app;

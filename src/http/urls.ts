@@ -12,13 +12,17 @@ export interface UrlSettings {
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
 
-/** The URL of the service as this caller knows it, without a final slash. Throws `bad_request` for a Host header that is none. */
+/**
+ * The URL of the service as this caller knows it, without a final slash. Throws `bad_request` for a Host header that is none,
+ * and for a request without one unless its protocol is older than the header (RFC 9112 section 3.2).
+ */
 export function baseUrl(request: FastifyRequest, settings: UrlSettings): string {
+  if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') throw new ServiceError('bad_request', 'The Host header is missing');
   if (settings.publicUrl !== undefined) return settings.publicUrl;
   const forwarded = (name: string) => (settings.trustProxyHeaders ? firstOf(request.headers[name]) : undefined);
-  const scheme = forwarded('x-forwarded-proto') ?? request.protocol;
+  const scheme = (forwarded('x-forwarded-proto') ?? request.protocol).toLowerCase();
   const host = forwarded('x-forwarded-host') ?? request.headers.host ?? localAddress(request);
-  const port = DEFAULT_PORTS[scheme];
+  const port = Object.hasOwn(DEFAULT_PORTS, scheme) ? DEFAULT_PORTS[scheme] : undefined;
   if (port === undefined || !HOST.test(host)) throw new ServiceError('bad_request', 'The Host header is not valid');
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
 }
@@ -71,8 +75,16 @@ function encode(text: string): string {
     .replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** `url` without the slashes at the end of its path. */
-export function withoutTrailingSlashes(url: string): string {
+/**
+ * The path and query that a request target names: without the scheme and host of the absolute form (RFC 9112 section 3.2.2),
+ * and without slashes at the end of the path.
+ */
+export function pathAndQuery(target: string): string {
+  const url = target.replace(/^https?:\/\/[^/?]*/i, '');
+  return withoutTrailingSlashes(url === '' || url.startsWith('?') ? `/${url}` : url);
+}
+
+function withoutTrailingSlashes(url: string): string {
   const query = url.indexOf('?');
   const pathEnd = query < 0 ? url.length : query;
   let end = pathEnd;

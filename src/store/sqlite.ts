@@ -38,14 +38,9 @@ const MAX_STATEMENTS = 500;
  * private to the user who runs the service. Throws `unavailable` when another process has the file open
  * or the file cannot be used.
  */
-export function openSqlite(location: string, observer: DatabaseObserver): Promise<Database> {
-  return Promise.resolve(open(location, observer));
-}
-
-function open(location: string, observer: DatabaseObserver): Database {
+export async function openSqlite(location: string, observer: DatabaseObserver): Promise<Database> {
   const path = preparePrivateFile(resolve(location));
-  const release = lock(path);
-  const connections: DatabaseSyncInstance[] = [];
+  const connections = [lock(path)];
   const connect = (...pragmas: string[]) => {
     const connection = new DatabaseSync(path);
     connections.push(connection);
@@ -53,8 +48,7 @@ function open(location: string, observer: DatabaseObserver): Database {
     return connection;
   };
   const disconnect = () => {
-    for (const connection of connections) connection.close();
-    release();
+    for (const connection of connections.splice(0).reverse()) connection.close();
   };
   try {
     const writer = connect('journal_mode = WAL', 'synchronous = FULL', 'wal_autocheckpoint = 1000');
@@ -68,6 +62,7 @@ function open(location: string, observer: DatabaseObserver): Database {
       migrate: commits.write,
       async close() {
         await commits.close();
+        if (connections.length > 0) emptyLog(writer);
         disconnect();
       },
     };
@@ -121,10 +116,10 @@ function createFile(path: string): void {
 }
 
 /**
- * Keeps every other process off the database until the returned function is called or this process ends, however
+ * Keeps every other process off the database until the returned connection is closed or this process ends, however
  * it ends: an exclusive lock on a file beside the database, which the operating system holds for us.
  */
-function lock(path: string): () => void {
+function lock(path: string): DatabaseSyncInstance {
   const guardPath = preparePrivateFile(`${path}-lock`);
   const guard = new DatabaseSync(guardPath);
   try {
@@ -137,7 +132,16 @@ function lock(path: string): () => void {
       `Another process is using the database ${path}: stop that one first, or give this one a database of its own`,
     );
   }
-  return () => guard.close();
+  return guard;
+}
+
+/** The driver keeps a connection half open until its statements are collected as garbage, so closing alone would leave the log. */
+function emptyLog(writer: DatabaseSyncInstance): void {
+  try {
+    writer.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch {
+    // Nothing is lost: the next start reads the log.
+  }
 }
 
 function sqlOn(connection: DatabaseSyncInstance, path: string): Sql {
@@ -177,9 +181,15 @@ function resultCode(error: unknown): number {
   return typeof code === 'number' ? code : 0;
 }
 
+/** The driver gives no result code when a query fails at one of its rows, which only the machine can make it do. */
+function isReadFault(error: unknown): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  return code === 'ERR_SQLITE_ERROR' && errcode === undefined;
+}
+
 /** Machine faults become `unavailable`; anything else is a constraint or a mistake of ours and stays as it is. */
 function translate(error: unknown, path: string): unknown {
-  const fault = MACHINE_FAULTS[primaryCode(error)];
+  const fault = MACHINE_FAULTS[primaryCode(error)] ?? (isReadFault(error) ? 'reading the file failed; it may be damaged' : undefined);
   if (fault === undefined) return error;
   return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
     retryAfterSeconds: 5,

@@ -92,9 +92,12 @@ export function existsStatement(table: string, conditions: readonly Condition[],
   return { text: `SELECT 1 AS found FROM ${table}${whereText(texts)} LIMIT 1`, parameters };
 }
 
-/** Null sorts as the lowest value, and in every database alike, because it is sorted as empty text. */
+/**
+ * Null sorts as the lowest value, and in every database alike, because a generated column makes it empty text. A column,
+ * not an expression: SQLite seeks to a pair such as (x, id) in an index only where x is a column.
+ */
 function sortExpression(column: string): string {
-  return column === 'updated_at' ? `coalesce(updated_at, '')` : column;
+  return column === 'updated_at' ? 'updated_order' : column;
 }
 
 function conditionsText(conditions: readonly Condition[], dialect: Dialect): { texts: string[]; parameters: SqlValue[] } {

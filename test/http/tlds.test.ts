@@ -1,16 +1,122 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { create, expectError, itemsOf, problemsOf, TLDS, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;
+let kept: Resource;
 beforeAll(async () => {
   service = await startTestService();
+  kept = await create(service, TLDS, 'kept.example');
 });
 afterAll(() => service.close());
 
-describe('a fresh service', () => {
-  test('200 with no entries', async () => {
-    const answer = await service.get('/v2/tlds');
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ tlds: [], links: { self: `${service.url}/v2/tlds` } });
+const label = (length: number) => 'l'.repeat(length);
+/** A name of `length` characters in labels of 62 and a rest. */
+const long = (length: number) => `${label(62)}.`.repeat(5).slice(0, length - 1) + 'e';
+
+describe('names', () => {
+  test.each([
+    ...['com', 'co.uk', '_tcp', 'a_b', 'a--b', '1', '127.0.0.1', 'xn--p1ai', 'a.b.c.d.e.f', '_', 'x-1', 'MiXeD'],
+    ...[label(63), long(254)],
+  ])('201 for %s, kept as it was spelt', async (name) => {
+    const answer = await service.post('/v2/tlds', { name });
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body.name).toBe(name);
+    expect((await service.get(`/v2/tlds/${answer.body.id}`)).body.name).toBe(name);
+  });
+
+  test.each([
+    ...['com.', '.com', '.', 'a..b', 'a.b..', '-a', 'a-', 'a.-b', 'a-.b', '*', '*.com', 'com%', 'a/b', 'a\\b', 'a b', '   ', '^&$', '@p%'],
+    ...[' com', 'com ', 'com\n', 'co\tm', 'com\r\n', '\u200bcom', 'ｃｏｍ', '١٢٣', label(64), long(255), long(256), 't'.repeat(1000)],
+  ])('400 for %j', async (name) => {
+    expect(problemsOf(await service.post('/v2/tlds', { name }))).toHaveLength(1);
+    expect(problemsOf(await service.patch(`/v2/tlds/${kept.id}`, { name }))).toHaveLength(1);
+  });
+
+  test('400 for the empty name', async () => {
+    expect(problemsOf(await service.post('/v2/tlds', { name: '' }))).toEqual(['name: minLength']);
+  });
+
+  test.each([null, 5, true, false, 1.5, [], ['com'], {}])('400 for a name that is no string: %j', async (name) => {
+    expect(problemsOf(await service.post('/v2/tlds', { name }))).toEqual(['name: type']);
+  });
+
+  test.each(['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00\\ud800'])('400 for text that no database keeps: "%s"', async (escaped) => {
+    expect(problemsOf(await service.post('/v2/tlds', `{"name":"com","description":"${escaped}"}`))).toEqual(['description: format']);
+    expect(problemsOf(await service.post('/v2/tlds', `{"name":"${escaped}"}`))).toEqual(['name: format']);
+  });
+
+  test.each([
+    ['рф', 'xn--p1ai'],
+    ['中国', 'xn--fiqs8s'],
+    ['co.РФ', 'co.xn--p1ai'],
+    ['bücher', 'xn--bcher-kva'],
+  ])('400 for %s, with the ASCII form to send instead', async (name, ascii) => {
+    const message = expectError(await service.post('/v2/tlds', { name }), 400, 'invalid_object');
+    expect(message).toContain(`send '${ascii}'`);
+  });
+
+  test('400 for a final period, which the message names', async () => {
+    expect((await service.post('/v2/tlds', { name: 'com.' })).body.message).toBe("Invalid Tld: 'name' must not end in a period");
+  });
+});
+
+describe('uniqueness', () => {
+  test('409 for the same name in another case, on creation and on update', async () => {
+    const first = await create(service, TLDS, 'Unique.Example');
+    const other = await create(service, TLDS, 'other.example');
+    expectError(await service.post('/v2/tlds', { name: 'UNIQUE.example' }), 409, 'duplicate_tld');
+    expectError(await service.patch(`/v2/tlds/${other.id}`, { name: 'unique.EXAMPLE' }), 409, 'duplicate_tld');
+    expect((await service.get(`/v2/tlds/${first.id}`)).body.name).toBe('Unique.Example');
+  });
+
+  test('200 for its own name in another case, kept in the new one', async () => {
+    const { id } = await create(service, TLDS, 'respelt');
+    expect((await service.patch(`/v2/tlds/${id}`, { name: 'ReSpelt' })).body.name).toBe('ReSpelt');
+    expect(itemsOf(await service.get('/v2/tlds?name=respelt'), TLDS).map(({ name }) => name)).toEqual(['ReSpelt']);
+  });
+});
+
+describe('descriptions', () => {
+  let count = 0;
+  const nextName = () => `described-${(count += 1)}`;
+
+  test.each([
+    '',
+    ' ',
+    'Commercial',
+    'tab\tand\nline',
+    '\u0007\u001f\u007f',
+    'доменная зона',
+    '"quoted" \\ <b>',
+    '\u{1f600}'.repeat(160),
+    'é'.repeat(160),
+    null,
+  ])('201 for %j, kept as it is', async (description) => {
+    const answer = await service.post('/v2/tlds', { name: nextName(), description });
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body.description).toBe(description);
+    expect((await service.get(`/v2/tlds/${answer.body.id}`)).body.description).toBe(description);
+  });
+
+  test('201 with null when there is none', async () => {
+    expect((await service.post('/v2/tlds', { name: nextName() })).body.description).toBeNull();
+  });
+
+  test.each([
+    ['x'.repeat(161), 'maxLength'],
+    ['\u{1f600}'.repeat(161), 'maxLength'],
+    [5, 'type'],
+    [true, 'type'],
+    [[], 'type'],
+    [{}, 'type'],
+  ] as const)('400 for %j', async (description, validator) => {
+    expect(problemsOf(await service.post('/v2/tlds', { name: nextName(), description }))).toEqual([`description: ${validator}`]);
+  });
+
+  test('200 when a change clears it or empties it', async () => {
+    const { id } = await create(service, TLDS, nextName());
+    expect((await service.patch(`/v2/tlds/${id}`, { description: null })).body.description).toBeNull();
+    expect((await service.patch(`/v2/tlds/${id}`, { description: '' })).body.description).toBe('');
   });
 });

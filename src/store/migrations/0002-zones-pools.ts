@@ -13,11 +13,12 @@ export const migration: Migration = {
       attributes ${text} NOT NULL,
       ns_records ${text} NOT NULL,
       created_at ${text} NOT NULL,
-      updated_at ${text}
+      updated_at ${text},
+      updated_order ${text} GENERATED ALWAYS AS (coalesce(updated_at, '')) STORED
     )`,
     `CREATE UNIQUE INDEX unique_pool_name ON pools (name_key)`,
     `CREATE INDEX pools_by_created_at ON pools (created_at, id)`,
-    `CREATE INDEX pools_by_updated_at ON pools (coalesce(updated_at, ''), id)`,
+    `CREATE INDEX pools_by_updated_at ON pools (updated_order, id)`,
     `CREATE INDEX pools_by_name ON pools (name, id)`,
     `INSERT INTO pools (id, project_id, name, name_key, description, attributes, ns_records, created_at, updated_at)
       VALUES ('794ccc2c-d751-44fe-b57f-8894c9f5c842', NULL, 'default', 'default', NULL, '{}', '[]', '${now}', NULL)`,
@@ -41,13 +42,14 @@ export const migration: Migration = {
       masters ${text} NOT NULL,
       transferred_at ${text},
       created_at ${text} NOT NULL,
-      updated_at ${text}
+      updated_at ${text},
+      updated_order ${text} GENERATED ALWAYS AS (coalesce(updated_at, '')) STORED
     )`,
     `CREATE UNIQUE INDEX unique_zone_name ON zones (name_key, pool_id)`,
     `CREATE INDEX zones_by_pool ON zones (pool_id)`,
     `CREATE INDEX zones_by_tree ON zones (tree_key, project_id)`,
     `CREATE INDEX zones_by_created_at ON zones (created_at, id)`,
-    `CREATE INDEX zones_by_updated_at ON zones (coalesce(updated_at, ''), id)`,
+    `CREATE INDEX zones_by_updated_at ON zones (updated_order, id)`,
     `CREATE INDEX zones_by_name ON zones (name, id)`,
     `CREATE INDEX zones_of_project_by_created_at ON zones (project_id, created_at, id)`,
     `CREATE INDEX zones_of_project_by_name ON zones (project_id, name, id)`,

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The checkout's folder. */
+export const ROOT = join(import.meta.dirname, '../..');
+
+/** One document of the project, by its path from the root. */
+export interface Document {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** One fenced block. */
+export interface Block {
+  readonly language: string;
+  readonly content: string;
+}
+
+/** One command of a `console` block and what it should print. */
+export interface Example {
+  readonly command: string;
+  readonly expected: string;
+}
+
+/** Every document that ships: the Markdown files at the root and below docs. */
+export function readDocuments(): Document[] {
+  const atRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
+  const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name));
+  return [...atRoot, ...below].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+}
+
+/** The fenced blocks of a document, in order. Throws when a fence is not closed. */
+export function blocksOf({ path, text }: Document): Block[] {
+  const fences = text.match(/^```/gm) ?? [];
+  if (fences.length % 2 !== 0) throw new Error(`${path} has a fence that is not closed`);
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', content = '']) => ({ language, content }));
+}
+
+/** A document's text without its fenced blocks. */
+export function proseOf({ text }: Document): string {
+  return text.replaceAll(/^```\w*\n.*?^```$/gms, '');
+}
+
+/** The commands of a document's `console` blocks: lines that begin with `$ `, continued by lines after a backslash and by lines that begin with `> `. */
+export function examplesOf(document: Document): Example[] {
+  return blocksOf(document)
+    .filter(({ language }) => language === 'console')
+    .flatMap(({ content }) => {
+      if (!content.startsWith('$ ')) throw new Error(`${document.path} has a console block that does not begin with a command`);
+      return content
+        .split(/^\$ /m)
+        .slice(1)
+        .map((text) => {
+          const [, command = '', expected = ''] = /^((?:[^\n]*\\\n)*[^\n]*(?:\n> [^\n]*)*)\n?(.*)$/s.exec(text) ?? [];
+          return { command: command.replaceAll(/^> /gm, ''), expected: expected.trimEnd() };
+        });
+    });
+}

@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cleanEnvironment, PROGRAM } from '../harness/service.ts';
+
+/** The address that documents show for the service. */
+const SHOWN_ADDRESS = '127.0.0.1:9001';
+/** Stands between the outputs of two commands. */
+const SEPARATOR = '\u001e';
+
+/**
+ * Runs `commands` in one bash, in `folder`, as a reader in a checkout would, against the service at `url` in place of the
+ * address that documents show. Returns what each printed, errors included.
+ */
+export function runCommands(commands: readonly string[], folder: string, url: string): string[] {
+  const address = new URL(url).host;
+  const lines = commands.map((command) => `${command.replaceAll(SHOWN_ADDRESS, address)}\nprintf '${SEPARATOR}'\n`);
+  const script = join(folder, 'commands.sh');
+  writeFileSync(script, `exec 2>&1 </dev/null\n${lines.join('')}`);
+  const environment = cleanEnvironment({ PATH: `${installProgram(folder)}:${process.env.PATH}`, TSIGIL_URL: url });
+  const { stdout, status } = spawnSync('bash', [script], { cwd: folder, env: environment, encoding: 'utf8', timeout: 50_000 });
+  const outputs = stdout.replaceAll(address, SHOWN_ADDRESS).split(SEPARATOR);
+  if (outputs.length !== commands.length + 1) throw new Error(`bash ended with ${status} after ${outputs.length - 1} commands: ${outputs.at(-1)}`);
+  return outputs.slice(0, -1);
+}
+
+/** `text` with everything that differs from run to run named for what it is. */
+export function normalise(text: string): string {
+  return text
+    .replaceAll(/tsigil_[\w-]{43}/g, '(token)')
+    .replaceAll(/"secret": ?"[^"]*"/g, '"secret":"(secret)"')
+    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '(uuid)')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}/g, '(time)')
+    .trimEnd();
+}
+
+/** Makes `tsigil` and `npx tsigil` run the built program, and returns the folder to put on PATH. */
+function installProgram(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  for (const [name, before] of [
+    ['tsigil', ''],
+    ['npx', '[ "$1" = tsigil ] || exit 127; shift; '],
+  ] as const) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${before}exec '${process.execPath}' '${PROGRAM}' "$@"\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return bin;
+}

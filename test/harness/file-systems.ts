@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isMet, TOOL_ENVIRONMENT } from './tools.ts';
+
+/** A small file system of its own, mounted at `folder`. */
+export interface SmallFileSystem {
+  readonly folder: string;
+  /** Does to the mounted file system what the kernel does when its disk fails: from now on it is read-only. */
+  fail(): void;
+  remove(): void;
+}
+
+function run(...command: [string, ...string[]]): boolean {
+  const [program, ...parameters] = command;
+  return spawnSync(program, parameters, { stdio: 'ignore', env: TOOL_ENVIRONMENT }).status === 0;
+}
+
+/** Mounts a memory file system of `size` (`2m`) at `parent`/memory; undefined where this user may not. */
+export function mountMemory(parent: string, size: string): SmallFileSystem | undefined {
+  const folder = join(parent, 'memory');
+  mkdirSync(folder);
+  if (!run('mount', '-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', folder)) return undefined;
+  return mounted(folder);
+}
+
+/** Mounts an ext4 file system that lives in a file of 16 MiB at `parent`/ext4; undefined where this user may not. */
+export function mountExt4(parent: string): SmallFileSystem | undefined {
+  const folder = join(parent, 'ext4');
+  const image = join(parent, 'ext4.img');
+  mkdirSync(folder);
+  const made = run('truncate', '-s', '16M', image) && run('mkfs.ext4', '-q', image) && run('mount', '-o', 'loop', image, folder);
+  return made ? mounted(folder) : undefined;
+}
+
+function mounted(folder: string): SmallFileSystem {
+  return {
+    folder,
+    fail: () => void run('mount', '-o', 'remount,abort', folder),
+    remove() {
+      run('umount', '--lazy', folder);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tells whether small file systems can be mounted here, and says so loudly where they cannot. */
+export function canMount(mount: (parent: string) => SmallFileSystem | undefined, what: string): boolean {
+  const parent = mkdtempSync(join(tmpdir(), 'tsigil-mount-'));
+  const probe = mount(parent);
+  probe?.remove();
+  rmSync(parent, { recursive: true, force: true });
+  return isMet(probe !== undefined, 'mount', `${what} cannot be mounted by this user`);
+}

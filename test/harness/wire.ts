@@ -1,0 +1,51 @@
+import { connect } from 'node:net';
+
+/** How long a service may leave a connection open without an answer before a test calls it hung, in milliseconds. */
+const PATIENCE = 10_000;
+
+/** An answer as it came over the connection. Names of headers are in lower case. */
+export interface WireAnswer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/**
+ * Sends bytes as they are, for requests that no HTTP client would make, and reads until the service closes the connection.
+ * Rejects if it does not; so a request that the service can answer should say `Connection: close`.
+ */
+export function sendBytes(url: string, ...chunks: readonly (string | Uint8Array)[]): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let received = '';
+    const socket = connect(Number(port), hostname, () => {
+      for (const chunk of chunks) socket.write(chunk);
+    });
+    socket.setEncoding('utf8');
+    socket.setTimeout(PATIENCE, () => {
+      socket.destroy();
+      reject(new Error(`The service hangs; so far it answered: ${received}`));
+    });
+    socket.on('data', (text: string) => (received += text));
+    // A service that refuses a request may close before all of it is written.
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(received));
+  });
+}
+
+/** One request on a connection of its own: `head` are its request line and headers, without `Connection` and the blank line. */
+export async function sendRequest(url: string, head: readonly string[], body: string | Uint8Array = ''): Promise<WireAnswer> {
+  return readAnswer(await sendBytes(url, `${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n`, body));
+}
+
+/** Reads the last answer in `text`, which may follow a `100 Continue`. */
+export function readAnswer(text: string): WireAnswer {
+  const final = text.replace(/^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n)+/, '');
+  const [head = '', ...rest] = final.split('\r\n\r\n');
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { status: Number(statusLine.split(' ')[1]), headers: new Map(headers), body: rest.join('\r\n\r\n') };
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { create, TLDS } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { sendRequest } from '../harness/wire.ts';
+
+let service: TestService;
+let current: TestService;
+
+/** The URL that the service thinks it has, as every link in its answers shows it; or the error it answers. */
+async function baseSeen(...headers: string[]): Promise<unknown> {
+  const token = `X-Auth-Token: ${current.token}`;
+  const list = await sendRequest(current.url, ['GET /v2/tlds?limit=1 HTTP/1.1', token, ...headers]);
+  const answer = JSON.parse(list.body) as { tlds: [{ id: string; links: { self: string } }]; links: { self: string; next: string }; type?: string };
+  if (list.status !== 200) return [list.status, answer.type];
+  const base = answer.links.self.replace('/v2/tlds?limit=1', '');
+  const [{ id, links }] = answer.tlds;
+  expect(links.self).toBe(`${base}/v2/tlds/${id}`);
+  expect(answer.links.next).toBe(`${base}/v2/tlds?limit=1&marker=${id}`);
+  const one = await sendRequest(current.url, [`GET /v2/tlds/${id} HTTP/1.1`, token, ...headers]);
+  expect(JSON.parse(one.body)).toMatchObject({ links });
+  return base;
+}
+
+describe('by the Host header', () => {
+  beforeAll(async () => {
+    service = current = await startTestService();
+    await create(service, TLDS, 'com');
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    ['dns.example', 'http://dns.example'],
+    ['dns.example:9001', 'http://dns.example:9001'],
+    ['dns.example:80', 'http://dns.example'],
+    ['dns.example:443', 'http://dns.example:443'],
+    ['192.0.2.1:8080', 'http://192.0.2.1:8080'],
+    ['[2001:db8::1]', 'http://[2001:db8::1]'],
+    ['[2001:db8::80]:80', 'http://[2001:db8::80]'],
+    ['under_score.example', 'http://under_score.example'],
+  ])('200 with links for Host: %s', async (host, base) => {
+    expect(await baseSeen(`Host: ${host}`)).toBe(base);
+  });
+
+  test.each(['', 'a b', 'a/b', 'user@host', 'host:', 'host:x', 'host:123456', '"><script>', 'h?x', 'h#x', 'a,b', '[::1', '%41', 'é'])(
+    '400 for Host: %s',
+    async (host) => {
+      expect(await baseSeen(`Host: ${host}`)).toEqual([400, 'bad_request']);
+    },
+  );
+
+  test('400 with a body when there is none', async () => {
+    expect(await baseSeen()).toEqual([400, 'bad_request']);
+  });
+
+  test('200 for HTTP/1.0, which has none, with the address that was asked', async () => {
+    const answer = await sendRequest(service.url, ['GET /v2/tlds HTTP/1.0', `X-Auth-Token: ${service.token}`]);
+    expect(JSON.parse(answer.body)).toMatchObject({ links: { self: `${service.url}/v2/tlds` } });
+  });
+
+  test('200 whatever X-Forwarded headers say', async () => {
+    expect(await baseSeen('Host: h', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Forwarded: host=evil.example')).toBe('http://h');
+  });
+
+  test('201 with a Location that is links.self', async () => {
+    const body = '{"name":"located"}';
+    const head = [
+      'POST /v2/tlds HTTP/1.1',
+      'Host: h:81',
+      `X-Auth-Token: ${service.token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ];
+    const answer = await sendRequest(service.url, head, body);
+    const { id, links } = JSON.parse(answer.body) as { id: string; links: { self: string } };
+    expect([answer.headers.get('location'), links.self]).toEqual(Array.from({ length: 2 }, () => `http://h:81/v2/tlds/${id}`));
+  });
+});
+
+describe('by X-Forwarded headers, where a proxy is trusted', () => {
+  beforeAll(async () => {
+    service = current = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    await create(service, TLDS, 'com');
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    [['X-Forwarded-Proto: https'], 'https://h'],
+    [['X-Forwarded-Host: dns.example'], 'http://dns.example'],
+    [['X-Forwarded-Proto: https', 'X-Forwarded-Host: dns.example:443'], 'https://dns.example'],
+    [['X-Forwarded-Proto: https', 'X-Forwarded-Host: dns.example:80'], 'https://dns.example:80'],
+    [['X-Forwarded-Proto: HTTPS, http', 'X-Forwarded-Host: first.example , second.example'], 'https://first.example'],
+    [['X-Forwarded-Proto:', 'X-Forwarded-Host:'], 'http://h'],
+    [[], 'http://h'],
+  ])('200 for %j', async (headers, base) => {
+    expect(await baseSeen('Host: h', ...headers)).toBe(base);
+  });
+
+  test.each([
+    'X-Forwarded-Proto: ftp',
+    'X-Forwarded-Proto: javascript',
+    'X-Forwarded-Proto: constructor',
+    'X-Forwarded-Host: a b',
+    'X-Forwarded-Host: a/b',
+  ])('400 for %s', async (header) => {
+    expect(await baseSeen('Host: h', header)).toEqual([400, 'bad_request']);
+  });
+});
+
+describe('by the configuration', () => {
+  beforeAll(async () => {
+    service = current = await startTestService({ TSIGIL_PUBLIC_URL: 'https://dns.example/base/', TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    await create(service, TLDS, 'com');
+  });
+  afterAll(() => service.close());
+
+  test.each([['Host: h'], ['Host: a b'], ['Host: h', 'X-Forwarded-Host: evil.example']])(
+    '200 with the configured base for %s',
+    async (...headers) => {
+      expect(await baseSeen(...headers)).toBe('https://dns.example/base');
+    },
+  );
+});

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { create, expectError, itemsOf, problemsOf, SAMPLES, type Resource } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { sendRequest } from '../harness/wire.ts';
+
+const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+
+/** Bodies that are no JSON value, and what they are. */
+const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
+  ['blanks', ' \n\t '],
+  ['a syntax error', '{bad'],
+  ['an object cut short', '{"name":"com"'],
+  ['two values', '{"name":"com"} {}'],
+  ['a trailing comma', '{"name":"com",}'],
+  ['single quotes', "{'name':'com'}"],
+  ['a comment', '{"name":"com"/* */}'],
+  ['NaN', '{"name":NaN}'],
+  ['Infinity', '{"name":-Infinity}'],
+  ['a bare line break in a string', '{"name":"co\nm"}'],
+  ['a byte order mark', bytes([0xef, 0xbb, 0xbf], '{"name":"com"}')],
+  ['UTF-16', Buffer.from('{"name":"com"}', 'utf16le')],
+  ['invalid UTF-8', bytes('{"name":"com","description":"', [0xff], '"}')],
+  ['a surrogate in UTF-8', bytes('{"name":"com","description":"', [0xed, 0xa0, 0x80], '"}')],
+  ['an overlong NUL', bytes('{"name":"com","description":"', [0xc0, 0x80], '"}')],
+  ['a member twice', '{"name":"com","name":"org"}'],
+  ['a member twice with the same value', '{"name":"com" , "name" : "com"}'],
+  ['a member twice in different spellings', '{"name":"com","n\\u0061me":"org"}'],
+  ['a member twice further in', '{"name":{"a":[{"b":1,"c":{},"b":2}]}}'],
+  ['a form', 'name=com'],
+  ['brackets of great depth, cut short', '['.repeat(100_000)],
+];
+
+describe.each(SAMPLES)('$collection', (sample) => {
+  const path = `/v2/${sample.collection}`;
+  let service: TestService;
+  let resource: Resource;
+  beforeAll(async () => {
+    service = await startTestService();
+    resource = await create(service, sample, 'kept');
+  });
+  afterAll(async () => {
+    expect(itemsOf(await service.get(path), sample)).toEqual([resource]);
+    await service.close();
+  });
+
+  /** What creation and update answer to the same body. */
+  const bothTo = async (body: unknown, headers?: Record<string, string>) => [
+    await service.post(path, body, headers),
+    await service.patch(`${path}/${resource.id}`, body, headers),
+  ];
+
+  test.each(NOT_JSON)('400 for %s', async (_what, body) => {
+    for (const answer of await bothTo(body)) expectError(answer, 400, 'invalid_json');
+  });
+
+  test.each(['', 'null', ' null '])('400 for the empty body %j', async (body) => {
+    for (const answer of await bothTo(body)) expectError(answer, 400, 'empty_request_body');
+  });
+
+  test.each(['[]', '"x"', '5', 'true', '[{"name":"com"}]', `${'['.repeat(50_000)}${']'.repeat(50_000)}`])(
+    '400 for a value that is no object',
+    async (body) => {
+      for (const answer of await bothTo(body)) expect(expectError(answer, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
+    },
+  );
+
+  test('400 for an object of great depth', async () => {
+    const deep = `${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`;
+    for (const answer of await bothTo(deep)) expect(problemsOf(answer)).toContain('a: additionalProperties');
+    for (const answer of await bothTo(`{"name":${deep}}`)) expect(problemsOf(answer)).toContain('name: type');
+  });
+
+  test('400 that does not repeat what a broken body holds', async () => {
+    for (const answer of await bothTo('{"secret":"aGVsbG8gd29ybGQgaGVsbG8=" "x"}')) expect(answer.text).not.toContain('aGVsbG8');
+  });
+
+  test.each([
+    'text/plain',
+    'application/json-patch+json',
+    'application/xml',
+    'application/jsonx',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'json',
+    ';',
+  ])('415 for the content type %s', async (type) => {
+    for (const answer of await bothTo(sample.change, { 'content-type': type })) expectError(answer, 415, 'unsupported_content_type');
+  });
+
+  test('415 without a content type, with and without a body', async () => {
+    for (const body of ['', '{}']) {
+      const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Length: ${body.length}`];
+      for (const line of [`POST ${path} HTTP/1.1`, `PATCH ${path}/${resource.id} HTTP/1.1`]) {
+        const answer = await sendRequest(service.url, [line, ...head], body);
+        expect(JSON.parse(answer.body)).toMatchObject({ code: 415, type: 'unsupported_content_type' });
+      }
+    }
+  });
+});
+
+describe('what is accepted', () => {
+  const [tlds] = SAMPLES;
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_API_MAX_BODY_BYTES: '8388608' });
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    'application/json',
+    'application/json; charset=UTF-8',
+    'Application/JSON',
+    'application/json;charset=latin1',
+    'application/json ; x="y"',
+  ])('201 for the content type %s', async (type) => {
+    const name = Buffer.from(type).toString('hex').slice(-40);
+    expect((await service.post('/v2/tlds', { name }, { 'content-type': type })).status).toBe(201);
+  });
+
+  test.each(['application/json', 'text/html', 'application/xml;q=1', '*/*;q=0', 'nonsense'])(
+    '200 as JSON whatever Accept says: %s',
+    async (accept) => {
+      const answer = await service.get('/v2/tlds', { accept });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+    },
+  );
+
+  test('201 for a body in chunks', async () => {
+    const head = [
+      'POST /v2/tlds HTTP/1.1',
+      'Host: h',
+      `X-Auth-Token: ${service.token}`,
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+    ];
+    const answer = await sendRequest(service.url, head, '5\r\n{"nam\r\n11\r\ne":"in-chunks"  }\r\n0\r\n\r\n');
+    expect([answer.status, (JSON.parse(answer.body) as Resource).name]).toEqual([201, 'in-chunks']);
+  });
+
+  test('201 for one name in different objects and in strings', async () => {
+    expect((await service.post('/v2/tlds', '{"name":"quoted","description":"\\"name\\":{\\"name\\":\\\\"}')).status).toBe(201);
+    expect(problemsOf(await service.post('/v2/tlds', '{"name":"x","a":{"name":1},"b":[{"name":2},{"name":3}]}'))).toHaveLength(2);
+  });
+
+  test('400 for strings of megabytes, of plain text and of escapes', async () => {
+    for (const text of ['x'.repeat(8_000_000), '\\\\'.repeat(4_000_000), '\\u0041'.repeat(1_300_000)]) {
+      expect(problemsOf(await service.post('/v2/tlds', `{"name":"x","description":"${text}"}`))).toEqual(['description: maxLength']);
+    }
+  });
+
+  test('200 with every member of a list in the order of the single resource', async () => {
+    await service.post('/v2/tlds', { name: 'ordered' });
+    const [item] = (await service.get('/v2/tlds?name=ordered')).body.tlds;
+    expect(Object.keys(item)).toEqual(tlds?.members);
+  });
+});
+
+describe('the size of bodies', () => {
+  const limit = 114_688;
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  const sized = (size: number, name: string) => `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;
+
+  test('201 for a body that is as large as may be', async () => {
+    expect((await service.post('/v2/tlds', sized(limit, 'largest'))).status).toBe(201);
+  });
+
+  test('413 for one byte more, before the token is looked at', async () => {
+    expectError(await service.post('/v2/tlds', sized(limit + 1, 'larger')), 413, 'request_too_large');
+    expectError(await service.with('nobody').post('/v2/tlds', sized(limit + 1, 'larger')), 413, 'request_too_large');
+    expectError(await service.call('PUT', '/v2/nosuch', sized(limit + 1, 'larger')), 413, 'request_too_large');
+    expect((await service.get('/v2/tlds?name=larger')).body.tlds).toEqual([]);
+  });
+
+  test('413 for a body in chunks that grows too large', async () => {
+    const head = [
+      'POST /v2/tlds HTTP/1.1',
+      'Host: h',
+      `X-Auth-Token: ${service.token}`,
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+    ];
+    const size = limit + 1;
+    const answer = await sendRequest(service.url, head, `${size.toString(16)}\r\n${sized(size, 'chunked')}\r\n0\r\n\r\n`);
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 413, type: 'request_too_large' });
+    expect((await service.get('/v2/tlds?name=chunked')).body.tlds).toEqual([]);
+  });
+});

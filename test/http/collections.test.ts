@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { create, expectError, itemsOf, problemsOf, SAMPLES, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** What holds of every collection alike. */
+describe.each(SAMPLES)('$collection', (sample) => {
+  const path = `/v2/${sample.collection}`;
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  describe('creation', () => {
+    test('201 with the whole resource and where it is', async () => {
+      const answer = await service.post(path, sample.body('created'));
+      expect(answer.status).toBe(201);
+      const resource = answer.body as Resource;
+      expect(Object.keys(resource)).toEqual(sample.members);
+      expect(resource).toMatchObject(sample.body('created'));
+      expect(resource.id).toMatch(UUID_V4);
+      expect(resource.created_at).toMatch(TIMESTAMP);
+      expect(resource.updated_at).toBeNull();
+      expect(resource.links).toEqual({ self: `${service.url}${path}/${resource.id}` });
+      expect(answer.headers.get('location')).toBe(resource.links.self);
+      expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
+    });
+
+    test('201 at a moment that the clock of the machine agrees with, later than every one before', async () => {
+      const before = new Date(Date.now() - 5).toISOString().slice(0, -1);
+      const first = await create(service, sample, 'first-moment');
+      const second = await create(service, sample, 'second-moment');
+      const after = new Date(Date.now() + 5).toISOString().slice(0, -1);
+      const moments = [before, first.created_at, second.created_at, after];
+      expect(moments.toSorted()).toEqual(moments);
+      expect(second.created_at).not.toBe(first.created_at);
+    });
+
+    test('409 when the name is taken, and nothing changes', async () => {
+      const taken = await create(service, sample, 'taken');
+      const answer = await service.post(path, sample.body('taken'));
+      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(`Duplicate ${sample.title}`);
+      expect(itemsOf(await service.get(`${path}?name=taken`), sample)).toEqual([taken]);
+    });
+
+    test('201 and 49 times 409 when fifty ask for one name at once', async () => {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => service.post(path, sample.body('contested'))));
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
+      expect(itemsOf(await service.get(`${path}?name=contested`), sample)).toHaveLength(1);
+    });
+
+    test.each(sample.required)('400 without %s', async (name) => {
+      const answer = await service.post(path, { ...sample.body('incomplete'), [name]: undefined });
+      expect(problemsOf(answer)).toEqual([`${name}: required`]);
+      expect(answer.body.errors.errors[0].message).toBe(`'${name}' is a required property`);
+    });
+
+    test('400 that lists everything wrong with a body at once', async () => {
+      const answer = await service.post(path, { ...sample.body('x'), name: 5, id: UNKNOWN_ID, links: {}, junk: 1, more: null });
+      expect(problemsOf(answer)).toEqual([
+        'name: type',
+        'id: readOnly',
+        'links: readOnly',
+        'junk: additionalProperties',
+        'more: additionalProperties',
+      ]);
+      for (const name of ['name', 'id', 'links', 'junk', 'more']) expect(answer.body.message).toContain(`'${name}'`);
+    });
+
+    test('400 that stays short when thousands of members are unknown', async () => {
+      const junk = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`junk${index}`, 1]));
+      const answer = await service.post(path, { ...sample.body('x'), ...junk });
+      expect(problemsOf(answer)).toHaveLength(50);
+      expect(answer.body.message).toContain('and 4950 more');
+    });
+
+    test.each([{ [sample.noun]: sample.body('x') }, { version: 1 }, { constructor: 1 }, JSON.parse('{"__proto__":1}') as object])(
+      '400 for members that a resource does not have: %j',
+      async (unknown) => {
+        const [name] = Object.keys(unknown);
+        const text = JSON.stringify(sample.body('x')).replace(/}$/, `,${JSON.stringify(unknown).slice(1)}`);
+        expect(problemsOf(await service.post(path, text))).toEqual([`${name}: additionalProperties`]);
+      },
+    );
+  });
+
+  describe('read-only members', () => {
+    let resource: Resource;
+    beforeAll(async () => {
+      resource = await create(service, sample, 'read-only');
+    });
+
+    test.each(['id', 'created_at', 'updated_at', 'links'])('400 for %s on creation and on update, whatever its value', async (member) => {
+      for (const value of [resource[member], null, 'x']) {
+        expect(problemsOf(await service.post(path, { ...sample.body('x'), [member]: value }))).toEqual([`${member}: readOnly`]);
+        expect(problemsOf(await service.patch(`${path}/${resource.id}`, { [member]: value }))).toEqual([`${member}: readOnly`]);
+      }
+      expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
+    });
+  });
+
+  describe('update', () => {
+    test('200 with the change made, the rest as it was and updated_at set', async () => {
+      const resource = await create(service, sample, 'changed');
+      const answer = await service.patch(`${path}/${resource.id}`, sample.change);
+      expect(answer.status).toBe(200);
+      const changed = answer.body as Resource;
+      expect(Object.keys(changed)).toEqual(sample.members);
+      expect(changed).toEqual({ ...resource, ...sample.change, updated_at: changed.updated_at });
+      expect(changed.updated_at).toMatch(TIMESTAMP);
+      expect(String(changed.updated_at) > resource.created_at).toBe(true);
+      expect((await service.get(`${path}/${resource.id}`)).body).toEqual(changed);
+    });
+
+    test('200 for {} and for the values it has, each with a later updated_at', async () => {
+      const resource = await create(service, sample, 'untouched');
+      const empty = (await service.patch(`${path}/${resource.id}`, {})).body as Resource;
+      const same = (await service.patch(`${path}/${resource.id}`, sample.body('untouched'))).body as Resource;
+      expect(empty).toEqual({ ...resource, updated_at: empty.updated_at });
+      expect(same).toEqual({ ...resource, updated_at: same.updated_at });
+      expect([resource.created_at, empty.updated_at, same.updated_at].toSorted()).toEqual([resource.created_at, empty.updated_at, same.updated_at]);
+      expect(same.updated_at).not.toBe(empty.updated_at);
+    });
+
+    test('200 for another name, which frees the old one', async () => {
+      const resource = await create(service, sample, 'old-name');
+      expect((await service.patch(`${path}/${resource.id}`, { name: 'new-name' })).body.name).toBe('new-name');
+      await create(service, sample, 'old-name');
+    });
+
+    test('409 for the name of another, and nothing changes', async () => {
+      await create(service, sample, 'theirs');
+      const resource = await create(service, sample, 'mine');
+      const answer = await service.patch(`${path}/${resource.id}`, { ...sample.change, name: 'theirs' });
+      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(`Duplicate ${sample.title}`);
+      expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
+    });
+
+    test('400 for null in a member that must have a value, and nothing changes', async () => {
+      const resource = await create(service, sample, 'not-null');
+      expect(problemsOf(await service.patch(`${path}/${resource.id}`, { ...sample.change, name: null }))).toEqual(['name: type']);
+      expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
+    });
+  });
+
+  describe('deletion', () => {
+    test('204 and nothing more, then 404, and the name is free again', async () => {
+      const resource = await create(service, sample, 'passing');
+      const answer = await service.delete(`${path}/${resource.id}`);
+      expect(answer.status).toBe(204);
+      expect(answer.text).toBe('');
+      expect(answer.headers.get('content-length')).toBe('0');
+      expect(answer.headers.has('content-type')).toBe(false);
+      expectError(await service.delete(`${path}/${resource.id}`), 404, `${sample.noun}_not_found`);
+      expectError(await service.get(`${path}/${resource.id}`), 404, `${sample.noun}_not_found`);
+      expect((await create(service, sample, 'passing')).id).not.toBe(resource.id);
+    });
+  });
+
+  describe('ids', () => {
+    const requests = [
+      ['GET', undefined],
+      ['PATCH', sample.change],
+      ['DELETE', undefined],
+    ] as const;
+
+    test.each(requests)('404 for an id that nothing has: %s', async (method, body) => {
+      const answer = await service.call(method, `${path}/${UNKNOWN_ID}`, body);
+      expect(expectError(answer, 404, `${sample.noun}_not_found`)).toBe(`Could not find ${sample.title}`);
+    });
+
+    test.each(requests)('400 for what is no UUID: %s', async (method, body) => {
+      for (const id of ['foo', '12345', `${UNKNOWN_ID.slice(0, -1)}g`, `{${UNKNOWN_ID}`, `${UNKNOWN_ID}0`, 'x'.repeat(2000)]) {
+        const answer = await service.call(method, `${path}/${id}`, body);
+        expect(expectError(answer, 400, 'invalid_uuid')).toBe(`Invalid UUID ${sample.noun}_id: ${id}`);
+      }
+    });
+
+    test('400 that shows an id as it reads, not as it was encoded', async () => {
+      const answer = await service.get(`${path}/a%2Fb%20%D1%80%D1%84`);
+      expect(expectError(answer, 400, 'invalid_uuid')).toBe(`Invalid UUID ${sample.noun}_id: a/b рф`);
+    });
+
+    test('200 for every spelling of the id, and links with the usual one', async () => {
+      const resource = await create(service, sample, 'spelt');
+      const bare = resource.id.replaceAll('-', '');
+      for (const id of [resource.id.toUpperCase(), bare, `{${resource.id}}`, `urn:uuid:${resource.id}`, `%7B${bare}%7D`]) {
+        expect((await service.get(`${path}/${id}`)).body).toEqual(resource);
+      }
+      expect((await service.patch(`${path}/${bare}`, {})).body.links).toEqual(resource.links);
+      expect((await service.delete(`${path}/${bare.toUpperCase()}`)).status).toBe(204);
+    });
+
+    test('404 for a path below an item', async () => {
+      expectError(await service.get(`${path}/${UNKNOWN_ID}/more`), 404, 'not_found');
+    });
+  });
+
+  describe('the order of checks', () => {
+    test('400 for the id before 415, 415 before the JSON, the JSON before 404', async () => {
+      const text = { 'content-type': 'text/plain' };
+      expectError(await service.call('PATCH', `${path}/foo`, '{bad', text), 400, 'invalid_uuid');
+      expectError(await service.call('PATCH', `${path}/${UNKNOWN_ID}`, '{bad', text), 415, 'unsupported_content_type');
+      expectError(await service.patch(`${path}/${UNKNOWN_ID}`, '{bad'), 400, 'invalid_json');
+      expectError(await service.patch(`${path}/${UNKNOWN_ID}`, ''), 400, 'empty_request_body');
+    });
+
+    test('404 before the members, the members before 409', async () => {
+      await create(service, sample, 'in-order');
+      const other = await create(service, sample, 'in-order-too');
+      expectError(await service.patch(`${path}/${UNKNOWN_ID}`, { junk: 1 }), 404, `${sample.noun}_not_found`);
+      expect(problemsOf(await service.patch(`${path}/${other.id}`, { name: 'in-order', junk: 1 }))).toEqual(['junk: additionalProperties']);
+      expect(problemsOf(await service.post(path, { ...sample.body('in-order'), junk: 1 }))).toEqual(['junk: additionalProperties']);
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const ORIGIN = 'https://console.example';
+let service: TestService;
+
+/** The headers of an answer that concern cross-origin requests, by name. */
+const corsOf = ({ headers }: { headers: Headers }) =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
+const preflight = (origin: string, method: string, path = '/v2/tlds') =>
+  service.with('nobody').call('OPTIONS', path, undefined, {
+    origin,
+    'access-control-request-method': method,
+    'access-control-request-headers': 'x-auth-token,content-type',
+  });
+
+describe('without allowed origins', () => {
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  test('200 without any header about origins', async () => {
+    expect(corsOf(await service.get('/v2/tlds', { origin: ORIGIN }))).toEqual({});
+    const answer = await preflight(ORIGIN, 'POST');
+    expect([answer.status, corsOf(answer)]).toEqual([200, {}]);
+  });
+});
+
+describe('with allowed origins', () => {
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_CORS_ALLOWED_ORIGINS: `["${ORIGIN}", "http://localhost:3000"]` });
+  });
+  afterAll(() => service.close());
+
+  test.each([ORIGIN, 'http://localhost:3000'])('200 that a page of %s may read', async (origin) => {
+    const headers = corsOf(await service.get('/v2/tlds', { origin }));
+    expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' });
+    expect(headers['access-control-expose-headers']).toContain('X-Openstack-Request-Id');
+    expect(headers['access-control-expose-headers']).toContain('Location');
+  });
+
+  test('401, 404 and 413 that a page may read', async () => {
+    const { url } = service;
+    for (const answer of [
+      await service.with('nobody').get('/v2/tlds', { origin: ORIGIN }),
+      await service.get('/v2/nosuch', { origin: ORIGIN }),
+      await service.post('/v2/tlds', 'x'.repeat(120_000), { origin: ORIGIN }),
+    ]) {
+      expect(corsOf(answer), `${url} ${answer.status}`).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+    }
+  });
+
+  test.each(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'])('200 for the question whether a page may %s', async (method) => {
+    const answer = await preflight(ORIGIN, method);
+    expect([answer.status, answer.text]).toEqual([200, '']);
+    const headers = corsOf(answer);
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': ORIGIN,
+      'access-control-allow-credentials': 'true',
+      'access-control-max-age': '3600',
+      vary: 'Origin',
+    });
+    expect(headers['access-control-allow-methods']?.split(', ')).toContain(method);
+    for (const name of ['X-Auth-Token', 'Content-Type', 'Authorization', 'X-Auth-All-Projects']) {
+      expect(headers['access-control-allow-headers']?.split(', ')).toContain(name);
+    }
+  });
+
+  test('200 without permission for a method that no page may use', async () => {
+    expect(corsOf(await preflight(ORIGIN, 'TRACE'))).not.toHaveProperty('access-control-allow-methods');
+  });
+
+  test.each(['https://evil.example', `${ORIGIN}.evil.example`, 'http://console.example', `${ORIGIN}:444`, 'null', ORIGIN.toUpperCase()])(
+    '200 that a page of %s may not read',
+    async (origin) => {
+      expect(corsOf(await service.get('/v2/tlds', { origin }))).toEqual({ vary: 'Origin' });
+      expect(corsOf(await preflight(origin, 'POST'))).toEqual({ vary: 'Origin' });
+    },
+  );
+
+  test('200 that says it depends on the origin when there is none', async () => {
+    expect(corsOf(await service.get('/v2/tlds'))).toEqual({ vary: 'Origin' });
+  });
+});

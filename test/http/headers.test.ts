@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SAMPLES, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const REQUEST_ID = /^req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const JSON_TYPE = 'application/json; charset=UTF-8';
+
+/** One request for each status the API gives, without a body of its own. */
+const REQUESTS: readonly (readonly [status: number, method: string, path: string, body?: unknown, headers?: Record<string, string>])[] = [
+  ...SAMPLES.flatMap(
+    ({ collection, body }) =>
+      [
+        [200, 'GET', `/v2/${collection}`],
+        [200, 'HEAD', `/v2/${collection}`],
+        [201, 'POST', `/v2/${collection}`, body('made')],
+        [409, 'POST', `/v2/${collection}`, body('taken')],
+        [400, 'POST', `/v2/${collection}`, '{'],
+        [400, 'GET', `/v2/${collection}/foo`],
+        [400, 'GET', `/v2/${collection}?limit=0`],
+        [401, 'GET', `/v2/${collection}`, undefined, { 'x-auth-token': 'nobody' }],
+        [404, 'GET', `/v2/${collection}/${UNKNOWN_ID}`],
+        [405, 'PUT', `/v2/${collection}`],
+        [413, 'POST', `/v2/${collection}`, 'x'.repeat(120_000)],
+        [415, 'POST', `/v2/${collection}`, '{}', { 'content-type': 'text/plain' }],
+      ] as const,
+  ),
+  [404, 'GET', '/v2/nosuch'],
+  [404, 'GET', '/nosuch'],
+  [200, 'GET', '/'],
+];
+
+describe.each([
+  ['Openstack', {}],
+  ['Tsigil', { TSIGIL_API_PLATFORM: 'Tsigil' }],
+] as const)('with the platform word %s', (word, variables: Record<string, string>) => {
+  const header = `x-${word.toLowerCase()}-request-id`;
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService(variables);
+    for (const { collection, body } of SAMPLES) await service.post(`/v2/${collection}`, body('taken'));
+  });
+  afterAll(() => service.close());
+
+  test.each(REQUESTS)('%d carries a request id, a date, its length and the type of JSON: %s %s', async (status, method, path, body, headers) => {
+    const answer = await service.call(method, path, body, headers);
+    expect(answer.status, answer.text).toBe(status);
+    expect(answer.headers.get(header)).toMatch(REQUEST_ID);
+    expect(answer.headers.get('content-type')).toBe(JSON_TYPE);
+    expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0);
+    expect(Date.parse(answer.headers.get('date') ?? '')).not.toBeNaN();
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.has('etag')).toBe(false);
+    expect(answer.headers.has('vary')).toBe(false);
+    const named = ['x-openstack-request-id', 'x-tsigil-request-id'].filter((name) => answer.headers.has(name));
+    expect(named).toEqual([header]);
+  });
+
+  test('204 carries a request id', async () => {
+    const { body } = await service.post('/v2/tlds', { name: 'passing' });
+    const answer = await service.delete(`/v2/tlds/${body.id}`);
+    expect([answer.status, answer.headers.get(header)]).toEqual([204, expect.stringMatching(REQUEST_ID)]);
+  });
+
+  test('every request has an id of its own, and the log line that tells of it', async () => {
+    const answers = [await service.get('/v2/tlds'), await service.get('/v2/nosuch'), await service.with('nobody').get('/v2/tlds')];
+    const ids = answers.map(({ headers }) => headers.get(header));
+    expect(new Set(ids).size).toBe(3);
+    const lines = service.log.map((line) => JSON.parse(line)).filter(({ requestId }) => ids.includes(requestId));
+    expect(lines.map(({ route, status, caller }) => [route, status, caller])).toEqual([
+      ['/v2/tlds', 200, 'admin'],
+      ['(unknown)', 404, 'admin'],
+      ['/v2/tlds', 401, undefined],
+    ]);
+  });
+
+  test('an id that a caller sends is logged as the global one and not echoed', async () => {
+    const given = `req-${UNKNOWN_ID}`;
+    const answer = await service.get('/v2/tlds', { [header]: given });
+    expect(answer.headers.get(header)).not.toBe(given);
+    expect(answer.text).not.toContain(given);
+    const line = service.log.map((text) => JSON.parse(text)).find(({ requestId }) => requestId === answer.headers.get(header));
+    expect(line).toMatchObject({ globalRequestId: given });
+  });
+
+  test.each(['req-1', UNKNOWN_ID, `req-${UNKNOWN_ID}x`, `req-${UNKNOWN_ID.toUpperCase()}\t`, 'a'.repeat(1000)])(
+    'an id of another form is neither logged nor echoed: %j',
+    async (given) => {
+      const from = service.log.length;
+      const answer = await service.get('/v2/tlds', { [header]: `${given} z` });
+      expect(answer.status).toBe(200);
+      expect(service.log.slice(from).join('')).not.toContain('globalRequestId');
+    },
+  );
+});
+
+test('a log line holds the method, route, status, duration, caller and resource, and nothing else the caller sent', async () => {
+  const service = await startTestService();
+  const { body } = await service.post('/v2/tlds', { name: 'logged', description: 'described' });
+  await service.get(`/v2/tlds/${body.id}?junk=queried`, { 'user-agent': 'agent-named', cookie: 'cookie-sent' });
+  const line = JSON.parse(service.log.at(-1) ?? '');
+  expect(line).toMatchObject({ method: 'GET', route: '/v2/tlds/:id', resource: body.id, status: 200, caller: 'admin' });
+  expect(line.durationMs).toBeGreaterThan(0);
+  expect(service.log.join('')).not.toMatch(/logged|described|queried|agent-named|cookie-sent/);
+  await service.close();
+});

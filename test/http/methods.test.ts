@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { create, expectError, SAMPLES, TLDS, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { readAnswer, sendBytes, sendRequest } from '../harness/wire.ts';
+
+let service: TestService;
+let tld: Resource;
+beforeAll(async () => {
+  service = await startTestService();
+  tld = await create(service, TLDS, 'kept');
+});
+afterAll(() => service.close());
+
+/** One request line as it is, with the administrator's token. */
+const send = (line: string, ...headers: string[]) => sendRequest(service.url, [line, 'Host: h', `X-Auth-Token: ${service.token}`, ...headers]);
+const kept = async () => expect((await service.get(`/v2/tlds/${tld.id}`)).body).toEqual(tld);
+
+describe.each(SAMPLES)('/v2/$collection', (sample) => {
+  const path = `/v2/${sample.collection}`;
+  const onCollection = 'POST, GET, HEAD, OPTIONS';
+  const onItem = 'GET, HEAD, PATCH, DELETE, OPTIONS';
+
+  test.each([
+    ...['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'LOCK', 'M-SEARCH'].map((method) => [method, path, onCollection]),
+    ...['PUT', 'POST', 'TRACE', 'COPY'].map((method) => [method, `${path}/${UNKNOWN_ID}`, onItem]),
+    ['PUT', `${path}/foo`, onItem],
+  ])('405 for %s %s, with the methods there are', async (method, target, allow) => {
+    const answer = await send(`${method} ${target} HTTP/1.1`);
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(allow.split(', ').toSorted());
+    expect(JSON.parse(answer.body)).toMatchObject({
+      code: 405,
+      type: 'method_not_allowed',
+      message: expect.stringContaining(method) as string,
+    });
+  });
+
+  test('401 rather than 405 without a token', async () => {
+    expect((await service.with('nobody').call('PUT', path)).status).toBe(401);
+  });
+
+  test('200 for HEAD with the headers of GET and no body', async () => {
+    const { id } = await create(service, sample, 'headed');
+    for (const target of [path, `${path}?name=headed`, `${path}/${id}`]) {
+      const [head, get] = [await service.call('HEAD', target), await service.get(target)];
+      expect([head.status, head.text]).toEqual([200, '']);
+      for (const name of ['content-type', 'content-length']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+    }
+  });
+
+  test.each([
+    ['/foo', 400],
+    [`/${UNKNOWN_ID}`, 404],
+    ['?limit=0', 400],
+  ])('HEAD gives the status of GET for %s: %d', async (rest, status) => {
+    const answer = await service.call('HEAD', path + rest);
+    expect([answer.status, answer.text]).toEqual([status, '']);
+  });
+
+  test.each(['/', '//', '///'])('200 with %s at the end of the path', async (slashes) => {
+    const { id } = await create(service, sample, `slashes-${slashes.length}`);
+    expect((await service.get(`${path}/${id}${slashes}`)).body.id).toBe(id);
+    const { body } = await service.get(`${path}${slashes}?name=none`);
+    expect(body).toEqual({ [sample.collection]: [], links: { self: `${service.url}${path}?name=none` } });
+    const made = await service.post(path + slashes, sample.body(`made-${slashes.length}`));
+    expect(made.headers.get('location')).toBe(`${service.url}${path}/${made.body.id}`);
+  });
+
+  test('_method and X-HTTP-Method-Override are ignored', async () => {
+    const { id } = await create(service, sample, 'not-overridden');
+    const target = `${path}/${id}`;
+    for (const method of ['delete', 'DELETE', 'patch']) {
+      expect((await service.post(`${target}?_method=${method}`, {})).status).toBe(405);
+      expect((await service.get(`${target}?_method=${method}`)).status).toBe(200);
+      expect((await service.get(target, { 'x-http-method-override': method })).status).toBe(200);
+      expectError(await service.get(`${path}?_method=${method}`), 400, 'bad_request');
+    }
+  });
+
+  test('the query is ignored wherever there is no list', async () => {
+    const { id } = await create(service, sample, 'no-list');
+    const query = '?limit=0&junk=1&junk=2&name=%ff';
+    expect((await service.get(`${path}/${id}${query}`)).body.links.self).toBe(`${service.url}${path}/${id}`);
+    expect((await service.patch(`${path}/${id}${query}`, {})).status).toBe(200);
+    expect((await service.delete(`${path}/${id}${query}`)).status).toBe(204);
+    expect((await service.post(`${path}${query}`, sample.body('no-list'))).status).toBe(201);
+  });
+});
+
+describe('paths', () => {
+  test.each([
+    '/v2',
+    '/v2/',
+    '/v2/nosuch',
+    '/v2/tld',
+    '/v2/TLDS',
+    '/v2/tlds.json',
+    '/v2/tsigkeys.json',
+    '/v2//tlds',
+    `/v2/tlds//${UNKNOWN_ID}`,
+    '/V2/tlds',
+  ])('404 for %s', async (path) => {
+    for (const method of ['GET', 'POST', 'DELETE']) expectError(await service.call(method, path), 404, 'not_found');
+  });
+
+  test.each(['/v1', '/v3/tlds', '/v2.0/tlds', '/nosuch', '/v20', '/favicon.ico', '//v2/tlds', '/nosuch/../v2/tlds', '/%2e%2e/'])(
+    '404 as JSON outside the API, for anybody: %s',
+    async (path) => {
+      const answer = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, 'Host: h']);
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+      expect([answer.status, JSON.parse(answer.body)]).toMatchObject([404, { code: 404, type: 'not_found', message: expect.any(String) as string }]);
+    },
+  );
+
+  test('401 for whatever does not exist below /v2, without a token', async () => {
+    for (const path of ['/v2', '/v2/', '/v2/nosuch', '/v2?x', '/v2/tlds.json']) expect((await service.with('nobody').get(path)).status).toBe(401);
+  });
+
+  test.each([`/%762/%74lds`, `http://h/v2/tlds`, 'HTTP://other:1/v2/tlds/', 'https://h/v2/tlds'])(
+    '200 for %s, which names the same path',
+    async (target) => {
+      const answer = await send(`GET ${target} HTTP/1.1`);
+      expect([answer.status, (JSON.parse(answer.body) as { links: object }).links]).toEqual([200, { self: 'http://h/v2/tlds' }]);
+      expect((await sendRequest(service.url, [`GET ${target} HTTP/1.1`, 'Host: h'])).status).toBe(401);
+    },
+  );
+
+  test('200 for a target that is a host alone', async () => {
+    expect((await sendRequest(service.url, ['GET http://h HTTP/1.1', 'Host: h'])).body).toContain('"versions"');
+    expect((await sendRequest(service.url, ['GET http://h?x HTTP/1.1', 'Host: h'])).body).toContain('"versions"');
+  });
+
+  test.each(['/v2/tlds/%', '/v2/tlds/%zz', '/v2/tlds/%ff', '/%c0%80'])('400 for a path that is not properly encoded: %s', async (path) => {
+    const answer = await send(`GET ${path} HTTP/1.1`);
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 400, message: expect.any(String) as string });
+    expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+  });
+});
+
+describe('OPTIONS', () => {
+  test.each(['/v2/tlds', `/v2/tlds/${UNKNOWN_ID}`, '/v2/nosuch', '/v2', '/', '/nosuch'])(
+    '200 and nothing more for %s, without a token',
+    async (path) => {
+      const answer = await service.with('nobody').call('OPTIONS', path);
+      expect([answer.status, answer.text, answer.headers.get('content-length')]).toEqual([200, '', '0']);
+    },
+  );
+
+  test('200 with the methods of the path', async () => {
+    expect((await service.call('OPTIONS', '/v2/tokens')).headers.get('allow')?.split(', ').toSorted()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
+  });
+
+  test('200 for the server as a whole', async () => {
+    expect((await send('OPTIONS * HTTP/1.1')).status).toBe(200);
+  });
+});
+
+describe('without a token', () => {
+  test('200 for the version document, with and without a body', async () => {
+    const answer = await service.with('nobody').get('/');
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+    const entries = answer.body.versions as { id: string; status: string; links: { rel: string; href: string }[] }[];
+    expect(entries.map(({ id, status }) => [id, status])).toEqual([
+      ['v2', 'SUPPORTED'],
+      ['v2.0', 'CURRENT'],
+    ]);
+    for (const { links } of entries) expect(links).toContainEqual({ rel: 'self', href: `${service.url}/v2` });
+    const head = await service.with('nobody').call('HEAD', '/');
+    expect([head.status, head.text]).toEqual([200, '']);
+  });
+
+  test.each(['/healthcheck', '/readyz'])('200 and OK for %s', async (path) => {
+    const answer = await service.with('nobody').get(path);
+    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([200, 'OK', 'text/plain; charset=UTF-8']);
+  });
+
+  test('405 for other methods on them', async () => {
+    for (const path of ['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json']) {
+      const answer = await service.with('nobody').post(path, {});
+      expectError(answer, 405, 'method_not_allowed');
+      expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    }
+  });
+});
+
+describe('what no client should send', () => {
+  const expectJson = (answer: string, status: number) => {
+    const { status: given, body, headers } = readAnswer(answer);
+    expect(given).toBe(status);
+    expect(headers.get('content-type')).toBe('application/json; charset=UTF-8');
+    expect((JSON.parse(body) as { message: string }).message).not.toBe('');
+  };
+
+  test.each([
+    ['a method that HTTP does not have', `FOO /v2/tlds HTTP/1.1\r\nHost: h\r\n\r\n`],
+    ['a target with a blank', `GET /v2/tl ds HTTP/1.1\r\nHost: h\r\n\r\n`],
+    ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['the start of TLS', Buffer.from('16030100c8010000c40303', 'hex')],
+    ['a header without a name', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\n: x\r\n\r\n'],
+    ['a NUL in a header', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n'],
+    ['a folded header', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n'],
+    ['a length that is no number', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n'],
+    ['two lengths', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+    ['a length and chunks', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['a tunnel', `CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n`],
+  ])('400 as JSON for %s', async (_what, bytes) => expectJson(await sendBytes(service.url, bytes), 400));
+
+  test('400 as JSON for broken chunks, and nothing is created', async () => {
+    const head = `POST /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    expectJson(await sendBytes(service.url, head, `e\r\n{"name":"cut"}\r\nzz\r\n`), 400);
+    expect((await service.get('/v2/tlds?name=cut')).body.tlds).toEqual([]);
+  });
+
+  test('431 as JSON for a head that is too large', async () => {
+    expectJson(await sendBytes(service.url, `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`), 431);
+    expectJson(await sendBytes(service.url, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: h\r\n\r\n`), 431);
+  });
+
+  test('200 for an upgrade and an expectation that are not understood', async () => {
+    expect((await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade')).status).toBe(200);
+    const answer = await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Expect: the-unexpected');
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+  });
+
+  test('201 after 100 Continue', async () => {
+    const body = '{"name":"continued"}';
+    const head = ['POST /v2/tlds HTTP/1.1', 'Host: h', `X-Auth-Token: ${service.token}`, 'Content-Type: application/json'];
+    expect((await sendRequest(service.url, [...head, `Content-Length: ${body.length}`, 'Expect: 100-continue'], body)).status).toBe(201);
+  });
+
+  test('200 for a body where none is expected', async () => {
+    expect((await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Content-Length: 0', 'Content-Type: application/json')).status).toBe(200);
+    await kept();
+  });
+});
+
+describe('slow requests', () => {
+  test.each([
+    ['head', 'POST /v2/tlds HTTP/1.1\r\nHo'],
+    ['body', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 20\r\nX-Auth-Token: TOKEN\r\n\r\n{"name":'],
+  ])('408 as JSON when the %s does not arrive in time', async (_part, text) => {
+    const hurried = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
+    const answer = readAnswer(await sendBytes(hurried.url, text.replace('TOKEN', hurried.token)));
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 408, type: 'request_timeout' });
+    expect((await hurried.get('/v2/tlds')).body.tlds).toEqual([]);
+    await hurried.close();
+  });
+});

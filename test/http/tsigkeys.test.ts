@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ALGORITHMS } from '../../src/domain/tsigkey.ts';
+import { create, expectError, itemsOf, POOL_ID, problemsOf, SECRET, TSIGKEYS, type Resource } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+
+let count = 0;
+/** A body that creates a key of a new name, with `members` in place of the usual ones. */
+const key = (members: Record<string, unknown> = {}) => ({ ...TSIGKEYS.body(`key-${(count += 1)}`), ...members });
+
+/** Creates a key and returns it as it reads back. */
+async function keep(members: Record<string, unknown>, from = service): Promise<Resource> {
+  const answer = await from.post('/v2/tsigkeys', key(members));
+  expect(answer.status, answer.text).toBe(201);
+  expect((await from.get(`/v2/tsigkeys/${answer.body.id}`)).body).toEqual(answer.body);
+  return answer.body;
+}
+
+describe('names and secrets', () => {
+  const texts = [
+    'Example key',
+    'Patch tsigkey',
+    'Example_Key',
+    'rand-1.test.',
+    ' ',
+    '.',
+    '*',
+    'ключ',
+    'a/b?c#d',
+    '"\\',
+    'x'.repeat(64),
+    '\u{1f511}'.repeat(255),
+  ];
+
+  test.each([...texts, 'x'.repeat(255)])('201 for the name %j, kept as it was spelt', async (name) => {
+    expect((await keep({ name })).name).toBe(name);
+  });
+
+  test.each([...texts, 'SomeSecretKey', SECRET, 'x'.repeat(255)])('201 for the secret %j, shown in full', async (secret) => {
+    const { id } = await keep({ secret });
+    const listed = itemsOf(await service.get('/v2/tsigkeys?sort_dir=desc&limit=1'), TSIGKEYS)[0];
+    expect(listed).toMatchObject({ id, secret });
+  });
+
+  test.each(['name', 'secret'])('400 for a %s that is none', async (member) => {
+    const bad: [unknown, string][] = [
+      ['', 'minLength'],
+      ['x'.repeat(256), 'maxLength'],
+      ['\u{1f511}'.repeat(256), 'maxLength'],
+      ['x'.repeat(100_000), 'maxLength'],
+      [null, 'type'],
+      [5, 'type'],
+      [true, 'type'],
+      [['x'], 'type'],
+      [{}, 'type'],
+      ['a\nb', 'format'],
+      ['\u007f', 'format'],
+      ['\u0085', 'format'],
+      ['a\0b', 'format'],
+    ];
+    const { id } = await create(service, TSIGKEYS, `kept-${member}`);
+    for (const [value, validator] of bad) {
+      expect(problemsOf(await service.post('/v2/tsigkeys', key({ [member]: value })))).toEqual([`${member}: ${validator}`]);
+      expect(problemsOf(await service.patch(`/v2/tsigkeys/${id}`, { [member]: value }))).toEqual([`${member}: ${validator}`]);
+    }
+  });
+
+  test('400 whose message does not repeat the secret', async () => {
+    const secret = `Zm9yYmlkZGVuLXNlY3JldA==\n`;
+    const answer = await service.post('/v2/tsigkeys', key({ secret, junk: 1 }));
+    expect(problemsOf(answer)).toEqual(['secret: format', 'junk: additionalProperties']);
+    expect(answer.text).not.toContain('Zm9y');
+  });
+
+  test.each([
+    ['transfer-key', 'TRANSFER-key'],
+    ['Example.Key.', 'example.key'],
+    ['ключик', 'КЛЮЧИК.'],
+  ])('409 for %s and %s, which DNS takes for one name', async (name, same) => {
+    await keep({ name });
+    const other = await keep({});
+    expectError(await service.post('/v2/tsigkeys', key({ name: same })), 409, 'duplicate_tsigkey');
+    expectError(await service.patch(`/v2/tsigkeys/${other.id}`, { name: same }), 409, 'duplicate_tsigkey');
+  });
+
+  test('201 for a name that only ends in one more dot', async () => {
+    await keep({ name: 'dots.' });
+    await keep({ name: 'dots..' });
+  });
+
+  test('200 for its own name with a dot and in another case', async () => {
+    const { id } = await keep({ name: 'own-name' });
+    expect((await service.patch(`/v2/tsigkeys/${id}`, { name: 'Own-Name.' })).body.name).toBe('Own-Name.');
+  });
+});
+
+describe('generated secrets', () => {
+  test.each(Object.entries(ALGORITHMS))("201 with a random secret of %s's length when none is given", async (algorithm, { hashOctets }) => {
+    const [first, second] = [await keep({ algorithm, secret: undefined }), await keep({ algorithm, secret: undefined })];
+    const bytes = Buffer.from(String(first.secret), 'base64');
+    expect(bytes).toHaveLength(hashOctets);
+    expect(bytes.toString('base64')).toBe(first.secret);
+    expect(second.secret).not.toBe(first.secret);
+  });
+
+  test('200 with the secret unchanged when a change does not name it', async () => {
+    const { id, secret } = await keep({ secret: undefined });
+    expect((await service.patch(`/v2/tsigkeys/${id}`, { algorithm: 'hmac-sha512' })).body.secret).toBe(secret);
+  });
+});
+
+describe('the closed sets', () => {
+  test.each(Object.keys(ALGORITHMS))('201 for the algorithm %s', async (algorithm) => {
+    expect((await keep({ algorithm })).algorithm).toBe(algorithm);
+  });
+
+  test.each([
+    'HMAC-SHA256',
+    'hmac-sha256.',
+    'hmac-md5.sig-alg.reg.int',
+    'hmac-sha256-128',
+    'gss-tsig',
+    'toString',
+    '',
+    ' hmac-sha256',
+    null,
+    5,
+    ['hmac-sha256'],
+  ])('400 for the algorithm %j', async (algorithm) => {
+    expect(problemsOf(await service.post('/v2/tsigkeys', key({ algorithm })))).toEqual(['algorithm: enum']);
+  });
+
+  test.each(['POOL', 'ZONE'])('201 for the scope %s', async (scope) => {
+    expect((await keep({ scope })).scope).toBe(scope);
+  });
+
+  test.each(['pool', 'Zone', 'POOL ', 'SERVER', '', null, 1, []])('400 for the scope %j', async (scope) => {
+    expect(problemsOf(await service.post('/v2/tsigkeys', key({ scope })))).toEqual(['scope: enum']);
+  });
+});
+
+describe('resource_id', () => {
+  test.each([POOL_ID.toUpperCase(), POOL_ID.replaceAll('-', ''), `{${POOL_ID}}`, `urn:uuid:${POOL_ID}`, `URN:UUID:${POOL_ID.toUpperCase()}`])(
+    '201 for %s, shown in the usual spelling',
+    async (spelling) => {
+      expect((await keep({ resource_id: spelling })).resource_id).toBe(POOL_ID);
+    },
+  );
+
+  test.each(['', 'foo', `${POOL_ID}0`, `{${POOL_ID}`, ` ${POOL_ID}`, `${POOL_ID}\n`, 7, 12345678, null, [POOL_ID], {}])(
+    '400 for %j',
+    async (value) => {
+      expect(problemsOf(await service.post('/v2/tsigkeys', key({ resource_id: value })))).toEqual(['resource_id: format']);
+    },
+  );
+});
+
+test('400 that lists every missing and every wrong member at once', async () => {
+  expect(problemsOf(await service.post('/v2/tsigkeys', {}))).toEqual([
+    'name: required',
+    'algorithm: required',
+    'scope: required',
+    'resource_id: required',
+  ]);
+  const wrong = { name: '', algorithm: 'md5', secret: '', scope: 'x', resource_id: 'y' };
+  expect(problemsOf(await service.post('/v2/tsigkeys', wrong))).toEqual([
+    'name: minLength',
+    'algorithm: enum',
+    'secret: minLength',
+    'scope: enum',
+    'resource_id: format',
+  ]);
+});
+
+test('200 for a change of name and scope alone, other members unchanged', async () => {
+  const before = await keep({});
+  const { body } = await service.patch(`/v2/tsigkeys/${before.id}`, { name: 'example_tsigkey', scope: 'ZONE' });
+  expect(body).toEqual({ ...before, name: 'example_tsigkey', scope: 'ZONE', updated_at: body.updated_at });
+});
+
+describe('what the operator hears', () => {
+  const adviceOn = ({ id }: Resource) => service.log.map((line) => JSON.parse(line)).filter((line) => line.resource === id && line.level === 40);
+
+  test.each([
+    [{ algorithm: 'hmac-md5' }, ['hmac-md5 must not be used (RFC 8945 section 6)']],
+    [{ algorithm: 'hmac-sha1' }, ['hmac-sha1 is not recommended (RFC 8945 section 6)']],
+    [{ name: 'no domain name' }, ['the name must be a domain name to be used in DNS messages']],
+    [{ secret: 'Some-Secret' }, ['the secret must be base64 (RFC 4648 section 4) to be used in DNS messages']],
+    [{ algorithm: 'hmac-sha512' }, []],
+  ])('201 for %j, and the log says what is odd about it', async (members, advice) => {
+    expect(adviceOn(await keep(members)).map(({ msg }) => msg)).toEqual(advice);
+  });
+
+  test('200 for a change that makes a key odd, and the log says so', async () => {
+    const sound = await keep({});
+    await service.patch(`/v2/tsigkeys/${sound.id}`, { algorithm: 'hmac-md5' });
+    expect(adviceOn(sound)).toHaveLength(1);
+  });
+});
+
+describe('with tsigkeys.strict', () => {
+  let strict: TestService;
+  beforeAll(async () => {
+    strict = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'true' });
+  });
+  afterAll(() => strict.close());
+
+  test.each(['transfer-key', 'Transfer.Key.Example.', `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}.`])(
+    '201 for the name %s',
+    async (name) => {
+      expect((await keep({ name }, strict)).name).toBe(name);
+    },
+  );
+
+  test.each(['Example key', 'a..b', 'a..', '-a', 'ключ', 'x'.repeat(64), `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(62)}`])(
+    '400 for the name %s, which no DNS message can carry',
+    async (name) => {
+      expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name })))).toEqual(['name: format']);
+    },
+  );
+
+  test.each(['c2VjcmV0', 'c2VjcmV0cw==', 'c2VjcmV0LWs=', SECRET])('201 for the secret %s', async (secret) => {
+    expect((await keep({ secret }, strict)).secret).toBe(secret);
+  });
+
+  test.each(['SomeSecretKey', 'c2Vj cmV0', 'c2VjcmV0cw', 'c2VjcmV0cx==', 'c2VjcmV0cw===', '====', 'c2-_'])(
+    '400 for the secret %s, which is not base64',
+    async (secret) => {
+      expect(problemsOf(await strict.post('/v2/tsigkeys', key({ secret })))).toEqual(['secret: format']);
+    },
+  );
+
+  test('400 for both at once, and for a change', async () => {
+    expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name: 'a b', secret: '?' })))).toEqual(['name: format', 'secret: format']);
+    const { id } = await keep({}, strict);
+    expect(problemsOf(await strict.patch(`/v2/tsigkeys/${id}`, { name: 'a b' }))).toEqual(['name: format']);
+    expect((await strict.patch(`/v2/tsigkeys/${id}`, { scope: 'ZONE' })).status).toBe(200);
+  });
+
+  test('201 with a generated secret', async () => {
+    await keep({ secret: undefined }, strict);
+  });
+});

@@ -1,0 +1,226 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Answer, Client } from '../harness/client.ts';
+import { canMount, mountExt4, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
+import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+
+const PAGE_BYTES = 4096;
+
+let folder: string;
+let service: ServiceProcess | undefined;
+let fileSystem: SmallFileSystem | undefined;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(async () => {
+  if (service?.process.exitCode === null) await service.stop('SIGKILL');
+  service = undefined;
+  fileSystem?.remove();
+  fileSystem = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function mount(make: (parent: string) => SmallFileSystem | undefined): string {
+  fileSystem = make(folder);
+  if (fileSystem === undefined) throw new Error('could be mounted before, cannot now');
+  return fileSystem.folder;
+}
+
+async function start(database: string): Promise<ServiceProcess> {
+  service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${database}` });
+  return service;
+}
+
+/** How `tsigil serve` ends on a database that it cannot use. */
+function serveInVain(database: string): { status: number | null; stdout: string; stderr: string } {
+  const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${database}`, TSIGIL_STOP_GRACE_SECONDS: '0' });
+  return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+}
+
+let serial = 0;
+
+/** Creates TLDs until one is refused; returns the names that were acknowledged and the refusal. */
+async function createUntilRefused(client: Client): Promise<{ acknowledged: string[]; refusal: Answer }> {
+  const acknowledged: string[] = [];
+  for (let attempt = 0; attempt < 3000; attempt += 1) {
+    const name = `filler-${(serial += 1)}`;
+    const answer = await client.post('/v2/tlds', { name, description: 'x'.repeat(160) });
+    if (answer.status !== 201) return { acknowledged, refusal: answer };
+    acknowledged.push(name);
+  }
+  throw new Error('3000 entries were accepted: there was no fault');
+}
+
+async function namesOf(client: Client): Promise<string[]> {
+  const names: string[] = [];
+  let path: string | undefined = '/v2/tlds';
+  while (path !== undefined) {
+    const page: Answer = await client.get(path);
+    expect(page.status).toBe(200);
+    names.push(...(page.body.tlds as { name: string }[]).map(({ name }) => name));
+    const next = page.body.links.next as string | undefined;
+    path = next === undefined ? undefined : `/v2/tlds${new URL(next).search}`;
+  }
+  return names;
+}
+
+function expectUnavailable(answer: Answer, message: RegExp): void {
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get('retry-after')).toBe('5');
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+  expect(answer.body).toMatchObject({ code: 503, type: 'service_unavailable', message: expect.stringMatching(message) as string });
+  // Where the file is, is the operator's business.
+  expect(answer.text).not.toContain(folder);
+}
+
+/** Fills a file system to the last byte with one file. */
+function fill(file: string): void {
+  const descriptor = openSync(file, 'w');
+  try {
+    for (const size of [1 << 16, PAGE_BYTES, 1]) {
+      try {
+        for (;;) writeSync(descriptor, Buffer.alloc(size, 1));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      }
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Overwrites everything after the first page, where the schema is. */
+function damage(database: string): void {
+  const { size } = statSync(database);
+  const descriptor = openSync(database, 'r+');
+  writeSync(descriptor, Buffer.alloc(size - PAGE_BYTES, 0xa5), 0, size - PAGE_BYTES, PAGE_BYTES);
+  closeSync(descriptor);
+}
+
+describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk', () => {
+  test('503 for writes while it is full, reads go on, what was acknowledged is there, and room is enough to go on', async () => {
+    const disk = mount((parent) => mountMemory(parent, '2m'));
+    const client = await start(join(disk, 'tsigil.db'));
+    expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+    fill(join(disk, 'filler'));
+
+    const full = await createUntilRefused(client);
+    expectUnavailable(full.refusal, /the disk is full/);
+    const present = ['com', ...full.acknowledged];
+    expect(await namesOf(client)).toEqual(present);
+    expectUnavailable(await client.post('/v2/tlds', { name: 'net', description: 'x'.repeat(160) }), /the disk is full/);
+    expect((await client.get('/healthcheck')).status).toBe(200);
+    expect(client.output()).toMatch(/"level":"error".*full/);
+
+    rmSync(join(disk, 'filler'));
+    expect((await client.post('/v2/tlds', { name: 'net' })).status).toBe(201);
+    present.push('net');
+    expect(await namesOf(client)).toEqual(present);
+    await client.stop('SIGKILL');
+    expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(present);
+  });
+
+  test('the service can be stopped while it is full, and loses nothing', async () => {
+    const disk = mount((parent) => mountMemory(parent, '2m'));
+    const client = await start(join(disk, 'tsigil.db'));
+    fill(join(disk, 'filler'));
+    const { acknowledged } = await createUntilRefused(client);
+    expect(await client.stop('SIGTERM')).toBe(0);
+    rmSync(join(disk, 'filler'));
+    expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(acknowledged);
+  });
+
+  test('the start is refused with one clear line, and leaves a database that can be used when there is room', async () => {
+    const disk = mount((parent) => mountMemory(parent, '2m'));
+    fill(join(disk, 'filler'));
+    const { status, stdout, stderr } = serveInVain(join(disk, 'tsigil.db'));
+    expect(stderr).toMatch(/^tsigil: The database cannot be used: the disk is full \(.*tsigil\.db.*\)\n$/);
+    expect([status, stdout]).toEqual([1, '']);
+    rmSync(join(disk, 'filler'));
+    expect((await (await start(join(disk, 'tsigil.db'))).get('/readyz')).status).toBe(200);
+  });
+});
+
+describe.skipIf(!hasProgram('prlimit', 'util-linux'))('a disk that fails to write', () => {
+  test('503 while it fails, nothing acknowledged is lost, and writing goes on afterwards', async () => {
+    const client = await start(join(folder, 'tsigil.db'));
+    const allowFileSize = (bytes: string) => {
+      const { status } = spawnSync('prlimit', ['--pid', String(client.process.pid), `--fsize=${bytes}:unlimited`], { env: TOOL_ENVIRONMENT });
+      expect(status).toBe(0);
+    };
+    expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+    allowFileSize(String(statSync(join(folder, 'tsigil.db-wal')).size + 5 * PAGE_BYTES));
+    const failing = await createUntilRefused(client);
+    expectUnavailable(failing.refusal, /reading or writing the file failed/);
+    expect((await client.get('/healthcheck')).status).toBe(200);
+    expect(await namesOf(client)).toEqual(['com', ...failing.acknowledged]);
+
+    allowFileSize('unlimited');
+    expect((await client.post('/v2/tlds', { name: 'net' })).status).toBe(201);
+    await client.stop('SIGKILL');
+    expect(await namesOf(await start(join(folder, 'tsigil.db')))).toEqual(['com', ...failing.acknowledged, 'net']);
+  });
+});
+
+describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))('a file system that turns read-only', () => {
+  test('503 for writes, reads go on, and the next start is refused with one clear line', async () => {
+    const disk = mount(mountExt4);
+    const client = await start(join(disk, 'tsigil.db'));
+    expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+    fileSystem?.fail();
+    const { acknowledged, refusal } = await createUntilRefused(client);
+    expectUnavailable(refusal, /read-only|reading or writing the file failed/);
+    expect(await namesOf(client)).toEqual(['com', ...acknowledged]);
+    expect((await client.get('/healthcheck')).status).toBe(200);
+    await client.stop('SIGKILL');
+    const { status, stderr } = serveInVain(join(disk, 'tsigil.db'));
+    expect(stderr).toMatch(/^tsigil: The database cannot be (?:used|opened).*\n$/);
+    expect(status).toBe(1);
+  });
+});
+
+describe('a damaged file', () => {
+  /** A database with enough in it to fill pages of its own. */
+  async function filled(): Promise<string> {
+    const database = join(folder, 'tsigil.db');
+    const client = await start(database);
+    for (let count = 0; count < 30; count += 1) await client.post('/v2/tlds', { name: `tld-${count}`, description: 'x'.repeat(160) });
+    expect(await client.stop('SIGTERM')).toBe(0);
+    return database;
+  }
+
+  test('503 from the API and from /readyz while the service runs, 200 from /healthcheck, and /metrics says that it is down', async () => {
+    const database = await filled();
+    const client = await start(database);
+    damage(database);
+    expectUnavailable(await client.get('/v2/tlds'), /reading the file failed/);
+    expectUnavailable(await client.get('/readyz'), /reading the file failed/);
+    expectUnavailable(await client.post('/v2/tlds', { name: 'com' }), /the file is damaged/);
+    expect((await client.get('/healthcheck')).status).toBe(200);
+    expect((await client.get('/metrics')).text).toMatch(/^tsigil_database_up 0$/m);
+    expect(client.output()).toContain(database);
+    expect(await client.stop('SIGTERM')).toBe(0);
+  });
+
+  test('the start is refused with one clear line', async () => {
+    const database = await filled();
+    damage(database);
+    const { status, stdout, stderr } = serveInVain(database);
+    expect(stderr).toMatch(/^tsigil: The database cannot be used: reading the file failed; it may be damaged \(.*tsigil\.db: .*\)\n$/);
+    expect([status, stdout]).toEqual([1, '']);
+  });
+
+  test('a file that is no database is refused with one clear line and not touched', () => {
+    const database = join(folder, 'notes.txt');
+    const content = 'Remember the milk.\n'.repeat(500);
+    writeFileSync(database, content);
+    const { status, stdout, stderr } = serveInVain(database);
+    expect(stderr).toMatch(/^tsigil: The database cannot be used: the file is not a SQLite database \(.*notes\.txt: .*\)\n$/);
+    expect([status, stdout]).toEqual([1, '']);
+    expect(readFileSync(database, 'utf8')).toBe(content);
+    expect(existsSync(`${database}-wal`)).toBe(false);
+  });
+});

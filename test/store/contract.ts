@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/domain/ports.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
+import { tld } from '../../src/domain/tld.ts';
+import { token } from '../../src/domain/token.ts';
+import { tsigkey } from '../../src/domain/tsigkey.ts';
+import { migrate, MIGRATIONS } from '../../src/store/migrate.ts';
+import type { Database } from '../../src/store/sql.ts';
+import { createStore } from '../../src/store/store.ts';
+import { listContract } from './list-contract.ts';
+import { another, everything, insert, NOW, sampleOf, tldNamed } from './samples.ts';
+
+/** A new, empty database for one test. */
+export interface TestDatabase {
+  readonly database: Database;
+  /** Removes whatever the database left, after it was closed. */
+  remove(): Promise<void>;
+}
+
+/** What every database must do as the domain's store. `open` makes a new, empty one for each test. */
+export function storeContract(engine: string, open: () => Promise<TestDatabase>): void {
+  let opened: TestDatabase;
+  let store: Store;
+  beforeEach(async () => {
+    opened = await open();
+    await migrate(opened.database, NOW);
+    store = createStore(opened.database);
+  });
+  afterEach(async () => {
+    await store.close();
+    await opened.remove();
+  });
+
+  describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(`$collection on ${engine}`, ({ type }) => {
+    test('a row reads back equal, by id and by its unique field', async () => {
+      const row = sampleOf(type);
+      await insert(store, type, row);
+      expect(await store.get(type, row.id as string)).toEqual(row);
+      expect(await store.find(type, 'name_key', type.unique.comparisonForm(row.name as string))).toEqual(row);
+      expect(await store.list(type, everything())).toEqual([row]);
+      expect(await store.count(type)).toBe(1);
+    });
+
+    test('an id that was never given is not there', async () => {
+      expect(await store.get(type, randomUUID())).toBeUndefined();
+      expect(await store.find(type, 'name_key', 'nobody')).toBeUndefined();
+    });
+
+    test('a second row with the same unique field is a duplicate, and the first stays as it was', async () => {
+      const first = sampleOf(type);
+      await insert(store, type, first);
+      const second = another(type);
+      await expect(insert(store, type, second)).rejects.toMatchObject({ code: 'duplicate', details: { subject: type.noun } });
+      expect(await store.list(type, everything())).toEqual([first]);
+    });
+
+    test('a replaced row keeps its place and its name; another’s name is a duplicate', async () => {
+      const [one, two] = [sampleOf(type, { name: 'one' }), another(type, { name: 'two' })];
+      await insert(store, type, one, two);
+      const changed = { ...one, updated_at: NOW };
+      await store.write((writer) => writer.replace(type, changed));
+      await expect(store.write((writer) => writer.replace(type, { ...one, name: 'two' }))).rejects.toMatchObject({ code: 'duplicate' });
+      expect(await store.get(type, one.id as string)).toEqual(changed);
+      expect(await store.get(type, two.id as string)).toEqual(two);
+    });
+
+    test('a removed row is gone, its name is free, and removing it again says so', async () => {
+      const row = sampleOf(type);
+      await insert(store, type, row);
+      expect(await store.write((writer) => writer.remove(type, row.id as string))).toBe(true);
+      expect(await store.get(type, row.id as string)).toBeUndefined();
+      expect(await store.write((writer) => writer.remove(type, row.id as string))).toBe(false);
+      await insert(store, type, sampleOf(type));
+      expect(await store.count(type)).toBe(1);
+    });
+  });
+
+  describe(`comparison forms on ${engine}`, () => {
+    test.each([
+      { type: tld, taken: 'co.uk', name: 'CO.uk' },
+      { type: tsigkey, taken: 'key.example', name: 'Key.Example.' },
+    ])('$taken is taken, so $name is a duplicate', async ({ type, taken, name }) => {
+      await insert(store, type, sampleOf(type, { name: taken }));
+      await expect(insert(store, type, sampleOf(type, { name }))).rejects.toMatchObject({ code: 'duplicate' });
+    });
+
+    test('names of tokens compare exactly', async () => {
+      await insert(store, token, sampleOf(token, { name: 'ci' }), another(token, { name: 'CI' }));
+      expect(await store.count(token)).toBe(2);
+    });
+  });
+
+  transactionContract(engine, () => store);
+  listContract(engine, () => store);
+
+  describe(`migrations on ${engine}`, () => {
+    test('migrating again changes nothing', async () => {
+      await insert(store, tld, tldNamed('com'));
+      await migrate(opened.database, '2027-01-01T00:00:00.000000');
+      const applied = await opened.database.reads.all('SELECT number, applied_at FROM schema_migrations ORDER BY number', []);
+      expect(applied).toEqual(MIGRATIONS.map(({ number }) => ({ number, applied_at: NOW })));
+      expect(await store.count(tld)).toBe(1);
+    });
+
+    test('migrations are numbered from 1 without a gap', () => {
+      expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+    });
+
+    test('a database that a newer program has used is refused and left alone', async () => {
+      const newer = (MIGRATIONS.at(-1)?.number ?? 0) + 1;
+      await opened.database.write((sql) => sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [newer, NOW]));
+      await expect(migrate(opened.database, NOW)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringMatching(`schema ${newer}.*start the newer program`) as string,
+      });
+    });
+  });
+}
+
+function transactionContract(engine: string, current: () => Store): void {
+  describe(`transactions on ${engine}`, () => {
+    test('what fails half way leaves no trace', async () => {
+      const store = current();
+      const failing = store.write(async (writer) => {
+        await writer.insert(tld, tldNamed('com'));
+        throw new Error('changed my mind');
+      });
+      await expect(failing).rejects.toThrow('changed my mind');
+      expect(await store.count(tld)).toBe(0);
+    });
+
+    test('a writer sees what it wrote, readers only what is committed', async () => {
+      const store = current();
+      const row = tldNamed('com');
+      await store.write(async (writer) => {
+        await writer.insert(tld, row);
+        expect(await writer.get(tld, row.id as string)).toEqual(row);
+        expect(await store.get(tld, row.id as string)).toBeUndefined();
+      });
+      expect(await store.get(tld, row.id as string)).toEqual(row);
+    });
+
+    test('fifty concurrent creations of one name: one succeeds, the others are duplicates', async () => {
+      const store = current();
+      const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => insert(store, tld, tldNamed('com'))));
+      const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+      expect(refused.map(({ reason }) => (reason as { code?: string }).code)).toEqual(Array.from({ length: 49 }, () => 'duplicate'));
+      expect(await store.count(tld)).toBe(1);
+    });
+
+    test('closing waits for the writes under way and refuses later ones', async () => {
+      const store = current();
+      const outcomes = Array.from({ length: 20 }, (_, index) => insert(store, tld, tldNamed(`n${index}`)));
+      const closed = store.close();
+      await expect(insert(store, tld, tldNamed('late'))).rejects.toMatchObject({ code: 'unavailable' });
+      await Promise.all([closed, ...outcomes]);
+    });
+  });
+}

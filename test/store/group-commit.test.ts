@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/domain/errors.ts';
+import type { Database, Sql } from '../../src/store/sql.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { temporaryFolder } from '../harness/service.ts';
+
+let folder: string;
+let database: Database;
+let commits: number[];
+let events: string[];
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  commits = [];
+  events = [];
+  const committed = (writes: number) => {
+    commits.push(writes);
+    events.push('commit');
+  };
+  database = await openSqlite(join(folder, 'group.db'), { committed });
+  await database.migrate(async (sql) => {
+    await sql.run('CREATE TABLE words (word TEXT PRIMARY KEY)', []);
+  });
+  commits.length = 0;
+  events.length = 0;
+});
+afterEach(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const add = (word: string) => (sql: Sql) => sql.run('INSERT INTO words VALUES (?)', [word]);
+const words = async () => (await database.reads.all('SELECT word FROM words ORDER BY word', [])).map(({ word }) => word);
+
+describe('group commit', () => {
+  test('writes of one moment share one commit', async () => {
+    await Promise.all(['a', 'b', 'c', 'd'].map((word) => database.write(add(word))));
+    expect(commits).toEqual([4]);
+    expect(await words()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('writes that arrive while a commit is under way share the next', async () => {
+    const first = database.write(async (sql) => {
+      later = ['b', 'c', 'd'].map((word) => database.write(add(word)));
+      return add('a')(sql);
+    });
+    let later: Promise<number>[] = [];
+    await first;
+    await Promise.all(later);
+    expect(commits).toEqual([1, 3]);
+  });
+
+  test('more writes than one transaction takes are all written', async () => {
+    await Promise.all(Array.from({ length: 1201 }, () => database.write(add(randomUUID()))));
+    expect(commits).toEqual([500, 500, 201]);
+    expect(await words()).toHaveLength(1201);
+  });
+
+  test('nobody is told of success before the commit', async () => {
+    const told = ['a', 'b', 'c'].map((word) => database.write(add(word)).then(() => events.push(word)));
+    await Promise.all(told);
+    expect(events).toEqual(['commit', 'a', 'b', 'c']);
+  });
+
+  test('a write that fails leaves no trace and hinders no other', async () => {
+    const results = await Promise.allSettled([
+      database.write(add('a')),
+      database.write(async (sql) => {
+        await add('half done')(sql);
+        throw new Error('no');
+      }),
+      database.write(add('a')), // a duplicate
+      database.write(add('b')),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+    expect(await words()).toEqual(['a', 'b']);
+    expect(commits).toEqual([4]);
+  });
+
+  test('a write that fails is told so only after the commit that its reason may depend on', async () => {
+    const first = database.write(add('a'));
+    const second = database.write(add('a')).catch(() => events.push('duplicate'));
+    await Promise.all([first, second]);
+    expect(events).toEqual(['commit', 'duplicate']);
+  });
+
+  test('a fault of the machine fails every write of the transaction, and the next one works', async () => {
+    const fault = new ServiceError('unavailable', 'the disk is full');
+    const results = await Promise.allSettled([database.write(add('a')), database.write(() => Promise.reject(fault)), database.write(add('b'))]);
+    expect(results.map((result) => (result as PromiseRejectedResult).reason as unknown)).toEqual([fault, fault, fault]);
+    expect(await words()).toEqual([]);
+    await database.write(add('c'));
+    expect(await words()).toEqual(['c']);
+  });
+
+  test('closing waits for what is under way; later writes are refused with a time to come back', async () => {
+    const underWay = ['a', 'b'].map((word) => database.write(add(word)));
+    const closed = database.close();
+    await expect(database.write(add('late'))).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 5 } });
+    await closed;
+    await Promise.all(underWay);
+    database = await openSqlite(join(folder, 'group.db'), { committed: () => undefined });
+    expect(await words()).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,146 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Condition, ListQuery, Store } from '../../src/domain/ports.ts';
+import { SORT_KEYS, type Row, type SortKey } from '../../src/domain/resource.ts';
+import { tsigkey } from '../../src/domain/tsigkey.ts';
+import { everything, insert, sampleOf } from './samples.ts';
+
+/** Names that databases like to sort and match in ways of their own. */
+const AWKWARD = [
+  'a',
+  'A',
+  'b',
+  'B',
+  'aa',
+  'a-b',
+  'a_b',
+  'a%b',
+  'a?b',
+  'a[b',
+  'a]b',
+  'a[!b]',
+  'a\\b',
+  'ä',
+  'Z',
+  '\uffee',
+  '😀',
+  'a*b',
+  '**',
+  'a ',
+  ' a',
+];
+
+const byCodePoint = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
+
+function sortedIds(rows: readonly Row[], sortKey: SortKey, descending: boolean): unknown[] {
+  const valueOf = (row: Row) => (row[sortKey] ?? '') as string;
+  const ascending = rows.toSorted((one, other) => byCodePoint(valueOf(one), valueOf(other)) || byCodePoint(String(one.id), String(other.id)));
+  return (descending ? ascending.toReversed() : ascending).map(({ id }) => id);
+}
+
+async function idsPageByPage(store: Store, query: ListQuery, between: () => Promise<void> = async () => undefined): Promise<unknown[]> {
+  const ids: unknown[] = [];
+  let after: ListQuery['after'];
+  for (;;) {
+    const page = await store.list(tsigkey, after === undefined ? query : { ...query, after });
+    ids.push(...page.map(({ id }) => id));
+    const last = page.at(-1);
+    if (last === undefined || page.length < query.limit) return ids;
+    after = { sortValue: last[query.sortKey], id: last.id as string };
+    await between();
+  }
+}
+
+/** How every database must sort, page and filter. `current` gives the store of the running test. */
+export function listContract(engine: string, current: () => Store): void {
+  // Few distinct timestamps, so that many rows share one, and never updated rows among them.
+  const rows = AWKWARD.map((name, index) =>
+    sampleOf(tsigkey, {
+      name,
+      created_at: `2026-01-0${(index % 3) + 1}T00:00:00.000000`,
+      updated_at: index % 2 === 0 ? null : `2026-02-0${(index % 4) + 1}T00:00:00.000000`,
+    }),
+  );
+  const orders = SORT_KEYS.flatMap((sortKey) => [false, true].map((descending) => ({ sortKey, descending, direction: descending ? 'desc' : 'asc' })));
+
+  describe(`lists on ${engine}`, () => {
+    beforeEach(() => insert(current(), tsigkey, ...distinct(rows)));
+
+    test.each(orders)(
+      '$sortKey $direction: by code point, null first, then by id; the same in pages of any size',
+      async ({ sortKey, descending }) => {
+        for (const limit of [1, 2, 3, 7, 1000]) {
+          const ids = await idsPageByPage(current(), everything({ sortKey, descending, limit }));
+          expect(ids).toEqual(sortedIds(distinct(rows), sortKey, descending));
+        }
+      },
+    );
+
+    test.each(orders)('$sortKey $direction: rows that come and go do not make others appear twice or never', async ({ sortKey, descending }) => {
+      const store = current();
+      const stable = distinct(rows);
+      let step = 0;
+      const ids = await idsPageByPage(store, everything({ sortKey, descending, limit: 3 }), async () => {
+        step += 1;
+        const passing = sampleOf(tsigkey, { name: `passing ${step}`, created_at: `2026-01-0${(step % 3) + 1}T00:00:00.000000` });
+        await insert(store, tsigkey, passing);
+        await insert(store, tsigkey, sampleOf(tsigkey, { name: `staying ${step}` }));
+        await store.write((writer) => writer.remove(tsigkey, passing.id as string));
+      });
+      const wanted = new Set(stable.map(({ id }) => id));
+      expect(ids.filter((id) => wanted.has(id))).toEqual(sortedIds(stable, sortKey, descending));
+      expect(new Set(ids).size).toBe(ids.length);
+    });
+
+    test('conditions: equality is exact, * is any run of characters and nothing else is special', async () => {
+      const store = current();
+      const piece = fc.constantFrom(...AWKWARD, '*', '*', 'x');
+      await fc.assert(
+        fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 4 }), fc.boolean(), async (pieces, wildcard) => {
+          const value = pieces.join('');
+          const condition: Condition = { column: 'name', value, wildcard };
+          const found = await store.list(tsigkey, everything({ conditions: [condition], sortKey: 'id' }));
+          const expected = distinct(rows).filter(({ name }) => (wildcard ? matches(value, name as string) : name === value));
+          expect(found.map(({ name }) => name).toSorted()).toEqual(expected.map(({ name }) => name).toSorted());
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    test('several conditions must all hold, and paging keeps to them', async () => {
+      const conditions: Condition[] = [
+        { column: 'name', value: 'a*', wildcard: true },
+        { column: 'scope', value: 'POOL', wildcard: false },
+      ];
+      const ids = await idsPageByPage(current(), everything({ conditions, limit: 2, sortKey: 'name' }));
+      expect(ids).toEqual(
+        sortedIds(
+          distinct(rows).filter(({ name }) => (name as string).startsWith('a')),
+          'name',
+          false,
+        ),
+      );
+      const none = [...conditions, { column: 'scope', value: 'ZONE', wildcard: false }];
+      expect(await current().list(tsigkey, everything({ conditions: none }))).toEqual([]);
+    });
+  });
+}
+
+/** The rows whose names differ for the type: `a` and `A` are one key name. */
+function distinct(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [tsigkey.unique.comparisonForm(row.name as string), row])).values()];
+}
+
+function matches(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return text === pattern;
+  const last = rest.pop() ?? '';
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
+  let position = first.length;
+  for (const middle of rest) {
+    const found = text.indexOf(middle, position);
+    if (found < 0) return false;
+    position = found + middle.length;
+  }
+  return position <= text.length - last.length;
+}

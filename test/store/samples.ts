@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import type { ListQuery, Store } from '../../src/domain/ports.ts';
+import type { ResourceType, Row } from '../../src/domain/resource.ts';
+import { tld } from '../../src/domain/tld.ts';
+import { token } from '../../src/domain/token.ts';
+
+/** The moment at which everything in these suites happens. */
+export const NOW = '2026-01-02T03:04:05.000006';
+
+/** One valid row of each resource type, by collection. */
+const SAMPLES: Readonly<Record<string, Row>> = {
+  tlds: { name: 'Co.UK', description: 'Großbritannien 🇬🇧 "quoted" \\ \' % _' },
+  tsigkeys: {
+    name: 'Transfer-Key',
+    algorithm: 'hmac-sha256',
+    secret: 'c2VjcmV0',
+    scope: 'POOL',
+    resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+  },
+  tokens: { name: 'terraform', roles: ['reader', 'a.b:c'], project_id: null, expires_at: null, hash: 'f'.repeat(64) },
+};
+
+/** A valid row of `type`, with `changes`. */
+export function sampleOf(type: ResourceType, changes: Row = {}): Row {
+  const { id = randomUUID(), created_at = NOW, updated_at = null, ...fields } = { ...SAMPLES[type.collection], ...changes };
+  return { id, ...fields, created_at, updated_at };
+}
+
+/** A row that shares nothing unique with the sample but its name. */
+export function another(type: ResourceType, changes: Row = {}): Row {
+  return sampleOf(type, { ...(type === token ? { hash: 'e'.repeat(64) } : {}), ...changes });
+}
+
+/** A TLD entry with this name. */
+export function tldNamed(name: string, changes: Row = {}): Row {
+  return sampleOf(tld, { name, ...changes });
+}
+
+/** Inserts all of `rows` or none. */
+export function insert(store: Store, type: ResourceType, ...rows: Row[]): Promise<void> {
+  return store.write(async (writer) => {
+    for (const row of rows) await writer.insert(type, row);
+  });
+}
+
+/** The first page of everything, as large as a page can be, with `changes`. */
+export function everything(changes: Partial<ListQuery> = {}): ListQuery {
+  return { limit: 1000, sortKey: 'created_at', descending: false, conditions: [], ...changes };
+}

@@ -1,0 +1,196 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SORT_KEYS } from '../../src/domain/resource.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Database } from '../../src/store/sql.ts';
+import { backUpSqlite, openSqlite } from '../../src/store/sqlite.ts';
+import { tableOf } from '../../src/store/table.ts';
+import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { storeContract } from './contract.ts';
+
+const observer = { committed: () => undefined };
+
+storeContract('SQLite', async () => {
+  const folder = temporaryFolder();
+  const database = await openSqlite(join(folder, 'contract.db'), observer);
+  return { database, remove: async () => rmSync(folder, { recursive: true, force: true }) };
+});
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+  path = join(folder, 'new/folder/tsigil.db');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await openSqlite(path, observer);
+  try {
+    await migrate(database, 'now');
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+describe('opening a SQLite file', () => {
+  test('writes ahead to a log and waits for the disk at every commit', async () => {
+    await withDatabase(async (database) => {
+      const pragma = (name: string) => database.write(async (sql) => Object.values((await sql.all(`PRAGMA ${name}`, []))[0] ?? {})[0]);
+      expect(await pragma('journal_mode')).toBe('wal');
+      expect(await pragma('synchronous')).toBe(2); // FULL
+      expect(await pragma('busy_timeout')).toBe(5000);
+      expect(await pragma('foreign_keys')).toBe(1);
+    });
+  });
+
+  test('the connection that reads cannot write', async () => {
+    await withDatabase((database) => expect(database.reads.run('DELETE FROM tlds', [])).rejects.toMatchObject({ code: 'unavailable' }));
+  });
+
+  test('every file is for its owner alone, and so are the folders made for them', async () => {
+    await withDatabase(async () => {
+      const files = readdirSync(join(folder, 'new/folder'));
+      expect(files.toSorted()).toEqual(['tsigil.db', 'tsigil.db-lock', 'tsigil.db-lock-journal', 'tsigil.db-shm', 'tsigil.db-wal']);
+      for (const file of files) expect([file, modeOf(join(folder, 'new/folder', file))]).toEqual([file, '600']);
+      expect(modeOf(join(folder, 'new'))).toBe('700');
+    });
+  });
+
+  test('a file that others may read is closed to them, and one that is read-only stays so', async () => {
+    mkdirSync(join(folder, 'new/folder'), { recursive: true });
+    writeFileSync(path, '');
+    chmodSync(path, 0o444);
+    await openSqlite(path, observer).then(
+      (database) => database.close(),
+      () => undefined, // whoever is not root cannot write it
+    );
+    expect(modeOf(path)).toBe('400');
+  });
+
+  test('closing puts everything into the one file', async () => {
+    await withDatabase((database) => database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'x')`, [])));
+    const log = `${path}-wal`;
+    expect(existsSync(log) ? statSync(log).size : 0).toBe(0);
+    const alone = join(folder, 'alone.db');
+    copyFileSync(path, alone);
+    path = alone;
+    expect(await withDatabase((database) => database.reads.all('SELECT min(number) AS least FROM schema_migrations', []))).toEqual([{ least: 0 }]);
+  });
+
+  test.each([
+    ['a file that is no database', () => writeFileSync(path, 'hello '.repeat(1000)), /the file is not a SQLite database/],
+    ['a folder', () => mkdirSync(path), /cannot be opened/],
+  ])('%s is refused and left as it was', async (_, prepare, message) => {
+    mkdirSync(join(folder, 'new/folder'), { recursive: true });
+    prepare();
+    const { size } = statSync(path);
+    await expect(withDatabase(async () => undefined)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(message) as string,
+    });
+    expect(statSync(path).size).toBe(size);
+  });
+
+  test('a path that leads through a file is refused', async () => {
+    writeFileSync(join(folder, 'new'), '');
+    await expect(withDatabase(async () => undefined)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});
+
+describe('one process per SQLite file', () => {
+  const serve = (database: string) => {
+    const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${database}` });
+    return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  };
+
+  test('a second one is refused with one clear line, through a symbolic link too; kill -9 frees the file', async () => {
+    const settings = { TSIGIL_DATABASE_URL: `sqlite:${path}` };
+    const first = await startServiceProcess(folder, settings);
+    const link = join(folder, 'link.db');
+    symlinkSync(path, link);
+    for (const name of [path, link]) {
+      const second = serve(name);
+      expect(second.stderr).toBe(
+        `tsigil: Another process is using the database ${path}: stop that one first, or give this one a database of its own\n`,
+      );
+      expect([second.status, second.stdout]).toEqual([1, '']);
+    }
+    expect((await first.get('/readyz')).status).toBe(200);
+    await first.stop('SIGKILL');
+    const third = await startServiceProcess(folder, settings);
+    expect(await third.stop('SIGTERM')).toBe(0);
+  });
+
+  test('a second opening in the same process is refused and does not take the lock from the first', async () => {
+    await withDatabase(async () => {
+      await expect(openSqlite(path, observer)).rejects.toMatchObject({ code: 'unavailable' });
+      expect(serve(path).stderr).toMatch(/Another process is using the database/);
+    });
+  });
+});
+
+describe('query plans', () => {
+  const pages = RESOURCE_TYPES.flatMap((type) =>
+    SORT_KEYS.flatMap((sortKey) =>
+      [false, true].map((descending) => ({ type, collection: type.collection, sortKey, descending, direction: descending ? 'desc' : 'asc' })),
+    ),
+  );
+
+  test.each(pages)(
+    'a page of $collection by $sortKey $direction is read off an index, from wherever it begins',
+    async ({ type, sortKey, descending }) => {
+      await withDatabase(async (database) => {
+        const plan = async (position: object) => {
+          const { text, parameters } = tableOf(type, database.dialect).list({ limit: 20, sortKey, descending, conditions: [], ...position });
+          return (await database.reads.all(`EXPLAIN QUERY PLAN ${text}`, parameters)).map(({ detail }) => detail);
+        };
+        expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
+        // SEARCH with both columns: the index is entered at the marker; with the first alone, equal values would be read from their beginning.
+        const columns = sortKey === 'id' ? String.raw`id[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
+        expect(await plan({ after: { sortValue: null, id: 'x' } })).toEqual([
+          expect.stringMatching(`^SEARCH \\w+ USING INDEX \\w+ \\(${columns}\\)$`),
+        ]);
+      });
+    },
+  );
+
+  test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))('one of $collection is found by its index', async ({ type }) => {
+    await withDatabase(async (database) => {
+      const table = tableOf(type, database.dialect);
+      for (const statement of [table.get, table.find('name_key'), table.remove]) {
+        const plan = await database.reads.all(`EXPLAIN QUERY PLAN ${statement}`, ['x']);
+        expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/)]);
+      }
+    });
+  });
+});
+
+describe('backing up', () => {
+  test('copies what is committed into a private file, while the database is open', async () => {
+    const copy = join(folder, 'copy.db');
+    await withDatabase(async (database) => {
+      await database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'mark')`, []));
+      backUpSqlite(path, copy);
+    });
+    expect(modeOf(copy)).toBe('600');
+    path = copy;
+    const kept = await withDatabase((database) => database.reads.all(`SELECT number FROM schema_migrations WHERE applied_at = 'mark'`, []));
+    expect(kept).toEqual([{ number: 0 }]);
+  });
+
+  test('refuses a target that exists, and leaves none behind when there is nothing to copy', () => {
+    const target = join(folder, 'taken');
+    writeFileSync(target, 'precious');
+    expect(() => backUpSqlite(path, target)).toThrow(/EEXIST/);
+    expect(statSync(target).size).toBe(8);
+    expect(() => backUpSqlite(path, join(folder, 'copy.db'))).toThrow(/cannot be used/);
+    expect(readdirSync(folder)).toEqual(['taken']);
+  });
+});
