@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, parseDocument, stringify, LineCounter } from 'yaml';
 import type { TldRule } from './domain/settings.ts';
+import { isDatabase, parseDatabase } from './store/databases.ts';
 import { OPTIONS, variableOf, type Option } from './options.ts';
 
 /** The service's configuration. `check-config` prints it, `docs/configuration.md` explains it. */
@@ -65,15 +66,23 @@ export function readConfig(path: string | undefined, environment: NodeJS.Process
   }
   const values = Object.fromEntries(OPTIONS.map((option) => [option.key, readOption(option, fromFile, environment, path, problems)]));
   if ((values['tls.cert'] === undefined) !== (values['tls.key'] === undefined)) problems.push("'tls.cert' and 'tls.key' must be set together");
+  if (Number(values.workers) > 1 && isDatabase(values.database) && !parseDatabase(values.database as string).kind.shared) {
+    problems.push("'workers' above 1 needs a database that processes can share: postgres");
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return freeze(unflatten(values)) as unknown as Config;
+}
+
+/** A URL without the password it may hold. */
+function withoutPassword(text: string): string {
+  return text.replace(/(:\/\/[^:@/]*:)[^@/]*@/, '$1(hidden)@');
 }
 
 /** The effective configuration as YAML, with secrets hidden. */
 export function describeConfig(config: Config): string {
   const values = flatten(config as unknown as Tree).map(([key, value]): [string, unknown] => {
     const hidden = value !== undefined && OPTIONS.find((option) => option.key === key)?.secret === true;
-    return [key, hidden ? '(hidden)' : value];
+    return [key, hidden ? '(hidden)' : typeof value === 'string' ? withoutPassword(value) : value];
   });
   return stringify(unflatten(Object.fromEntries(values.filter(([, value]) => value !== undefined))));
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-import { pino, stdTimeFunctions } from 'pino';
 import { CommandError, EXIT } from './cli/errors.ts';
 import { runCommand } from './cli/program.ts';
 import { ConfigError, describeConfig, readConfig, type Config } from './config.ts';
 import { ServiceError } from './domain/errors.ts';
-import { startService, VERSION } from './service.ts';
+import { serve } from './serve.ts';
+import { openStore, VERSION } from './service.ts';
+import { copyResources } from './store/copy.ts';
 import { backUpSqlite } from './store/sqlite.ts';
 
 // Whoever reads the output may stop, as `head` does.
@@ -17,7 +18,7 @@ for (const stream of [process.stdout, process.stderr]) {
 process.exitCode = await runCommand(
   process.argv.slice(2),
   VERSION,
-  { serve, checkConfig, backUp },
+  { serve: run, checkConfig, backUp, migrate: migrateDatabase },
   { environment: process.env, now: Date.now, out: process.stdout, err: process.stderr },
 );
 
@@ -41,25 +42,14 @@ function configFrom(path: string | undefined): Config {
   }
 }
 
-/** Runs the service until a signal; a second signal ends it at once. Log lines go to standard output, words for people to standard error. */
-async function serve(configPath: string | undefined): Promise<void> {
+async function run(configPath: string | undefined): Promise<void> {
   const config = configFrom(configPath);
-  const log = pino({
-    level: config.log.level,
-    base: null,
-    timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-  });
-  const stopped = new Promise<string>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => resolve(signal));
-  });
-  const service = await forOperator(() => startService(config, { log }));
-  if (service.tokenFile !== undefined) process.stderr.write(welcome(service.url, service.tokenFile));
-  log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
-  log.info({ signal: await stopped }, 'stopping');
-  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(EXIT.refused));
-  await service.close();
-  log.info({}, 'stopped');
+  const code = await forOperator(() =>
+    serve(config, ({ url, tokenFile }) => {
+      if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
+    }),
+  );
+  if (code !== EXIT.done) throw new CommandError(code, 'The service did not stop in good order');
 }
 
 function welcome(url: string, tokenFile: string): string {
@@ -79,4 +69,23 @@ function checkConfig(configPath: string | undefined): void {
 async function backUp(configPath: string | undefined, target: string): Promise<void> {
   const location = configFrom(configPath).database.replace(/^sqlite:/, '');
   await forOperator(() => backUpSqlite(location, target));
+}
+
+/** Copies everything from one database into another and says what was copied. */
+async function migrateDatabase(configPath: string | undefined, from: string, to: string): Promise<void> {
+  const { databasePool } = configFrom(configPath);
+  await forOperator(async () => {
+    const source = await openStore(from, databasePool);
+    try {
+      const target = await openStore(to, databasePool);
+      try {
+        const counts = await copyResources(source, target);
+        for (const [collection, count] of counts) process.stdout.write(`${collection}: ${count} copied and compared\n`);
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+  });
 }

@@ -7,7 +7,7 @@ import { authenticateTokens } from './auth/tokens.ts';
 import { createClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Environment } from './domain/collection.ts';
-import type { Clock } from './domain/ports.ts';
+import type { Clock, Store } from './domain/ports.ts';
 import { DEFAULT_POLICY } from './domain/policy.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createServer, type Log } from './http/server.ts';
@@ -31,10 +31,25 @@ export interface World {
   readonly clock?: Clock;
   readonly newId?: () => string;
   readonly randomBytes?: (size: number) => Buffer;
+  /** Gives the figures of all processes of the service, where there are several. */
+  readonly readMetrics?: () => Promise<string>;
 }
 
 /** The version in package.json. */
 export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+
+/** Opens the database that a setting names, on its own, with its schema up to date. Throws `ServiceError` `unavailable`. */
+export async function openStore(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<Store> {
+  const { kind, location } = parseDatabase(setting);
+  const database = await kind.open(location, { committed: () => undefined }, pool);
+  try {
+    await migrate(database, clock());
+    return createStore(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
 
 /**
  * Opens the database, brings its schema up to date, makes a first token if there is none, and listens.
@@ -70,6 +85,7 @@ export async function startService(config: Config, world: World): Promise<Servic
       ...config.api,
       environment,
       metrics,
+      readMetrics: world.readMetrics,
       log,
       version: VERSION,
       authenticate: authenticateTokens(store, clock, config.adminToken),

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from
 import { dirname } from 'node:path';
 import { ADMIN, ADMIN_PROJECT } from '../domain/caller.ts';
 import { createResource, type Environment } from '../domain/collection.ts';
+import { ServiceError } from '../domain/errors.ts';
 import { token } from '../domain/token.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
@@ -14,8 +15,13 @@ import { CONFIGURED_ADMIN } from './tokens.ts';
 export async function makeFirstToken(environment: Environment, file: string): Promise<boolean> {
   if (await environment.store.exists(token, [])) return false;
   const body = { name: ADMIN, roles: [ADMIN], project_id: ADMIN_PROJECT };
-  await createResource(environment, token, CONFIGURED_ADMIN, body, (created) => writePrivateFile(file, `${String(created.token)}\n`));
-  return true;
+  try {
+    await createResource(environment, token, CONFIGURED_ADMIN, body, (created) => writePrivateFile(file, `${String(created.token)}\n`));
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'duplicate') return false; // another process was faster
+    throw error;
+  }
 }
 
 /** Replaces `file` in one step by one that only this user can read. */

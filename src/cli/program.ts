@@ -10,6 +10,7 @@ export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined): void;
   backUp(config: string | undefined, target: string): Promise<void>;
+  migrate(config: string | undefined, from: string, to: string): Promise<void>;
 }
 
 /** Where the command reads from and writes to. */
@@ -62,6 +63,13 @@ function createProgram(version: string, local: LocalCommands, terminal: Terminal
     .requiredOption('--to <file>', 'the file to write; it must not exist')
     .addOption(config())
     .action((flags: { config?: string; to: string }) => local.backUp(flags.config, flags.to));
+  program
+    .command('migrate')
+    .description('copy everything from one database into another, and compare; stop the services on both first')
+    .requiredOption('--from <database>', 'where to read, such as sqlite:var/tsigil.db')
+    .requiredOption('--to <database>', 'where to write, such as postgres://tsigil@db.example/tsigil; a password comes from PGPASSWORD or ~/.pgpass')
+    .addOption(config())
+    .action((flags: { config?: string; from: string; to: string }) => local.migrate(flags.config, flags.from, flags.to));
   addTokenCommands(program.command('token').description('make, list and revoke the tokens by which callers identify themselves'), terminal);
   return program;
 }

@@ -49,7 +49,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
       const body = readJsonBody(request);
       const row = await createResource(environment, type, signedIn(request), body);
       const self = selfOf(request, row);
-      const shownOnce = Object.keys(type.shownOnce ?? {}).map((name) => [name, row[name]]);
+      const shownOnce = Object.keys(type.shownOnce ?? {}).map((name): [string, unknown] => [name, row[name]]);
       reply.header('location', self);
       return sendJson(reply, 201, { ...show(row, self), ...Object.fromEntries(shownOnce) });
     },

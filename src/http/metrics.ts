@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
 import type { Store } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
@@ -15,9 +15,11 @@ export interface Metrics {
 /** Starts counting. Process figures (CPU, memory, event loop, descriptors) are prom-client's defaults. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
+  AggregatorRegistry.setRegistries([registry]); // what a worker tells the process that supervises it
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  new Gauge({ name: 'tsigil_build_info', help: 'The version that runs; always 1.', labelNames: ['version'], registers }).set({ version }, 1);
+  const build = { name: 'tsigil_build_info', help: 'The version that runs; always 1.', labelNames: ['version'], registers } as const;
+  new Gauge({ ...build, aggregator: 'max' }).set({ version }, 1);
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Requests by method, route pattern and status, and how long they took.',
@@ -55,23 +57,47 @@ export function createMetrics(version: string): Metrics {
   };
 }
 
-/** Serves `/metrics` in Prometheus' text format, with the number of resources counted when it is asked for. */
-export function addMetrics(app: FastifyInstance, { registry }: Metrics, store: Store): void {
+/**
+ * Serves `/metrics` in Prometheus' text format. The state of the database and the number of resources are looked up when
+ * they are asked for. `readAll` gives the figures of all processes of the service, where there are several.
+ */
+export function addMetrics(app: FastifyInstance, { registry }: Metrics, store: Store, readAll: (() => Promise<string>) | undefined): void {
   const registers = [registry];
-  const up = new Gauge({ name: 'tsigil_database_up', help: 'Whether the database answers.', registers });
-  const resources = new Gauge({ name: 'tsigil_resources', help: 'Resources by collection.', labelNames: ['collection'] as const, registers });
+  new Gauge({
+    name: 'tsigil_database_up',
+    help: 'Whether the database answers.',
+    aggregator: 'min',
+    registers,
+    async collect() {
+      this.set(
+        await store.ping().then(
+          () => 1,
+          () => 0,
+        ),
+      );
+    },
+  });
+  new Gauge({
+    name: 'tsigil_resources',
+    help: 'Resources by collection.',
+    labelNames: ['collection'] as const,
+    aggregator: 'max',
+    registers,
+    async collect() {
+      this.reset();
+      try {
+        for (const type of RESOURCE_TYPES) this.set({ collection: type.collection }, await store.count(type, []));
+      } catch {
+        this.reset(); // no figure is better than an old one, and the others are wanted most when the database does not answer
+      }
+    },
+  });
   addRoutes(app, '/metrics', [
     {
       method: 'GET',
       async handler(_request, reply) {
-        resources.reset();
-        try {
-          for (const type of RESOURCE_TYPES) resources.set({ collection: type.collection }, await store.count(type, []));
-          up.set(1);
-        } catch {
-          up.set(0); // the other figures are wanted most when the database does not answer
-        }
-        return reply.header('content-type', registry.contentType).send(await registry.metrics());
+        const text = readAll === undefined ? await registry.metrics() : await readAll();
+        return reply.header('content-type', registry.contentType).send(text);
       },
     },
   ]);

@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly authenticate: Authenticate;
   readonly policy: Policy;
   readonly metrics: Metrics;
+  /** Gives the figures of all processes of the service, where there are several. */
+  readonly readMetrics: (() => Promise<string>) | undefined;
   readonly log: Log;
   readonly version: string;
   readonly urls: UrlSettings;
@@ -96,7 +98,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
 
   addProbes(app, environment.store);
-  addMetrics(app, metrics, environment.store);
+  addMetrics(app, metrics, environment.store, options.readMetrics);
   addDocuments(app, {
     version: options.version,
     requestIdHeader,

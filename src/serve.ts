@@ -1,0 +1,135 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { pino, stdTimeFunctions, type Logger } from 'pino';
+import { AggregatorRegistry } from 'prom-client';
+import type { Config } from './config.ts';
+import { startService, VERSION, type Service } from './service.ts';
+
+/** Why and how a serving process ends. */
+const EXIT_CODES = { stopped: 0, failed: 1 } as const;
+
+/** How soon a worker that ended by itself is replaced: never faster than this. */
+const RESTART_PAUSE_MS = 1000;
+
+/** What processes of one service say to each other. */
+type Message = { readonly tsigil: 'stop' } | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
+
+/**
+ * Serves until SIGTERM or SIGINT, in this process or, with `workers`, in several; a second signal ends it at once.
+ * `started` is called in the process that serves, once it listens. Log lines go to standard output. Resolves with the
+ * exit code; throws what `startService` throws.
+ */
+export async function serve(config: Config, started: (service: Service) => void): Promise<number> {
+  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config.workers, createLog(config));
+  const log = createLog(config);
+  const told = stopRequest();
+  const service = await startService(config, { log, ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}) });
+  started(service);
+  log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
+  log.info({ reason: await told }, 'stopping');
+  if (!cluster.isWorker) endAtNextSignal();
+  await service.close();
+  log.info({}, 'stopped');
+  if (cluster.isWorker) process.disconnect();
+  return EXIT_CODES.stopped;
+}
+
+function createLog(config: Config): Logger {
+  return pino({
+    level: config.log.level,
+    base: config.workers > 1 ? { pid: process.pid } : null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  });
+}
+
+/** Resolves with the signal or message by which this process is told to stop. A worker may be told several times over. */
+function stopRequest(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      if (cluster.isWorker) process.on(signal, () => resolve(signal));
+      else process.once(signal, () => resolve(signal));
+    }
+    if (!cluster.isWorker) return;
+    process.on('message', (message: Message) => {
+      if (message.tsigil === 'stop') resolve('stop');
+    });
+    process.once('disconnect', () => resolve('the supervising process ended'));
+  });
+}
+
+function endAtNextSignal(): void {
+  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(EXIT_CODES.failed));
+}
+
+/** Keeps `count` workers running until a signal. A first worker that cannot start ends the service. */
+async function superviseWorkers(count: number, log: Logger): Promise<number> {
+  const told = stopRequest();
+  let stopping = false;
+  const seen = { listening: false };
+  answerMetricsRequests();
+  const failed = new Promise<string>((resolve) => {
+    cluster.on('listening', () => {
+      seen.listening = true;
+    });
+    cluster.on('exit', (worker, code, signal) => {
+      if (stopping) return;
+      if (!seen.listening) return resolve('no worker could start');
+      log.error({ worker: worker.process.pid, code, signal }, 'a worker ended; another takes its place');
+      setTimeout(() => stopping || cluster.fork(), RESTART_PAUSE_MS);
+    });
+  });
+  for (let number = 0; number < count; number += 1) cluster.fork();
+  const reason = await Promise.race([told, failed]);
+  stopping = true;
+  log.info({ reason }, 'stopping');
+  const workers = Object.values(cluster.workers ?? {}).filter((worker): worker is Worker => worker !== undefined);
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    process.once(signal, () => {
+      for (const worker of workers) worker.process.kill('SIGKILL');
+      process.exit(EXIT_CODES.failed);
+    });
+  }
+  const codes = await Promise.all(
+    workers.map(async (worker) => {
+      const exited = once(worker, 'exit') as Promise<[number | null]>;
+      if (worker.isConnected()) worker.send({ tsigil: 'stop' } satisfies Message);
+      return (await exited)[0];
+    }),
+  );
+  log.info({}, 'stopped');
+  return seen.listening && codes.every((code) => code === 0) ? EXIT_CODES.stopped : EXIT_CODES.failed;
+}
+
+/** In the supervising process: gives workers the figures of all of them together. */
+function answerMetricsRequests(): void {
+  const aggregator = new AggregatorRegistry();
+  cluster.on('message', (worker, message: Message) => {
+    if (message.tsigil !== 'metrics') return;
+    void aggregator.clusterMetrics().then(
+      (text) => worker.isConnected() && worker.send({ ...message, text }),
+      () => undefined, // a worker that ended meanwhile; the one that asked gives up by itself
+    );
+  });
+}
+
+/** In a worker: asks the supervising process for the figures of all workers. */
+function readClusterMetrics(): () => Promise<string> {
+  new AggregatorRegistry(); // answers the supervising process with this worker's figures
+  const waiting = new Map<number, (text: string) => void>();
+  let last = 0;
+  process.on('message', (message: Message) => {
+    if (message.tsigil !== 'metrics' || message.text === undefined) return;
+    waiting.get(message.request)?.(message.text);
+    waiting.delete(message.request);
+  });
+  return () =>
+    new Promise((resolve, reject) => {
+      const request = (last += 1);
+      waiting.set(request, resolve);
+      process.send?.({ tsigil: 'metrics', request } satisfies Message);
+      setTimeout(() => {
+        if (waiting.delete(request)) reject(new Error('The figures of the other workers did not arrive'));
+      }, 10_000).unref();
+    });
+}

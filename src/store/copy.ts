@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ServiceError } from '../domain/errors.ts';
+import type { Store } from '../domain/ports.ts';
+import { RESOURCE_TYPES } from '../domain/resources.ts';
+import type { Reader, ResourceType, Row } from '../domain/resource.ts';
+
+/** How many rows are read, and written in one transaction, at a time. */
+const BATCH = 500;
+
+/**
+ * Copies every resource of `from` into `to`, with ids, timestamps and the hashes of tokens, and then compares both. `to`
+ * may hold what an earlier copy left, so that a copy that was cut short can be made again; nothing else. Neither may be in
+ * use. Returns how many resources of each collection were copied. Throws `bad_request` when `to` holds other resources or
+ * the comparison fails, and `unavailable`.
+ */
+export async function copyResources(from: Reader, to: Store): Promise<Map<string, number>> {
+  for (const type of RESOURCE_TYPES) await refuseStrangers(type, from, to);
+  const counts = new Map<string, number>();
+  for (const type of RESOURCE_TYPES) {
+    let count = 0;
+    for await (const rows of batches(type, from)) {
+      await to.write(async (writer) => {
+        for (const row of rows) {
+          if ((await writer.get(type, row.id as string)) === undefined) await writer.insert(type, row);
+          else await writer.replace(type, row);
+        }
+      });
+      count += rows.length;
+    }
+    counts.set(type.collection, count);
+  }
+  for (const type of RESOURCE_TYPES) await compare(type, from, to);
+  return counts;
+}
+
+async function refuseStrangers(type: ResourceType, from: Reader, to: Reader): Promise<void> {
+  for await (const rows of batches(type, to)) {
+    const known = new Set((await from.find(type, 'id', rows.map(idOf))).map(idOf));
+    const strangers = rows.filter((row) => !known.has(idOf(row)));
+    if (strangers.length > 0) {
+      throw new ServiceError(
+        'bad_request',
+        `The target holds ${type.collection} that the source does not, such as ${idOf(strangers[0] ?? {})}: nothing was copied`,
+      );
+    }
+  }
+}
+
+async function compare(type: ResourceType, from: Reader, to: Reader): Promise<void> {
+  const [wanted, found] = [await from.count(type, []), await to.count(type, [])];
+  if (wanted !== found) throw new ServiceError('bad_request', `The copy has ${found} ${type.collection} instead of ${wanted}`);
+  for await (const rows of batches(type, from)) {
+    const copies = new Map((await to.find(type, 'id', rows.map(idOf))).map((row) => [idOf(row), row]));
+    const different = rows.find((row) => !isDeepStrictEqual({ ...row }, { ...copies.get(idOf(row)) }));
+    if (different !== undefined) throw new ServiceError('bad_request', `The copy of ${type.noun} ${idOf(different)} is not equal to it`);
+  }
+}
+
+async function* batches(type: ResourceType, reader: Reader): AsyncGenerator<Row[]> {
+  let after: { sortValue: unknown; id: string } | undefined;
+  for (;;) {
+    const rows = await reader.list(type, {
+      limit: BATCH,
+      sortColumn: 'id',
+      descending: false,
+      conditions: [],
+      ...(after === undefined ? {} : { after }),
+    });
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < BATCH) return;
+    after = { sortValue: last.id, id: idOf(last) };
+  }
+}
+
+function idOf(row: Row): string {
+  return row.id as string;
+}
