@@ -76,7 +76,9 @@ async function superviseWorkers(count: number, log: Logger): Promise<number> {
       if (stopping) return;
       if (!seen.listening) return resolve('no worker could start');
       log.error({ worker: worker.process.pid, code, signal }, 'a worker ended; another takes its place');
-      setTimeout(() => stopping || cluster.fork(), RESTART_PAUSE_MS);
+      setTimeout(() => {
+        if (!stopping) cluster.fork();
+      }, RESTART_PAUSE_MS);
     });
   });
   for (let number = 0; number < count; number += 1) cluster.fork();
