@@ -52,7 +52,7 @@ describe('the document', () => {
     const kept = Object.entries({ schemas, parameters, headers, responses }).flatMap(([kind, things]) =>
       Object.keys(things).map((name) => `#/components/${kind}/${name}`),
     );
-    // What paths that are not served answer belongs to no path; what no token is needed for answers 400 in the same way.
+    // What is answered where nothing is served belongs to no path.
     expect(kept.filter((name) => !references.has(name))).toEqual(['#/components/responses/NotFound']);
   });
 
@@ -64,8 +64,8 @@ describe('the document', () => {
   test('names every type of error', () => {
     const text = JSON.stringify(api);
     const types = Object.values(STATUS_OF_CODE).flatMap(([, type]) => RESOURCE_TYPES.map(({ noun }) => type.replace('{subject}', noun)));
-    const withoutUpdate = RESOURCE_TYPES.filter(({ operations }) => !operations.includes('create')).map(({ noun }) => `duplicate_${noun}`);
-    expect(types.filter((type) => !text.includes(`"${type}"`) && !withoutUpdate.includes(type))).toEqual([]);
+    const neverDoubled = RESOURCE_TYPES.filter(({ operations }) => !operations.includes('create')).map(({ noun }) => `duplicate_${noun}`);
+    expect(types.filter((type) => !text.includes(`"${type}"`) && !neverDoubled.includes(type))).toEqual([]);
   });
 
   test('follows the base URL of the request', async () => {
