@@ -87,6 +87,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
   addGate(app, { ...options, requestIdHeader, limitRate });
+  app.addHook('onSend', async (_request, reply) => {
+    // Else a connection whose last answer is sent while the service stops would hold up the stop until it is cut off.
+    if (!app.server.listening) reply.header('connection', 'close');
+  });
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(unknown)';
     metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
