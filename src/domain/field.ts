@@ -202,6 +202,6 @@ export function isStorableText(text: string): boolean {
 
 function hasCodePoints(text: string, min: number, max: number): boolean {
   if (text.length < min || text.length > 2 * max) return false;
-  const count = text.length <= max ? text.length : Array.from(text).length;
-  return count <= max;
+  const count = Array.from(text).length;
+  return count >= min && count <= max;
 }

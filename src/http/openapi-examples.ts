@@ -1,4 +1,5 @@
 import { readBody } from '../domain/body.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { Field } from '../domain/field.ts';
 import { givenFields, shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
 import { MAX_LIMIT, type Settings } from '../domain/settings.ts';
@@ -64,13 +65,26 @@ export function answerExamples(type: ResourceType, operation: Operation, base: s
 /** With every member, and with as few as will do. */
 function creationBodies(type: ResourceType): Record<string, Example<Row>> {
   const complete = { summary: 'Every member given.', value: wholeBody(type) };
-  const required = givenFieldsOf(type, 'create').filter(([, { onCreate }]) => onCreate === 'required');
+  const required = requiredFields(type);
   if (required.length === Object.keys(complete.value).length) return { complete };
   const made = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
     onCreate !== 'required' && onCreate.default === undefined ? [`\`${name}\``] : [],
   );
   const summary = `Only the required members given${made.length === 0 ? '' : `; the service makes the ${made.join(', ')}`}.`;
   return { complete, shortest: { summary, value: examplesOf(required) } };
+}
+
+/** The fields without which no creation succeeds: those that are required, and those that the type's own rules miss then. */
+function requiredFields(type: ResourceType): [string, Field][] {
+  const fields = givenFieldsOf(type, 'create');
+  const required = fields.filter(([, { onCreate }]) => onCreate === 'required');
+  try {
+    readBody(type, examplesOf(required), LENIENT);
+    return required;
+  } catch (error) {
+    const missed = error instanceof ServiceError ? (error.details.problems ?? []).map(({ path }) => path[0]) : [];
+    return fields.filter(([name, { onCreate }]) => onCreate === 'required' || missed.includes(name));
+  }
 }
 
 function wholeBody(type: ResourceType): Row {
