@@ -57,6 +57,7 @@ describe('help', () => {
     const { status, out, err } = await run(...argv);
     expect([status, err]).toEqual([0, '']);
     for (const word of words) expect(out).toContain(word);
+    expect(out).not.toMatch(/--token[ =]/); // arguments can be read by every user of the machine
   });
 
   test('--version prints the version in package.json', async () => {
