@@ -25,7 +25,7 @@ interface Ledger {
 const RESOURCE_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const COLLECTIONS = {
   tlds: (name: string) => ({ name, description: `made by ${name}` }),
-  tsigkeys: (name: string) => ({ name, algorithm: 'hmac-sha256', secret: `secret of ${name}`, scope: 'POOL', resource_id: RESOURCE_ID }),
+  tsigkeys: (name: string) => ({ name, algorithm: 'hmac-sha256', secret: `s-${name}`, scope: 'POOL', resource_id: RESOURCE_ID }),
 } as const;
 type Collection = keyof typeof COLLECTIONS;
 
