@@ -108,7 +108,10 @@ export interface ResourceType {
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: Readonly<Record<string, FilterForm>>;
   readonly questions?: Readonly<Record<string, Question>>;
-  /** What is wrong with the given members beyond what each field's kind says. `current` is the resource that an update changes. */
+  /**
+   * What is wrong with the given members beyond what each field's kind says; those that their kind refused are there, as
+   * undefined. `current` is the resource that an update changes.
+   */
   problems?(given: Row, settings: Settings, current: Row | undefined): Problem[];
   /** Applies, in the transaction of the change, the rules that need other resources. Throws `ServiceError` to refuse. */
   admit?(change: Change, transaction: Reader, admission: Admission): Promise<Admitted>;

@@ -1,0 +1,84 @@
+import { expect } from 'vitest';
+import type { Answer, Client } from './client.ts';
+
+/** What a suite that holds of every collection needs to know of one. */
+export interface Sample {
+  readonly collection: 'tlds' | 'tsigkeys';
+  readonly noun: string;
+  readonly title: string;
+  /** The members of a resource, in the order in which they are shown. */
+  readonly members: readonly string[];
+  readonly required: readonly string[];
+  /** A body that creates a resource of this name. */
+  body(name: string): Record<string, unknown>;
+  /** A change that leaves the name as it is. */
+  readonly change: Readonly<Record<string, unknown>>;
+}
+
+/** A secret that `tsig-keygen` could have made. */
+export const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
+export const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+/** An id that no resource has. */
+export const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
+
+export const TLDS: Sample = {
+  collection: 'tlds',
+  noun: 'tld',
+  title: 'Tld',
+  members: ['id', 'name', 'description', 'created_at', 'updated_at', 'links'],
+  required: ['name'],
+  body: (name) => ({ name, description: 'A domain' }),
+  change: { description: 'Another domain' },
+};
+
+export const TSIGKEYS: Sample = {
+  collection: 'tsigkeys',
+  noun: 'tsigkey',
+  title: 'TsigKey',
+  members: ['id', 'name', 'algorithm', 'secret', 'scope', 'resource_id', 'created_at', 'updated_at', 'links'],
+  required: ['name', 'algorithm', 'scope', 'resource_id'],
+  body: (name) => ({ name, algorithm: 'hmac-sha256', secret: SECRET, scope: 'POOL', resource_id: POOL_ID }),
+  change: { scope: 'ZONE' },
+};
+
+export const SAMPLES = [TLDS, TSIGKEYS];
+
+/** Creates a resource and returns it; fails the test if the service refuses. */
+export async function create(client: Client, sample: Sample, name: string): Promise<Resource> {
+  const answer = await client.post(`/v2/${sample.collection}`, sample.body(name));
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body as Resource;
+}
+
+/** A resource as an answer shows it. */
+export interface Resource extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly updated_at: string | null;
+  readonly links: { readonly self: string };
+}
+
+/** The items of a list answer. */
+export function itemsOf(answer: Answer, { collection }: Pick<Sample, 'collection'>): Resource[] {
+  expect(answer.status, answer.text).toBe(200);
+  return (answer.body as Record<string, Resource[]>)[collection] ?? [];
+}
+
+/** Expects an error of the service's own shape, with the request id that the header shows, and returns its message. */
+export function expectError(answer: Answer, status: number, type: string): string {
+  expect({ status: answer.status, type: (answer.body as { type?: string }).type }, answer.text).toEqual({ status, type });
+  const { code, message, request_id: requestId } = answer.body as { code: number; message: string; request_id: string };
+  expect(code).toBe(status);
+  expect(message).not.toBe('');
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+  expect(answer.headers.get('x-openstack-request-id')).toBe(requestId);
+  return message;
+}
+
+/** The paths and broken rules that an `invalid_object` answer lists. */
+export function problemsOf(answer: Answer): string[] {
+  expectError(answer, 400, 'invalid_object');
+  const { errors } = (answer.body as { errors: { errors: { path: unknown[]; validator: string; message: string }[] } }).errors;
+  return errors.map(({ path, validator }) => `${path.join('.')}: ${validator}`);
+}
