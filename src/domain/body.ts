@@ -57,7 +57,8 @@ function unexpectedMember(type: ResourceType, name: string): Problem {
     : { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
 }
 
-function shorten(name: string): string {
+/** A member's name as a message may repeat it: its first 64 characters. */
+export function shorten(name: string): string {
   return name.length > 64 ? `${name.slice(0, 64)}…` : name;
 }
 
