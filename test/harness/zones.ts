@@ -62,3 +62,29 @@ export async function createTlds(client: Client, ...names: string[]): Promise<Ma
   }
   return ids;
 }
+
+/** What the check of names answers for each: the rule that refuses it, or `ok`. */
+export async function checkNames(client: Client, names: readonly string[]): Promise<string[]> {
+  const answer = await client.post('/v2/tlds/check', { names });
+  expect(answer.status, answer.text).toBe(200);
+  const checks = answer.body.checks as { name: string; allowed: boolean; rule: string | null; message: string | null }[];
+  expect(checks.map(({ name }) => name)).toEqual(names);
+  for (const check of checks) {
+    expect(Object.keys(check)).toEqual(['name', 'allowed', 'rule', 'message']);
+    expect([check.rule === null, check.message === null]).toEqual([check.allowed, check.allowed]);
+  }
+  return checks.map(({ rule }) => rule ?? 'ok');
+}
+
+/** Removes every TLD entry and every zone, those below others first. */
+export async function removeAll(admin: Client): Promise<void> {
+  const all = { 'x-auth-all-projects': 'True' };
+  const tlds = (await admin.get('/v2/tlds')).body.tlds as { id: string }[];
+  await Promise.all(tlds.map(({ id }) => admin.delete(`/v2/tlds/${id}`)));
+  const zones = zonesOf(await admin.get('/v2/zones', all));
+  const depthOf = ({ name }: Zone) => name.split('.').length;
+  for (const depth of [...new Set(zones.map(depthOf))].sort((one, other) => other - one)) {
+    const removals = zones.filter((zone) => depthOf(zone) === depth).map(({ id }) => admin.delete(`/v2/zones/${id}`, all));
+    for (const { status } of await Promise.all(removals)) expect(status).toBe(202);
+  }
+}
