@@ -179,6 +179,17 @@ describe('without it', () => {
     for (const { id } of itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS)) await service.delete(`/v2/tsigkeys/${id}`);
   });
 
+  test('200 with those that stand behind more than a thousand others', async () => {
+    for (let batch = 0; batch < 21; batch += 1) await Promise.all(Array.from({ length: 50 }, () => keep(service, 'POOL', POOL_ID)));
+    const expected: string[] = [];
+    for (let index = 0; index < 3; index += 1) expected.push((await keep(service, 'ZONE', UNKNOWN_ID)).name);
+    expect(await orphans()).toEqual(expected);
+    const first = await service.get('/v2/tsigkeys?orphaned=true&limit=2');
+    expect(itemsOf(first, TSIGKEYS).map(({ name }) => name)).toEqual(expected.slice(0, 2));
+    const second = await service.get(first.body.links.next.slice(service.url.length));
+    expect(itemsOf(second, TSIGKEYS).map(({ name }) => name)).toEqual(expected.slice(2));
+  });
+
   test.each(['', 'yes', 'True', '1', 'true&orphaned=true'])('400 for orphaned=%s', async (value) => {
     expectError(await service.get(`/v2/tsigkeys?orphaned=${value}`), 400, 'bad_request');
   });

@@ -189,12 +189,12 @@ describe('zones that race with the entries that decide them', () => {
         for (const { operation, outcome } of events) if (operation.kind === 'create zone') decided.set(outcome, (decided.get(outcome) ?? 0) + 1);
         if (oneAfterTheOther(start, events).join() !== events.map(({ outcome }) => outcome).join()) mattered += 1;
       }),
-      { numRuns: 250 },
+      { numRuns: 150 },
     );
     // Zones were created and refused for every reason, and in many races it mattered who was first.
-    for (const outcome of ['201', '400 Invalid', '400 Zone', '409']) expect(decided.get(outcome), outcome).toBeGreaterThan(5);
-    expect(mattered).toBeGreaterThan(50);
-  });
+    for (const outcome of ['201', '400 Invalid', '400 Zone', '409']) expect(decided.get(outcome), outcome).toBeGreaterThan(3);
+    expect(mattered).toBeGreaterThan(30);
+  }, 180_000);
 });
 
 /** What would have been answered if the callers had come one after the other. */
