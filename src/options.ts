@@ -92,7 +92,8 @@ export const OPTIONS: readonly Option[] = [
     key: 'policy',
     ...policy(),
     default: {},
-    meaning: 'Opens single operations to roles, as `tlds:list: [admin, reader]`. What is not listed is for `admin` alone.',
+    meaning:
+      'Opens single operations to roles, as `tlds:list: [admin, reader]`. What is not listed stays as it is: zones are for members and readers of their projects, all else is for `admin` alone.',
   },
   { key: 'api.defaultLimit', ...integer(1, MAX_LIMIT), default: MAX_LIMIT, meaning: 'How many items a list holds when the caller gives no `limit`.' },
   {

@@ -23,8 +23,10 @@ export function readBody(type: ResourceType, body: unknown, settings: Settings, 
     if (field === undefined) continue;
     if (members.has(name)) {
       const parsed = field.parse(members.get(name));
-      if ('problem' in parsed) problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
-      else if (current === undefined || field.set !== 'once') given[name] = parsed.value;
+      if ('problem' in parsed) {
+        given[name] = undefined;
+        problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
+      } else if (current === undefined || field.set !== 'once') given[name] = parsed.value;
       else if (!isDeepStrictEqual(parsed.value, current[name]))
         problems.push({ path: [name], message: `'${name}' cannot be changed`, validator: 'immutable' });
     } else if (current === undefined && field.onCreate === 'required') {
@@ -55,7 +57,8 @@ function unexpectedMember(type: ResourceType, name: string): Problem {
     : { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
 }
 
-function shorten(name: string): string {
+/** A member's name as a message may repeat it: its first 64 characters. */
+export function shorten(name: string): string {
   return name.length > 64 ? `${name.slice(0, 64)}…` : name;
 }
 

@@ -14,3 +14,8 @@ export interface Caller {
   /** True when this request is about the resources of all projects. */
   readonly allProjects: boolean;
 }
+
+/** Tells whether `text` could be the id of a project: 1 to 64 letters, digits and `_ . : -`. */
+export function isProjectId(text: string): boolean {
+  return /^[A-Za-z0-9_.:-]{1,64}$/.test(text);
+}

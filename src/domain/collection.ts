@@ -63,7 +63,8 @@ export async function createResource(
 export async function listResources(environment: Environment, type: ResourceType, caller: Caller, parameters: readonly Parameter[]): Promise<Page> {
   const request = readListRequest(type, parameters, environment.settings.defaultLimit);
   const { marker, limit, sortColumn, descending } = request;
-  const conditions = listConditions(environment, type, caller, request);
+  const viewer = viewerOf(environment, type, caller, request);
+  const conditions = listConditions(type, viewer, request);
   let after = marker === undefined ? undefined : positionOf(await markerRow(marker));
   const rows: Row[] = [];
   while (rows.length < limit) {
@@ -89,7 +90,7 @@ export async function listResources(environment: Environment, type: ResourceType
 
   async function markerRow(id: string): Promise<Row> {
     const row = await environment.store.get(type, id);
-    if (row === undefined || !isVisible(type, caller, row)) {
+    if (row === undefined || !isVisible(type, viewer, row)) {
       throw new ServiceError('marker_not_found', `marker ${id} is not the id of an existing ${type.title}`);
     }
     return row;
@@ -114,7 +115,7 @@ export async function countResources(
 ): Promise<number | undefined> {
   const request = readListRequest(type, parameters, environment.settings.defaultLimit);
   if (request.questions.length > 0) return undefined;
-  return environment.store.count(type, listConditions(environment, type, caller, request));
+  return environment.store.count(type, listConditions(type, caller, request));
 }
 
 /** The resource with this id. Throws `resource_not_found`, also for one of another project. */
@@ -160,12 +161,17 @@ export function readId(type: ResourceType, segment: string): string {
 /** How many rows are asked about at a time when a filter is a question. */
 const SCAN_SIZE = 1000;
 
-/** A question about all projects makes the list one of all projects; other lists of owned resources show the caller's own. */
-function listConditions({ policy }: Environment, type: ResourceType, caller: Caller, request: ListRequest): Condition[] {
+/** Who looks at a list: a question with a right of its own is about the resources of all projects. Throws `access_denied`. */
+function viewerOf({ policy }: Environment, type: ResourceType, caller: Caller, request: ListRequest): Caller {
   const rights = request.questions.flatMap(({ name }) => type.questions?.[name]?.right ?? []);
   for (const right of rights) requireRight(policy, caller, right);
-  if (type.owner === undefined || caller.allProjects || rights.length > 0) return [...request.conditions];
-  return [...request.conditions, { column: type.owner, test: '=', value: caller.projectId ?? '' }];
+  return rights.length > 0 ? { ...caller, allProjects: true } : caller;
+}
+
+/** Lists of owned resources show those of the viewer's project. */
+function listConditions(type: ResourceType, viewer: Caller, request: ListRequest): Condition[] {
+  if (type.owner === undefined || viewer.allProjects) return [...request.conditions];
+  return [...request.conditions, { column: type.owner, test: '=', value: viewer.projectId ?? '' }];
 }
 
 function isVisible(type: ResourceType, caller: Caller, row: Row): boolean {

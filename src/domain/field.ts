@@ -38,7 +38,7 @@ export function text(options: { min: number; max: number; pattern?: string; prob
       if (typeof value !== 'string') return { problem: 'must be a string', validator: 'type' };
       if (!isStorableText(value)) return { problem: 'must be valid Unicode text without U+0000', validator: 'format' };
       if (!hasCodePoints(value, min, max)) {
-        return { problem: `must be ${min} to ${max} characters long`, validator: value === '' ? 'minLength' : 'maxLength' };
+        return { problem: `must be ${min} to ${max} characters long`, validator: value.length < min ? 'minLength' : 'maxLength' };
       }
       const problem = problemOf?.(value);
       return problem === undefined ? { value } : { problem, validator: 'format' };

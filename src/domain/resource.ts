@@ -112,7 +112,10 @@ export interface ResourceType {
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /** The errors by which the rules of `admit` refuse each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
-  /** What is wrong with the given members beyond what each field's kind says. `current` is the resource that an update changes. */
+  /**
+   * What is wrong with the given members beyond what each field's kind says; those that their kind refused are there, as
+   * undefined. `current` is the resource that an update changes.
+   */
   problems?(given: Row, settings: Settings, current: Row | undefined): Problem[];
   /** Applies, in the transaction of the change, the rules that need other resources. Throws `ServiceError` to refuse. */
   admit?(change: Change, transaction: Reader, admission: Admission): Promise<Admitted>;

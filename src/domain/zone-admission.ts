@@ -1,5 +1,6 @@
 import { comparisonForm, suffixes, treeForm } from './dns-name.ts';
 import { ServiceError } from './errors.ts';
+import { normaliseUuid } from './field.ts';
 import { DEFAULT_POOL_ID, pool } from './pool.ts';
 import type { Admission, Admitted, Change, Condition, Reader, Row } from './resource.ts';
 import { findTldEntries, refuseZoneName } from './zone-name.ts';
@@ -71,7 +72,8 @@ function below(name: string): Condition[] {
 }
 
 async function choosePool(row: Row, transaction: Reader, { may }: Admission): Promise<string> {
-  const attribute = (row.attributes as Readonly<Record<string, string>>).pool_id?.toLowerCase();
+  const named = (row.attributes as Readonly<Record<string, string>>).pool_id;
+  const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
   const wanted = (row.pool_id as string | null) ?? attribute ?? DEFAULT_POOL_ID;
   if (attribute !== undefined && attribute !== wanted)
     throw new ServiceError('no_valid_pool_found', 'pool_id and the attribute pool_id name different pools');

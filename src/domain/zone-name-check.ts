@@ -1,3 +1,4 @@
+import { shorten } from './body.ts';
 import { withoutFinalDot } from './dns-name.ts';
 import { ServiceError } from './errors.ts';
 import { isStorableText } from './field.ts';
@@ -20,7 +21,8 @@ export interface NameCheck {
 
 /**
  * Checks the names in a body `{"names": [...]}` as the creation of a zone would, a final dot aside, and changes nothing.
- * Other zones, quotas and rights are not looked at. Throws `invalid_object`, `unavailable`.
+ * Other zones, quotas and rights are not looked at, and entries that change meanwhile may count for some names only.
+ * Throws `invalid_object`, `unavailable`.
  */
 export async function checkZoneNames(reader: Reader, settings: Settings, body: unknown): Promise<NameCheck[]> {
   const names = readNames(body);
@@ -42,14 +44,17 @@ function spellingProblem(name: string): string | undefined {
 
 function readNames(body: unknown): string[] {
   const { names, ...others } = (typeof body === 'object' && body !== null ? body : {}) as { names?: unknown };
-  const isList = Array.isArray(names) && names.length >= 1 && names.length <= MAX_NAMES;
-  if (!isList || !names.every((name): name is string => typeof name === 'string' && isStorableText(name))) {
-    throw invalidNames(`'names' must be an array of 1 to ${MAX_NAMES} strings`);
+  if (!Array.isArray(names)) throw invalidCheck('names', 'must be an array of strings', 'type');
+  if (names.length < 1 || names.length > MAX_NAMES) throw invalidCheck('names', `must hold 1 to ${MAX_NAMES} items`, 'items');
+  if (!names.every((name): name is string => typeof name === 'string' && isStorableText(name))) {
+    throw invalidCheck('names', 'must hold nothing but valid Unicode text without U+0000', 'type');
   }
-  if (Object.keys(others).length > 0) throw invalidNames("'names' is the only property");
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw invalidCheck(shorten(other), 'is not a known property', 'additionalProperties');
   return names;
 }
 
-function invalidNames(message: string): ServiceError {
-  return new ServiceError('invalid_object', `Invalid check: ${message}`, { problems: [{ path: ['names'], message, validator: 'type' }] });
+function invalidCheck(member: string, problem: string, validator: string): ServiceError {
+  const message = `'${member}' ${problem}`;
+  return new ServiceError('invalid_object', `Invalid check: ${message}`, { problems: [{ path: [member], message, validator }] });
 }

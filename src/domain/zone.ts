@@ -25,17 +25,32 @@ function emailProblem(email: string): string | undefined {
   return parts.length === 2 && isRelativeName(parts.join('.')) ? undefined : 'must be an e-mail address such as hostmaster@example.org';
 }
 
+/** A port from 1 to 65535, as text. */
+function isPort(text: string): boolean {
+  return Number(text) >= 1 && Number(text) <= 65_535;
+}
+
+/** An IPv6 address without a zone id (RFC 4007 section 11), which means nothing on another machine. */
+function isIPv6(text: string): boolean {
+  return isIP(text) === 6 && !text.includes('%');
+}
+
+/** An IPv4 address or a domain name that cannot be mistaken for one (RFC 3696 section 2). */
+function isHost(text: string): boolean {
+  return isIP(text) === 4 || (isRelativeName(withoutFinalDot(text)) && !/(?:^|\.)\d+\.?$/.test(text));
+}
+
 /** The address of a primary, with a port unless it is 53. */
 const master: Kind = {
   schema: { type: 'string', examples: ['192.0.2.1', '192.0.2.1:5300', '[2001:db8::1]:5300'] },
   parse(value) {
-    const [, bracketed, plain = '', port = '53'] = (typeof value === 'string' ? /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(value) : null) ?? [];
-    const bare = typeof value === 'string' && isIP(value) === 6 ? value : undefined;
-    const host = bare ?? bracketed ?? plain;
-    const valid = bracketed === undefined && bare === undefined ? isIP(host) === 4 || isRelativeName(withoutFinalDot(host)) : isIP(host) === 6;
-    if (!valid || Number(port) < 1 || Number(port) > 65_535) return { problem: 'must be a host or host:port', validator: 'format' };
-    if (Number(port) === 53) return { value: host };
-    return { value: `${isIP(host) === 6 ? `[${host}]` : host}:${Number(port)}` };
+    const address = typeof value === 'string' ? value : '';
+    if (isIPv6(address)) return { value: address };
+    const [, bracketed, plain = '', port = '53'] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(address) ?? [];
+    const valid = bracketed === undefined ? isHost(plain) : isIPv6(bracketed);
+    if (!valid || !isPort(port)) return { problem: 'must be a host or host:port', validator: 'format' };
+    if (Number(port) === 53) return { value: bracketed ?? plain };
+    return { value: `${bracketed === undefined ? plain : `[${bracketed}]`}:${Number(port)}` };
   },
 };
 
@@ -140,24 +155,27 @@ export const zone: ResourceType = {
         ),
     },
   },
-  problems: (given, _settings, current) => typeProblems(given, (current?.type ?? given.type ?? 'PRIMARY') as string, current === undefined),
   refusals: {
     create: ['forbidden', 'missing_project_id', 'over_quota', 'invalid_zone_name', 'illegal_child', 'illegal_parent', 'no_valid_pool_found'],
     delete: ['zone_has_sub_zone'],
+  },
+  problems(given, _settings, current) {
+    const type = current?.type ?? ('type' in given ? given.type : 'PRIMARY');
+    return type === undefined ? [] : typeProblems(given, type as string, current === undefined);
   },
   admit: admitZone,
 };
 
 /** What PRIMARY and SECONDARY zones must and must not be given. */
 function typeProblems(given: Row, type: string, creating: boolean): Problem[] {
-  const has = (name: string) => given[name] !== undefined;
+  const has = (name: string) => name in given;
   const masters = given.masters as readonly string[] | undefined;
   const problem = (field: string, message: string, validator: string): Problem => ({ path: [field], message, validator });
   if (type === 'SECONDARY') {
     return [
       ...(has('email') ? [problem('email', 'must not be given for a SECONDARY zone', 'not_allowed')] : []),
       ...(has('ttl') ? [problem('ttl', 'must not be given for a SECONDARY zone', 'not_allowed')] : []),
-      ...((creating && masters === undefined) || masters?.length === 0 ? [problem('masters', 'is required for a SECONDARY zone', 'required')] : []),
+      ...((creating && !has('masters')) || masters?.length === 0 ? [problem('masters', 'is required for a SECONDARY zone', 'required')] : []),
     ];
   }
   return [

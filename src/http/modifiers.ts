@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../domain/caller.ts';
+import { isProjectId, type Caller } from '../domain/caller.ts';
+import { ServiceError } from '../domain/errors.ts';
 import { requireRight, type Policy } from '../domain/policy.ts';
 import type { Parameter } from '../domain/list-query.ts';
 
@@ -21,7 +22,7 @@ export const MODIFIERS: readonly Modifier[] = [
     description: 'Acts for the project with this id.',
     headers: ['x-auth-sudo-project-id', 'x-auth-sudo-tenant-id'],
     parameters: [],
-    apply: (caller, value) => (value === '' ? undefined : { ...caller, projectId: value }),
+    apply: (caller, value) => (value === '' ? undefined : { ...caller, projectId: readProjectId(value) }),
   },
   {
     right: 'all_projects',
@@ -63,6 +64,12 @@ export function applyModifiers(request: FastifyRequest, parameters: readonly Par
     requireRight(policy, caller, right);
     return modified;
   }, caller);
+}
+
+/** Throws `bad_request` for what cannot be the id of a project. */
+function readProjectId(value: string): string {
+  if (!isProjectId(value)) throw new ServiceError('bad_request', 'The project to act for should be the id of a project');
+  return value;
 }
 
 /** Tells whether the value of a switch means yes. */

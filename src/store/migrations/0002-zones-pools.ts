@@ -46,7 +46,7 @@ export const migration: Migration = {
       updated_order ${text} GENERATED ALWAYS AS (coalesce(updated_at, '')) STORED
     )`,
     `CREATE UNIQUE INDEX unique_zone_name ON zones (name_key, pool_id)`,
-    `CREATE INDEX zones_by_pool ON zones (pool_id)`,
+    `CREATE INDEX zones_by_pool ON zones (pool_id, tree_key)`,
     `CREATE INDEX zones_by_tree ON zones (tree_key, project_id)`,
     `CREATE INDEX zones_by_created_at ON zones (created_at, id)`,
     `CREATE INDEX zones_by_updated_at ON zones (updated_order, id)`,

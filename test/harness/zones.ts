@@ -1,0 +1,90 @@
+import { expect } from 'vitest';
+import type { Answer, Client } from './client.ts';
+
+/** The members of a zone, in the order in which they are shown. */
+export const ZONE_MEMBERS = [
+  ...['id', 'pool_id', 'project_id', 'name', 'email', 'description', 'ttl', 'serial', 'shared', 'status', 'action', 'version'],
+  ...['attributes', 'type', 'masters', 'transferred_at', 'created_at', 'updated_at', 'links'],
+];
+
+/** A zone as an answer shows it. */
+export interface Zone extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly name: string;
+  readonly serial: number;
+  readonly version: number;
+}
+
+/** A body that creates a PRIMARY zone. */
+export function primary(name: string, members: Record<string, unknown> = {}): Record<string, unknown> {
+  return { name, email: 'hostmaster@example.org', ...members };
+}
+
+/** A body that creates a SECONDARY zone. */
+export function secondary(name: string, members: Record<string, unknown> = {}): Record<string, unknown> {
+  return { name, type: 'SECONDARY', masters: ['192.0.2.1'], ...members };
+}
+
+/** Creates a zone and returns it; fails the test if the service refuses. */
+export async function createZone(client: Client, body: Record<string, unknown>): Promise<Zone> {
+  const answer = await client.post('/v2/zones', body);
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body as Zone;
+}
+
+/** The zones of a list answer. */
+export function zonesOf(answer: Answer): Zone[] {
+  expect(answer.status, answer.text).toBe(200);
+  return (answer.body as { zones: Zone[] }).zones;
+}
+
+/** The names of the zones of a list answer, in its order. */
+export function zoneNamesOf(answer: Answer): string[] {
+  return zonesOf(answer).map(({ name }) => name);
+}
+
+let tokens = 0;
+
+/** A client with a new token of these roles in this project, made by an administrator. */
+export async function clientFor(admin: Client, roles: string[], projectId: string | null): Promise<Client> {
+  const answer = await admin.post('/v2/tokens', { name: `token-${(tokens += 1)}`, roles, project_id: projectId });
+  expect(answer.status, answer.text).toBe(201);
+  return admin.with((answer.body as { token: string }).token);
+}
+
+/** Creates TLD entries and returns their ids by name. */
+export async function createTlds(client: Client, ...names: string[]): Promise<Map<string, string>> {
+  const ids = new Map<string, string>();
+  for (const name of names) {
+    const answer = await client.post('/v2/tlds', { name });
+    expect(answer.status, answer.text).toBe(201);
+    ids.set(name, (answer.body as { id: string }).id);
+  }
+  return ids;
+}
+
+/** What the check of names answers for each: the rule that refuses it, or `ok`. */
+export async function checkNames(client: Client, names: readonly string[]): Promise<string[]> {
+  const answer = await client.post('/v2/tlds/check', { names });
+  expect(answer.status, answer.text).toBe(200);
+  const checks = answer.body.checks as { name: string; allowed: boolean; rule: string | null; message: string | null }[];
+  expect(checks.map(({ name }) => name)).toEqual(names);
+  for (const check of checks) {
+    expect(Object.keys(check)).toEqual(['name', 'allowed', 'rule', 'message']);
+    expect([check.rule === null, check.message === null]).toEqual([check.allowed, check.allowed]);
+  }
+  return checks.map(({ rule }) => rule ?? 'ok');
+}
+
+/** Removes every TLD entry and every zone, those below others first. */
+export async function removeAll(admin: Client): Promise<void> {
+  const all = { 'x-auth-all-projects': 'True' };
+  const tlds = (await admin.get('/v2/tlds')).body.tlds as { id: string }[];
+  await Promise.all(tlds.map(({ id }) => admin.delete(`/v2/tlds/${id}`)));
+  const zones = zonesOf(await admin.get('/v2/zones', all));
+  const depthOf = ({ name }: Zone) => name.split('.').length;
+  for (const depth of [...new Set(zones.map(depthOf))].sort((one, other) => other - one)) {
+    const removals = zones.filter((zone) => depthOf(zone) === depth).map(({ id }) => admin.delete(`/v2/zones/${id}`, all));
+    for (const { status } of await Promise.all(removals)) expect(status).toBe(202);
+  }
+}

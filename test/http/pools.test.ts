@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectError, POOL_ID, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor, createZone, primary } from '../harness/zones.ts';
+
+const MEMBERS = ['id', 'project_id', 'name', 'description', 'attributes', 'ns_records', 'created_at', 'updated_at', 'links'];
+const NS_RECORDS = [
+  { priority: 1, hostname: 'ns1.example.org.' },
+  { priority: 10_000, hostname: 'Ns2.example.org.' },
+];
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+
+let count = 0;
+/** A body that creates a pool of a new name. */
+const pool = (members: Record<string, unknown> = {}) => ({ name: `pool-${(count += 1)}`, ...members });
+
+async function createPool(members: Record<string, unknown> = {}) {
+  const answer = await service.post('/v2/pools', pool(members));
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body;
+}
+
+describe('the default pool', () => {
+  test('200 from the start', async () => {
+    const fresh = await startTestService();
+    try {
+      const { status, body } = await fresh.get(`/v2/pools/${POOL_ID}`);
+      expect(status).toBe(200);
+      expect(Object.keys(body)).toEqual(MEMBERS);
+      expect(body).toMatchObject({
+        id: POOL_ID,
+        project_id: null,
+        name: 'default',
+        description: null,
+        attributes: {},
+        ns_records: [],
+        updated_at: null,
+      });
+      expect((await fresh.get('/v2/pools')).body).toEqual({ pools: [body], links: { self: `${fresh.url}/v2/pools` } });
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  test('400 when it is to be deleted, 202 when it is changed', async () => {
+    expectError(await service.delete(`/v2/pools/${POOL_ID}`), 400, 'invalid_operation');
+    const { status, body } = await service.patch(`/v2/pools/${POOL_ID}`, { description: 'All zones' });
+    expect([status, body.id, body.name, body.description]).toEqual([202, POOL_ID, 'default', 'All zones']);
+  });
+});
+
+describe('a pool', () => {
+  test('201 with what was given, and the project of who made it', async () => {
+    const given = { name: 'made', description: 'd', attributes: { tier: 'gold' }, ns_records: NS_RECORDS };
+    const answer = await service.post('/v2/pools', given);
+    expect(answer.status).toBe(201);
+    expect(Object.keys(answer.body)).toEqual(MEMBERS);
+    expect(answer.body).toMatchObject({ ...given, project_id: 'admin', updated_at: null });
+    expect(answer.headers.get('location')).toBe(answer.body.links.self);
+    expect((await service.get(`/v2/pools/${answer.body.id}`)).body).toEqual(answer.body);
+    const ofNoProject = await clientFor(service, ['admin'], null);
+    expect((await ofNoProject.post('/v2/pools', pool())).body.project_id).toBeNull();
+  });
+
+  test('202 with the changes', async () => {
+    const before = await createPool({ ns_records: NS_RECORDS });
+    const changes = { name: `renamed-${before.name}`, description: 'x', attributes: { a: 'b' }, ns_records: NS_RECORDS.slice(1) };
+    const { status, body } = await service.patch(`/v2/pools/${before.id}`, changes);
+    expect([status, body]).toEqual([202, { ...before, ...changes, updated_at: body.updated_at }]);
+    expect(body.updated_at > before.created_at).toBe(true);
+    expect((await service.get(`/v2/pools/${before.id}`)).body).toEqual(body);
+  });
+
+  test('204 when it is empty, 404 afterwards', async () => {
+    const { id } = await createPool();
+    const { status, text, headers } = await service.delete(`/v2/pools/${id}`);
+    expect([status, text, headers.get('content-length')]).toEqual([204, '', '0']);
+    expectError(await service.get(`/v2/pools/${id}`), 404, 'pool_not_found');
+  });
+
+  test('400 when it has zones, also of another project; 204 when they are gone', async () => {
+    const { id } = await createPool();
+    const sudo = { 'x-auth-sudo-project-id': 'red' };
+    const zone = await service.post('/v2/zones', primary('in-pool.example.', { pool_id: id }), sudo);
+    expect(zone.status, zone.text).toBe(201);
+    expectError(await service.delete(`/v2/pools/${id}`), 400, 'invalid_operation');
+    expect((await service.get(`/v2/pools/${id}`)).status).toBe(200);
+    expect((await service.delete(`/v2/zones/${zone.body.id}`, sudo)).status).toBe(202);
+    expect((await service.delete(`/v2/pools/${id}`)).status).toBe(204);
+  });
+
+  test('409 when the name is taken', async () => {
+    const [one, other] = [await createPool(), await createPool()];
+    expect(expectError(await service.post('/v2/pools', { name: one.name }), 409, 'duplicate_pool')).toBe('Duplicate Pool');
+    expectError(await service.patch(`/v2/pools/${other.id}`, { name: one.name }), 409, 'duplicate_pool');
+    expect((await service.patch(`/v2/pools/${one.id}`, { name: one.name })).status).toBe(202);
+    expectError(await service.post('/v2/pools', { name: 'default' }), 409, 'duplicate_pool');
+  });
+
+  const record = (members: object) => ({ ns_records: [{ ...NS_RECORDS[0], ...members }] });
+  test.each([
+    [{ name: 'x'.repeat(51) }, 'name: maxLength'],
+    [{ name: '' }, 'name: minLength'],
+    [{ name: null }, 'name: type'],
+    [{ name: 'a\nb' }, 'name: format'],
+    [{ description: 'x'.repeat(161) }, 'description: maxLength'],
+    [{ attributes: { a: 1 } }, 'attributes: type'],
+    [{ attributes: { a: 'x'.repeat(51) } }, 'attributes: maxLength'],
+    [{ ns_records: null }, 'ns_records: type'],
+    [{ ns_records: [null] }, 'ns_records: type'],
+    [{ ns_records: ['ns1.example.org.'] }, 'ns_records: type'],
+    [record({ priority: -1 }), 'ns_records: type'],
+    [record({ priority: 0 }), 'ns_records: type'],
+    [record({ priority: 10_001 }), 'ns_records: type'],
+    [record({ priority: null }), 'ns_records: type'],
+    [record({ hostname: 'ns1.example.org' }), 'ns_records: format'],
+    [record({ hostname: 'ns1_.example-.org.' }), 'ns_records: format'],
+    [record({ hostname: 'bad host.example.' }), 'ns_records: format'],
+    [record({ hostname: '.' }), 'ns_records: minLength'],
+    [record({ hostname: null }), 'ns_records: type'],
+    [record({ more: 1 }), 'ns_records: additionalProperties'],
+    [{ ns_records: [{ priority: 1 }] }, 'ns_records: type'],
+    [{ ns_records: [{ hostname: 'ns1.example.org.' }] }, 'ns_records: type'],
+    [{ ns_records: [...NS_RECORDS, NS_RECORDS[0]] }, 'ns_records: uniqueItems'],
+    [{ ns_records: Array.from({ length: 51 }, (_, index) => ({ priority: 1, hostname: `ns${index}.example.` })) }, 'ns_records: items'],
+    [{ project_id: 'red' }, 'project_id: readOnly'],
+    [{ id: UNKNOWN_ID }, 'id: readOnly'],
+    [{ nameservers: [] }, 'nameservers: additionalProperties'],
+  ])('400 for %j, when it is made and when it is changed', async (members, problem) => {
+    expect(problemsOf(await service.post('/v2/pools', pool(members)))).toEqual([problem]);
+    const before = await createPool();
+    expect(problemsOf(await service.patch(`/v2/pools/${before.id}`, members))).toEqual([problem]);
+    expect((await service.get(`/v2/pools/${before.id}`)).body).toEqual(before);
+  });
+
+  test('400 without a name', async () => {
+    expect(problemsOf(await service.post('/v2/pools', {}))).toEqual(['name: required']);
+  });
+
+  test('404 for an unknown one, 400 for an id that is none', async () => {
+    for (const method of ['GET', 'PATCH', 'DELETE']) {
+      const body = method === 'PATCH' ? {} : undefined;
+      expect(expectError(await service.call(method, `/v2/pools/${UNKNOWN_ID}`, body), 404, 'pool_not_found')).toBe('Could not find Pool');
+      expect(expectError(await service.call(method, '/v2/pools/foo', body), 400, 'invalid_uuid')).toBe('Invalid UUID pool_id: foo');
+    }
+    expectError(await service.get('/v2/pools.json'), 404, 'not_found');
+  });
+
+  test('401 for whoever is no administrator', async () => {
+    const client = await clientFor(service, ['member', 'reader'], 'red');
+    const answers = [
+      await client.get('/v2/pools'),
+      await client.post('/v2/pools', {}),
+      await client.get(`/v2/pools/${POOL_ID}`),
+      await client.patch(`/v2/pools/${UNKNOWN_ID}`, {}),
+      await client.delete(`/v2/pools/${UNKNOWN_ID}`),
+    ];
+    for (const answer of answers) expectError(answer, 401, 'access_denied');
+  });
+
+  test('200 for the filter by name and the common order; 400 for other filters', async () => {
+    const made = [await createPool({ name: 'zz-b' }), await createPool({ name: 'zz-a' })];
+    const names = async (query: string) => (await service.get(`/v2/pools?${query}`)).body.pools.map(({ name }: { name: string }) => name);
+    expect(await names('name=zz-*')).toEqual(['zz-b', 'zz-a']);
+    expect(await names('name=zz-*&sort_key=name')).toEqual(['zz-a', 'zz-b']);
+    expect(await names('name=ZZ-a')).toEqual([]);
+    expect(await names(`name=zz-*&limit=1&marker=${made[0].id}`)).toEqual(['zz-a']);
+    expectError(await service.get('/v2/pools?description=x'), 400, 'bad_request');
+    expectError(await service.get('/v2/pools?sort_key=ttl'), 400, 'invalid_sort_key');
+  });
+});
+
+describe('the pool of a new zone', () => {
+  test('201 in the pool that pool_id or the attribute names, in any spelling', async () => {
+    const { id } = await createPool();
+    const plain = id.replaceAll('-', '').toUpperCase();
+    for (const [index, members] of [
+      { pool_id: id },
+      { attributes: { pool_id: id } },
+      { pool_id: id, attributes: { pool_id: plain } },
+      { pool_id: plain },
+    ].entries()) {
+      const zone = await createZone(service, primary(`zone-${index}.choice.`, members));
+      expect(zone).toMatchObject({ pool_id: id, attributes: members.attributes ?? {} });
+      expect((await service.get(`/v2/zones/${zone.id}`)).body).toEqual(zone);
+    }
+  });
+
+  test('201 for the same name in another pool, 409 in the same', async () => {
+    const { id } = await createPool();
+    await createZone(service, primary('twice.example.'));
+    await createZone(service, primary('twice.example.', { pool_id: id }));
+    for (const members of [{}, { pool_id: POOL_ID }, { attributes: { pool_id: id } }]) {
+      expectError(await service.post('/v2/zones', primary('Twice.example.', members)), 409, 'duplicate_zone');
+    }
+  });
+
+  test('404 when there is no such pool, or when two are named', async () => {
+    const { id } = await createPool();
+    const wrong = [
+      { pool_id: UNKNOWN_ID },
+      { attributes: { pool_id: UNKNOWN_ID } },
+      { attributes: { pool_id: 'gold' } },
+      { pool_id: id, attributes: { pool_id: POOL_ID } },
+    ];
+    for (const members of wrong) expectError(await service.post('/v2/zones', primary('nowhere.example.', members)), 404, 'no_valid_pool_found');
+  });
+
+  test('401 for a member who chooses another pool than the default one, 201 for the default', async () => {
+    const { id } = await createPool();
+    const member = await clientFor(service, ['member'], 'red');
+    for (const members of [{ pool_id: id }, { attributes: { pool_id: id } }, { pool_id: UNKNOWN_ID }, { attributes: { pool_id: 'gold' } }]) {
+      expectError(await member.post('/v2/zones', primary('chosen.red.', members)), 401, 'access_denied');
+    }
+    for (const [index, members] of [
+      { pool_id: POOL_ID },
+      { pool_id: null },
+      { attributes: { pool_id: POOL_ID } },
+      { attributes: { tier: 'gold' } },
+    ].entries()) {
+      expect((await createZone(member, primary(`zone-${index}.red.`, members))).pool_id).toBe(POOL_ID);
+    }
+  });
+
+  test('201 for a role to which the policy gives the choice', async () => {
+    const other = await startTestService({ TSIGIL_POLICY: JSON.stringify({ 'zones:choose_pool': ['member'] }) });
+    try {
+      const { id } = (await other.post('/v2/pools', { name: 'x' })).body;
+      const member = await clientFor(other, ['member'], 'red');
+      expect((await createZone(member, primary('a.red.', { pool_id: id }))).pool_id).toBe(id);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('201 or 404, never a zone in no pool, when the pool is deleted meanwhile', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { id } = await createPool();
+      const create = () => service.post('/v2/zones', primary(`race-${round}.pool-race.`, { pool_id: id }));
+      const remove = () => service.delete(`/v2/pools/${id}`);
+      const [zone, deletion] =
+        round % 2 === 0 ? await Promise.all([create(), remove()]) : ((await Promise.all([remove(), create()])).reverse() as never);
+      expect([
+        [201, 400],
+        [404, 204],
+      ]).toContainEqual([zone.status, deletion.status]);
+    }
+  });
+});

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectError, itemsOf, POOL_ID, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { createZone, primary } from '../harness/zones.ts';
+
+let count = 0;
+/** A body that creates a key of a new name for a resource. */
+const key = (scope: string, resourceId: string) => ({ ...TSIGKEYS.body(`key-${(count += 1)}`), scope, resource_id: resourceId });
+
+async function keep(service: TestService, scope: string, resourceId: string) {
+  const answer = await service.post('/v2/tsigkeys', key(scope, resourceId));
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body;
+}
+
+async function createPool(service: TestService, name: string): Promise<string> {
+  const answer = await service.post('/v2/pools', { name });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.id as string;
+}
+
+describe('with tsigkeys.requireResource', () => {
+  let service: TestService;
+  let zoneId: string;
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
+    // Of another project than the keys' administrator, which makes no difference.
+    const answer = await service.post('/v2/zones', primary('keyed.example.'), { 'x-auth-sudo-project-id': 'red' });
+    zoneId = answer.body.id;
+  });
+  afterAll(() => service.close());
+
+  test('201 for a key of an existing pool or zone', async () => {
+    await keep(service, 'POOL', POOL_ID);
+    await keep(service, 'POOL', await createPool(service, 'keyed'));
+    await keep(service, 'ZONE', zoneId);
+    expect((await keep(service, 'ZONE', zoneId.toUpperCase())).resource_id).toBe(zoneId);
+  });
+
+  test.each([
+    ['POOL', () => UNKNOWN_ID, 'pool'],
+    ['ZONE', () => UNKNOWN_ID, 'zone'],
+    ['POOL', () => zoneId, 'pool'],
+    ['ZONE', () => POOL_ID, 'zone'],
+  ])('400 for the scope %s and an id that is none of its kind', async (scope, id, noun) => {
+    const message = expectError(await service.post('/v2/tsigkeys', key(scope, id())), 400, 'invalid_tsigkey');
+    expect(message).toContain(id());
+    expect(message).toContain(`not the id of a ${noun}`);
+  });
+
+  test('400 for a key of a zone or pool that was deleted', async () => {
+    const { id } = await createZone(service, primary('short.example.'));
+    const pool = await createPool(service, 'short');
+    await service.delete(`/v2/zones/${id}`);
+    await service.delete(`/v2/pools/${pool}`);
+    expectError(await service.post('/v2/tsigkeys', key('ZONE', id)), 400, 'invalid_tsigkey');
+    expectError(await service.post('/v2/tsigkeys', key('POOL', pool)), 400, 'invalid_tsigkey');
+  });
+
+  test('200 or 400 for a change of scope or resource_id, judged by the pair that results', async () => {
+    const { id } = await keep(service, 'POOL', POOL_ID);
+    const path = `/v2/tsigkeys/${id}`;
+    for (const wrong of [{ scope: 'ZONE' }, { resource_id: zoneId }, { resource_id: UNKNOWN_ID }, { scope: 'ZONE', resource_id: UNKNOWN_ID }]) {
+      expectError(await service.patch(path, { ...wrong, name: 'lost' }), 400, 'invalid_tsigkey');
+      expect((await service.get(path)).body).toMatchObject({ scope: 'POOL', resource_id: POOL_ID, updated_at: null });
+    }
+    for (const right of [{ scope: 'POOL' }, { resource_id: POOL_ID }, { scope: 'ZONE', resource_id: zoneId }, { scope: 'ZONE' }, {}]) {
+      const { status, body } = await service.patch(path, right);
+      expect({ status, ...body }).toMatchObject({ status: 200, ...right });
+    }
+  });
+
+  test('200 for other changes of a key whose zone is gone, 400 as soon as one names scope or resource_id', async () => {
+    const { id: gone } = await createZone(service, primary('gone.example.'));
+    const { id } = await keep(service, 'ZONE', gone);
+    await service.delete(`/v2/zones/${gone}`);
+    const path = `/v2/tsigkeys/${id}`;
+    expect((await service.patch(path, { name: 'still-here', secret: 'x', algorithm: 'hmac-sha512' })).status).toBe(200);
+    expect((await service.patch(path, {})).status).toBe(200);
+    expectError(await service.patch(path, { scope: 'ZONE' }), 400, 'invalid_tsigkey');
+    expectError(await service.patch(path, { resource_id: gone }), 400, 'invalid_tsigkey');
+    expect((await service.patch(path, { scope: 'POOL', resource_id: POOL_ID })).status).toBe(200);
+  });
+
+  test('400 for the resource before 409 for the name', async () => {
+    const { name } = await keep(service, 'POOL', POOL_ID);
+    expectError(await service.post('/v2/tsigkeys', { ...key('POOL', UNKNOWN_ID), name }), 400, 'invalid_tsigkey');
+    expectError(await service.post('/v2/tsigkeys', { ...key('POOL', POOL_ID), name }), 409, 'duplicate_tsigkey');
+  });
+
+  test('201 or 400, as some order explains, when the zone is deleted meanwhile', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { id } = await createZone(service, primary(`race-${round}.example.`));
+      const requests = [() => service.delete(`/v2/zones/${id}`), () => service.post('/v2/tsigkeys', key('ZONE', id))];
+      const answers = await Promise.all((round % 2 === 0 ? requests : requests.reverse()).map((request) => request()));
+      const statuses = answers.map(({ status }) => status).sort();
+      expect([
+        [201, 202],
+        [202, 400],
+      ]).toContainEqual(statuses);
+    }
+  });
+});
+
+describe('without it', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  const orphans = async (query = '') => itemsOf(await service.get(`/v2/tsigkeys?orphaned=true${query}`), TSIGKEYS).map(({ name }) => name);
+  const others = async () => itemsOf(await service.get('/v2/tsigkeys?orphaned=false'), TSIGKEYS).map(({ name }) => name);
+
+  test('201 for a key of anything', async () => {
+    for (const scope of ['POOL', 'ZONE']) {
+      const { id } = await keep(service, scope, UNKNOWN_ID);
+      await service.delete(`/v2/tsigkeys/${id}`);
+    }
+  });
+
+  test('200 with the keys that a deletion left behind, which stay as they were', async () => {
+    const zone = await createZone(service, primary('keyed.example.'));
+    const pool = await createPool(service, 'keyed');
+    const keys = [];
+    for (const [scope, id] of [
+      ['ZONE', zone.id],
+      ['POOL', POOL_ID],
+      ['POOL', pool],
+      ['ZONE', zone.id],
+      ['ZONE', pool],
+      ['POOL', zone.id],
+    ] as const) {
+      keys.push(await keep(service, scope, id));
+    }
+    const [ofZone, ofDefault, ofPool, alsoOfZone, wrongPool, wrongZone] = keys.map(({ name }) => name);
+    // A pool is no zone and a zone is no pool.
+    expect([await orphans(), await others()]).toEqual([
+      [wrongPool, wrongZone],
+      [ofZone, ofDefault, ofPool, alsoOfZone],
+    ]);
+    await service.delete(`/v2/zones/${zone.id}`);
+    expect([await orphans(), await others()]).toEqual([
+      [ofZone, alsoOfZone, wrongPool, wrongZone],
+      [ofDefault, ofPool],
+    ]);
+    await service.delete(`/v2/pools/${pool}`);
+    expect([await orphans(), await others()]).toEqual([[ofZone, ofPool, alsoOfZone, wrongPool, wrongZone], [ofDefault]]);
+
+    expect(await orphans('&scope=POOL')).toEqual([ofPool, wrongZone]);
+    expect(await orphans(`&resource_id=${zone.id}&sort_dir=desc`)).toEqual([wrongZone, alsoOfZone, ofZone]);
+    for (const before of keys) expect((await service.get(`/v2/tsigkeys/${before.id}`)).body).toEqual(before);
+    for (const { id } of keys) expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
+  });
+
+  test.each(['true', 'false'])('200 page by page across the keys that are not asked for (orphaned=%s)', async (wanted) => {
+    const expected: string[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      const orphaned = index % 3 === 0 || index > 8;
+      const { name } = await keep(service, 'POOL', orphaned ? UNKNOWN_ID : POOL_ID);
+      if (String(orphaned) === wanted) expected.push(name);
+    }
+    for (const [direction, order] of [
+      ['asc', expected],
+      ['desc', [...expected].reverse()],
+    ] as const) {
+      const found: string[] = [];
+      let path: string | undefined = `/v2/tsigkeys?orphaned=${wanted}&limit=2&sort_dir=${direction}`;
+      while (path !== undefined) {
+        const answer = await service.get(path);
+        const names = itemsOf(answer, TSIGKEYS).map(({ name }) => name);
+        expect(names.length).toBeLessThanOrEqual(2);
+        found.push(...names);
+        path = answer.body.links.next?.slice(service.url.length);
+        expect(path === undefined).toBe(names.length < 2);
+      }
+      expect(found).toEqual(order);
+    }
+    for (const { id } of itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS)) await service.delete(`/v2/tsigkeys/${id}`);
+  });
+
+  test('200 with those that stand behind more than a thousand others', async () => {
+    for (let batch = 0; batch < 21; batch += 1) await Promise.all(Array.from({ length: 50 }, () => keep(service, 'POOL', POOL_ID)));
+    const expected: string[] = [];
+    for (let index = 0; index < 3; index += 1) expected.push((await keep(service, 'ZONE', UNKNOWN_ID)).name);
+    expect(await orphans()).toEqual(expected);
+    const first = await service.get('/v2/tsigkeys?orphaned=true&limit=2');
+    expect(itemsOf(first, TSIGKEYS).map(({ name }) => name)).toEqual(expected.slice(0, 2));
+    const second = await service.get(first.body.links.next.slice(service.url.length));
+    expect(itemsOf(second, TSIGKEYS).map(({ name }) => name)).toEqual(expected.slice(2));
+  });
+
+  test.each(['', 'yes', 'True', '1', 'true&orphaned=true'])('400 for orphaned=%s', async (value) => {
+    expectError(await service.get(`/v2/tsigkeys?orphaned=${value}`), 400, 'bad_request');
+  });
+
+  test('400 for orphaned where nothing can be', async () => {
+    for (const collection of ['tlds', 'zones', 'pools']) expectError(await service.get(`/v2/${collection}?orphaned=true`), 400, 'bad_request');
+  });
+});

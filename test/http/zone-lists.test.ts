@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { expectError } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor, createTlds, createZone, primary, secondary, zoneNamesOf, zonesOf, type Zone } from '../harness/zones.ts';
+
+const ALL = { 'x-auth-all-projects': 'True' };
+
+let service: TestService;
+let red: Client;
+let blue: Client;
+let zones: Zone[];
+beforeAll(async () => {
+  service = await startTestService();
+  red = await clientFor(service, ['member'], 'red');
+  blue = await clientFor(service, ['member'], 'blue');
+  zones = [
+    await createZone(red, primary('b.example.', { ttl: 20, description: 'web', email: 'a@b.example' })),
+    await createZone(blue, primary('A.example.', { ttl: 10 })),
+    await createZone(red, secondary('c.example.')),
+    await createZone(blue, primary('d.test.', { ttl: 20, description: 'web site' })),
+    await createZone(red, primary('e.test.', { ttl: 0 })),
+  ];
+});
+afterAll(() => service.close());
+
+/** The names of all projects' zones that a query finds, in its order. */
+async function names(query: string): Promise<string[]> {
+  return zoneNamesOf(await service.get(`/v2/zones?${query}`, ALL));
+}
+
+describe('filters', () => {
+  test.each([
+    ['name=a.example.', ['A.example.']],
+    ['name=a.EXAMPLE', ['A.example.']],
+    ['name=*.test.', ['d.test.', 'e.test.']],
+    ['name=*example*', ['b.example.', 'A.example.', 'c.example.']],
+    ['name=%25', []],
+    ['name=', []],
+    ['type=SECONDARY', ['c.example.']],
+    ['type=PRIMARY', ['b.example.', 'A.example.', 'd.test.', 'e.test.']],
+    ['type=primary', []],
+    ['email=a@b.example', ['b.example.']],
+    ['email=hostmaster@*', ['A.example.', 'c.example.', 'd.test.', 'e.test.']],
+    ['status=ACTIVE', ['b.example.', 'A.example.', 'c.example.', 'd.test.', 'e.test.']],
+    ['status=ERROR', []],
+    ['description=web', ['b.example.']],
+    ['description=web*', ['b.example.', 'd.test.']],
+    ['ttl=20', ['b.example.', 'd.test.']],
+    ['ttl=0', ['e.test.']],
+    ['ttl=-1', []],
+    ['ttl=abc', []],
+    ['ttl=99999999999999999999', []],
+    ['ttl=20&description=web*&name=*test*', ['d.test.']],
+  ])('200 for %s', async (query, expected) => {
+    expect(await names(query)).toEqual(expected);
+    const { body } = await service.get(`/v2/zones?${query}`, ALL);
+    expect(body.metadata).toEqual({ total_count: expected.length });
+  });
+
+  test.each(['project_id=red', 'serial=1', 'id=x', 'pool_id=x', 'masters=x', 'name_key=x', 'orphaned=true', 'all_projects_=1'])(
+    '400 for %s, by which zones are not filtered',
+    async (query) => {
+      expectError(await service.get(`/v2/zones?${query}`), 400, 'bad_request');
+    },
+  );
+});
+
+describe('order and pages', () => {
+  const by = (member: string) => (one: Zone, other: Zone) => {
+    const [left, right] = [one, other].map((zone) => [zone[member] ?? '', zone.id] as [string | number, string]) as [never, never];
+    return left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]) ? -1 : 1;
+  };
+  const KEYS = { created_at: 'created_at', id: 'id', updated_at: 'updated_at', name: 'name', tenant_id: 'project_id' };
+
+  test.each(Object.entries({ ...KEYS, serial: 'serial', ttl: 'ttl', status: 'status' }))(
+    '200 in the order of %s, page by page',
+    async (key, member) => {
+      const expected = [...zones].sort(by(member)).map(({ name }) => name);
+      expect(await names(`sort_key=${key}`)).toEqual(expected);
+      expect(await names(`sort_key=${key}&sort_dir=desc`)).toEqual([...expected].reverse());
+
+      const paged: string[] = [];
+      let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
+      while (path !== undefined) {
+        const answer = await service.get(path, ALL);
+        paged.push(...zoneNamesOf(answer));
+        expect(answer.body.metadata).toEqual({ total_count: 5 });
+        path = answer.body.links.next?.slice(service.url.length);
+      }
+      expect(paged).toEqual(expected);
+    },
+  );
+
+  test('400 for a key that is none', async () => {
+    for (const key of ['project_id', 'email', 'type', 'tree_key', 'toString']) {
+      expectError(await service.get(`/v2/zones?sort_key=${key}`), 400, 'invalid_sort_key');
+    }
+  });
+
+  test("400 for a marker that is another project's zone, as for one that is none", async () => {
+    const own = await red.get(`/v2/zones?marker=${zones[0]?.id}`);
+    expect(zoneNamesOf(own)).toEqual(['c.example.', 'e.test.']);
+    expectError(await red.get(`/v2/zones?marker=${zones[1]?.id}`), 400, 'marker_not_found');
+  });
+});
+
+describe('the number of zones', () => {
+  test('200 with the number that the caller may see and the filters find, whatever the page', async () => {
+    const count = async (client: Client, query: string) => (await client.get(`/v2/zones${query}`)).body.metadata;
+    expect(await count(red, '')).toEqual({ total_count: 3 });
+    expect(await count(red, '?limit=1')).toEqual({ total_count: 3 });
+    expect(await count(red, `?limit=1&marker=${zones[0]?.id}`)).toEqual({ total_count: 3 });
+    expect(await count(red, '?name=*.example.')).toEqual({ total_count: 2 });
+    expect(await count(service, '')).toEqual({ total_count: 0 });
+  });
+
+  test.each(['true', 'True', '1', 'yes'])('200 without it for OpenStack-DNS-Hide-Counts: %s', async (value) => {
+    const answer = await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value });
+    expect(zonesOf(answer)).toHaveLength(3);
+    expect(answer.body.metadata).toBeUndefined();
+  });
+
+  test.each(['false', '', '0'])('200 with it for OpenStack-DNS-Hide-Counts: %s', async (value) => {
+    expect((await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value })).body.metadata).toEqual({ total_count: 3 });
+  });
+
+  test('200 without it for collections that belong to no project', async () => {
+    for (const collection of ['tlds', 'tsigkeys', 'pools']) expect((await service.get(`/v2/${collection}`)).body.metadata).toBeUndefined();
+  });
+});
+
+describe('outside_tlds', () => {
+  const outside = (query = '') => names(`outside_tlds=true${query}`);
+  const inside = () => names('outside_tlds=false');
+
+  test('200 with the zones of all projects that could not be created today, as the entries change', async () => {
+    const everything = zones.map(({ name }) => name);
+    expect([await outside(), await inside()]).toEqual([[], everything]);
+
+    const ids = await createTlds(service, 'EXAMPLE');
+    expect([await outside(), await inside()]).toEqual([
+      ['d.test.', 'e.test.'],
+      ['b.example.', 'A.example.', 'c.example.'],
+    ]);
+    expect(zoneNamesOf(await service.get('/v2/zones?outside_tlds=true'))).toEqual(['d.test.', 'e.test.']);
+    expect(await outside('&name=e*')).toEqual(['e.test.']);
+
+    for (const [name, id] of await createTlds(service, 'test', 'a.example')) ids.set(name, id);
+    expect(await outside()).toEqual(['A.example.']);
+    await service.patch(`/v2/tlds/${ids.get('test')}`, { name: 'org' });
+    expect(await outside()).toEqual(['A.example.', 'd.test.', 'e.test.']);
+
+    for (const id of ids.values()) await service.delete(`/v2/tlds/${id}`);
+    expect([await outside(), await inside()]).toEqual([[], everything]);
+  });
+
+  test('200 page by page across projects, without a count', async () => {
+    const ids = await createTlds(service, 'nothing-here');
+    const paged: string[] = [];
+    let path: string | undefined = '/v2/zones?outside_tlds=true&limit=2';
+    let pages = 0;
+    while (path !== undefined) {
+      const answer = await service.get(path);
+      expect(answer.body.metadata).toBeUndefined();
+      paged.push(...zoneNamesOf(answer));
+      pages += 1;
+      path = answer.body.links.next?.slice(service.url.length);
+    }
+    expect([paged, pages]).toEqual([zones.map(({ name }) => name), 3]);
+    await service.delete(`/v2/tlds/${ids.get('nothing-here')}`);
+  });
+
+  test('401 for a member and a reader, also about their own zones', async () => {
+    const reader = await clientFor(service, ['reader'], 'red');
+    for (const client of [red, reader]) {
+      for (const answer of ['true', 'false']) expectError(await client.get(`/v2/zones?outside_tlds=${answer}`), 401, 'access_denied');
+    }
+  });
+
+  test.each(['', 'maybe', '1', 'TRUE', 'true&outside_tlds=true'])('400 for outside_tlds=%s', async (value) => {
+    expectError(await service.get(`/v2/zones?outside_tlds=${value}`), 400, 'bad_request');
+  });
+});
+
+test('200 by the other rule with the zones that it would refuse, and for roles that the policy names', async () => {
+  const other = await startTestService({
+    TSIGIL_ZONES_TLD_RULE: 'any-suffix',
+    TSIGIL_POLICY: JSON.stringify({ 'zones:outside_tlds': ['auditor'], 'zones:list': ['auditor'] }),
+  });
+  try {
+    for (const name of ['a.co.uk.', 'b.uk.', 'co.uk.']) await createZone(other, primary(name));
+    await createTlds(other, 'co.uk');
+    const auditor = await clientFor(other, ['auditor'], null);
+    expect(zoneNamesOf(await auditor.get('/v2/zones?outside_tlds=true'))).toEqual(['b.uk.', 'co.uk.']);
+    expect(zoneNamesOf(await auditor.get('/v2/zones?outside_tlds=false'))).toEqual(['a.co.uk.']);
+  } finally {
+    await other.close();
+  }
+});

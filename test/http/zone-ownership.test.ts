@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { expectError } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor, createTlds, createZone, primary, secondary, zoneNamesOf, type Zone } from '../harness/zones.ts';
+
+const ALL = { 'x-auth-all-projects': 'True' };
+const UNKNOWN_POOL = '00000000-0000-4000-8000-000000000000';
+
+let service: TestService;
+let red: Client;
+let redReader: Client;
+let blue: Client;
+let redZone: Zone;
+beforeAll(async () => {
+  service = await startTestService();
+  red = await clientFor(service, ['member'], 'red');
+  redReader = await clientFor(service, ['reader'], 'red');
+  blue = await clientFor(service, ['MEMBER'], 'blue');
+  redZone = await createZone(red, primary('red.example.'));
+});
+afterAll(() => service.close());
+
+/** Every request about one zone. */
+function requestsAbout(client: Client, { id }: Zone, headers?: Record<string, string>) {
+  return [
+    client.get(`/v2/zones/${id}`, headers),
+    client.patch(`/v2/zones/${id}`, { ttl: 5 }, headers),
+    client.delete(`/v2/zones/${id}`, headers),
+  ] as const;
+}
+
+describe("a project's zones", () => {
+  test('201, 200 and 202 for a member of the project', async () => {
+    const zone = await createZone(red, primary('own.example.'));
+    expect(zone.project_id).toBe('red');
+    expect(zoneNamesOf(await red.get('/v2/zones'))).toEqual(['red.example.', 'own.example.']);
+    const answers = [];
+    for (const request of [red.get, red.delete]) answers.push((await request(`/v2/zones/${zone.id}`)).status);
+    expect(answers).toEqual([200, 202]);
+  });
+
+  test('200 for a reader of the project, 401 for every change by one', async () => {
+    expect((await redReader.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
+    expect(zoneNamesOf(await redReader.get('/v2/zones'))).toEqual(['red.example.']);
+    expectError(await redReader.post('/v2/zones', primary('x.example.')), 401, 'access_denied');
+    const [, patched, deleted] = await Promise.all(requestsAbout(redReader, redZone));
+    for (const answer of [patched, deleted]) expectError(answer, 401, 'access_denied');
+    expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
+  });
+
+  test.each([
+    ['a member of another project', ['member'], 'blue'],
+    ['an administrator of another project', ['admin'], 'blue'],
+    ['a member of no project', ['member'], null],
+  ])('404 for %s, who sees none of them', async (_who, roles, project) => {
+    const client = await clientFor(service, roles, project);
+    for (const answer of await Promise.all(requestsAbout(client, redZone))) {
+      expect(expectError(answer, 404, 'zone_not_found')).toBe('Could not find Zone');
+    }
+    expect(zoneNamesOf(await client.get('/v2/zones'))).toEqual([]);
+    expect((await client.get('/v2/zones')).body.metadata).toEqual({ total_count: 0 });
+    expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
+  });
+
+  test('401 for roles that have nothing to do with zones, and without a token', async () => {
+    const client = await clientFor(service, ['auditor', 'members', ''].filter(Boolean), 'red');
+    const answers = await Promise.all([...requestsAbout(client, redZone), client.get('/v2/zones'), client.post('/v2/zones', {})]);
+    for (const answer of answers) expectError(answer, 401, 'access_denied');
+    for (const answer of await Promise.all(requestsAbout(client.with('wrong'), redZone))) expect(answer.status).toBe(401);
+  });
+
+  test('401 missing_project_id for a token without a project', async () => {
+    const client = await clientFor(service, ['admin'], null);
+    expectError(await client.post('/v2/zones', primary('x.example.')), 401, 'missing_project_id');
+    expect((await client.get('/v2/zones')).body.zones).toEqual([]);
+  });
+});
+
+describe('modifiers', () => {
+  test('200, 202 for an administrator who asks about all projects, by header or query', async () => {
+    const zone = await createZone(blue, primary('blue.example.'));
+    for (const list of ['/v2/zones?all_projects=true', '/v2/zones?all_tenants=1']) {
+      const answer = await service.get(list);
+      expect(zoneNamesOf(answer)).toEqual(['red.example.', 'blue.example.']);
+      expect(answer.body.metadata).toEqual({ total_count: 2 });
+      expect(answer.body.links.self).toBe(`${service.url}/v2/zones`);
+    }
+    expect(zoneNamesOf(await service.get('/v2/zones', ALL))).toEqual(['red.example.', 'blue.example.']);
+    expect(zoneNamesOf(await service.get('/v2/zones?all_projects=false'))).toEqual([]);
+    expect((await service.get(`/v2/zones/${zone.id}?all_projects=y`)).body).toEqual(zone);
+    expect((await service.patch(`/v2/zones/${zone.id}`, { ttl: 5 }, ALL)).body).toMatchObject({ project_id: 'blue', ttl: 5 });
+    expect((await service.delete(`/v2/zones/${zone.id}`, ALL)).status).toBe(202);
+    expect((await blue.get(`/v2/zones/${zone.id}`)).status).toBe(404);
+  });
+
+  test.each(['X-Auth-Sudo-Project-ID', 'X-Auth-Sudo-Tenant-ID'])(
+    '201, 200 and 202 for an administrator who acts for a project by %s',
+    async (header) => {
+      const sudo = { [header]: 'blue' };
+      const created = await service.post('/v2/zones', primary('sudo.example.'), sudo);
+      expect([created.status, created.body.project_id]).toEqual([201, 'blue']);
+      expect(zoneNamesOf(await blue.get('/v2/zones'))).toEqual(['sudo.example.']);
+      expect(zoneNamesOf(await service.get('/v2/zones', sudo))).toEqual(['sudo.example.']);
+      expect((await service.get(`/v2/zones/${redZone.id}`, sudo)).status).toBe(404);
+      expect((await service.delete(`/v2/zones/${created.body.id}`, sudo)).status).toBe(202);
+    },
+  );
+
+  test.each([ALL, { 'x-auth-sudo-project-id': 'red' }, { 'x-auth-sudo-tenant-id': 'red' }])('401 for a member who sends %j', async (headers) => {
+    for (const answer of await Promise.all(requestsAbout(blue, redZone, headers as unknown as Record<string, string>))) {
+      expectError(answer, 401, 'access_denied');
+    }
+    expectError(await blue.get('/v2/zones?all_projects=true'), 401, 'access_denied');
+    expectError(await blue.get('/v2/zones?all_tenants=true'), 401, 'access_denied');
+  });
+
+  test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])('400 for the project %j to act for, which no token could be of', async (project) => {
+    const answer = await service.post('/v2/zones', primary('strange.example.'), { 'x-auth-sudo-project-id': project });
+    if (project.trim() === '') expect(answer.body.project_id).toBe('admin');
+    else expectError(answer, 400, 'bad_request');
+    if (answer.status === 201) await service.delete(`/v2/zones/${answer.body.id}`);
+  });
+});
+
+describe('zones around those of another project', () => {
+  let parent: Zone;
+  beforeAll(async () => {
+    parent = await createZone(red, primary('Around.example.'));
+  });
+
+  test('409 for the same name, in any case, and in another pool', async () => {
+    const { body: pool } = await service.post('/v2/pools', { name: 'another' });
+    for (const body of [primary('around.EXAMPLE.'), secondary('around.example.')])
+      expectError(await blue.post('/v2/zones', body), 409, 'duplicate_zone');
+    const elsewhere = primary('around.example.', { pool_id: pool.id });
+    expectError(await service.post('/v2/zones', elsewhere, { 'x-auth-sudo-project-id': 'blue' }), 409, 'duplicate_zone');
+  });
+
+  test.each(['sub.around.example.', 'a.b.c.AROUND.example.'])('403 for %s, which lies below one', async (name) => {
+    expectError(await blue.post('/v2/zones', primary(name)), 403, 'illegal_child');
+    expectError(await service.post('/v2/zones', primary(name), ALL), 403, 'illegal_child');
+    const { id } = await createZone(red, primary(name));
+    await red.delete(`/v2/zones/${id}`);
+  });
+
+  test('403 for a name above one', async () => {
+    const deep = await createZone(red, primary('x.y.Deep.sub.example.'));
+    for (const name of ['deep.sub.example.', 'y.deep.SUB.example.', 'sub.example.']) {
+      expectError(await blue.post('/v2/zones', primary(name)), 403, 'illegal_parent');
+    }
+    const own = await createZone(red, primary('sub.example.'));
+    for (const { id } of [deep, own]) expect((await red.delete(`/v2/zones/${id}`)).status).toBe(202);
+  });
+
+  test.each(['xaround.example.', 'around-x.example.', 'around.example.org.', 'example.around.'])(
+    '201 for %s, which only looks alike',
+    async (name) => {
+      const { id } = await createZone(blue, primary(name));
+      await blue.delete(`/v2/zones/${id}`);
+    },
+  );
+
+  test('201 once the other zone is gone', async () => {
+    await red.delete(`/v2/zones/${parent.id}`);
+    for (const name of ['sub.around.example.', 'around.example.']) await createZone(blue, primary(name));
+  });
+});
+
+test('413 for the zone that is one too many for its project, counted afresh', async () => {
+  const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '2' });
+  try {
+    const client = await clientFor(limited, ['member'], 'red');
+    const first = await createZone(client, primary('a.example.'));
+    await createZone(client, secondary('b.example.'));
+    expect(expectError(await client.post('/v2/zones', primary('c.example.')), 413, 'over_quota')).toBe('Quota exceeded for zones.');
+    await createZone(await clientFor(limited, ['member'], 'blue'), primary('d.example.'));
+    await client.delete(`/v2/zones/${first.id}`);
+    const answers = await Promise.all(['e', 'f', 'g'].map((name) => client.post('/v2/zones', primary(`${name}.example.`))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 413, 413]);
+  } finally {
+    await limited.close();
+  }
+});
+
+describe('the order of the checks', () => {
+  test('each fault is told before those that follow it', async () => {
+    const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '1' });
+    try {
+      const [full, empty, reader] = await Promise.all([
+        clientFor(limited, ['member'], 'full'),
+        clientFor(limited, ['member'], 'empty'),
+        clientFor(limited, ['reader'], 'full'),
+      ]);
+      const none = await clientFor(limited, ['member'], null);
+      await createTlds(limited, 'example');
+      await createZone(full, primary('taken.example.'));
+      const faults = { pool_id: UNKNOWN_POOL };
+
+      // Rights, the body, the kind of zone, the project, the quota.
+      expectError(await reader.post('/v2/zones', '{'), 401, 'access_denied');
+      expectError(await none.post('/v2/zones', { name: 'taken.example', type: 'CATALOG' }), 400, 'invalid_object');
+      expectError(await none.post('/v2/zones', primary('taken.org.', { type: 'CATALOG', ...faults })), 403, 'forbidden');
+      expectError(await none.post('/v2/zones', primary('taken.org.', faults)), 401, 'missing_project_id');
+      expectError(await full.post('/v2/zones', primary('x.org.', faults)), 413, 'over_quota');
+      expectError(await full.post('/v2/zones', primary('taken.example.')), 413, 'over_quota');
+      // The name, the zones of others, the right to choose a pool, the pool.
+      expectError(await empty.post('/v2/zones', primary('x.org.', faults)), 400, 'invalid_zone_name');
+      expectError(await empty.post('/v2/zones', primary('taken.example.', faults)), 409, 'duplicate_zone');
+      expectError(await empty.post('/v2/zones', primary('sub.taken.example.', faults)), 403, 'illegal_child');
+      expectError(await empty.post('/v2/zones', primary('free.example.', faults)), 401, 'access_denied');
+      expectError(await limited.post('/v2/zones', primary('free.example.', faults)), 404, 'no_valid_pool_found');
+    } finally {
+      await limited.close();
+    }
+  });
+});

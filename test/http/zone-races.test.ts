@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { primary, removeAll, zonesOf } from '../harness/zones.ts';
+
+/** The TLD entries by the letters that tests know them by, and the zones. All names in lower case, without final dots. */
+interface State {
+  readonly entries: ReadonlyMap<string, string>;
+  readonly zones: ReadonlySet<string>;
+}
+
+type Operation =
+  | { readonly kind: 'create entry' | 'rename entry'; readonly entry: string; readonly name: string }
+  | { readonly kind: 'delete entry'; readonly entry: string }
+  | { readonly kind: 'create zone'; readonly name: string };
+
+/** What a caller was answered: the status, and for a zone name that was refused the message's first word. */
+type Outcome = string;
+
+interface Event {
+  readonly operation: Operation;
+  readonly outcome: Outcome;
+  /** When it was asked for and when it was answered, on a clock that ticks with every such moment. */
+  readonly asked: number;
+  readonly answered: number;
+}
+
+/** What one operation would be answered in a state, and the state after it: the whole service in a few lines. */
+function step(state: State, operation: Operation): [Outcome, State] {
+  const { entries, zones } = state;
+  const names = [...entries.values()];
+  switch (operation.kind) {
+    case 'create zone': {
+      const { name } = operation;
+      if (names.length > 0 && !names.includes(name.slice(name.lastIndexOf('.') + 1))) return ['400 Invalid', state];
+      if (names.includes(name)) return ['400 Zone', state];
+      return zones.has(name) ? ['409', state] : ['201', { entries, zones: new Set([...zones, name]) }];
+    }
+    case 'delete entry':
+      if (!entries.has(operation.entry)) return ['404', state];
+      return ['204', { entries: new Map([...entries].filter(([entry]) => entry !== operation.entry)), zones }];
+    case 'create entry':
+    case 'rename entry': {
+      const creates = operation.kind === 'create entry';
+      if (!creates && !entries.has(operation.entry)) return ['404', state];
+      const taken = [...entries].some(([entry, name]) => name === operation.name && (creates || entry !== operation.entry));
+      return taken ? ['409', state] : [creates ? '201' : '200', { entries: new Map([...entries, [operation.entry, operation.name]]), zones }];
+    }
+  }
+}
+
+function essence({ entries, zones }: State): string {
+  return JSON.stringify([[...entries].sort(), [...zones].sort()]);
+}
+
+/**
+ * An order of the events in which each would have had its outcome, in which what was answered before another was asked for
+ * comes before that other, and which ends in `end`; undefined if there is none.
+ */
+function explain(start: State, events: readonly Event[], end: State): Event[] | undefined {
+  if (events.length === 0) return essence(start) === essence(end) ? [] : undefined;
+  const firstAnswer = Math.min(...events.map(({ answered }) => answered));
+  for (const event of events.filter(({ asked }) => asked < firstAnswer)) {
+    const [outcome, next] = step(start, event.operation);
+    if (outcome !== event.outcome) continue;
+    const others = events.filter((other) => other !== event);
+    const rest = explain(next, others, end);
+    if (rest !== undefined) return [event, ...rest];
+  }
+  return undefined;
+}
+
+const state = (entries: Record<string, string>, ...zones: string[]): State => ({ entries: new Map(Object.entries(entries)), zones: new Set(zones) });
+
+describe('the search for an order', () => {
+  const zone = (name: string, outcome: Outcome): Event => ({ operation: { kind: 'create zone', name }, outcome, asked: 1, answered: 9 });
+  const deleted: Event = { operation: { kind: 'delete entry', entry: 'A' }, outcome: '204', asked: 1, answered: 9 };
+  const later = (event: Event): Event => ({ ...event, asked: 10, answered: 11 });
+
+  test('finds one where there is one', () => {
+    const events = [zone('x.b', '201'), zone('y.b', '400 Invalid'), deleted];
+    expect(explain(state({ A: 'a' }), events, state({}, 'x.b'))?.map(({ outcome }) => outcome)).toEqual(['400 Invalid', '204', '201']);
+    expect(explain(state({ A: 'a' }), [deleted, later(zone('x.b', '201'))], state({}, 'x.b'))).toHaveLength(2);
+  });
+
+  test.each([
+    ['a zone that no entry ever allowed', [zone('x.b', '201')], state({ A: 'a' }, 'x.b')],
+    ['a refusal by entries that were never there together', [zone('x.b', '400 Zone'), deleted], state({})],
+    ['a refusal by an entry whose deletion was acknowledged before', [deleted, later(zone('x.b', '400 Invalid'))], state({})],
+    ['a zone that was allowed by a deletion that was asked for later', [zone('x.b', '201'), later(deleted)], state({}, 'x.b')],
+    ['a zone that was acknowledged and is not there', [zone('x.a', '201')], state({ A: 'a' })],
+    ['a zone that was refused and is there', [zone('x.b', '400 Invalid')], state({ A: 'a' }, 'x.b')],
+    ['two zones of one name', [zone('x.a', '201'), zone('x.a', '201')], state({ A: 'a' }, 'x.a')],
+  ])('finds none for %s', (_what, events, end) => {
+    expect(explain(state({ A: 'a' }), events, end)).toBeUndefined();
+  });
+});
+
+describe('zones that race with the entries that decide them', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(() => service.close());
+
+  /** The ids of the entries by their letters, as far as a caller knows them. */
+  const ids = new Map<string, string>();
+
+  let now = 0;
+
+  async function perform(operation: Operation): Promise<Event> {
+    const asked = (now += 1);
+    const outcome = await outcomeOf(operation);
+    return { operation, outcome, asked, answered: (now += 1) };
+  }
+
+  async function outcomeOf(operation: Operation): Promise<Outcome> {
+    const path = `/v2/tlds/${'entry' in operation ? ids.get(operation.entry) : ''}`;
+    switch (operation.kind) {
+      case 'create entry': {
+        const { status, body } = await service.post('/v2/tlds', { name: operation.name });
+        if (status === 201) ids.set(operation.entry, body.id);
+        return String(status);
+      }
+      case 'rename entry':
+        return String((await service.patch(path, { name: operation.name })).status);
+      case 'delete entry':
+        return String((await service.delete(path)).status);
+      case 'create zone': {
+        const { status, body } = await service.post('/v2/zones', primary(`${operation.name}.`));
+        return status === 400 ? `400 ${body.message.split(' ')[0]}` : String(status);
+      }
+    }
+  }
+
+  /** One caller's operations, one after the other. */
+  async function performAll(operations: readonly Operation[]): Promise<Event[]> {
+    const events: Event[] = [];
+    for (const operation of operations) events.push(await perform(operation));
+    return events;
+  }
+
+  async function observe(): Promise<State> {
+    const letters = new Map([...ids].map(([letter, id]) => [id, letter]));
+    const tlds = (await service.get('/v2/tlds')).body.tlds as { id: string; name: string }[];
+    return {
+      entries: new Map(tlds.map(({ id, name }) => [letters.get(id) ?? '?', name])),
+      zones: new Set(zonesOf(await service.get('/v2/zones')).map(({ name }) => name.slice(0, -1))),
+    };
+  }
+
+  // A and B are there at the start, if they are; C and D are made in the race, each by one caller.
+  const entryName = fc.constantFrom('a', 'b', 'b.a');
+  const zone = fc.record({ kind: fc.constant('create zone' as const), name: fc.constantFrom('x.a', 'x.b', 'b.a', 'x.b.a') });
+  const change = fc.oneof(
+    fc.record({ kind: fc.constant('rename entry' as const), entry: fc.constantFrom('A', 'B'), name: entryName }),
+    fc.record({ kind: fc.constant('delete entry' as const), entry: fc.constantFrom('A', 'B') }),
+  );
+  const creation = (entry: string) => fc.record({ kind: fc.constant('create entry' as const), entry: fc.constant(entry), name: entryName });
+  const creator = (entry: string) =>
+    fc.tuple(creation(entry), fc.array(fc.oneof(zone, change), { maxLength: 2 })).map(([first, rest]): Operation[] => [first, ...rest]);
+  const others = fc.array(fc.oneof(zone, change), { minLength: 1, maxLength: 3 });
+  const callers = fc.tuple(creator('C'), creator('D'), others, others, fc.tuple(zone, zone));
+  const entriesAtStart = fc.record({ A: fc.option(fc.constantFrom('a', 'b.a')), B: fc.option(fc.constant('b')) });
+
+  /** Begins anew with these entries; those that are null were there once. */
+  async function begin(entries: Readonly<Record<string, string | null>>): Promise<State> {
+    await removeAll(service);
+    ids.clear();
+    for (const [letter, name] of Object.entries(entries)) {
+      const { body } = await service.post('/v2/tlds', { name: name ?? 'gone' });
+      ids.set(letter, body.id);
+      if (name === null) await service.delete(`/v2/tlds/${body.id}`);
+    }
+    return observe();
+  }
+
+  test('every race ends as some order of its operations would have ended', async () => {
+    const decided = new Map<Outcome, number>();
+    let mattered = 0;
+    await fc.assert(
+      fc.asyncProperty(entriesAtStart, callers, async (entries, operations) => {
+        const start = await begin(entries);
+        const events = (await Promise.all(operations.map(performAll))).flat();
+        const end = await observe();
+        const story = events.map(({ operation, outcome, asked, answered }) => `${asked}-${answered} ${JSON.stringify(operation)}: ${outcome}`);
+        expect(explain(start, events, end), [essence(start), ...story, essence(end)].join('\n')).toBeDefined();
+
+        for (const { operation, outcome } of events) if (operation.kind === 'create zone') decided.set(outcome, (decided.get(outcome) ?? 0) + 1);
+        if (oneAfterTheOther(start, events).join() !== events.map(({ outcome }) => outcome).join()) mattered += 1;
+      }),
+      { numRuns: 150 },
+    );
+    // Zones were created and refused for every reason, and in many races it mattered who was first.
+    for (const outcome of ['201', '400 Invalid', '400 Zone', '409']) expect(decided.get(outcome), outcome).toBeGreaterThan(3);
+    expect(mattered).toBeGreaterThan(30);
+  }, 180_000);
+});
+
+/** What would have been answered if the callers had come one after the other. */
+function oneAfterTheOther(start: State, events: readonly Event[]): Outcome[] {
+  let current = start;
+  return events.map(({ operation }) => {
+    const [outcome, next] = step(current, operation);
+    current = next;
+    return outcome;
+  });
+}

@@ -1,0 +1,116 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, expect, test } from 'vitest';
+import type { Answer, Client } from '../harness/client.ts';
+import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harness/zones.ts';
+
+const ROUNDS = 20;
+const WORKERS = 16;
+const MILLISECONDS = 100;
+
+/** The last zone of a name that a caller was told of, `absent` if it was told of none, and what it asked for since, if it got no answer. */
+interface Knowledge {
+  told: Zone | 'absent';
+  asked?: 'creation' | 'change' | 'deletion' | undefined;
+}
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Creates, changes and deletes zones of its own until the service dies; returns how many writes were acknowledged. */
+async function storm(client: Client, prefix: string, known: Map<string, Knowledge>): Promise<number> {
+  for (let acknowledged = 0, index = 0; ; index += 1) {
+    const name = `${prefix}-${index}.storm.`;
+    const knowledge: Knowledge = { told: 'absent' };
+    known.set(name, knowledge);
+    const write = async (asked: NonNullable<Knowledge['asked']>, send: () => Promise<Answer>): Promise<boolean> => {
+      knowledge.asked = asked;
+      const answer = await send().catch(() => undefined);
+      if (answer === undefined) return false;
+      expect(answer.status, answer.text).toBe({ creation: 201, change: 200, deletion: 202 }[asked]);
+      knowledge.told = asked === 'deletion' ? 'absent' : withoutLinks(answer.body);
+      knowledge.asked = undefined;
+      acknowledged += 1;
+      return true;
+    };
+    const path = () => `/v2/zones/${(knowledge.told as Zone).id}`;
+    if (!(await write('creation', () => client.post('/v2/zones', primary(name, { attributes: { of: prefix } }))))) return acknowledged;
+    if (index % 3 > 0 && !(await write('change', () => client.patch(path(), { description: 'changed' })))) return acknowledged;
+    if (index % 3 > 1 && !(await write('deletion', () => client.delete(path())))) return acknowledged;
+  }
+}
+
+/** A zone without its links, which change with the port. */
+function withoutLinks(zone: Zone): Zone {
+  return { ...zone, links: undefined };
+}
+
+async function readAll(client: Client): Promise<Map<string, Zone>> {
+  const all = new Map<string, Zone>();
+  let path: string | undefined = '/v2/zones';
+  while (path !== undefined) {
+    const answer = await client.get(path);
+    for (const zone of zonesOf(answer)) {
+      expect(Object.keys(zone)).toEqual(ZONE_MEMBERS);
+      all.set(zone.name, withoutLinks(zone));
+    }
+    expect(answer.body.metadata.total_count).toBeGreaterThanOrEqual(all.size);
+    path = answer.body.links.next?.slice(client.url.length);
+  }
+  return all;
+}
+
+/** Holds what is there against what callers know: as they were told, or as they asked for last, whole. Afterwards they know what is there. */
+function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
+  for (const [name, knowledge] of known) {
+    const { told, asked } = knowledge;
+    const there = found.get(name) ?? 'absent';
+    if (asked === 'creation' && there !== 'absent') {
+      expect(there).toMatchObject({ ...primary(name), version: 1, status: 'ACTIVE', updated_at: null, description: null });
+    } else if (asked === 'change' && there !== 'absent' && there.version === 2) {
+      expect({ ...there, updated_at: null }).toEqual({ ...(told as Zone), description: 'changed', version: 2 });
+      expect(there.updated_at).toMatch(/^\d{4}-/);
+    } else if (asked !== 'deletion' || there !== 'absent') {
+      expect({ name, there }).toEqual({ name, there: told });
+    }
+    knowledge.told = there;
+    knowledge.asked = undefined;
+  }
+  for (const name of found.keys()) expect(known.has(name), `${name}: nobody asked for it`).toBe(true);
+}
+
+/** Beside the running service, so that it is the service which recovers the database. */
+function checkIntegrity(): unknown[] {
+  const database = new DatabaseSync(join(folder, 'var/tsigil.db'), { readOnly: true });
+  try {
+    return [...database.prepare('PRAGMA integrity_check').all(), ...database.prepare('PRAGMA foreign_key_check').all()];
+  } finally {
+    database.close();
+  }
+}
+
+test(`kill -9 in a storm of zones, ${ROUNDS} times: acknowledged writes stay, others are whole or absent`, async () => {
+  const known = new Map<string, Knowledge>();
+  let acknowledged = 0;
+  let inDoubt = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const service = await startServiceProcess(folder);
+    if (round === 0) await createTlds(service, 'storm');
+    verify(await readAll(service), known);
+    expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
+    const workers = Array.from({ length: WORKERS }, (_, worker) => storm(service, `r${round}-w${worker}`, known));
+    setTimeout(() => service.process.kill('SIGKILL'), MILLISECONDS + round * 9);
+    for (const count of await Promise.all(workers)) acknowledged += count;
+    inDoubt += [...known.values()].filter(({ asked }) => asked !== undefined).length;
+    expect(await service.stop('SIGKILL')).toBeNull();
+  }
+  const service = await startServiceProcess(folder);
+  verify(await readAll(service), known);
+  expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
+  expect(await service.stop('SIGTERM')).toBe(0);
+  // The storms were storms: writes were acknowledged, and every kill caught some under way.
+  expect(acknowledged).toBeGreaterThan(ROUNDS * WORKERS);
+  expect(inDoubt).toBeGreaterThan(ROUNDS);
+}, 120_000);

@@ -1,0 +1,142 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClock } from '../../src/clock.ts';
+import type { Caller } from '../../src/domain/caller.ts';
+import { createResource, deleteResource, listResources, type Environment } from '../../src/domain/collection.ts';
+import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
+import { TLD_RULES, type TldRule } from '../../src/domain/settings.ts';
+import { tld } from '../../src/domain/tld.ts';
+import { zone } from '../../src/domain/zone.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Sql, SqlValue } from '../../src/store/sql.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createStore } from '../../src/store/store.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { primary } from '../harness/zones.ts';
+
+interface Statement {
+  readonly text: string;
+  readonly parameters: readonly SqlValue[];
+}
+
+const CALLER: Caller = { id: 'test', name: 'test', roles: ['member'], projectId: 'project', allProjects: false };
+const SETTINGS = { strictTsigkeys: false, requireResource: false, zonesPerProject: 1_000_000, defaultLimit: 1000 };
+
+const folder = temporaryFolder();
+const path = join(folder, 'tsigil.db');
+let statements: Statement[] = [];
+let planner: DatabaseSyncInstance;
+let environment: Environment;
+let close: () => Promise<void>;
+
+function recording(sql: Sql): Sql {
+  const note = (text: string, parameters: readonly SqlValue[]) => statements.push({ text, parameters });
+  return {
+    all: (text, parameters) => (note(text, parameters), sql.all(text, parameters)),
+    run: (text, parameters) => (note(text, parameters), sql.run(text, parameters)),
+  };
+}
+
+beforeAll(async () => {
+  const database = await openSqlite(path, { committed: () => undefined });
+  const clock = createClock();
+  await migrate(database, clock());
+  const store = createStore({ ...database, reads: recording(database.reads), write: (work) => database.write((sql) => work(recording(sql))) });
+  environment = {
+    store,
+    clock,
+    settings: { ...SETTINGS, tldRule: 'last-label' },
+    policy: DEFAULT_POLICY,
+    newId: randomUUID,
+    randomBytes,
+    advise: () => undefined,
+  };
+  planner = new DatabaseSync(path, { readOnly: true });
+  close = () => store.close();
+});
+afterAll(async () => {
+  planner.close();
+  await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The statements that `work` runs. */
+async function recorded(work: () => Promise<unknown>): Promise<Statement[]> {
+  statements = [];
+  await work();
+  return [...statements];
+}
+
+/** The steps of the statements that read whole tables or indexes, or sort; the first row of a table is no scan. */
+function scans(list: readonly Statement[]): string[] {
+  return list.flatMap(({ text, parameters }) => {
+    const steps = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[];
+    const firstRow = /^SELECT 1 AS found FROM \w+ LIMIT 1$/.test(text);
+    return firstRow ? [] : steps.filter(({ detail }) => /^SCAN|TEMP B-TREE/.test(detail)).map(({ detail }) => `${detail}: ${text}`);
+  });
+}
+
+function createZone(name: string, tldRule: TldRule): Promise<unknown> {
+  return createResource({ ...environment, settings: { ...SETTINGS, tldRule } }, zone, CALLER, primary(name));
+}
+
+/** Adds TLD entries and zones of another project in one transaction. */
+async function fill(count: number): Promise<void> {
+  const stamp = { created_at: environment.clock(), updated_at: null };
+  const filler = primary('');
+  await environment.store.write(async (writer) => {
+    for (let index = 0; index < count; index += 1) {
+      await writer.insert(tld, { id: randomUUID(), name: `filler-${index}`, description: null, ...stamp });
+      const name = `zone-${index}.filler-${index}.`;
+      const fields = Object.entries(zone.fields).map(([field, { onCreate }]) => [field, onCreate === 'required' ? '' : onCreate.default]);
+      const pool = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+      await writer.insert(zone, { ...Object.fromEntries(fields), ...filler, id: randomUUID(), name, pool_id: pool, project_id: 'other', ...stamp });
+    }
+  });
+}
+
+test('a scan would be noticed', () => {
+  expect(scans([{ text: 'SELECT id FROM tlds WHERE description = ?', parameters: ['x'] }])).toHaveLength(1);
+  expect(scans([{ text: 'SELECT id FROM zones ORDER BY email', parameters: [] }])).toHaveLength(2);
+});
+
+describe.each(TLD_RULES)('by the rule %s', (rule) => {
+  test('a zone is created and deleted by look-ups in indexes alone, as many with 1 entry as with 3,000', async () => {
+    await createResource(environment, tld, CALLER, { name: `top-${rule}` });
+    const few = await recorded(() => createZone(`first.sub.top-${rule}.`, rule));
+    expect(few.map(({ text }) => text).filter((text) => text.includes('FROM tlds')).length).toBeGreaterThanOrEqual(2);
+    expect(scans(few)).toEqual([]);
+
+    if (rule === 'last-label') await fill(3000);
+    const many = await recorded(() => createZone(`other.sub.top-${rule}.`, rule));
+    expect(many.map(({ text }) => text)).toEqual(few.map(({ text }) => text));
+    expect(scans(many)).toEqual([]);
+
+    const id = many.find(({ text }) => text.startsWith('INSERT INTO zones'))?.parameters[0] as string;
+    const removal = await recorded(() => deleteResource(environment, zone, CALLER, id));
+    expect(removal.map(({ text }) => text).some((text) => text.startsWith('DELETE FROM zones'))).toBe(true);
+    expect(scans(removal)).toEqual([]);
+  });
+});
+
+test.each(['', '&sort_dir=desc', '&sort_key=name'])("a page of a project's zones%s is read off an index", async (query) => {
+  const parameters = [['limit', '2'], ...new URLSearchParams(query)] as [string, string][];
+  const page = await recorded(() => listResources(environment, zone, CALLER, parameters));
+  expect(page).toHaveLength(1);
+  expect(scans(page)).toEqual([]);
+});
+
+test('subzones are found in the range of their names, not among all zones of their pool or project', async () => {
+  const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
+  const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))?.parameters[0] as string;
+  const removal = await recorded(() => deleteResource(environment, zone, CALLER, id));
+  const ranges = [...creation, ...removal].filter(({ text }) => /^SELECT.*tree_key/.test(text));
+  expect(ranges).toHaveLength(2);
+  for (const { text, parameters } of ranges) {
+    const [step] = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[];
+    expect(step?.detail).toMatch(/^SEARCH zones USING .*\(.*tree_key>\? AND tree_key<\?\)/);
+  }
+});
