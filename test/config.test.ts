@@ -36,6 +36,10 @@ const CASES: Readonly<Record<string, readonly [variable: string, good: unknown, 
   listen: ['TSIGIL_LISTEN', '[::1]:8080', 'localhost'],
   publicUrl: ['TSIGIL_PUBLIC_URL', 'https://dns.example/api', 'dns.example'],
   database: ['TSIGIL_DATABASE_URL', 'sqlite:/srv/t.db', 'mysql://localhost'],
+  'databasePool.maxConnections': ['TSIGIL_DATABASE_POOL_MAX_CONNECTIONS', 25, 0],
+  'databasePool.connectTimeoutSeconds': ['TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS', 2, 601],
+  'databasePool.statementTimeoutSeconds': ['TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS', 3, 'long'],
+  workers: ['TSIGIL_WORKERS', 4, 257],
   adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own', 'two words'],
   'tls.cert': ['TSIGIL_TLS_CERT', 'cert.pem', ['cert.pem']],
   'tls.key': ['TSIGIL_TLS_KEY', 'key.pem', ['key.pem']],
@@ -51,22 +55,28 @@ const CASES: Readonly<Record<string, readonly [variable: string, good: unknown, 
   'rateLimit.requestsPerSecond': ['TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND', 50, -1],
   'rateLimit.burst': ['TSIGIL_RATE_LIMIT_BURST', 5, 0],
   'tsigkeys.strict': ['TSIGIL_TSIGKEYS_STRICT', true, 1],
+  'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
+  'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
+  'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
   'log.level': ['TSIGIL_LOG_LEVEL', 'debug', 'loud'],
   stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
 };
 
-/** The other half of a pair that must be set together. */
-const PAIRS: Readonly<Record<string, object>> = { 'tls.cert': { tls: { key: 'key.pem' } }, 'tls.key': { tls: { cert: 'cert.pem' } } };
-const PAIR_VARIABLES: Readonly<Record<string, NodeJS.ProcessEnv>> = {
-  'tls.cert': { TSIGIL_TLS_KEY: 'key.pem' },
-  'tls.key': { TSIGIL_TLS_CERT: 'cert.pem' },
+/** The setting without which another is refused. */
+const COMPANIONS: Readonly<Record<string, readonly [key: string, variable: string, value: string]>> = {
+  workers: ['database', 'TSIGIL_DATABASE_URL', 'postgres://db.example/tsigil'],
+  'tls.cert': ['tls.key', 'TSIGIL_TLS_KEY', 'key.pem'],
+  'tls.key': ['tls.cert', 'TSIGIL_TLS_CERT', 'cert.pem'],
 };
 
-function treeOf(key: string, value: unknown): Record<string, unknown> {
+/** A file that sets `key`, in its section if it has one, and its companion. */
+function textOf(key: string, value: unknown): string {
   const [section = '', name] = key.split('.');
-  return name === undefined
-    ? { [section]: value }
-    : { [section]: { ...(PAIRS[key] as Record<string, object> | undefined)?.[section], [name]: value } };
+  const [companion, , companionValue] = COMPANIONS[key] ?? [];
+  return stringify({
+    [section]: name === undefined ? value : { [name]: value },
+    ...(companion === undefined ? {} : { [companion]: companionValue }),
+  });
 }
 
 describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({ option, key }) => {
@@ -80,13 +90,14 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
   });
 
   test('is read from the file', () => {
-    expect(valueOf(readConfig(fileWith(stringify(treeOf(key, good))), {}), key)).toEqual(good);
+    expect(valueOf(readConfig(fileWith(textOf(key, good)), {}), key)).toEqual(good);
   });
 
   test('is read from its variable, before the file', () => {
-    const environment = { [variable]: text(good), ...PAIR_VARIABLES[key] };
+    const [, companion, value] = COMPANIONS[key] ?? [];
+    const environment = { [variable]: text(good), ...(companion === undefined ? {} : { [companion]: value }) };
     expect(valueOf(readConfig(undefined, environment), key)).toEqual(good);
-    expect(valueOf(readConfig(fileWith(stringify(treeOf(key, option.default))), environment), key)).toEqual(good);
+    expect(valueOf(readConfig(fileWith(textOf(key, option.default)), environment), key)).toEqual(good);
   });
 
   test('has its default when the variable is empty or the file says null', () => {
@@ -211,9 +222,17 @@ describe('problems', () => {
     expect(problemsOf(undefined, { TSIGIL_TLS_KEY: 'key.pem' })).toEqual(["'tls.cert' and 'tls.key' must be set together"]);
   });
 
-  test.each(['sqlite:', 'sqlite::memory:', 'sqlite://host/t.db', 'postgres:x', 'constructor:x'])('%s names no database', (database) => {
-    expect(problemsOf(undefined, { TSIGIL_DATABASE_URL: database })).toEqual([expect.stringMatching(/^TSIGIL_DATABASE_URL must be/)]);
+  test('several processes need a database that they can share', () => {
+    expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual(["'workers' above 1 needs a database that processes can share: postgres"]);
+    expect(problemsOf('workers: 2\ndatabase: postgresql://db.example/tsigil\n')).toEqual([]);
   });
+
+  test.each(['sqlite:', 'sqlite::memory:', 'sqlite://host/t.db', 'postgres:x', 'postgres:///tsigil', 'postgres://', 'constructor:x'])(
+    '%s names no database',
+    (database) => {
+      expect(problemsOf(undefined, { TSIGIL_DATABASE_URL: database })).toEqual([expect.stringMatching(/^TSIGIL_DATABASE_URL must be/)]);
+    },
+  );
 
   test.each(['127.0.0.1', ':9001', '127.0.0.1:65536', '127.0.0.1:-1', '::1:9001', 'a b:1', '127.0.0.1:9001/'])('%s is no address', (listen) => {
     expect(problemsOf(undefined, { TSIGIL_LISTEN: listen })).toEqual(['TSIGIL_LISTEN must be `host:port`']);
@@ -257,6 +276,19 @@ describe('the effective configuration', () => {
     expect((parse(described) as { adminToken: string }).adminToken).toBe('(hidden)');
     const again = readConfig(fileWith(described.replace(/^adminToken:.*$/m, '')), { TSIGIL_ADMIN_TOKEN: 'very-secret-token' });
     expect(again).toEqual(config);
+  });
+
+  test.each([
+    ['postgres://tsigil:s3cret@db.example/tsigil', 'postgres://tsigil:(hidden)@db.example/tsigil'],
+    ['postgresql://:s3cret@db.example:5433/tsigil?sslmode=require', 'postgresql://:(hidden)@db.example:5433/tsigil?sslmode=require'],
+    ['postgres://tsigil:s3cret@s3cret@db.example/tsigil', 'postgres://tsigil:(hidden)@db.example/tsigil'],
+    ['postgres://a@b/c?password=s3cret&sslpassword=s3cret&options=x', 'postgres://a@b/c?password=(hidden)&sslpassword=(hidden)&options=x'],
+    ['postgres://tsigil@db.example:5433/tsigil', 'postgres://tsigil@db.example:5433/tsigil'],
+    ['sqlite:/srv/a:b@c/t.db', 'sqlite:/srv/a:b@c/t.db'],
+  ])('hides the password in the URL of a database: %s', (database, shown) => {
+    const described = describeConfig(readConfig(undefined, { TSIGIL_DATABASE_URL: database }));
+    expect((parse(described) as { database: string }).database).toBe(shown);
+    expect(described).not.toContain('s3cret');
   });
 
   test('cannot be changed', () => {

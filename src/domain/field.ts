@@ -21,6 +21,8 @@ export interface Field extends Kind {
   /** What the field is for, in a sentence. */
   readonly description: string;
   readonly example: unknown;
+  /** Another example, for fields in which two resources must differ. */
+  readonly otherExample?: unknown;
   /** On creation: `required`, or the value that stands for an absent one. `complete` may fill it later. */
   readonly onCreate: 'required' | { readonly default: unknown };
   /** True for values that no log, table or error may show. */

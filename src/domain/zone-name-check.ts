@@ -42,7 +42,8 @@ function spellingProblem(name: string): string | undefined {
   return zoneNameProblem(`${withoutFinalDot(name)}.`);
 }
 
-function readNames(body: unknown): string[] {
+/** The names in a body `{"names": [...]}`. Throws `invalid_object`. */
+export function readNames(body: unknown): string[] {
   const { names, ...others } = (typeof body === 'object' && body !== null ? body : {}) as { names?: unknown };
   if (!Array.isArray(names)) throw invalidCheck('names', 'must be an array of strings', 'type');
   if (names.length < 1 || names.length > MAX_NAMES) throw invalidCheck('names', `must hold 1 to ${MAX_NAMES} items`, 'items');

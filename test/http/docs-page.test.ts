@@ -153,13 +153,13 @@ describe.skipIf(!hasProgram('curl', 'curl'))('the examples for the shell', () =>
     for (const command of commands) {
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
-      // The examples of one type share a name, and the id of the examples is nobody's.
-      const expected = command.includes('-X POST') ? [201, 409] : /\/v2\/\w+\//.test(command) ? [404] : [200];
-      expect(expected, command).toContain(await run(command));
+      // The id of the examples is nobody's.
+      const expected = command.includes('/v2/tlds/check') ? 200 : command.includes('-X POST') ? 201 : /\/v2\/\w+\//.test(command) ? 404 : 200;
+      expect(await run(command), command).toBe(expected);
     }
-    const counts = await Promise.all(
-      ['tlds', 'tsigkeys', 'tokens'].map(async (name) => ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length),
-    );
-    expect(counts).toEqual([1, 1, 1]);
+    const names = ['tlds', 'tsigkeys', 'pools', 'zones', 'tokens'];
+    const counts = await Promise.all(names.map(async (name) => [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const));
+    // Two examples of each, and the default pool.
+    expect(Object.fromEntries(counts)).toEqual({ tlds: 2, tsigkeys: 2, pools: 3, zones: 2, tokens: 2 });
   });
 });

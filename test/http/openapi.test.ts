@@ -111,7 +111,7 @@ describe('the document', () => {
       errors: { insufficientRightsStatus: 403 },
     } as const;
     const extra = { '/v2/flavours/{id}/taste': api.paths['/healthcheck'] ?? {} };
-    const document = describeApi(settings, [flavour], extra);
+    const document = describeApi(settings, [flavour], { paths: extra, schemas: { Taste: { type: 'string' } } });
     expect(Object.keys(document.paths)).toEqual(['/v2/flavours', '/v2/flavours/{id}', '/v2/flavours/{id}/taste']);
     expect(document.paths['/v2/flavours']).toMatchObject({
       post: {
@@ -120,6 +120,7 @@ describe('the document', () => {
       },
     });
     expect(document.paths['/v2/flavours']).not.toHaveProperty('get');
+    expect(document.components.schemas).toMatchObject({ Taste: { type: 'string' } });
   });
 });
 
