@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFirstToken } from './auth/first-token.ts';
-import { authenticateTokens } from './auth/tokens.ts';
+import { openAuthentication } from './auth/methods.ts';
 import { createClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Environment } from './domain/collection.ts';
@@ -64,17 +64,24 @@ export async function startService(config: Config, world: World): Promise<Servic
       advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
     };
     const tokenFile = join(kind.folder(location), 'admin.token');
-    const madeToken = config.adminToken === undefined && (await makeFirstToken(environment, tokenFile));
+    const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
+    const madeToken = needsToken && (await makeFirstToken(environment, tokenFile));
+    const authentication = openAuthentication(config.auth.method, config.adminToken, {
+      store,
+      clock,
+      keystone: config.auth.keystone,
+      keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
+    });
     const app = createServer({
       ...config.api,
       environment,
       metrics,
       log,
       version: VERSION,
-      authenticate: authenticateTokens(store, clock, config.adminToken),
+      authenticate: authentication.authenticate,
       policy,
       urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
-      errors: config.auth,
+      errors: { insufficientRightsStatus: config.auth.insufficientRightsStatus, challenges: authentication.challenges },
       rateLimit: config.rateLimit,
       allowedOrigins: config.cors.allowedOrigins,
       tls: config.tls,
@@ -94,6 +101,7 @@ export async function startService(config: Config, world: World): Promise<Servic
         const deadline = setTimeout(() => app.server.closeAllConnections(), config.stopGraceSeconds * 1000);
         await app.close();
         clearTimeout(deadline);
+        authentication.close();
         await store.close();
       },
     };
