@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, parseDocument, stringify, LineCounter } from 'yaml';
+import type { KeystoneSettings } from './auth/keystone.ts';
+import type { MethodName } from './auth/methods.ts';
 import type { TldRule } from './domain/settings.ts';
 import { isDatabase, parseDatabase } from './store/databases.ts';
 import { OPTIONS, variableOf, type Option } from './options.ts';
@@ -13,7 +15,11 @@ export interface Config {
   readonly workers: number;
   readonly adminToken: string | undefined;
   readonly tls: { readonly cert: string | undefined; readonly key: string | undefined };
-  readonly auth: { readonly insufficientRightsStatus: 401 | 403 };
+  readonly auth: {
+    readonly insufficientRightsStatus: 401 | 403;
+    readonly method: readonly MethodName[];
+    readonly keystone: KeystoneSettings;
+  };
   readonly policy: Readonly<Record<string, readonly string[]>>;
   readonly api: {
     readonly defaultLimit: number;
@@ -65,10 +71,7 @@ export function readConfig(path: string | undefined, environment: NodeJS.Process
       problems.push(`${name} is not the variable of a setting`);
   }
   const values = Object.fromEntries(OPTIONS.map((option) => [option.key, readOption(option, fromFile, environment, path, problems)]));
-  if ((values['tls.cert'] === undefined) !== (values['tls.key'] === undefined)) problems.push("'tls.cert' and 'tls.key' must be set together");
-  if (Number(values.workers) > 1 && isDatabase(values.database) && !parseDatabase(values.database as string).kind.shared) {
-    problems.push("'workers' above 1 needs a database that processes can share: postgres");
-  }
+  problems.push(...combinationProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return freeze(unflatten(values)) as unknown as Config;
 }
@@ -76,6 +79,29 @@ export function readConfig(path: string | undefined, environment: NodeJS.Process
 /** A URL without the passwords it may hold, before its host and among its parameters. */
 function withoutPassword(text: string): string {
   return text.replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@').replaceAll(/([?&](?:ssl)?password=)[^&#]*/gi, '$1(hidden)');
+}
+
+/** Settings that need each other. */
+const TOGETHER: readonly (readonly string[])[] = [
+  ['tls.cert', 'tls.key'],
+  ['auth.keystone.username', 'auth.keystone.password', 'auth.keystone.project'],
+  ['auth.keystone.applicationCredentialId', 'auth.keystone.applicationCredentialSecret'],
+];
+
+/** What is wrong with settings that are right each by itself. */
+function combinationProblems(values: Tree): string[] {
+  const isSet = (key: string) => values[key] !== undefined;
+  const problems = TOGETHER.filter((keys) => keys.some(isSet) && !keys.every(isSet)).map(
+    (keys) => `${new Intl.ListFormat('en-GB').format(keys.map((key) => `'${key}'`))} must be set together`,
+  );
+  if ((values['auth.method'] as string[]).includes('keystone') && !isSet('auth.keystone.url'))
+    problems.push("'auth.keystone.url' must be set for the method 'keystone'");
+  if (isSet('auth.keystone.username') && isSet('auth.keystone.applicationCredentialId'))
+    problems.push("'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other");
+  if (Number(values.workers) > 1 && isDatabase(values.database) && !parseDatabase(values.database as string).kind.shared) {
+    problems.push("'workers' above 1 needs a database that processes can share: postgres");
+  }
+  return problems;
 }
 
 /** The effective configuration as YAML, with secrets hidden. */

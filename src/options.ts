@@ -1,23 +1,32 @@
-import { CONFIGURABLE_RIGHTS } from './domain/policy.ts';
+import { METHODS } from './auth/methods.ts';
 import { MAX_LIMIT, TLD_RULES } from './domain/settings.ts';
-import { DATABASES, isDatabase } from './store/databases.ts';
-
-/** A value that was read, or what is wrong with it, worded to follow the option's name. */
-export type Read = { readonly value: unknown } | { readonly problem: string };
+import {
+  address,
+  database,
+  file,
+  integer,
+  integerIn,
+  oneOf,
+  origins,
+  policy,
+  someOf,
+  text,
+  tokenText,
+  url,
+  word,
+  yesOrNo,
+  type Reading,
+} from './readings.ts';
 
 /** One setting: its key in the configuration file, from which the environment variable's name follows. */
-export interface Option {
+export interface Option extends Reading {
   readonly key: string;
-  /** What values it takes, for people. */
-  readonly type: string;
   readonly default: unknown;
   readonly meaning: string;
   /** True for values that `check-config` must hide. */
   readonly secret?: boolean;
   /** The environment variable, where it does not follow from the key. */
   readonly variable?: string;
-  /** Reads a value from the file, or one that the environment's text stood for. */
-  read(value: unknown): Read;
 }
 
 /** Every setting there is. Everything that knows settings reads this table. */
@@ -87,6 +96,71 @@ export const OPTIONS: readonly Option[] = [
     default: 401,
     meaning:
       'The status for callers whose token is valid but whose roles do not suffice: 401 with type `access_denied`, or 403 with type `forbidden`.',
+  },
+  {
+    key: 'auth.method',
+    ...someOf(Object.keys(METHODS)),
+    default: ['tokens'],
+    meaning: "Whose tokens count: the service's own (`tokens`), those of an OpenStack Keystone (`keystone`), or both, as a list.",
+  },
+  {
+    key: 'auth.keystone.url',
+    ...url(),
+    default: undefined,
+    meaning: 'Where the service reaches Keystone, with or without a final `/v3`. Needed for the method `keystone`.',
+  },
+  {
+    key: 'auth.keystone.publicUrl',
+    ...url(),
+    default: undefined,
+    meaning: 'The Keystone that 401 answers point to. Unset, it is `auth.keystone.url`.',
+  },
+  {
+    key: 'auth.keystone.caFile',
+    ...file(),
+    default: undefined,
+    meaning: 'A PEM file with the authorities that may vouch for Keystone. Unset, they are those that Node.js knows.',
+  },
+  {
+    key: 'auth.keystone.username',
+    ...text(),
+    default: undefined,
+    meaning: "The service's own user in Keystone. With neither this nor an application credential, each token has to vouch for itself.",
+  },
+  { key: 'auth.keystone.password', ...text(), default: undefined, secret: true, meaning: 'The password of `auth.keystone.username`.' },
+  { key: 'auth.keystone.userDomain', ...text(), default: 'Default', meaning: 'The name of the domain of `auth.keystone.username`.' },
+  { key: 'auth.keystone.project', ...text(), default: undefined, meaning: 'The name of the project for which the user asks.' },
+  { key: 'auth.keystone.projectDomain', ...text(), default: 'Default', meaning: 'The name of the domain of `auth.keystone.project`.' },
+  {
+    key: 'auth.keystone.applicationCredentialId',
+    ...text(),
+    default: undefined,
+    meaning: 'The id of an application credential, instead of user, password and project.',
+  },
+  {
+    key: 'auth.keystone.applicationCredentialSecret',
+    ...text(),
+    default: undefined,
+    secret: true,
+    meaning: 'The secret of `auth.keystone.applicationCredentialId`.',
+  },
+  {
+    key: 'auth.keystone.timeoutSeconds',
+    ...integer(1, 600),
+    default: 5,
+    meaning: 'How long a request waits for each answer of Keystone, repetitions included.',
+  },
+  {
+    key: 'auth.keystone.cacheSeconds',
+    ...integer(0, 86_400),
+    default: 300,
+    meaning: "For how long Keystone's word on a token counts, and so how late a revocation may take effect; 0 asks at every request.",
+  },
+  {
+    key: 'auth.keystone.cacheEntries',
+    ...integer(1, 10_000_000),
+    default: 10_000,
+    meaning: 'How many tokens are remembered; the one not used for longest goes first.',
   },
   {
     key: 'policy',
@@ -176,86 +250,4 @@ export const OPTIONS: readonly Option[] = [
 /** The environment variable of an option: `TSIGIL_`, and the key's words in capitals joined by underscores. */
 export function variableOf(option: Option): string {
   return option.variable ?? `TSIGIL_${option.key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`;
-}
-
-type Reading = Pick<Option, 'type' | 'read'>;
-
-function reading(type: string, accepts: (value: unknown) => boolean): Reading {
-  return { type, read: (value) => (accepts(value) ? { value } : { problem: `must be ${type}` }) };
-}
-
-function pattern(type: string, expression: RegExp): Reading {
-  return reading(type, (value) => typeof value === 'string' && expression.test(value));
-}
-
-function integer(min: number, max: number): Reading {
-  return reading(`an integer from ${min} to ${max}`, (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max);
-}
-
-function integerIn(values: number[]): Reading {
-  return reading(values.join(' or '), (value) => values.includes(value as number));
-}
-
-function oneOf(words: readonly string[]): Reading {
-  return reading(words.join(', '), (value) => words.includes(value as string));
-}
-
-function yesOrNo(): Reading {
-  return reading('true or false', (value) => typeof value === 'boolean');
-}
-
-function word(): Reading {
-  return pattern('a word of letters', /^[A-Za-z]+$/);
-}
-
-function file(): Reading {
-  return pattern('the path of a file', /^[^\0]+$/);
-}
-
-function tokenText(): Reading {
-  return pattern('1 to 512 printable ASCII characters without blanks', /^[\x21-\x7e]{1,512}$/);
-}
-
-function address(): Reading {
-  return reading('`host:port`', (value) => {
-    const port = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(String(value))?.[1];
-    return typeof value === 'string' && port !== undefined && Number(port) <= 65_535;
-  });
-}
-
-function isHttpUrl(value: unknown): boolean {
-  if (typeof value !== 'string' || !URL.canParse(value)) return false;
-  const { protocol, search, hash, username } = new URL(value);
-  return ['http:', 'https:'].includes(protocol) && search + hash + username === '';
-}
-
-function url(): Reading {
-  return reading('an http or https URL without query, fragment or user', isHttpUrl);
-}
-
-function origins(): Reading {
-  return reading(
-    'a list of origins',
-    (value) => Array.isArray(value) && value.every((item) => isHttpUrl(item) && new URL(item as string).origin === item),
-  );
-}
-
-function database(): Reading {
-  const schemes = Object.keys(DATABASES).map((scheme) => `\`${scheme}:\``);
-  return reading(`${schemes.join(' or ')} and a location`, isDatabase);
-}
-
-function policy(): Reading {
-  return {
-    type: 'a map from operations to lists of roles',
-    read(value) {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'must be a map from operations to lists of roles' };
-      const problems = Object.entries(value).flatMap(([right, roles]) => {
-        if (!CONFIGURABLE_RIGHTS.includes(right)) return [`'${right}' is not an operation (${CONFIGURABLE_RIGHTS.join(', ')})`];
-        const isList = Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === 'string' && role !== '');
-        return isList ? [] : [`'${right}' must be a list of roles`];
-      });
-      return problems.length === 0 ? { value } : { problem: problems.join('; ') };
-    },
-  };
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { makeFirstToken } from './auth/first-token.ts';
-import { authenticateTokens } from './auth/tokens.ts';
+import { openAuthentication } from './auth/methods.ts';
 import { createClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Environment } from './domain/collection.ts';
@@ -81,6 +81,13 @@ export async function startService(config: Config, world: World): Promise<Servic
       randomBytes: world.randomBytes ?? randomBytes,
       advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
     };
+    const authentication = openAuthentication(config.auth.method, config.adminToken, {
+      store,
+      clock,
+      keystone: config.auth.keystone,
+      keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
+    });
+    opened.push(async () => authentication.close());
     const app = createServer({
       ...config.api,
       environment,
@@ -88,9 +95,9 @@ export async function startService(config: Config, world: World): Promise<Servic
       readMetrics: world.readMetrics,
       log,
       version: VERSION,
-      authenticate: authenticateTokens(store, clock, config.adminToken),
+      authenticate: authentication.authenticate,
       urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
-      errors: config.auth,
+      errors: { insufficientRightsStatus: config.auth.insufficientRightsStatus, challenges: authentication.challenges },
       rateLimit: config.rateLimit,
       allowedOrigins: config.cors.allowedOrigins,
       tls: config.tls,
@@ -100,7 +107,8 @@ export async function startService(config: Config, world: World): Promise<Servic
     const url = await app.listen({ host, port });
     // Last, so that a token is made only by a start that can tell of it.
     const tokenFile = join(kind.folder(location), 'admin.token');
-    const madeToken = config.adminToken === undefined && (await makeFirstToken(environment, tokenFile));
+    const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
+    const madeToken = needsToken && (await makeFirstToken(environment, tokenFile));
     if (!isLoopback(host) && config.tls.cert === undefined) {
       log.warn(
         { listen: config.listen },
@@ -114,6 +122,7 @@ export async function startService(config: Config, world: World): Promise<Servic
         const deadline = setTimeout(() => app.server.closeAllConnections(), config.stopGraceSeconds * 1000);
         await app.close();
         clearTimeout(deadline);
+        authentication.close();
         await store.close();
       },
     };

@@ -31,7 +31,17 @@ export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY
 /** Tells whether `caller` may do `right`. Roles compare without regard to case. A right nobody listed is nobody's. */
 export function may(policy: Policy, caller: Caller, right: string): boolean {
   const allowed = policy[right] ?? [];
-  return caller.roles.some((role) => allowed.some((name) => name.toLowerCase() === role.toLowerCase()));
+  return heldRoles(caller).some((role) => allowed.some((name) => name.toLowerCase() === role.toLowerCase()));
+}
+
+/**
+ * The names under which a policy may mean a caller's roles: `reader` and, where an identity service says what the role is for,
+ * `system:reader`. Whoever rules one domain rules no other, so roles for a domain count under `domain:reader` alone.
+ */
+function heldRoles({ roles, identity }: Caller): string[] {
+  if (identity === undefined) return [...roles];
+  const scoped = roles.map((role) => `${identity.scope}:${role}`);
+  return identity.scope === 'domain' ? scoped : [...roles, ...scoped];
 }
 
 /** Throws `access_denied` unless `caller` may do `right`. */

@@ -48,21 +48,28 @@ export interface ErrorAnswer {
   readonly body: string;
 }
 
-/** How the errors about rights are told, and to whom 401 answers point. */
+/** How the errors about rights are told. */
 export interface ErrorSettings {
   readonly insufficientRightsStatus: 401 | 403;
 }
 
+/** What decides the answers to errors. */
+export interface AnswerSettings extends ErrorSettings {
+  /** What 401 answers tell callers who are not known, and those who lack a right; one for each way of being known. */
+  readonly challenges: readonly { readonly unknownCaller: string; readonly missingRight: string }[];
+}
+
 /** The answer to a request that failed with `error`, which is what `toServiceError` made of whatever was thrown. */
-export function errorAnswer(error: ServiceError, requestId: string | undefined, settings: ErrorSettings): ErrorAnswer {
+export function errorAnswer(error: ServiceError, requestId: string | undefined, settings: AnswerSettings): ErrorAnswer {
   const { subject = '', problems, retryAfterSeconds } = error.details;
   let [status, type] = STATUS_OF_CODE[error.code];
   if (error.code === 'access_denied' && settings.insufficientRightsStatus === 403) [status, type] = [403, 'forbidden'];
   type = type.replace('{subject}', subject);
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
-  // RFC 9110 section 15.5.2 wants a challenge in every 401, RFC 6750 section 3.1 names the parameter.
-  if (status === 401) headers['www-authenticate'] = error.code === 'access_denied' ? 'Bearer error="insufficient_scope"' : 'Bearer';
+  // RFC 9110 section 15.5.2 wants a challenge in every 401, section 11.6.1 has several in one field.
+  const kind = error.code === 'access_denied' ? 'missingRight' : 'unknownCaller';
+  if (status === 401) headers['www-authenticate'] = settings.challenges.map((challenge) => challenge[kind]).join(', ');
   if (error.code === 'unauthenticated')
     return { status, headers, body: JSON.stringify({ error: { code: 401, title: 'Unauthorized', message: error.message } }) };
   const errors = problems?.map(({ path, message, validator }) => ({ path, message, validator }));

@@ -10,6 +10,9 @@ export interface Metrics {
   /** `route` is the pattern, never the URL: the number of series stays small and no value gets into one. */
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   observeCommit(writes: number, seconds: number): void;
+  /** `outcome` is a word, of few. */
+  observeKeystone(outcome: string, seconds: number): void;
+  countKeystoneCacheHit(outcome: string): void;
 }
 
 /** Starts counting. Process figures (CPU, memory, event loop, descriptors) are prom-client's defaults. */
@@ -44,6 +47,19 @@ export function createMetrics(version: string): Metrics {
     help: 'Writes that were committed; several may share a transaction.',
     registers,
   });
+  const keystone = new Histogram({
+    name: 'tsigil_keystone_validation_duration_seconds',
+    help: 'Tokens that Keystone was asked about by outcome (valid, refused, unavailable), and how long it took with all repetitions.',
+    labelNames: ['outcome'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const keystoneHits = new Counter({
+    name: 'tsigil_keystone_cache_hits_total',
+    help: 'Requests whose token Keystone did not have to be asked about, by what is remembered of it (valid, refused).',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
   return {
     registry,
     observeRequest(method, route, status, seconds) {
@@ -54,6 +70,8 @@ export function createMetrics(version: string): Metrics {
       commits.observe(seconds);
       writes.inc(count);
     },
+    observeKeystone: (outcome, seconds) => keystone.observe({ outcome }, seconds),
+    countKeystoneCacheHit: (outcome) => keystoneHits.inc({ outcome }),
   };
 }
 

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ErrorCode, ServiceError } from '../domain/errors.ts';
 import type { JsonSchema } from '../domain/field.ts';
 import type { ResourceType } from '../domain/resource.ts';
-import { errorAnswer, STATUS_OF_CODE, type ErrorSettings } from './errors.ts';
+import { errorAnswer, STATUS_OF_CODE, type AnswerSettings } from './errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './openapi-document.ts';
 import { ERROR_NOTES } from './openapi-errors.ts';
 import { EXAMPLE_ID, EXAMPLE_REQUEST_ID } from './openapi-examples.ts';
@@ -16,7 +16,7 @@ export interface ApiSettings {
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
   readonly defaultLimit: number;
-  readonly errors: ErrorSettings;
+  readonly errors: AnswerSettings;
 }
 
 /** The errors that a request to any path may meet. */

@@ -7,7 +7,7 @@ import { normaliseUuid } from '../domain/field.ts';
 import type { Authenticate } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { addCollection } from './collections.ts';
-import { errorAnswer, toServiceError, type ErrorSettings } from './errors.ts';
+import { errorAnswer, toServiceError, type AnswerSettings } from './errors.ts';
 import { addGate } from './gate.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
@@ -34,7 +34,7 @@ export interface ServerOptions {
   readonly log: Log;
   readonly version: string;
   readonly urls: UrlSettings;
-  readonly errors: ErrorSettings;
+  readonly errors: AnswerSettings;
   readonly rateLimit: RateLimit;
   readonly allowedOrigins: readonly string[];
   /** The word in the request id header's name. */
@@ -133,7 +133,7 @@ function describeRequest(request: FastifyRequest, reply: FastifyReply, route: st
 }
 
 /** Answers bytes that are no HTTP request, or one that never arrived in full. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, settings: ErrorSettings): void {
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, settings: AnswerSettings): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 400, ...error, code: error.code }), undefined, settings);
   const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(

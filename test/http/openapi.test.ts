@@ -160,7 +160,7 @@ async function servedPaths(): Promise<string[]> {
     log: pino({ level: 'silent' }),
     version: 'test',
     urls: { publicUrl: undefined, trustProxyHeaders: false },
-    errors: { insufficientRightsStatus: 401 },
+    errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
     rateLimit: { requestsPerSecond: 0, burst: 1 },
     allowedOrigins: [],
     platform: 'Test',

@@ -1,0 +1,45 @@
+import type { Authenticate, Clock, Store } from '../domain/ports.ts';
+import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
+import type { Challenge, Method } from './method.ts';
+import { configuredToken, ownTokens } from './tokens.ts';
+
+/** What methods are made from. */
+export interface Surroundings {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly keystone: KeystoneSettings;
+  readonly keystoneObserver: KeystoneObserver;
+}
+
+/** Every method by its name in the configuration. A token goes to the first that claims it. */
+export const METHODS = {
+  tokens: ({ store, clock }: Surroundings): Method => ownTokens(store, clock),
+  keystone: ({ keystone, keystoneObserver }: Surroundings): Method => keystoneTokens(keystone, keystoneObserver),
+};
+
+/** The name of a method. */
+export type MethodName = keyof typeof METHODS;
+
+/** All configured ways of knowing callers as one. */
+export interface Authentication {
+  readonly authenticate: Authenticate;
+  /** One for each method. */
+  readonly challenges: readonly Challenge[];
+  close(): void;
+}
+
+/**
+ * Knows callers by the methods named, and by `adminToken` where one is configured, which no method gets to see. A token that
+ * no method claims is refused. Throws when a file that the configuration names cannot be read.
+ */
+export function openAuthentication(names: readonly MethodName[], adminToken: string | undefined, surroundings: Surroundings): Authentication {
+  const methods = Object.entries(METHODS)
+    .filter(([name]) => names.some((chosen) => chosen === name))
+    .map(([, open]) => open(surroundings));
+  const judges = adminToken === undefined ? methods : [configuredToken(adminToken), ...methods];
+  return {
+    authenticate: async (token) => judges.find(({ claims }) => claims(token))?.authenticate(token),
+    challenges: methods.map(({ challenge }) => challenge),
+    close: () => methods.forEach(({ close }) => close()),
+  };
+}

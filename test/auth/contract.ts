@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+/** Whoever gives out the tokens of one method. */
+export interface Issuer {
+  /** The settings of a service that takes the tokens. */
+  readonly variables: Record<string, string>;
+  /** The ids of two projects. */
+  readonly projects: readonly [string, string];
+  /** What 401 answers say in `WWW-Authenticate`. */
+  readonly challenges: { readonly unknownCaller: string; readonly missingRight: string };
+  /** A new token of someone with a role in one of the projects. */
+  issue(service: TestService, role: 'admin' | 'member' | 'reader', project: 0 | 1): Promise<string>;
+  issueExpired(service: TestService): Promise<string>;
+  issueRevoked(service: TestService): Promise<string>;
+}
+
+/** Identity headers that a middleware sets in other services of OpenStack, where callers' own are dropped. */
+function identityHeaders(project: string): Record<string, string> {
+  return {
+    'x-identity-status': 'Confirmed',
+    'x-roles': 'admin',
+    'x-role': 'admin',
+    'x-user-id': 'someone',
+    'x-project-id': project,
+    'x-tenant-id': project,
+    'x-is-admin-project': 'True',
+    'openstack-system-scope': 'all',
+    'x-service-roles': 'admin',
+  };
+}
+
+/** What is true of every way of knowing callers. `open` is called once, before the tests. */
+export function authenticationContract(name: string, open: () => Promise<Issuer>): void {
+  describe(name, () => {
+    let issuer: Issuer;
+    let service: TestService;
+    let admin: string;
+    let member: string;
+    let reader: string;
+    beforeAll(async () => {
+      issuer = await open();
+      service = await startTestService(issuer.variables);
+      admin = await issuer.issue(service, 'admin', 0);
+      member = await issuer.issue(service, 'member', 0);
+      reader = await issuer.issue(service, 'reader', 0);
+    }, 120_000);
+    afterAll(() => service.close());
+
+    const unauthenticated = { error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' } };
+    const expectUnknown = async (token: string, headers?: Record<string, string>) => {
+      const answer = await service.with(token).get('/v2/tlds', headers);
+      expect([answer.status, answer.body]).toEqual([401, unauthenticated]);
+      expect(answer.headers.get('www-authenticate')).toBe(issuer.challenges.unknownCaller);
+      expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+    };
+    const createZone = (token: string, name: string) => service.with(token).post('/v2/zones', { name, email: 'hostmaster@example.org' });
+
+    test('201 and 200 for an administrator', async () => {
+      expect((await service.with(admin).post('/v2/tlds', { name: 'org' })).status).toBe(201);
+      expect((await service.with(admin).get('/v2/tlds')).status).toBe(200);
+    });
+
+    test('200 for a token in Authorization, as a bearer', async () => {
+      expect((await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${admin}` } })).status).toBe(200);
+    });
+
+    test('401 access_denied for a member and a reader', async () => {
+      for (const token of [member, reader]) {
+        const answer = await service.with(token).get('/v2/tlds');
+        expect(answer).toMatchObject({ status: 401, body: { code: 401, type: 'access_denied' } });
+        expect(answer.headers.get('www-authenticate')).toBe(issuer.challenges.missingRight);
+      }
+    });
+
+    test('403 forbidden for a member, where auth.insufficientRightsStatus is 403', async () => {
+      const other = await startTestService({ ...issuer.variables, TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
+      const token = await issuer.issue(other, 'member', 0);
+      const answer = await other.with(token).get('/v2/tlds');
+      await other.close();
+      expect(answer).toMatchObject({ status: 403, body: { code: 403, type: 'forbidden' } });
+      expect(answer.headers.get('www-authenticate')).toBeNull();
+    });
+
+    test('200 for a reader, where the policy opens the operation, and 401 for the others', async () => {
+      const other = await startTestService({ ...issuer.variables, TSIGIL_POLICY: '{"tlds:list": [reader]}' });
+      const token = await issuer.issue(other, 'reader', 0);
+      const statuses = [await other.with(token).get('/v2/tlds'), await other.with(token).post('/v2/tlds', { name: 'net' })];
+      await other.close();
+      expect(statuses.map(({ status }) => status)).toEqual([200, 401]);
+    });
+
+    test('401 without a token', async () => {
+      await expectUnknown('');
+      expect((await fetch(`${service.url}/v2/tlds`)).status).toBe(401);
+    });
+
+    test('401 for tokens that nobody issued', async () => {
+      const strange = [
+        'x',
+        'tsigil_',
+        `tsigil_${'A'.repeat(43)}`,
+        'gAAAAAB',
+        '%00',
+        '"',
+        '../..',
+        'é',
+        'a'.repeat(300),
+        'a'.repeat(8000),
+        `${admin}x`,
+      ];
+      for (const token of strange) await expectUnknown(token);
+      for (const authorization of ['Bearer x y\tz', 'Bearer é', `Basic ${admin}`, admin]) {
+        expect((await fetch(`${service.url}/v2/tlds`, { headers: { authorization } })).status).toBe(401);
+      }
+    });
+
+    test('401 for an expired token', async () => expectUnknown(await issuer.issueExpired(service)));
+
+    test('401 for a revoked token', async () => expectUnknown(await issuer.issueRevoked(service)));
+
+    test('404 for the zone of another project, which is on no list', async () => {
+      const stranger = await issuer.issue(service, 'member', 1);
+      const { status, body } = await createZone(member, 'one.org.');
+      expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);
+      expect((await createZone(stranger, 'two.org.')).body.project_id).toBe(issuer.projects[1]);
+      const seen = async (token: string) => (await service.with(token).get('/v2/zones')).body.zones.map((zone: { name: string }) => zone.name);
+      expect([await seen(member), await seen(reader), await seen(stranger)]).toEqual([['one.org.'], ['one.org.'], ['two.org.']]);
+      expect((await service.with(stranger).get(`/v2/zones/${body.id}`)).status).toBe(404);
+      expect((await service.with(stranger).delete(`/v2/zones/${body.id}`)).status).toBe(404);
+      expect((await service.with(reader).delete(`/v2/zones/${body.id}`)).status).toBe(401);
+    });
+
+    test('200 for an administrator who acts for another project, 401 for a member', async () => {
+      const headers = { 'x-auth-sudo-project-id': issuer.projects[1] };
+      expect((await service.with(admin).get('/v2/zones', headers)).status).toBe(200);
+      expect((await service.with(member).get('/v2/zones', headers)).status).toBe(401);
+    });
+
+    test('401 for a member who claims in headers to be an administrator', async () => {
+      const headers = identityHeaders(issuer.projects[1]);
+      expect((await service.with(member).get('/v2/tlds', headers)).status).toBe(401);
+      const { status, body } = await service.with(member).post('/v2/zones', { name: 'claimed.org.', email: 'a@example.org' }, headers);
+      expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);
+      await expectUnknown('', headers);
+    });
+
+    test('the log names the caller and the project of a request', async () => {
+      const { headers } = await service.with(member).get('/v2/zones');
+      const line = service.log
+        .map((text) => JSON.parse(text))
+        .find(({ requestId, msg }) => msg === 'request' && requestId === headers.get('x-openstack-request-id'));
+      expect(line).toMatchObject({ projectId: issuer.projects[0], caller: expect.stringContaining('member'), callerId: expect.any(String) });
+      expect(service.log.filter((text) => text.includes(member))).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,297 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createAuthority, createCertificate } from '../harness/certificates.ts';
+import { startGateway } from '../harness/gateway.ts';
+import type { Keystone } from '../harness/keystone.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { authenticationContract } from './contract.ts';
+import { PROJECTS, start, startBehindGateway, startCloud, statusOf, type Cloud } from './keystone-cloud.ts';
+
+const VALIDATION = 'GET /v3/auth/tokens';
+const LOGIN = 'POST /v3/auth/tokens';
+
+const installed = hasProgram('keystone-manage', 'keystone');
+
+describe.runIf(installed)('keystone', () => {
+  let cloud: Cloud;
+  let keystone: Keystone;
+  let issue: Cloud['issue'];
+  let variables: Cloud['variables'];
+  beforeAll(async () => {
+    cloud = await startCloud();
+    ({ keystone, issue, variables } = cloud);
+  }, 180_000);
+  afterAll(() => keystone.remove());
+
+  const startBehind = (...[settings, credentials]: Parameters<Cloud['variables']>) => startBehindGateway(cloud, settings, credentials);
+
+  for (const [name, credentials] of Object.entries({
+    'tokens of Keystone, which a user of the service asks about': () => cloud.withPassword,
+    'tokens of Keystone, which vouch for themselves': () => ({}),
+  })) {
+    authenticationContract(name, async () => ({
+      variables: variables({}, credentials()),
+      projects: cloud.projectIds,
+      challenges: { unknownCaller: `Keystone uri="${keystone.url}"`, missingRight: `Keystone uri="${keystone.url}"` },
+      issue: (_service, role, project) => issue(role, PROJECTS[project]),
+      issueExpired: async () => cloud.expired,
+      async issueRevoked() {
+        const token = await issue();
+        await keystone.revoke(token);
+        return token;
+      },
+    }));
+  }
+
+  describe('what a token is for', () => {
+    test('200 for an administrator of the system, who has no project for a zone: 401 missing_project_id', async () => {
+      const service = await start(variables());
+      const client = service.with(await keystone.token('admin-system', 'system'));
+      expect((await client.get('/v2/tlds')).status).toBe(200);
+      const { status, body } = await client.post('/v2/zones', { name: 'example.org.', email: 'hostmaster@example.org' });
+      expect([status, body.type]).toEqual([401, 'missing_project_id']);
+      expect((await client.get('/v2/zones', { 'x-auth-all-projects': 'true' })).status).toBe(200);
+    });
+
+    test('401 access_denied for an administrator of a domain, and for a token that is for nothing', async () => {
+      const service = await start(variables());
+      for (const scope of ['domain', 'nothing'] as const) {
+        const { status, body } = await service.with(await keystone.token('admin-domain', scope)).get('/v2/tlds');
+        expect([scope, status, body.type]).toEqual([scope, 401, 'access_denied']);
+      }
+    });
+
+    test('200 where the policy names the scope with the role, 401 for the same role elsewhere', async () => {
+      const service = await start({ ...variables(), TSIGIL_POLICY: '{"tlds:list": ["system:reader", "domain:admin"]}' });
+      const systemReader = await keystone.token('reader-system', 'system');
+      const domainAdmin = await keystone.token('admin-domain', 'domain');
+      const statuses = [systemReader, domainAdmin, await issue('reader'), await issue('admin')].map((token) => statusOf(service, token));
+      expect(await Promise.all(statuses)).toEqual([200, 200, 401, 401]);
+    });
+
+    test('401 for an application credential that is for certain requests only, 200 for another, whoever asks', async () => {
+      const { id, secret } = await keystone.createApplicationCredential('admin-one', 'one', [{ path: '/v2/zones', method: 'GET', service: 'dns' }]);
+      const restricted = await keystone.tokenOfApplicationCredential(id, secret);
+      for (const credentials of [cloud.withPassword, cloud.withApplicationCredential, {}])
+        expect(await statusOf(await start(variables({}, credentials)), restricted)).toBe(401);
+      const whole = await keystone.createApplicationCredential('admin-one', 'one');
+      expect(
+        await statusOf(
+          await start(variables({}, cloud.withApplicationCredential)),
+          await keystone.tokenOfApplicationCredential(whole.id, whole.secret),
+        ),
+      ).toBe(200);
+    });
+
+    test('200 for an administrator where only readers may: the role implies theirs', async () => {
+      const service = await start({ ...variables(), TSIGIL_POLICY: '{"tlds:list": [reader]}' });
+      expect(await statusOf(service, await issue('admin'))).toBe(200);
+    });
+  });
+
+  describe('tokens that are not Keystone’s', () => {
+    test('are judged by the service alone, where both methods are on', async () => {
+      const gateway = await startGateway(keystone.url);
+      onTestFinished(() => gateway.close());
+      const both = { ...variables({ URL: gateway.url, PUBLIC_URL: 'https://keystone.example/' }), TSIGIL_AUTH_METHOD: '[keystone, tokens]' };
+      const service = await start(both);
+      const { body } = await service.post('/v2/tokens', { name: 'own', roles: ['admin'] });
+      expect(await statusOf(service, body.token)).toBe(200);
+      await service.delete(`/v2/tokens/${body.id}`);
+      const { status, headers } = await service.with(body.token).get('/v2/tlds');
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer, Keystone uri="https://keystone.example"']);
+      expect(await statusOf(service, 'tsigil_nobody')).toBe(401);
+      expect(await statusOf(service, '')).toBe(401);
+      expect(gateway.passed).toEqual([]);
+      expect(await statusOf(service, await issue())).toBe(200);
+      expect(gateway.count(VALIDATION)).toBe(1);
+    });
+
+    test('401 for the service’s own, where Keystone is the only method; the configured administrator is known', async () => {
+      const [service, gateway] = await startBehind();
+      const { body } = await service.post('/v2/tokens', { name: 'own', roles: ['admin'] });
+      expect(await statusOf(service, body.token)).toBe(401);
+      expect(await statusOf(service, service.token)).toBe(200);
+      expect(gateway.passed).toEqual([]);
+    });
+  });
+
+  describe('what is remembered', () => {
+    test('one question for many requests at once, none for those after', async () => {
+      const [service, gateway] = await startBehind();
+      const token = await issue();
+      const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(service, token)));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(await statusOf(service, token)).toBe(200);
+      expect([gateway.count(VALIDATION), gateway.count(LOGIN)]).toEqual([1, 1]);
+      const { text } = await service.get('/metrics');
+      expect(text).toContain('tsigil_keystone_validation_duration_seconds_count{outcome="valid"} 1');
+      expect(text).toMatch(/tsigil_keystone_cache_hits_total\{outcome="valid"\} [1-9]/);
+    });
+
+    test('one question for a bad token that comes again', async () => {
+      const [service, gateway] = await startBehind();
+      expect([await statusOf(service, 'bad'), await statusOf(service, 'bad')]).toEqual([401, 401]);
+      expect(gateway.count(VALIDATION)).toBe(1);
+      expect((await service.get('/metrics')).text).toContain('tsigil_keystone_cache_hits_total{outcome="refused"} 1');
+    });
+
+    test('at most so many tokens as configured, and bad ones do not drive out good ones', async () => {
+      const [service, gateway] = await startBehind({ CACHE_ENTRIES: '1' });
+      const [one, two] = [await issue(), await issue('admin', 'two')];
+      const questions: number[] = [];
+      for (const token of [one, 'bad', 'worse', one, two, two, one]) {
+        await statusOf(service, token);
+        questions.push(gateway.count(VALIDATION));
+      }
+      expect(questions).toEqual([1, 2, 3, 3, 4, 4, 5]);
+    });
+
+    test('200 for a revoked token while Keystone’s word counts, 401 afterwards', async () => {
+      const service = await start(variables({ CACHE_SECONDS: '3' }));
+      const lasting = await start(variables());
+      const token = await issue();
+      expect([await statusOf(service, token), await statusOf(lasting, token)]).toEqual([200, 200]);
+      await keystone.revoke(token);
+      await expect.poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 }).toBe(401);
+      expect(await statusOf(lasting, token)).toBe(200);
+    });
+
+    test('401 for a revoked token at once, where nothing is remembered', async () => {
+      const [service, gateway] = await startBehind({ CACHE_SECONDS: '0' });
+      const token = await issue();
+      expect([await statusOf(service, token), await statusOf(service, token)]).toEqual([200, 200]);
+      await keystone.revoke(token);
+      expect([await statusOf(service, token), await statusOf(service, token)]).toEqual([401, 401]);
+      expect(gateway.count(VALIDATION)).toBe(4);
+    });
+  });
+
+  describe("the service's own credentials", () => {
+    test('200 though the token of the service was revoked: it gets another', async () => {
+      const [service, gateway] = await startBehind();
+      expect(await statusOf(service, await issue())).toBe(200);
+      await keystone.revoke(String(gateway.passed.at(-1)?.headers['x-auth-token']));
+      const tokens = [await issue('admin', 'two'), await issue('admin', 'one')];
+      expect(await Promise.all(tokens.map((token) => statusOf(service, token)))).toEqual([200, 200]);
+      expect(gateway.count(LOGIN)).toBe(2);
+    });
+
+    test('503 when Keystone refuses them, which is not tried again at once, and the log says so', async () => {
+      const [service, gateway] = await startBehind({ PASSWORD: randomUUID() });
+      const answer = await service.with(await issue()).get('/v2/tlds');
+      expect(answer).toMatchObject({ status: 503, body: { type: 'service_unavailable' } });
+      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      expect(await statusOf(service, await issue('admin', 'two'))).toBe(503);
+      expect([gateway.count(LOGIN), gateway.count(VALIDATION)]).toEqual([1, 0]);
+      expect(service.log.join()).toContain("Keystone: answered 401 to the service's own credentials");
+    });
+
+    test('503 when they give no right to ask about tokens', async () => {
+      const password = await keystone.createUser('powerless', 'reader', { project: 'services' });
+      const service = await start(variables({}, { USERNAME: 'powerless', PASSWORD: password, PROJECT: 'services' }));
+      expect(await statusOf(service, await issue())).toBe(503);
+      expect(service.log.join()).toContain('Keystone: answered 403 to a question about a token');
+    });
+  });
+
+  describe('when Keystone is in trouble', () => {
+    test('200 after a passing failure', async () => {
+      const [service, gateway] = await startBehind({}, {});
+      let failures = 2;
+      gateway.behave(() => (failures-- > 0 ? 502 : 'pass'));
+      expect(await statusOf(service, await issue())).toBe(200);
+      expect(gateway.count(VALIDATION)).toBe(3);
+    });
+
+    test('503, never 401, for whatever a proxy says instead of it', async () => {
+      const [service, gateway] = await startBehind({}, {});
+      for (const status of [301, 400, 401, 403, 404, 429, 500, 503]) {
+        gateway.behave(() => status);
+        const { status: answered, headers } = await service.with(await issue()).get('/v2/tlds');
+        expect([status, answered, headers.get('retry-after')]).toEqual([status, 503, '5']);
+      }
+    });
+
+    test('503 in time when it does not answer at all', async () => {
+      const [service, gateway] = await startBehind({ TIMEOUT_SECONDS: '1' }, {});
+      gateway.behave(() => 'silence');
+      const startedAt = performance.now();
+      expect(await statusOf(service, await issue())).toBe(503);
+      expect(performance.now() - startedAt).toBeGreaterThan(900);
+      expect(service.log.join()).toContain('Keystone: no answer within 1 seconds');
+      gateway.behave(() => 'pass');
+    });
+
+    test('stopped and started again in the middle of traffic: 200 for known tokens, 503 for others, 200 for all by itself', async () => {
+      const service = await start(variables());
+      const [known, ...others] = [await issue(), await issue('admin', 'two'), await keystone.token('admin-system', 'system')];
+      expect(await statusOf(service, known)).toBe(200);
+      let running = true;
+      const seen = { known: new Set<number>(), others: new Set<number>() };
+      const traffic = async (token: string, statuses: Set<number>) => {
+        while (running) {
+          const { status, headers } = await service.with(token).get('/v2/tlds');
+          statuses.add(status);
+          if (status === 503) expect(headers.get('retry-after')).toBe('5');
+        }
+      };
+      const loads = [traffic(known, seen.known)];
+      await keystone.stop();
+      loads.push(...others.map((token) => traffic(token, seen.others)));
+      await expect.poll(() => seen.others.has(503)).toBe(true);
+      await keystone.start();
+      await expect.poll(async () => Promise.all(others.map((token) => statusOf(service, token))), { timeout: 30_000 }).toEqual([200, 200]);
+      running = false;
+      await Promise.all(loads);
+      expect(seen).toEqual({ known: new Set([200]), others: new Set([503, 200]) });
+      expect((await service.get('/metrics')).text).toMatch(/tsigil_keystone_validation_duration_seconds_count\{outcome="unavailable"\} [1-9]/);
+    }, 180_000);
+  });
+
+  describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
+    const folder = temporaryFolder();
+    afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+    test('200 where its authority is configured, 503 where it is another or none', async () => {
+      const authority = createAuthority(folder, 'authority');
+      const stranger = createAuthority(folder, 'stranger');
+      const gateway = await startGateway(keystone.url, createCertificate(folder, 'authority'));
+      onTestFinished(() => gateway.close());
+      const token = await issue();
+      const statuses: number[] = [];
+      for (const settings of [{ CA_FILE: authority }, { CA_FILE: stranger }, {}]) {
+        const service = await start(variables({ URL: `${gateway.url}/v3/`, ...settings }));
+        statuses.push(await statusOf(service, token));
+      }
+      expect(statuses).toEqual([200, 503, 503]);
+    });
+  });
+
+  describe('when tokens last only seconds', () => {
+    beforeAll(async () => {
+      await keystone.stop();
+      await keystone.start(10);
+    });
+    afterAll(async () => {
+      await keystone.stop();
+      await keystone.start();
+    });
+
+    test('200 until the token expires, then 401, though the answer would count for longer', async () => {
+      const service = await start(variables());
+      const token = await issue();
+      expect(await statusOf(service, token)).toBe(200);
+      await expect.poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 }).toBe(401);
+    });
+
+    test('200 for new tokens all along: the service renews its own before it expires', async () => {
+      const [service, gateway] = await startBehind();
+      while (gateway.count(LOGIN) < 2) expect(await statusOf(service, await issue())).toBe(200);
+      const authorities = gateway.passed.filter(({ what }) => what === VALIDATION).map(({ headers }) => headers['x-auth-token']);
+      expect(new Set(authorities).size).toBeGreaterThan(1);
+    });
+  });
+});

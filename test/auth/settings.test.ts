@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, describeConfig, readConfig } from '../../src/config.ts';
+
+const KEYSTONE = { TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_KEYSTONE_URL: 'https://keystone.example:5000/v3' };
+
+function problemsOf(variables: Record<string, string>): readonly string[] {
+  try {
+    readConfig(undefined, variables);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('auth.method', () => {
+  const url = { TSIGIL_AUTH_KEYSTONE_URL: 'http://keystone.example' };
+  for (const [text, methods] of Object.entries({
+    tokens: ['tokens'],
+    keystone: ['keystone'],
+    '[tokens, keystone]': ['tokens', 'keystone'],
+    '': ['tokens'],
+  })) {
+    test(`takes '${text}'`, () => expect(readConfig(undefined, { ...url, TSIGIL_AUTH_METHOD: text }).auth.method).toEqual(methods));
+  }
+
+  for (const text of ['ldap', '[]', '[tokens, ldap]', '[tokens, tokens]', 'tokens,keystone', '{}', '5']) {
+    test(`refuses '${text}'`, () => {
+      const problem = 'TSIGIL_AUTH_METHOD must be tokens, keystone, or a list of these';
+      expect(problemsOf({ ...url, TSIGIL_AUTH_METHOD: text })).toEqual([problem]);
+    });
+  }
+});
+
+describe('settings of Keystone that need each other', () => {
+  const password = { TSIGIL_AUTH_KEYSTONE_USERNAME: 'tsigil', TSIGIL_AUTH_KEYSTONE_PASSWORD: '12345', TSIGIL_AUTH_KEYSTONE_PROJECT: 'services' };
+  const applicationCredential = {
+    TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'an-id',
+    TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_SECRET: 'a-secret',
+  };
+  const passwordTogether = "'auth.keystone.username', 'auth.keystone.password' and 'auth.keystone.project' must be set together";
+  const cases: readonly (readonly [string, Record<string, string>, readonly string[]])[] = [
+    ['nobody', KEYSTONE, []],
+    ['a user', { ...KEYSTONE, ...password }, []],
+    ['an application credential', { ...KEYSTONE, ...applicationCredential }, []],
+    ['no URL', { TSIGIL_AUTH_METHOD: 'keystone' }, ["'auth.keystone.url' must be set for the method 'keystone'"]],
+    ['a user without password', { ...KEYSTONE, ...password, TSIGIL_AUTH_KEYSTONE_PASSWORD: '' }, [passwordTogether]],
+    ['a password alone', { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_PASSWORD: 'x' }, [passwordTogether]],
+    [
+      'half an application credential',
+      { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'x' },
+      ["'auth.keystone.applicationCredentialId' and 'auth.keystone.applicationCredentialSecret' must be set together"],
+    ],
+    [
+      'both',
+      { ...KEYSTONE, ...password, ...applicationCredential },
+      ["'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other"],
+    ],
+  ];
+  for (const [name, variables, problems] of cases) test(name, () => expect(problemsOf(variables)).toEqual(problems));
+
+  test('check-config hides the password and the secret', () => {
+    const shown = [password, applicationCredential].map((credentials) => describeConfig(readConfig(undefined, { ...KEYSTONE, ...credentials })));
+    expect(shown[0]).toContain('password: (hidden)');
+    expect(shown[1]).toContain('applicationCredentialSecret: (hidden)');
+    expect(shown.filter((text) => /12345|a-secret/.test(text))).toEqual([]);
+  });
+});

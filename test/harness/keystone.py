@@ -1,0 +1,34 @@
+"""Serves Keystone's public application, as the Debian package installs it, until it is told to end.
+
+Arguments: the folder with keystone.conf, and the port, 0 for a free one. The first line on standard output is the port.
+"""
+
+import os
+import sqlite3
+import sys
+from socketserver import ThreadingMixIn
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+del sys.path[0]  # this folder, where Python would take this file for Keystone
+folder, port = sys.argv[1], int(sys.argv[2])
+sys.argv = sys.argv[:1]  # Keystone would read the rest as its own
+os.environ["OS_KEYSTONE_CONFIG_DIR"] = folder
+# The threads of the server read while others write, which SQLite allows in this mode alone.
+sqlite3.connect(os.path.join(folder, "keystone.db")).execute("PRAGMA journal_mode = WAL")
+
+from keystone.server.wsgi import initialize_public_application  # noqa: E402
+
+
+class Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
+class Handler(WSGIRequestHandler):
+    def log_message(self, *_arguments):
+        pass
+
+
+server = make_server("127.0.0.1", port, initialize_public_application(), Server, Handler)
+print(server.server_port, flush=True)
+server.serve_forever()

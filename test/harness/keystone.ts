@@ -1,0 +1,182 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { recordSecret } from './evidence.ts';
+
+/** What a token is for: a project by its name, the default domain, the whole system, or nothing. */
+export type TokenScope = { readonly project: string } | 'domain' | 'system' | 'nothing';
+
+/** A Keystone of the tests' own: real, on a free port, with its data in a temporary folder. */
+export interface Keystone {
+  readonly url: string;
+  /** Starts it again after a stop, with the same data on the same port. Tokens issued from then on last for `tokenSeconds`. */
+  start(tokenSeconds?: number): Promise<void>;
+  stop(): Promise<void>;
+  /** Ends it and removes its data. */
+  remove(): Promise<void>;
+  /** Makes a project and returns its id. */
+  createProject(name: string): Promise<string>;
+  createRole(name: string): Promise<void>;
+  /** Makes a user of the default domain with a role and returns the password. A further call for the user gives a further role. */
+  createUser(name: string, role: string, scope: TokenScope): Promise<string>;
+  /** A new token of a user that was made here, or of the first administrator, `admin`. */
+  token(user: string, scope: TokenScope): Promise<string>;
+  revoke(token: string): Promise<void>;
+  /** Makes an application credential of a user for a project, for all requests or certain ones only. */
+  createApplicationCredential(user: string, project: string, accessRules?: object[]): Promise<{ id: string; secret: string }>;
+  tokenOfApplicationCredential(id: string, secret: string): Promise<string>;
+}
+
+const DEFAULT_DOMAIN = 'default';
+const run = promisify(execFile);
+
+/** Sets a Keystone up from nothing: a schema in SQLite, keys for tokens, a first administrator. Its first tokens last for `tokenSeconds`. */
+export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
+  const folder = mkdtempSync(join(tmpdir(), 'tsigil-keystone-'));
+  const passwords = new Map([['admin', newPassword()]]);
+  const users = new Map<string, string>();
+  writeFileSync(join(folder, 'keystone.conf'), configuration(folder, 1));
+  const manage = (...words: string[]) => run('keystone-manage', ['--config-file', join(folder, 'keystone.conf'), ...words]);
+  const owner = ['--keystone-user', String(process.getuid?.()), '--keystone-group', String(process.getgid?.())];
+  await Promise.all([manage('db_sync'), manage('fernet_setup', ...owner)]);
+  await manage('bootstrap', '--bootstrap-password', passwords.get('admin') ?? '', '--bootstrap-region-id', 'test');
+
+  let complaints = '';
+  let port = 0;
+  let server: ChildProcess | undefined;
+  let adminToken: string | undefined;
+  const url = () => `http://127.0.0.1:${port}`;
+
+  const start = async (tokenSeconds = 3600) => {
+    writeFileSync(join(folder, 'keystone.conf'), configuration(folder, tokenSeconds));
+    const child = spawn('/usr/bin/python3', [join(import.meta.dirname, 'keystone.py'), folder, String(port)]);
+    complaints = '';
+    child.stderr.on('data', (text: Buffer) => (complaints += text.toString()));
+    process.once('exit', () => child.kill()); // where a failure keeps a test from stopping it
+    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`Keystone ended with ${code}: ${complaints}`)));
+    ended.catch(() => undefined);
+    const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
+    server = child;
+    port = Number(line.toString());
+    adminToken = undefined;
+  };
+  const stop = async () => {
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill('SIGTERM');
+    await ended;
+  };
+  const request = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
+    const answer = await fetch(`${url()}/v3${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`Keystone answered ${answer.status} to ${method} ${path}: ${text} ${complaints}`);
+
+    return { headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  const logIn = async (auth: object) => {
+    const { headers } = await request('POST', '/auth/tokens', {}, { auth });
+    const issued = headers.get('x-subject-token') ?? '';
+    recordSecret(issued);
+    return issued;
+  };
+  const token: Keystone['token'] = (user, scope) => {
+    const password = { user: { name: user, password: passwords.get(user), domain: { id: DEFAULT_DOMAIN } } };
+    return logIn({ identity: { methods: ['password'], password }, ...describeScope(scope) });
+  };
+  const asAdmin = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    adminToken ??= await token('admin', { project: 'admin' });
+    return request(method, path, { 'x-auth-token': adminToken, ...headers }, body);
+  };
+  const ids = new Map<string, string>();
+  const idOf = async (collection: string, name: string): Promise<string> => {
+    const key = `${collection} ${name}`;
+    const id = ids.get(key) ?? (await asAdmin('GET', `/${collection}?name=${name}`)).body[collection][0].id;
+    ids.set(key, id);
+    return id;
+  };
+
+  await start(tokenSeconds);
+  return {
+    url: url(),
+    start,
+    stop,
+    async remove() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+    async createProject(name) {
+      const { body } = await asAdmin('POST', '/projects', { project: { name, domain_id: DEFAULT_DOMAIN } });
+      return body.project.id;
+    },
+    async createRole(name) {
+      await asAdmin('POST', '/roles', { role: { name } });
+    },
+    async createUser(name, role, scope) {
+      const password = passwords.get(name) ?? newPassword();
+      if (!users.has(name)) {
+        const { body } = await asAdmin('POST', '/users', { user: { name, password, domain_id: DEFAULT_DOMAIN } });
+        users.set(name, body.user.id);
+        passwords.set(name, password);
+      }
+      const target = typeof scope === 'object' ? `/projects/${await idOf('projects', scope.project)}` : TARGETS[scope];
+      await asAdmin('PUT', `${target}/users/${users.get(name)}/roles/${await idOf('roles', role)}`);
+      return password;
+    },
+    token,
+    tokenOfApplicationCredential: (id, secret) =>
+      logIn({ identity: { methods: ['application_credential'], application_credential: { id, secret } } }),
+    async revoke(subject) {
+      await asAdmin('DELETE', '/auth/tokens', undefined, { 'x-subject-token': subject });
+    },
+    async createApplicationCredential(user, project, accessRules) {
+      const own = { 'x-auth-token': await token(user, { project }) };
+      const path = `/users/${users.get(user)}/application_credentials`;
+      const { body } = await request('POST', path, own, { application_credential: { name: randomUUID(), access_rules: accessRules } });
+      recordSecret(body.application_credential.secret);
+      return body.application_credential;
+    },
+  };
+}
+
+/** Where roles for a scope are given. */
+const TARGETS = { domain: `/domains/${DEFAULT_DOMAIN}`, system: '/system', nothing: '/nowhere' };
+
+function describeScope(scope: TokenScope): object {
+  if (scope === 'nothing') return { scope: 'unscoped' };
+  if (scope === 'system') return { scope: { system: { all: true } } };
+  if (scope === 'domain') return { scope: { domain: { id: DEFAULT_DOMAIN } } };
+  return { scope: { project: { name: scope.project, domain: { id: DEFAULT_DOMAIN } } } };
+}
+
+function newPassword(): string {
+  const password = randomUUID();
+  recordSecret(password);
+  return password;
+}
+
+/** Everything in one folder, no cache that would hide a revocation, and the cheapest hashes of passwords. */
+function configuration(folder: string, tokenSeconds: number): string {
+  return `[DEFAULT]
+log_file = ${folder}/keystone.log
+[database]
+connection = sqlite:///${folder}/keystone.db
+[token]
+provider = fernet
+expiration = ${tokenSeconds}
+allow_expired_window = 0
+[fernet_tokens]
+key_repository = ${folder}/fernet
+[cache]
+enabled = false
+[identity]
+password_hash_rounds = 4
+`;
+}
