@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { ConfigError, describeConfig, readConfig } from '../src/config.ts';
 import { OPTIONS, variableOf } from '../src/options.ts';
+import { CASES } from './config-cases.ts';
 import { temporaryFolder } from './harness/service.ts';
 
 const folder = temporaryFolder();
@@ -31,52 +32,24 @@ function valueOf(config: object, key: string): unknown {
   return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
 }
 
-/** For each setting: its variable, a value that is not its default, and a bad one. */
-const CASES: Readonly<Record<string, readonly [variable: string, good: unknown, bad: unknown]>> = {
-  listen: ['TSIGIL_LISTEN', '[::1]:8080', 'localhost'],
-  publicUrl: ['TSIGIL_PUBLIC_URL', 'https://dns.example/api', 'dns.example'],
-  database: ['TSIGIL_DATABASE_URL', 'sqlite:/srv/t.db', 'mysql://localhost'],
-  'databasePool.maxConnections': ['TSIGIL_DATABASE_POOL_MAX_CONNECTIONS', 25, 0],
-  'databasePool.connectTimeoutSeconds': ['TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS', 2, 601],
-  'databasePool.statementTimeoutSeconds': ['TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS', 3, 'long'],
-  workers: ['TSIGIL_WORKERS', 4, 257],
-  adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own', 'two words'],
-  'tls.cert': ['TSIGIL_TLS_CERT', 'cert.pem', ['cert.pem']],
-  'tls.key': ['TSIGIL_TLS_KEY', 'key.pem', ['key.pem']],
-  'auth.insufficientRightsStatus': ['TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS', 403, 404],
-  policy: ['TSIGIL_POLICY', { 'tlds:list': ['admin', 'reader'] }, { 'tlds:steal': ['admin'] }],
-  'api.defaultLimit': ['TSIGIL_API_DEFAULT_LIMIT', 20, 0],
-  'api.platform': ['TSIGIL_API_PLATFORM', 'Example', 'two words'],
-  'api.maxBodyBytes': ['TSIGIL_API_MAX_BODY_BYTES', 2048, 1.5],
-  'api.maxHeaderBytes': ['TSIGIL_API_MAX_HEADER_BYTES', 2048, -1],
-  'api.requestTimeoutSeconds': ['TSIGIL_API_REQUEST_TIMEOUT_SECONDS', 5, 0],
-  'api.trustProxyHeaders': ['TSIGIL_API_TRUST_PROXY_HEADERS', true, 'yes'],
-  'cors.allowedOrigins': ['TSIGIL_CORS_ALLOWED_ORIGINS', ['https://console.example'], ['https://console.example/path']],
-  'rateLimit.requestsPerSecond': ['TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND', 50, -1],
-  'rateLimit.burst': ['TSIGIL_RATE_LIMIT_BURST', 5, 0],
-  'tsigkeys.strict': ['TSIGIL_TSIGKEYS_STRICT', true, 1],
-  'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
-  'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
-  'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
-  'log.level': ['TSIGIL_LOG_LEVEL', 'debug', 'loud'],
-  stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
+const USER = { 'auth.keystone.username': 'tsigil', 'auth.keystone.password': 'p4ss', 'auth.keystone.project': 'service' };
+const CREDENTIAL = { 'auth.keystone.applicationCredentialId': 'abc', 'auth.keystone.applicationCredentialSecret': 's3cret' };
+
+/** The settings without which another is refused. */
+const COMPANIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  workers: { database: 'postgres://db.example/tsigil' },
+  'tls.cert': { 'tls.key': 'key.pem' },
+  'tls.key': { 'tls.cert': 'cert.pem' },
+  'auth.method': { 'auth.keystone.url': 'https://keystone.example:5000' },
+  ...Object.fromEntries(Object.keys(USER).map((key) => [key, USER])),
+  ...Object.fromEntries(Object.keys(CREDENTIAL).map((key) => [key, CREDENTIAL])),
 };
 
-/** The setting without which another is refused. */
-const COMPANIONS: Readonly<Record<string, readonly [key: string, variable: string, value: string]>> = {
-  workers: ['database', 'TSIGIL_DATABASE_URL', 'postgres://db.example/tsigil'],
-  'tls.cert': ['tls.key', 'TSIGIL_TLS_KEY', 'key.pem'],
-  'tls.key': ['tls.cert', 'TSIGIL_TLS_CERT', 'cert.pem'],
-};
-
-/** A file that sets `key`, in its section if it has one, and its companion. */
+/** A file that sets `key`, in its sections if it has any, and its companions. */
 function textOf(key: string, value: unknown): string {
-  const [section = '', name] = key.split('.');
-  const [companion, , companionValue] = COMPANIONS[key] ?? [];
-  return stringify({
-    [section]: name === undefined ? value : { [name]: value },
-    ...(companion === undefined ? {} : { [companion]: companionValue }),
-  });
+  const nested = key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+  const companions = Object.entries(COMPANIONS[key] ?? {}).filter(([companion]) => companion !== key);
+  return companions.length === 0 ? stringify(nested) : stringify({ ...Object.fromEntries(companions), [key]: value });
 }
 
 describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({ option, key }) => {
@@ -94,8 +67,8 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
   });
 
   test('is read from its variable, before the file', () => {
-    const [, companion, value] = COMPANIONS[key] ?? [];
-    const environment = { [variable]: text(good), ...(companion === undefined ? {} : { [companion]: value }) };
+    const companions = Object.entries(COMPANIONS[key] ?? {}).map(([companion, value]) => [CASES[companion]?.[0] ?? '', value] as const);
+    const environment = { ...Object.fromEntries(companions), [variable]: text(good) };
     expect(valueOf(readConfig(undefined, environment), key)).toEqual(good);
     expect(valueOf(readConfig(fileWith(textOf(key, option.default)), environment), key)).toEqual(good);
   });

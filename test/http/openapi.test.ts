@@ -108,7 +108,7 @@ describe('the document', () => {
       version: '1',
       requestIdHeader: 'X-Request-Id',
       defaultLimit: 5,
-      errors: { insufficientRightsStatus: 403 },
+      errors: { insufficientRightsStatus: 403, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
     } as const;
     const extra = { '/v2/flavours/{id}/taste': api.paths['/healthcheck'] ?? {} };
     const document = describeApi(settings, [flavour], { paths: extra, schemas: { Taste: { type: 'string' } } });
