@@ -47,7 +47,7 @@ export function word(): Reading {
 
 /** A file's path; nothing is opened. */
 export function file(): Reading {
-  return pattern('the path of a file', /^[^\0]+$/);
+  return pattern('the path of a file', /^\P{Cc}+$/u);
 }
 
 /** What a token may look like. */
