@@ -107,7 +107,7 @@ describe('what documents name', () => {
     });
 
     test(`${document.path}: files and folders in backticks are there`, () => {
-      const paths = [...proseOf(document).matchAll(/`((?:src|test|scripts|docs)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+      const paths = [...proseOf(document).matchAll(/`((?:src|test|scripts|docs|deploy)\/[\w./-]*)`/g)].map(([, path = '']) => path);
       expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
     });
 
