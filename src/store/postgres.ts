@@ -17,10 +17,10 @@ const TRY_AGAIN = ['40001', '40P01'];
 const MAX_ATTEMPTS = 20;
 
 /**
- * SQLSTATE classes and codes that tell of the machine or the connection, not of a mistake in the program: connections, resources,
- * operator intervention, system errors, lock time-outs, and a server that became a read-only standby.
+ * SQLSTATE classes and codes that tell of the machine or the connection, not of a mistake in the program: connections,
+ * passwords, databases that are not there, resources, operator intervention, system errors, lock time-outs, and a server that became a read-only standby.
  */
-const MACHINE_FAULTS = /^(?:08|53|57|58|55P03|25006|XX001|XX002)/;
+const MACHINE_FAULTS = /^(?:08|28|3D|53|57|58|55P03|25006|XX001|XX002)/;
 
 /** The number under which migrations lock each other out; it means nothing elsewhere. */
 const MIGRATION_LOCK = 7_447_101;
@@ -173,6 +173,9 @@ function translate(error: unknown): unknown {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  '28000': 'it does not let the user in',
+  '28P01': 'it does not take the password',
+  '3D000': 'it does not exist',
   '53100': 'its disk is full',
   '53300': 'it has too many connections',
   '57014': 'it took too long',
