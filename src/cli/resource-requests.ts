@@ -53,7 +53,7 @@ export async function withHints<T>(type: ResourceType, work: () => Promise<T>): 
     return await work();
   } catch (error) {
     if (!(error instanceof CommandError) || error.hint !== undefined) throw error;
-    const hint = { 404: seeList(type), 409: `See 'tsigil ${type.noun} list --${type.unique.field} NAME'.` }[error.status ?? 0];
+    const hint = { 404: seeList(type), 409: `Another one has that ${type.unique.field}: see 'tsigil ${type.noun} list'.` }[error.status ?? 0];
     throw hint === undefined ? error : new CommandError(error.exitCode, error.message, hint, error, error.status);
   }
 }

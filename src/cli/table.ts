@@ -74,11 +74,19 @@ function clustersOf(text: string): string[] {
   return Array.from(SEGMENTER.segment(text), ({ segment }) => segment);
 }
 
-/** Columns that a terminal uses for `text`: none for combining marks, two for East Asian wide characters and emoji. */
+/** Columns that a terminal uses for `text`: two for East Asian wide characters and emoji, none for marks that take no place of their own. */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  return clustersOf(text).reduce((width, cluster) => width + (/^[\p{M}\p{Cf}]+$/u.test(cluster) ? 0 : WIDE.test(cluster) ? 2 : 1), 0);
+  return clustersOf(text).reduce((width, cluster) => width + clusterWidth(cluster), 0);
 }
 
-const WIDE =
-  /^(?:[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation})|\ufe0f/u;
+/** An emoji is one picture, however many characters make it; of other characters each takes its place. */
+function clusterWidth(cluster: string): number {
+  if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;
+  return Array.from(cluster).reduce((width, character) => width + (WITHOUT_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1), 0);
+}
+
+/** Marks above and below, format characters, and the vowels and finals of Hangul that are written into the syllable. */
+const WITHOUT_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]/u;
+
+const WIDE = /^[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
