@@ -74,7 +74,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
       let now = 0;
       const bar = startProgress(process.stderr, 'Importing', 10000, () => now);
       for (let step = 0; step < 50; step += 1) { now += 100; bar.advance(100); }
-      process.stdin.once('data', () => { bar.stop(); console.log('5000 imported'); process.exit(); });`,
+      process.stdin.setRawMode(true).once('data', () => { bar.stop(); console.log('5000 imported'); process.exit(); });`,
     );
     const screen = open(80, 10, `${NODE} ${script}`);
     expect(await screen.waitFor(/50%/)).toBe('Importing [=============>            ]  50% 5,000 of 10,000, 1,000/s, 0:05 left');
