@@ -67,9 +67,11 @@ ${describeConfig(readConfig(undefined, {})).trimEnd()}
 | Variable | Read by | Meaning |
 | --- | --- | --- |
 | \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\` | The configuration file, where \`--config\` is not given. |
-| \`TSIGIL_URL\` | \`token\` | The service to talk to, where \`--url\` is not given; else \`http://127.0.0.1:9001\`. |
-| \`TSIGIL_TOKEN\` | \`token\` | The token to show it, where \`--token-file\` is not given; else the content of \`var/admin.token\`. |
+| \`TSIGIL_URL\` | the client | The service to talk to, where \`--url\` is not given; else \`http://127.0.0.1:9001\`. |
+| \`TSIGIL_TOKEN\` | the client | The token to show it, where \`--token-file\` is not given; else the content of \`var/admin.token\`. |
 | \`PGPASSWORD\` | \`serve\`, \`migrate\` | The password for a PostgreSQL database whose URL has none. |
+
+The client is every command that asks a service; what else it reads is in [the command line](command-line.md#which-service-which-token).
 
 Variables that Kubernetes sets for a service named \`tsigil\` (\`TSIGIL_SERVICE_HOST\`, \`TSIGIL_PORT\` and their kin) are ignored.
 `);

@@ -125,10 +125,12 @@ async function transaction<T>(
     return result;
   } catch (error) {
     // Without an answer to COMMIT its outcome is unknown: the caller gets the error, never success.
-    keep = await client.query('ROLLBACK').then(
+    const undone = await client.query('ROLLBACK').then(
       () => true,
       () => false,
     );
+    // A server that is at fault, such as one that became a standby, is not asked again over this connection.
+    keep = undone && !(error instanceof ServiceError && error.code === 'unavailable');
     throw error;
   } finally {
     client.removeListener('error', broken);
