@@ -1,5 +1,5 @@
-/** How the command ends: done, refused by the service, used wrongly, not reachable or not authorised. */
-export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+/** How the command ends: done, refused by the service, used wrongly, not reachable or not authorised, stopped by Ctrl-C. */
+export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
 /** Why a command failed, as a person should read it. `hint` says what to do next. */
 export class CommandError extends Error {

@@ -60,7 +60,7 @@ function lines(rows: readonly string[]): string {
 }
 
 /** Control characters are shown escaped: they could move a terminal's cursor or forge a row. */
-function plainCell(value: unknown): string {
+export function plainCell(value: unknown): string {
   const text =
     value === null || value === undefined ? '' : Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
   return text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));

@@ -2,7 +2,10 @@ import { inspect } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { findConnection, type ConnectionFlags } from './client.ts';
 import { CommandError, EXIT } from './errors.ts';
+import { withConnectionFlags } from './flags.ts';
 import { FORMATS, formatItem, formatList, type OutputFlags } from './output.ts';
+import type { Terminal } from './terminal.ts';
+import { addTldImport } from './tld-import.ts';
 import { createToken, listTokens, revokeToken, TOKEN_COLUMNS, type TokenRequest } from './token.ts';
 
 /** The commands that work on this machine rather than over HTTP; the main program brings them. */
@@ -11,15 +14,6 @@ export interface LocalCommands {
   checkConfig(config: string | undefined): void;
   backUp(config: string | undefined, target: string): Promise<void>;
   migrate(config: string | undefined, from: string, to: string): Promise<void>;
-}
-
-/** Where the command reads from and writes to. */
-export interface Terminal {
-  readonly environment: NodeJS.ProcessEnv;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly out: { readonly isTTY?: boolean; write(text: string): unknown };
-  readonly err: { write(text: string): unknown };
 }
 
 /** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. Without arguments, prints help. */
@@ -71,6 +65,7 @@ function createProgram(version: string, local: LocalCommands, terminal: Terminal
     .addOption(config())
     .action((flags: { config?: string; from: string; to: string }) => local.migrate(flags.config, flags.from, flags.to));
   addTokenCommands(program.command('token').description('make, list and revoke the tokens by which callers identify themselves'), terminal);
+  addTldImport(program.command('tld').description('fill the table of top-level domains'), terminal);
   return program;
 }
 
@@ -111,12 +106,6 @@ Examples:
       const connection = findConnection(flags, environment);
       for (const idOrName of tokens) await revokeToken(connection, idOrName);
     });
-}
-
-function withConnectionFlags(command: Command): Command {
-  return command
-    .option('--url <url>', 'the service (default: TSIGIL_URL, else http://127.0.0.1:9001)')
-    .option('--token-file <file>', 'a file that holds the token (default: TSIGIL_TOKEN, else var/admin.token)');
 }
 
 function withFlags(command: Command): Command {
