@@ -58,10 +58,9 @@ export function addTldImport(tld: Command, terminal: Terminal): void {
       const text = await readText(file, terminal);
       const format = flags.format ?? detectFormat(text, flags.delimiter);
       const list = readTldList(text, format, flags);
-      const { entries, refused, leftOut } = list;
-      const more = leftOut === 0 ? '' : `, ${leftOut} lines left out`;
-      terminal.out.write(`Read as ${format}: ${entries.length + refused.length} entries${more}\n`);
-      if (entries.length + refused.length === 0) throw new CommandError(EXIT.refused, `There are no entries in ${file}`);
+      const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines left out`;
+      terminal.out.write(`Read as ${format}: ${countOf(list)} entries${more}\n`);
+      if (countOf(list) === 0) throw new CommandError(EXIT.refused, `There are no entries in ${file}`);
       const work = { connection: await connect(flags, terminal), list, flags, terminal };
       await (flags.replace === true || flags.allOrNothing === true ? importTogether(work) : importEach(work));
     });
@@ -96,7 +95,7 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   }
   if (tally.refused.length > 0) {
     const verb = dryRun ? 'would be imported' : 'were imported';
-    throw new CommandError(EXIT.refused, `${tally.refused.length} entries are refused; the others ${verb}`);
+    throw new CommandError(EXIT.refused, `Refused: ${tally.refused.length} of ${countOf(list)} entries; the others ${verb}`);
   }
 }
 
@@ -142,7 +141,11 @@ async function refuseTogether({ connection, list, terminal }: Import, cause?: Co
   for (const batch of batchesOf(list.entries)) addAnswer(tally, batch, await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }));
   if (tally.refused.length === 0 && cause !== undefined) return cause;
   terminal.err.write(describeRefusals(tally.refused));
-  return new CommandError(EXIT.refused, `${tally.refused.length} entries are refused, so nothing was changed`);
+  return new CommandError(EXIT.refused, `Refused: ${tally.refused.length} of ${countOf(list)} entries, so nothing was changed`);
+}
+
+function countOf({ entries, refused }: TldList): number {
+  return entries.length + refused.length;
 }
 
 function tell({ out, err }: Terminal, { counts, changes, refused }: Tally, dryRun: boolean): void {

@@ -135,6 +135,8 @@ async function apply({ store }: Environment, plan: (reader: Reader) => Promise<P
       return await store.write(async (writer) => {
         const planned = await plan(writer);
         const put = planned.outcomes.flatMap((each) => (each.outcome === 'added' || each.outcome === 'updated' ? [each.row] : []));
+        // In one order for all: two lists that take each other's names in turn would wait for each other.
+        put.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
         await writer.removeAll(
           tld,
           planned.removed.map(({ id }) => id as string),
