@@ -63,7 +63,13 @@ function lines(rows: readonly string[]): string {
 export function plainCell(value: unknown): string {
   const text =
     value === null || value === undefined ? '' : Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
-  return text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return text.replaceAll(/\p{Cc}/gu, escapeControl);
+}
+
+/** JSON has short forms for some, and none for those above U+007F. */
+function escapeControl(character: string): string {
+  const short = JSON.stringify(character).slice(1, -1);
+  return short.startsWith('\\') ? short : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 function csvCell(value: unknown): string {
