@@ -5,11 +5,14 @@ export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted
 export class CommandError extends Error {
   readonly exitCode: number;
   readonly hint: string | undefined;
+  /** The status of the service's answer, where it refused. */
+  readonly status: number | undefined;
 
-  constructor(exitCode: number, message: string, hint?: string, cause?: unknown) {
+  constructor(exitCode: number, message: string, hint?: string, cause?: unknown, status?: number) {
     super(message, { cause });
     this.name = 'CommandError';
     this.exitCode = exitCode;
     this.hint = hint;
+    this.status = status;
   }
 }

@@ -18,6 +18,32 @@ export interface Terminal {
   readonly onInterrupt: (stop: () => void) => () => void;
 }
 
+/** How results are to look. */
+export interface Look {
+  /** Whether a person reads them: tables are drawn. */
+  readonly decorated: boolean;
+  readonly colours: boolean;
+  /** The columns that a line may have. */
+  readonly width: number;
+}
+
+/** How text for `stream` is to look. Colours need a terminal, and no `NO_COLOR` (https://no-color.org). */
+export function lookOf(stream: Stream, environment: NodeJS.ProcessEnv): Look {
+  const decorated = stream.isTTY === true;
+  const colours = decorated && !environment.NO_COLOR && environment.TERM !== 'dumb';
+  return { decorated, colours, width: stream.columns || Infinity };
+}
+
+/** `text` in bold type, where colours may be used. */
+export function bold(text: string, { colours }: Pick<Look, 'colours'>): string {
+  return colours ? `\x1b[1m${text}\x1b[22m` : text;
+}
+
+/** `text` in red, where colours may be used. */
+export function red(text: string, { colours }: Pick<Look, 'colours'>): string {
+  return colours ? `\x1b[31m${text}\x1b[39m` : text;
+}
+
 /**
  * A signal that the next Ctrl-C aborts, for work that then stops at a sensible point and says how far it got.
  * Until `release` is called a second Ctrl-C ends the program, and none does it before.

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { Connection, ConnectionFlags } from './client.ts';
+import type { Connection } from './client.ts';
+import type { ConnectionFlags } from './connection.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
+import { addExamples } from './help.ts';
 import { startProgress } from './progress.ts';
 import { catchInterrupt, type Terminal } from './terminal.ts';
 import { batchesOf, checkSize, sendEntries, type BulkFlags } from './tld-bulk.ts';
@@ -28,13 +30,6 @@ interface Import {
   readonly terminal: Terminal;
 }
 
-const EXAMPLES = `
-Examples:
-  $ tsigil tld import tlds-alpha-by-domain.txt
-  $ tsigil tld import public_suffix_list.dat --section icann --dry-run
-  $ tsigil tld import export.csv --delimiter ';' --replace
-  $ printf 'com\\nco.uk\\n' | tsigil tld import -`;
-
 /** Adds `import` to the commands about top-level domains. */
 export function addTldImport(tld: Command, terminal: Terminal): void {
   const command = tld
@@ -53,7 +48,6 @@ export function addTldImport(tld: Command, terminal: Terminal): void {
     .option('--all-or-nothing', 'change nothing if one line is refused')
     .option('--replace', 'make the list exactly this: show the difference, ask, and remove what is not in it')
     .option('--yes', 'do not ask')
-    .addHelpText('after', EXAMPLES)
     .action(async (file: string, flags: Flags) => {
       const text = await readText(file, terminal);
       const format = flags.format ?? detectFormat(text, flags.delimiter);
@@ -64,7 +58,12 @@ export function addTldImport(tld: Command, terminal: Terminal): void {
       const work = { connection: await connect(flags, terminal), list, flags, terminal };
       await (flags.replace === true || flags.allOrNothing === true ? importTogether(work) : importEach(work));
     });
-  withConnectionFlags(command);
+  addExamples(withConnectionFlags(command), [
+    'tsigil tld import tlds-alpha-by-domain.txt',
+    'tsigil tld import public_suffix_list.dat --section icann --dry-run',
+    { command: "tsigil tld import export.csv --delimiter ';' --replace", purpose: 'shows the difference and asks' },
+    "printf 'com\\nco.uk\\n' | tsigil tld import -",
+  ]);
 }
 
 /** Imports what is good of a list, some entries at a time, and tells of the rest. */
