@@ -180,6 +180,8 @@ test.each([
   ['com\n!www.ck', 'psl'],
   ['com,Commercial\nnet', 'csv'],
   ['"com"', 'csv'],
+  ['com\nnet,"Networks"', 'csv'],
+  ['com # the first, and largest\nnet', 'plain'],
   ['com\nnet', 'plain'],
   ['# a comment, with a comma\ncom', 'plain'],
   ['', 'plain'],
