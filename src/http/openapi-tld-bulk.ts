@@ -1,7 +1,8 @@
-import { MAX_ENTRIES, MAX_LIST_BYTES, MODES } from '../domain/bulk-request.ts';
+import { MAX_ENTRIES, MAX_LIST_BYTES, MODES, readBulkRequest } from '../domain/bulk-request.ts';
 import type { JsonSchema } from '../domain/field.ts';
 import { tld } from '../domain/tld.ts';
 import type { Example, Paths } from './openapi-document.ts';
+import { thrownBy } from './openapi-errors.ts';
 import { EXAMPLE_ID } from './openapi-examples.ts';
 import { commonParameters } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';
@@ -144,9 +145,13 @@ In the mode \`transactional\` one bad entry makes the answer 400, with every pro
 
 Needs the right \`tlds:create\`, to change an entry that is there \`tlds:update\` and to replace \`tlds:delete\`.`;
 
+/** The schemas of the request and its answer, by name. */
+export const TLD_BULK_SCHEMAS = { TldChanges: REQUEST, TldChangesResult: ANSWER };
+
 /** The path at which many TLD entries are changed. */
 export function tldBulkPath(settings: ApiSettings): Paths {
   const errors = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object'] as const;
+  const invalid = thrownBy(() => readBulkRequest({ tlds: [] }));
   return {
     '/v2/tlds/bulk': {
       parameters: commonParameters(settings.requestIdHeader),
@@ -156,10 +161,10 @@ export function tldBulkPath(settings: ApiSettings): Paths {
         description: DESCRIPTION,
         tags: [tld.collection],
         security: [{ token: [] }, { bearer: [] }],
-        requestBody: { required: true, content: json(REQUEST, REQUESTS) },
+        requestBody: { required: true, content: json(schemaReference('TldChanges'), REQUESTS) },
         responses: {
-          200: { description: 'What became of each entry.', headers: headers(settings), content: json(ANSWER, ANSWERS) },
-          ...errorResponses(settings, tld, [...ERRORS_WITH_TOKEN, ...errors]),
+          200: { description: 'What became of each entry.', headers: headers(settings), content: json(schemaReference('TldChangesResult'), ANSWERS) },
+          ...errorResponses(settings, tld, [...ERRORS_WITH_TOKEN, ...errors], { invalid_object: invalid }),
         },
       },
     },
