@@ -23,7 +23,7 @@ type Settled = Omit<BulkRequest, 'entries'>;
 export interface BulkResult extends Settled {
   /** In the order of the list. */
   readonly outcomes: readonly Outcome[];
-  /** What was there and is not in a list that replaces everything. */
+  /** What was there and is not in a list that replaces everything, by name. */
   readonly removed: readonly Row[];
 }
 
@@ -113,13 +113,13 @@ async function planChange(reader: Reader, entries: readonly Entry[], request: Se
   return { outcomes, removed: request.replace ? rows.filter((row) => !wanted.has(keyOf(row))) : [] };
 }
 
-/** Every entry that is kept, page by page. */
+/** Every entry that is kept, by name. */
 async function readEverything(reader: Reader): Promise<Row[]> {
   const rows: Row[] = [];
   for (;;) {
     const last = rows.at(-1);
-    const after = last === undefined ? {} : { after: { sortValue: last.id, id: last.id as string } };
-    const page = await reader.list(tld, { limit: MAX_LIMIT, sortColumn: 'id', descending: false, conditions: [], ...after });
+    const after = last === undefined ? {} : { after: { sortValue: last.name, id: last.id as string } };
+    const page = await reader.list(tld, { limit: MAX_LIMIT, sortColumn: 'name', descending: false, conditions: [], ...after });
     for (const row of page) rows.push(row);
     if (page.length < MAX_LIMIT) return rows;
   }

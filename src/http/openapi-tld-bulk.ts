@@ -6,7 +6,7 @@ import { thrownBy } from './openapi-errors.ts';
 import { EXAMPLE_ID } from './openapi-examples.ts';
 import { commonParameters } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';
-import { schemaNames, schemaReference } from './openapi-schemas.ts';
+import { schemaReference } from './openapi-schemas.ts';
 
 const { schema: nameSchema } = tld.fields.name ?? { schema: {} };
 const { schema: descriptionSchema } = tld.fields.description ?? { schema: {} };
@@ -31,7 +31,15 @@ const REQUEST: JsonSchema = {
       type: 'array',
       minItems: 1,
       maxItems: MAX_ENTRIES,
-      items: schemaReference(schemaNames(tld, 'create').request ?? ''),
+      items: {
+        type: 'object',
+        required: ['name'],
+        additionalProperties: false,
+        properties: {
+          name: { ...nameSchema, description: tld.fields.name?.description },
+          description: { ...descriptionSchema, description: tld.fields.description?.description },
+        },
+      },
       description: 'The entries, each as it would be created. No two may have the same name.',
     },
   },
