@@ -179,7 +179,7 @@ export const OPTIONS: readonly Option[] = [
     key: 'api.maxBodyBytes',
     ...integer(1024, 64 * 1024 * 1024),
     default: 114_688,
-    meaning: 'The largest request body; a larger one is answered with 413.',
+    meaning: 'The largest request body; a larger one is answered with 413. Lists of TLD entries may have 2 MiB in any case.',
   },
   {
     key: 'api.maxHeaderBytes',

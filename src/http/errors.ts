@@ -59,12 +59,17 @@ export interface AnswerSettings extends ErrorSettings {
   readonly challenges: readonly { readonly unknownCaller: string; readonly missingRight: string }[];
 }
 
+/** The status of an error, and its `type`. */
+export function statusAndType({ code, details }: ServiceError, settings: ErrorSettings): readonly [status: number, type: string] {
+  if (code === 'access_denied' && settings.insufficientRightsStatus === 403) return [403, 'forbidden'];
+  const [status, type] = STATUS_OF_CODE[code];
+  return [status, type.replace('{subject}', details.subject ?? '')];
+}
+
 /** The answer to a request that failed with `error`, which is what `toServiceError` made of whatever was thrown. */
 export function errorAnswer(error: ServiceError, requestId: string | undefined, settings: AnswerSettings): ErrorAnswer {
-  const { subject = '', problems, retryAfterSeconds } = error.details;
-  let [status, type] = STATUS_OF_CODE[error.code];
-  if (error.code === 'access_denied' && settings.insufficientRightsStatus === 403) [status, type] = [403, 'forbidden'];
-  type = type.replace('{subject}', subject);
+  const { problems, retryAfterSeconds } = error.details;
+  const [status, type] = statusAndType(error, settings);
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
   // RFC 9110 section 15.5.2 wants a challenge in every 401, section 11.6.1 has several in one field.

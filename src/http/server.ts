@@ -15,6 +15,7 @@ import { addProbes } from './probes.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { knowAllMethods } from './routes.ts';
 import { pathAndQuery, type UrlSettings } from './urls.ts';
+import { addTldBulk } from './tld-bulk.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
 
 /** The part of a structured logger that the server uses. */
@@ -109,6 +110,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
   addZoneNameCheck(app, environment);
+  addTldBulk(app, environment, options);
   return app;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/ports.ts';
+import type { Row } from '../../src/domain/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
 import { tld } from '../../src/domain/tld.ts';
 import { token } from '../../src/domain/token.ts';
@@ -73,6 +74,36 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.write((writer) => writer.remove(type, row.id as string))).toBe(false);
       await insert(store, type, sampleOf(type));
       expect(await store.count(type, MADE_HERE)).toBe(1);
+    });
+
+    test('many rows go in, are replaced and go out together; one duplicate among them, and none does', async () => {
+      // More than one statement takes, and no multiple of what one does.
+      const numbered = (index: number, name = `name-${index}`) =>
+        another(type, { name, ...(type === token ? { hash: String(index).padStart(64, '0') } : {}) });
+      const rows = Array.from({ length: 600 }, (_, index) => numbered(index));
+      await store.write((writer) => writer.putAll(type, rows));
+      const ids = rows.map(({ id }) => id as string);
+      const found = () => store.find(type, 'id', ids).then((kept) => new Map(kept.map((row) => [row.id, row])));
+      expect(await found()).toEqual(new Map(rows.map((row) => [row.id, row])));
+
+      const changed = rows.slice(100, 400).map((row) => ({ ...row, updated_at: NOW }));
+      const more = numbered(600);
+      await store.write((writer) => writer.putAll(type, [...changed, more]));
+      expect(await found()).toEqual(new Map([...rows, ...changed].map((row: Row) => [row.id, row])));
+      expect(await store.get(type, more.id as string)).toEqual(more);
+
+      const good = numbered(601);
+      const bad = numbered(602, 'name-599');
+      await expect(store.write((writer) => writer.putAll(type, [good, ...changed, bad]))).rejects.toMatchObject({ code: 'duplicate' });
+      expect(await store.get(type, good.id as string)).toBeUndefined();
+
+      await store.write((writer) => writer.removeAll(type, ids.slice(1)));
+      expect([...(await found()).keys()]).toEqual(ids.slice(0, 1));
+      await store.write(async (writer) => {
+        await writer.putAll(type, []);
+        await writer.removeAll(type, []);
+      });
+      expect(await store.count(type, MADE_HERE)).toBe(2);
     });
   });
 
