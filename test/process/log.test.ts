@@ -90,7 +90,7 @@ test('a weak algorithm is told to the operator by the id of its key', () => {
 
 test('the lines of a life: listening with the address and version, stopping with the signal, stopped', () => {
   expect(lines[0]).toMatchObject({ level: 'info', msg: 'listening', url: service.url, version: expect.any(String) as string, node: process.version });
-  expect(lines.slice(-2)).toMatchObject([{ msg: 'stopping', signal: 'SIGTERM' }, { msg: 'stopped' }]);
+  expect(lines.slice(-2)).toMatchObject([{ msg: 'stopping', reason: 'SIGTERM' }, { msg: 'stopped' }]);
 });
 
 test('nothing that callers send gets into the log: no query, path, token or secret', () => {
