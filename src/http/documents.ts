@@ -3,6 +3,7 @@ import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { CONTENT_SECURITY_POLICY, renderDocsPage } from './docs-page.ts';
 import { JSON_TYPE } from './errors.ts';
 import { describeApi } from './openapi.ts';
+import { keyExportPath } from './openapi-key-export.ts';
 import { openPaths } from './openapi-open-paths.ts';
 import { zoneNameCheckPath } from './openapi-zone-name-check.ts';
 import type { ApiSettings } from './openapi-responses.ts';
@@ -12,7 +13,11 @@ import { addRoutes } from './routes.ts';
 export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>): void {
   const describe = keepLatest((base) => {
     const settings = { ...service, base };
-    return describeApi(settings, RESOURCE_TYPES, { ...zoneNameCheckPath(settings), ...openPaths(settings, RESOURCE_TYPES[0]) });
+    return describeApi(settings, RESOURCE_TYPES, {
+      ...keyExportPath(settings),
+      ...zoneNameCheckPath(settings),
+      ...openPaths(settings, RESOURCE_TYPES[0]),
+    });
   });
   const write = keepLatest((base) => JSON.stringify(describe(base)));
   const render = keepLatest((base) => renderDocsPage(describe(base)));

@@ -10,6 +10,7 @@ import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type ErrorSettings } from './errors.ts';
 import { addGate } from './gate.ts';
+import { addKeyExport } from './key-export.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
@@ -106,6 +107,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     errors: options.errors,
   });
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
+  addKeyExport(app, environment);
   addZoneNameCheck(app, environment);
   return app;
 }
