@@ -19,7 +19,20 @@ process.exitCode = await runCommand(
   process.argv.slice(2),
   VERSION,
   { serve: run, checkConfig, backUp, migrate: migrateDatabase },
-  { environment: process.env, now: Date.now, out: process.stdout, err: process.stderr },
+  {
+    environment: process.env,
+    now: Date.now,
+    // Read only by commands that need it: to look at it is to open it.
+    get input() {
+      return process.stdin;
+    },
+    out: process.stdout,
+    err: process.stderr,
+    onInterrupt(stop) {
+      process.once('SIGINT', stop);
+      return () => process.off('SIGINT', stop);
+    },
+  },
 );
 
 /** Runs `work` so that its failure tells an operator all that is known: what callers are told, and what happened underneath. */

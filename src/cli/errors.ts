@@ -1,15 +1,18 @@
-/** How the command ends: done, refused by the service, used wrongly, not reachable or not authorised. */
-export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+/** How the command ends: done, refused by the service, used wrongly, not reachable or not authorised, stopped by Ctrl-C. */
+export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
 /** Why a command failed, as a person should read it. `hint` says what to do next. */
 export class CommandError extends Error {
   readonly exitCode: number;
   readonly hint: string | undefined;
+  /** The status of the service's answer, where it refused. */
+  readonly status: number | undefined;
 
-  constructor(exitCode: number, message: string, hint?: string, cause?: unknown) {
+  constructor(exitCode: number, message: string, hint?: string, cause?: unknown, status?: number) {
     super(message, { cause });
     this.name = 'CommandError';
     this.exitCode = exitCode;
     this.hint = hint;
+    this.status = status;
   }
 }

@@ -1,0 +1,66 @@
+import type { Stream } from './terminal.ts';
+import { displayWidth } from './table.ts';
+
+/** Shows how far some long work is. */
+export interface Progress {
+  /** `count` more are done. */
+  advance(count: number): void;
+  /** Removes the bar, so that what is printed next stands on a line of its own. */
+  stop(): void;
+}
+
+const REDRAW_MS = 100;
+const WIDEST_BAR = 40;
+const NARROWEST_BAR = 10;
+
+/**
+ * A bar on `out` with the share, the rate and the remaining time of work on `total` things; nothing where `out` is no terminal.
+ * `now` gives milliseconds. The work may be stopped at any time; the caller then says what was done.
+ */
+export function startProgress(out: Stream, label: string, total: number, now: () => number): Progress {
+  if (out.isTTY !== true) return { advance: () => undefined, stop: () => undefined };
+  const started = now();
+  let done = 0;
+  let drawnAt = -Infinity;
+  const draw = () => {
+    drawnAt = now();
+    out.write(`\r${progressLine(label, done, total, (drawnAt - started) / 1000, out.columns ?? 80)}\x1b[K`);
+  };
+  draw();
+  return {
+    advance(count) {
+      done += count;
+      if (done >= total || now() - drawnAt >= REDRAW_MS) draw();
+    },
+    stop: () => void out.write('\r\x1b[K'),
+  };
+}
+
+/** `Importing [====>    ] 43% 4,300 of 10,000, 2,150/s, 0:03 left`, with less of it on a narrow terminal. */
+export function progressLine(label: string, done: number, total: number, seconds: number, columns: number): string {
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const rate = seconds > 0 ? done / seconds : 0;
+  const counts = `${String(Math.floor(share * 100)).padStart(3)}% ${grouped(done)} of ${grouped(total)}`;
+  const speed = rate === 0 || done >= total ? '' : `, ${grouped(Math.round(rate))}/s, ${clockTime((total - done) / rate)} left`;
+  // The last column stays free: some terminals wrap as soon as it is used.
+  const room = columns - 1;
+  const bar = Math.min(WIDEST_BAR, room - displayWidth(label) - counts.length - speed.length - 4);
+  if (bar >= NARROWEST_BAR) return `${label} [${drawBar(share, bar)}] ${counts}${speed}`;
+  return [`${label} ${counts}${speed}`, `${label} ${counts}`, counts.trim()].find((line) => displayWidth(line) <= room) ?? '';
+}
+
+function drawBar(share: number, width: number): string {
+  const filled = Math.floor(share * width);
+  return `${'='.repeat(filled)}${filled < width ? '>' : ''}`.padEnd(width);
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en-GB');
+}
+
+function clockTime(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const tail = String(rest).padStart(2, '0');
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${tail}` : `${minutes}:${tail}`;
+}

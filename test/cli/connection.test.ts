@@ -1,0 +1,231 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { findConnection } from '../../src/cli/connection.ts';
+import { recordSecret } from '../harness/evidence.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { CREDENTIAL_SECRET, PASSWORD, startFakeKeystone, type FakeKeystone } from './fake-keystone.ts';
+import { tsigil } from './run.ts';
+import { runInside } from './session.ts';
+
+const folder = temporaryFolder();
+const home = join(folder, 'home');
+const configuration = join(home, '.config/openstack');
+let service: TestService;
+let keystone: FakeKeystone;
+
+beforeAll(async () => {
+  service = await startTestService();
+  const elsewhere = 'http://127.0.0.1:1';
+  keystone = await startFakeKeystone(service.token, [
+    { interface: 'internal', region: 'one', url: elsewhere },
+    { interface: 'public', region: 'two', url: elsewhere },
+    { interface: 'public', region: 'one', url: `${service.url}/v2/` },
+  ]);
+  for (const secret of [PASSWORD, CREDENTIAL_SECRET]) recordSecret(secret);
+  mkdirSync(configuration, { recursive: true });
+});
+afterAll(async () => {
+  keystone.close();
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const byPassword = () => ({ OS_AUTH_URL: keystone.url, OS_USERNAME: 'ada', OS_PASSWORD: PASSWORD, OS_PROJECT_NAME: 'dns', OS_REGION_NAME: 'one' });
+
+/** Lists pools, which every service has; the default one is proof of having reached it. */
+const list = (variables: Record<string, string>, ...argv: string[]) => runInside({ variables }, 'pool', 'list', '-f', 'value', '-c', 'name', ...argv);
+const REACHED = { status: 0, out: 'default\n', err: '' };
+
+/** Keeps `clouds` as the user's clouds.yaml, and returns the variables with which it is found. */
+function userClouds(clouds: object, secure?: object): Record<string, string> {
+  writeFileSync(join(configuration, 'clouds.yaml'), stringify({ clouds }));
+  rmSync(join(configuration, 'secure.yaml'), { force: true });
+  if (secure !== undefined) writeFileSync(join(configuration, 'secure.yaml'), stringify({ clouds: secure }));
+  return { HOME: home };
+}
+
+describe('OS_ variables', () => {
+  test('a password: the catalogue says where the service is, by region and interface', async () => {
+    expect(await list(byPassword())).toEqual(REACHED);
+    expect(keystone.asked.at(-1)).toEqual({
+      auth: {
+        identity: { methods: ['password'], password: { user: { name: 'ada', domain: { id: 'default' }, password: PASSWORD } } },
+        scope: { project: { name: 'dns', domain: { id: 'default' } } },
+      },
+    });
+    expect(await list({ ...byPassword(), OS_AUTH_URL: `${keystone.url}/v3/`, OS_AUTH_TYPE: 'v3password' })).toEqual(REACHED);
+  });
+
+  test('domains and scopes go where Keystone wants them', async () => {
+    const user = { OS_USER_DOMAIN_NAME: 'Users', OS_PROJECT_DOMAIN_ID: 'projects' };
+    expect(await list({ ...byPassword(), ...user })).toEqual(REACHED);
+    expect(keystone.asked.at(-1)).toMatchObject({
+      auth: { identity: { password: { user: { domain: { name: 'Users' } } } }, scope: { project: { domain: { id: 'projects' } } } },
+    });
+    const { OS_PROJECT_NAME: _, OS_USERNAME: __, ...unscoped } = byPassword();
+    expect(await list({ ...unscoped, OS_USER_ID: 'u1', OS_SYSTEM_SCOPE: 'all' })).toEqual(REACHED);
+    expect(keystone.asked.at(-1)).toEqual({
+      auth: { identity: { methods: ['password'], password: { user: { id: 'u1', password: PASSWORD } } }, scope: { system: { all: true } } },
+    });
+  });
+
+  test('an application credential, which has a project of its own', async () => {
+    const variables = { OS_AUTH_URL: keystone.url, OS_AUTH_TYPE: 'v3applicationcredential', OS_APPLICATION_CREDENTIAL_SECRET: CREDENTIAL_SECRET };
+    expect(await list({ ...variables, OS_APPLICATION_CREDENTIAL_ID: 'c1', OS_REGION_NAME: 'one', OS_PROJECT_NAME: 'ignored' })).toEqual(REACHED);
+    expect(keystone.asked.at(-1)).toEqual({
+      auth: { identity: { methods: ['application_credential'], application_credential: { id: 'c1', secret: CREDENTIAL_SECRET } } },
+    });
+    expect(await list({ ...variables, OS_APPLICATION_CREDENTIAL_NAME: 'ci', OS_USERNAME: 'ada', OS_REGION_NAME: 'one' })).toEqual(REACHED);
+    expect(keystone.asked.at(-1)).toMatchObject({
+      auth: { identity: { application_credential: { name: 'ci', user: { name: 'ada', domain: { id: 'default' } } } } },
+    });
+  });
+
+  test('an endpoint and a token need no identity service', async () => {
+    const variables = { OS_ENDPOINT: `${service.url}/v2`, OS_TOKEN: service.token };
+    expect(await list({ ...variables, OS_AUTH_TYPE: 'admin_token' })).toEqual(REACHED);
+    expect(await list(variables)).toEqual(REACHED);
+    expect(await list({ ...variables, OS_AUTH_TYPE: 'none' })).toEqual(REACHED);
+    const { status, err } = await list({ OS_AUTH_TYPE: 'none', OS_ENDPOINT: service.url });
+    expect([status, err.includes('requires authentication')]).toEqual([3, true]);
+  });
+
+  test('TSIGIL_URL says where the service is, whatever the catalogue does; TSIGIL_TOKEN needs no cloud', async () => {
+    expect(await list({ ...byPassword(), OS_REGION_NAME: 'two', TSIGIL_URL: service.url })).toEqual(REACHED);
+    const before = keystone.asked.length;
+    expect(await list({ ...byPassword(), TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token })).toEqual(REACHED);
+    expect(keystone.asked.length).toBe(before);
+  });
+
+  test.each<[string, () => Record<string, string>, number, RegExp]>([
+    [
+      'a wrong password',
+      () => ({ OS_PASSWORD: 'wrong' }),
+      3,
+      /^tsigil: The identity service .* answered 401: Wrong "credentials"\.\nCheck the credentials: The OS_ variables/,
+    ],
+    ['a path that is no identity service', () => ({ OS_AUTH_URL: `${keystone.url}/other` }), 3, /answered 404\n/],
+    ['no identity service there', () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }), 3, /cannot be reached: connect ECONNREFUSED/],
+    [
+      'no such region',
+      () => ({ OS_REGION_NAME: 'three' }),
+      3,
+      /no public endpoint of type dns in the region three; it has internal in one, public in two, public in one\n/,
+    ],
+    ['no such interface', () => ({ OS_INTERFACE: 'admin' }), 3, /no admin endpoint of type dns in the region one/],
+    [
+      'a type that is not supported',
+      () => ({ OS_AUTH_TYPE: 'v3kerberos' }),
+      2,
+      /^tsigil: The OS_ variables: the auth_type 'v3kerberos' is not supported; password, /,
+    ],
+    ['no user', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The OS_ variables has no username/],
+  ])('%s: what is wrong and what to do', async (_, changes, code, message) => {
+    const { status, out, err } = await list({ ...byPassword(), ...changes() });
+    expect([status, out]).toEqual([code, '']);
+    expect(err).toMatch(message);
+    expect(err).not.toContain(PASSWORD);
+  });
+});
+
+describe('clouds.yaml', () => {
+  const auth = () => ({ auth_url: keystone.url, username: 'ada', password: PASSWORD, project_name: 'dns' });
+
+  test('OS_CLOUD and --os-cloud name a cloud; the flag beats TSIGIL_ variables', async () => {
+    const variables = userClouds({ here: { auth: auth(), region_name: 'one' }, bad: { auth: auth(), region_name: 'two' } });
+    expect(await list({ ...variables, OS_CLOUD: 'here' })).toEqual(REACHED);
+    const others = { OS_CLOUD: 'bad', TSIGIL_URL: 'http://127.0.0.1:1', TSIGIL_TOKEN: 'a-token-of-somewhere-else' };
+    expect(await list({ ...variables, ...others }, '--os-cloud', 'here')).toEqual(REACHED);
+    expect(await list({ ...variables }, '--os-cloud', 'bad', '--url', service.url)).toEqual(REACHED);
+  });
+
+  test('secrets may stand in secure.yaml or OS_PASSWORD', async () => {
+    const { password, ...others } = auth();
+    const cloud = { here: { auth: others, regions: ['one'], interface: 'publicURL' } };
+    expect(await list({ ...userClouds(cloud, { here: { auth: { password } } }), OS_CLOUD: 'here' })).toEqual(REACHED);
+    expect(await list({ ...userClouds(cloud), OS_CLOUD: 'here', OS_PASSWORD: password })).toEqual(REACHED);
+    expect((await list({ ...userClouds(cloud), OS_CLOUD: 'here' })).err).toMatch(/has no password, which its auth_type needs/);
+  });
+
+  test('admin_token, none and an endpoint that overrides the catalogue', async () => {
+    const endpoint = `${service.url}/v2`;
+    const variables = userClouds({
+      admin: { auth_type: 'admin_token', auth: { endpoint, token: service.token } },
+      none: { auth_type: 'none', auth: { endpoint, token: service.token } },
+      override: { auth: auth(), dns_endpoint_override: endpoint },
+    });
+    for (const name of ['admin', 'none', 'override']) expect(await list(variables, '--os-cloud', name)).toEqual(REACHED);
+  });
+
+  test('the one in the current folder comes first, OS_CLIENT_CONFIG_FILE before all', async () => {
+    const here = join(folder, 'here');
+    mkdirSync(here, { recursive: true });
+    const cloud = (url: string) => stringify({ clouds: { it: { auth_type: 'admin_token', auth: { endpoint: url, token: service.token } } } });
+    writeFileSync(join(configuration, 'clouds.yaml'), cloud('http://127.0.0.1:1'));
+    writeFileSync(join(here, 'clouds.yml'), cloud(service.url));
+    const flags = ['pool', 'list', '-f', 'value', '-c', 'name', '--os-cloud', 'it'];
+    expect(await tsigil(here, { HOME: home }, ...flags)).toEqual(REACHED);
+    expect((await tsigil(folder, { HOME: home }, ...flags)).status).toBe(3);
+    expect(await tsigil(folder, { HOME: home, OS_CLIENT_CONFIG_FILE: join(here, 'clouds.yml') }, ...flags)).toEqual(REACHED);
+  });
+
+  test('what is not there or not readable is said without quoting the file: exit code 2', async () => {
+    const variables = userClouds({ here: {}, there: {} });
+    expect((await list(variables, '--os-cloud', 'nowhere')).err).toMatch(/clouds\.yaml has no cloud 'nowhere'; it has here, there\n$/);
+    writeFileSync(join(configuration, 'clouds.yaml'), `clouds:\n  here: {auth: {password: ${PASSWORD}\n`);
+    const broken = await list(variables, '--os-cloud', 'here');
+    expect([broken.status, broken.err]).toEqual([2, `tsigil: ${configuration}/clouds.yaml is not valid YAML\n`]);
+    const none = await list({ HOME: '/nonexistent' }, '--os-cloud', 'here');
+    expect([none.status, none.err]).toEqual([
+      2,
+      "tsigil: There is no clouds.yaml that could say what the cloud 'here' is\n" +
+        'Looked in ., /nonexistent/.config/openstack, /etc/openstack; OS_CLIENT_CONFIG_FILE names another file.\n',
+    ]);
+    expect((await list(variables, '--os-cloud', 'here', '--token-file', 'x')).status).toBe(2);
+  });
+});
+
+test('a URL may end in /v2 as catalogues have it, or in a slash', async () => {
+  for (const url of ['http://dns.example/v2', 'http://dns.example/v2/', 'http://dns.example/']) {
+    expect((await findConnection({ url }, { TSIGIL_TOKEN: 'a-token' })).url).toBe('http://dns.example');
+  }
+  expect((await findConnection({ url: 'https://example.org/dns/v2' }, { TSIGIL_TOKEN: 'a-token' })).url).toBe('https://example.org/dns');
+});
+
+describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
+  const certificate = (name: string) => join(folder, `${name}.pem`);
+  let secure: TestService;
+  beforeAll(async () => {
+    for (const name of ['right', 'wrong']) {
+      const flags = ['-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+      const { status } = spawnSync('openssl', ['req', '-x509', ...flags, '-keyout', join(folder, `${name}.key`), '-out', certificate(name)]);
+      expect(status).toBe(0);
+    }
+    secure = await startTestService({ TSIGIL_TLS_CERT: certificate('right'), TSIGIL_TLS_KEY: join(folder, 'right.key') });
+  });
+  afterAll(() => secure.close());
+
+  test('--cacert, OS_CACERT and a cloud name the certificates to believe', async () => {
+    const variables = { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token };
+    expect(secure.url).toMatch(/^https:/);
+    expect(await list(variables, '--cacert', certificate('right'))).toEqual(REACHED);
+    const cloud = { OS_ENDPOINT: secure.url, OS_TOKEN: secure.token };
+    expect(await list({ ...cloud, OS_CACERT: certificate('right') })).toEqual(REACHED);
+    const clouds = { here: { auth_type: 'admin_token', auth: { endpoint: secure.url, token: secure.token } } };
+    expect(await list({ ...userClouds({ here: { ...clouds.here, cacert: certificate('right') } }), OS_CLOUD: 'here' })).toEqual(REACHED);
+    expect(await list({ ...userClouds({ here: { ...clouds.here, verify: false } }), OS_CLOUD: 'here' })).toEqual(REACHED);
+  });
+
+  test('a certificate that leads to no such one is not believed: exit code 3 and what to do', async () => {
+    for (const flags of [[], ['--cacert', certificate('wrong')]]) {
+      const { status, err } = await list({ TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token }, ...flags);
+      expect(status).toBe(3);
+      expect(err).toMatch(/cannot be reached: .*\nName the certificate of its authority with --cacert\.\n$/);
+    }
+    expect((await list({ TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token }, '--cacert', '/nonexistent')).status).toBe(2);
+  });
+});

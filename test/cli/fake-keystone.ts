@@ -1,0 +1,52 @@
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { once } from 'node:events';
+
+/** An identity service at the far end of a socket: it takes one password and one application credential, and gives one token. */
+export interface FakeKeystone {
+  readonly url: string;
+  /** The bodies of all requests for a token, in order. */
+  readonly asked: unknown[];
+  close(): void;
+}
+
+/** One endpoint of type `dns` in the catalogue. */
+export interface Endpoint {
+  readonly interface: string;
+  readonly region: string;
+  readonly url: string;
+}
+
+export const PASSWORD = 'a-password-for-the-cloud';
+export const CREDENTIAL_SECRET = 'an-application-credential-secret';
+
+interface Request {
+  readonly auth: {
+    readonly identity: {
+      readonly password?: { readonly user: { readonly password: string } };
+      readonly application_credential?: { readonly secret: string };
+    };
+  };
+}
+
+/** Starts it. Whoever signs in gets `token`, and a catalogue with `endpoints`. */
+export async function startFakeKeystone(token: string, endpoints: readonly Endpoint[]): Promise<FakeKeystone> {
+  const asked: unknown[] = [];
+  const server = createServer((request, response) => {
+    void json(request).then((body) => {
+      asked.push(body);
+      const { identity } = (body as Request).auth;
+      const valid = identity.password?.user.password === PASSWORD || identity.application_credential?.secret === CREDENTIAL_SECRET;
+      if (request.url !== '/identity/v3/auth/tokens' || request.method !== 'POST') return response.writeHead(404).end('<html>Not found</html>');
+      if (!valid)
+        return response.writeHead(401).end(JSON.stringify({ error: { code: 401, message: 'Wrong "credentials".', title: 'Unauthorized' } }));
+      const catalog = [
+        { type: 'identity', endpoints: [{ interface: 'public', region_id: 'one', url: 'http://127.0.0.1:1' }] },
+        { type: 'dns', endpoints: endpoints.map(({ region, ...endpoint }) => ({ ...endpoint, region_id: region, region })) },
+      ];
+      return response.writeHead(201, { 'x-subject-token': token }).end(JSON.stringify({ token: { catalog } }));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/identity`, asked, close: () => void server.close() };
+}

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { progressLine, startProgress } from '../../src/cli/progress.ts';
+import { displayWidth } from '../../src/cli/table.ts';
+
+/** A bar on a terminal whose clock the test sets, and everything that was drawn. */
+function startBar(total: number, columns = 80) {
+  const clock = { now: 1000 };
+  const drawn: string[] = [];
+  const progress = startProgress({ isTTY: true, columns, write: (text) => drawn.push(text) }, 'Importing', total, () => clock.now);
+  return { clock, drawn, progress };
+}
+
+describe('the progress of long work', () => {
+  test('shows the share, the counts, the rate and the remaining time', () => {
+    const { clock, drawn, progress } = startBar(10_000);
+    clock.now += 2000;
+    progress.advance(4300);
+    expect(drawn.at(-1)).toBe('\rImporting [===========>              ]  43% 4,300 of 10,000, 2,150/s, 0:03 left\x1b[K');
+    clock.now += 2000;
+    progress.advance(5700);
+    expect(drawn.at(-1)).toMatch(/^\rImporting \[=+\] 100% 10,000 of 10,000\x1b\[K$/);
+    progress.stop();
+    expect(drawn.at(-1)).toBe('\r\x1b[K');
+  });
+
+  test('draws at most ten times a second, and at the end', () => {
+    const { clock, drawn, progress } = startBar(1000);
+    for (let step = 0; step < 1000; step += 1) {
+      clock.now += 1;
+      progress.advance(1);
+    }
+    expect(drawn.length).toBeGreaterThan(9);
+    expect(drawn.length).toBeLessThan(13);
+    expect(drawn.at(-1)).toContain('1,000 of 1,000');
+  });
+
+  test('prints nothing where it is no terminal', () => {
+    const drawn: string[] = [];
+    const progress = startProgress({ write: (text) => drawn.push(text) }, 'Importing', 10, () => 0);
+    progress.advance(10);
+    progress.stop();
+    expect(drawn).toEqual([]);
+  });
+
+  test.each([
+    [3600 * 2 + 65, '2:01:05 left'],
+    [65, '1:05 left'],
+    [0.2, '0:01 left'],
+  ])('%d remaining seconds are %s', (seconds, text) => {
+    expect(progressLine('A', 1000, 2000, seconds, 120)).toContain(text);
+  });
+
+  test('never reaches the last column, whatever the numbers', () => {
+    const count = fc.integer({ min: 0, max: 10_000_000 });
+    fc.assert(
+      fc.property(count, count, fc.double({ min: 0, max: 1e6, noNaN: true }), fc.integer({ min: 1, max: 300 }), (done, total, seconds, columns) => {
+        const line = progressLine('Importing 日本', Math.min(done, total), total, seconds, columns);
+        expect(displayWidth(line)).toBeLessThan(Math.max(columns, 1));
+        expect(line).not.toMatch(/NaN|Infinity/);
+      }),
+    );
+  });
+});

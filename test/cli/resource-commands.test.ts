@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import type { Ended } from './run.ts';
+import { runInside, type Surroundings } from './session.ts';
+
+let service: TestService;
+let variables: Record<string, string>;
+beforeAll(async () => {
+  service = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '3' });
+  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  for (const name of ['org', 'net', 'example']) await service.post('/v2/tlds', { name });
+});
+afterAll(() => service.close());
+
+const run = (...argv: string[]): Promise<Ended> => runInside({ variables }, ...argv);
+const runWith = (surroundings: Surroundings, ...argv: string[]): Promise<Ended> => runInside({ variables, ...surroundings }, ...argv);
+
+/** What a command that succeeds prints as JSON. */
+async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
+  const { status, out, err } = await run(...argv, '-f', 'json');
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  return JSON.parse(out) as T;
+}
+
+const names = (...argv: string[]) => json<{ name: string }[]>(...argv, '-c', 'name').then((items) => items.map(({ name }) => name));
+
+const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
+
+describe('each resource type', () => {
+  test.each([
+    {
+      noun: 'tld',
+      create: ['--name', 'example-tld', '--description', 'One'],
+      created: { name: 'example-tld', description: 'One' },
+      set: ['--name', 'renamed-tld', '--no-description'],
+      changed: { name: 'renamed-tld', description: null },
+    },
+    {
+      noun: 'tsigkey',
+      create: ['--name', 'a-key', ...KEY],
+      created: { name: 'a-key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID },
+      set: ['--algorithm', 'hmac-sha512', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID],
+      changed: { name: 'a-key', algorithm: 'hmac-sha512', scope: 'ZONE', resource_id: UNKNOWN_ID },
+    },
+    {
+      noun: 'zone',
+      create: ['a.example.org.', '--email', 'a@example.org', '--ttl', '300', '--attributes', 'tier:gold', 'note:a:b'],
+      created: { name: 'a.example.org.', email: 'a@example.org', ttl: 300, attributes: { tier: 'gold', note: 'a:b' }, type: 'PRIMARY' },
+      set: ['--ttl', '600', '--description', 'Two'],
+      changed: { name: 'a.example.org.', ttl: 600, description: 'Two' },
+    },
+    {
+      noun: 'pool',
+      create: ['--name', 'a-pool', '--ns-records', '1:ns1.example.org.', '2:ns2.example.org.', '--attributes', 'tier:gold'],
+      created: {
+        name: 'a-pool',
+        attributes: { tier: 'gold' },
+        ns_records: [
+          { priority: 1, hostname: 'ns1.example.org.' },
+          { priority: 2, hostname: 'ns2.example.org.' },
+        ],
+      },
+      set: ['--no-attributes', '--no-ns-records', '--description', 'Three'],
+      changed: { name: 'a-pool', attributes: {}, ns_records: [], description: 'Three' },
+    },
+  ])('$noun: created, listed, shown and changed by id and by name, deleted', async ({ noun, create, created, set, changed }) => {
+    const item = await json(noun, 'create', ...create);
+    expect(item).toMatchObject(created);
+    const { id, name } = item as { id: string; name: string };
+    expect(await names(noun, 'list', '--name', name)).toEqual([name]);
+    expect(await json(noun, 'show', name)).toEqual(item);
+    expect(await json(noun, 'show', id.toUpperCase())).toEqual(item);
+    const after = await json(noun, 'set', name, ...set);
+    expect(after).toMatchObject(changed);
+    expect(await json(noun, 'show', id)).toEqual(after);
+    expect(await run(noun, 'delete', id)).toEqual({ status: 0, out: `${id}: deleted\n`, err: '' });
+    expect((await run(noun, 'show', id)).status).toBe(1);
+  });
+
+  test('a SECONDARY zone with its primaries', async () => {
+    const zone = await json('zone', 'create', 'secondary.example.org.', '--type', 'SECONDARY', '--masters', '192.0.2.1', '192.0.2.2:5300');
+    expect(zone).toMatchObject({ type: 'SECONDARY', masters: ['192.0.2.1', '192.0.2.2:5300'] });
+    expect(await json('zone', 'set', 'secondary.example.org.', '--masters', '192.0.2.3')).toMatchObject({ masters: ['192.0.2.3'] });
+  });
+});
+
+describe('names', () => {
+  test('a name in Unicode is sent in its ASCII form, and found by either', async () => {
+    const created = await json('tld', 'create', '--name', 'рф');
+    expect(created.name).toBe('xn--p1ai');
+    for (const name of ['рф', 'xn--p1ai', 'XN--P1AI']) expect(await json('tld', 'show', name)).toEqual(created);
+    expect(await names('tld', 'list', '--name', 'рф')).toEqual(['xn--p1ai']);
+    expect((await json('zone', 'create', 'bücher.рф', '--email', 'a@example.org')).name).toBe('xn--bcher-kva.xn--p1ai.');
+    expect(await names('zone', 'list', '--name', '*.рф.')).toEqual(['xn--bcher-kva.xn--p1ai.']);
+    expect((await run('zone', 'delete', 'bücher.рф')).out).toBe('bücher.рф: deleted\n');
+    expect((await run('tld', 'delete', 'рф')).status).toBe(0);
+  });
+
+  test('a name with an asterisk is that name, not a pattern', async () => {
+    await json('tsigkey', 'create', '--name', 'star-one', ...KEY);
+    const { status, err } = await run('tsigkey', 'show', 'star-*');
+    expect([status, err]).toEqual([1, "tsigil: There is no tsigkey named 'star-*'\nSee 'tsigil tsigkey list'.\n"]);
+    const star = await json('tsigkey', 'create', '--name', 'star-*', ...KEY);
+    expect((await json('tsigkey', 'show', 'star-*')).id).toBe(star.id);
+  });
+
+  test('a name that several have names none of them', async () => {
+    const first = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org');
+    const pool = await json('pool', 'create', '--name', 'second');
+    const second = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org', '--pool-id', String(pool.id));
+    const { status, out, err } = await run('zone', 'delete', 'twice.example.org.');
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toContain(`There are 2 of the name 'twice.example.org.': ${String(first.id)}, ${String(second.id)}\nGive the id`);
+  });
+});
+
+describe('lists', () => {
+  beforeAll(async () => {
+    for (let number = 0; number < 8; number += 1) {
+      await service.post('/v2/tlds', { name: `many-${number}`, description: number % 2 === 0 ? 'even' : 'odd' });
+    }
+  });
+
+  test('all pages are listed, and --limit ends anywhere', async () => {
+    const all = Array.from({ length: 8 }, (_, number) => `many-${number}`);
+    expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name')).toEqual(all);
+    for (const limit of [1, 3, 4, 7, 9]) {
+      expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name', '--limit', String(limit))).toEqual(all.slice(0, limit));
+    }
+    expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name:desc', '--limit', '2')).toEqual(['many-7', 'many-6']);
+  });
+
+  test('every filter is a flag', async () => {
+    expect(await names('tld', 'list', '--name', 'MANY-*', '--description', 'odd', '--sort', 'name')).toEqual([
+      'many-1',
+      'many-3',
+      'many-5',
+      'many-7',
+    ]);
+    const id = String((await json('pool', 'show', 'default')).id);
+    await json('tsigkey', 'create', '--name', 'filtered', '--algorithm', 'hmac-sha384', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID);
+    expect(await names('tsigkey', 'list', '--algorithm', 'hmac-sha38*')).toEqual(['filtered']);
+    expect(await names('tsigkey', 'list', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID)).toEqual(['filtered']);
+    expect(await names('tsigkey', 'list', '--orphaned')).toEqual(['filtered']);
+    expect(await names('tsigkey', 'list', '--no-orphaned', '--resource-id', id)).not.toContain('filtered');
+    await json('zone', 'create', 'filtered.example.org', '--email', 'f@example.org', '--ttl', '77', '--description', 'f');
+    for (const filter of [
+      ['--ttl', '77'],
+      ['--email', 'f@*'],
+      ['--description', 'f'],
+    ]) {
+      expect(await names('zone', 'list', ...filter)).toEqual(['filtered.example.org.']);
+    }
+    expect(await names('zone', 'list', '--status', 'ACTIVE', '--type', 'PRIMARY')).toContain('filtered.example.org.');
+    expect(await names('pool', 'list', '--name', 'def*')).toEqual(['default']);
+  });
+
+  test('columns in the order asked for, in every format', async () => {
+    const list = async (...argv: string[]) => (await run('tld', 'list', '--name', 'many-0', '-c', 'description', '-c', 'name', ...argv)).out;
+    expect(await list()).toBe('description\tname\neven\tmany-0\n');
+    expect(await list('-f', 'csv')).toBe('description,name\neven,many-0\n');
+    expect(await list('-f', 'value')).toBe('even many-0\n');
+    expect(await list('-f', 'yaml')).toBe('- description: even\n  name: many-0\n');
+    expect(JSON.parse(await list('-f', 'json'))).toEqual([{ description: 'even', name: 'many-0' }]);
+  });
+
+  test('the service is asked for no more than --limit', async () => {
+    const before = service.log.length;
+    await names('tld', 'list', '--name', 'many-*', '--limit', '2');
+    expect(service.log.slice(before).filter((line) => line.includes('"route":"/v2/tlds"'))).toHaveLength(1);
+  });
+});
+
+describe('projects', () => {
+  test('--sudo-project-id acts for another, --all-projects asks about all', async () => {
+    await json('zone', 'create', 'theirs.example.net.', '--email', 'a@example.org', '--sudo-project-id', 'p2');
+    expect(await names('zone', 'list', '--name', 'theirs.*')).toEqual([]);
+    expect(await names('zone', 'list', '--name', 'theirs.*', '--sudo-project-id', 'p2')).toEqual(['theirs.example.net.']);
+    const { out } = await run('zone', 'list', '--all-projects', '--name', 'theirs.*', '-f', 'csv');
+    expect(out).toMatch(/^id,name,type,serial,status,action,project_id\n.*,p2\n$/);
+    expect((await run('zone', 'show', 'theirs.example.net.')).status).toBe(1);
+    expect((await json('zone', 'show', 'theirs.example.net.', '--all-projects')).project_id).toBe('p2');
+  });
+});
+
+describe('delete', () => {
+  test('several at once: each outcome is told, and one that fails stops no other', async () => {
+    for (const name of ['d1', 'd2']) await service.post('/v2/tlds', { name });
+    const { status, out, err } = await run('tld', 'delete', 'd1', 'nosuch', UNKNOWN_ID, 'd2');
+    expect([status, out]).toEqual([1, 'd1: deleted\nd2: deleted\n']);
+    expect(err).toMatch(
+      /^nosuch: not deleted: There is no tld named 'nosuch'\n0{8}-.*: not deleted: Could not find Tld \(request req-.*\)\ntsigil: 2 of 4 deleted, 2 not\n$/,
+    );
+  });
+
+  test('Ctrl-C ends it after the one under way, and says what was done', async () => {
+    for (const name of ['i1', 'i2', 'i3']) await service.post('/v2/tlds', { name });
+    let interrupt: () => void = () => undefined;
+    let released = 0;
+    const onInterrupt = (stop: () => void) => {
+      interrupt = stop;
+      return () => void (released += 1);
+    };
+    const ended = runWith({ onInterrupt }, 'tld', 'delete', 'i1', 'i2', 'i3');
+    await expect.poll(async () => (await service.get('/v2/tlds?name=i1')).body.tlds.length as number, { interval: 1 }).toBe(0);
+    interrupt();
+    const { status, out, err } = await ended;
+    const done = out.split('\n').length - 1;
+    expect([status, err, released]).toEqual([130, `tsigil: Stopped: ${done} of 3 deleted\n`, 1]);
+    expect(await names('tld', 'list', '--name', 'i*')).toEqual(['i1', 'i2', 'i3'].slice(done));
+  });
+});
+
+describe('refusals', () => {
+  test.each([
+    [['tld', 'create', '--name', 'com.'], 1, /^tsigil: Invalid Tld: 'name' must not end in a period \(request req-/],
+    [['tld', 'create', '--name', 'many-1'], 1, /^tsigil: Duplicate Tld \(request req-.*\)\n.*'tsigil tld list'\.\n$/],
+    [['tld', 'set', 'many-1'], 2, /^tsigil: There is nothing to change\nSee 'tsigil tld set --help'/],
+    [['tld', 'list', '--sort', 'colour'], 2, /^tsigil: --sort takes one of created_at, /],
+    [['tld', 'list', '--sort', 'name:up'], 2, /^tsigil: --sort takes/],
+    [['tld', 'list', '--limit', '0'], 2, /must be a whole number above 0/],
+    [['tld', 'list', '-c', 'nmae'], 2, /^tsigil: There is no column nmae; there are id, name, description, created_at, updated_at\n$/],
+    [['tld', 'list', '--algorithm', 'x'], 2, /unknown option '--algorithm'\nAdd --help/],
+    [['tld', 'list', '--sudo-project-id', 'a b'], 2, /^tsigil: --sudo-project-id must be/],
+    [['tsigkey', 'create', '--name', 'a', '--algorithm', 'none'], 2, /Allowed choices are hmac-md5, .*\nAdd --help/],
+    [['zone', 'create', 'a.example.org.', '--email', 'a@b', '--ttl', 'long'], 2, /^tsigil: --ttl takes a whole number, not 'long'\n$/],
+    [['pool', 'create', '--name', 'a', '--attributes', 'gold'], 2, /^tsigil: --attributes takes key:value, not 'gold'\n$/],
+    [['pool', 'create', '--name', 'a', '--ns-records', 'first:ns1.example.org.'], 2, /^tsigil: --ns-records takes a whole number, not 'first'\n$/],
+    [['zone', 'create'], 2, /missing required argument 'name'\nAdd --help/],
+    [['zone', 'delete'], 2, /missing required argument 'zone'/],
+    [['tld', 'lits'], 2, /unknown command 'lits'\n\(Did you mean list\?\)\n/],
+  ])('tsigil %j: exit code %i, on standard error, with what to do', async (argv, code, message) => {
+    const { status, out, err } = await run(...argv);
+    expect([status, out]).toEqual([code, '']);
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/^ +at /m);
+  });
+
+  test('a zone whose name another project has a part of is refused, not unauthorised: exit code 1', async () => {
+    await json('zone', 'create', 'taken.example.net.', '--email', 'a@example.org', '--sudo-project-id', 'p2');
+    const { status, err } = await run('zone', 'create', 'below.taken.example.net.', '--email', 'a@example.org');
+    expect([status, err.split('\n').length]).toEqual([1, 2]);
+  });
+
+  test('a token without a project cannot have zones: exit code 3 and what to do', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'no-project', roles: ['member'] });
+    const { status, err } = await runWith(
+      { variables: { ...variables, TSIGIL_TOKEN: body.token as string } },
+      'zone',
+      'create',
+      'x.example.',
+      '--email',
+      'a@b',
+    );
+    expect(status).toBe(3);
+    expect(err).toMatch(/Use a token that belongs to a project, or name one with --sudo-project-id\.\n$/);
+  });
+});

@@ -1,0 +1,132 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSecret } from '../harness/evidence.ts';
+import { POOL_ID, SECRET } from '../harness/samples.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { runInside, type Surroundings } from './session.ts';
+
+const folder = temporaryFolder();
+let service: TestService;
+let variables: Record<string, string>;
+beforeAll(async () => {
+  service = await startTestService();
+  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
+const run = (surroundings: Surroundings, ...argv: string[]) => runInside({ variables, ...surroundings }, 'tsigkey', ...argv);
+
+/** The secret that the service keeps for a key. */
+async function keptSecret(name: string): Promise<string | undefined> {
+  return ((await service.get(`/v2/tsigkeys?name=${name}`)).body.tsigkeys as { secret: string }[])[0]?.secret;
+}
+
+describe('giving a secret', () => {
+  test.each([
+    ['without any flag', []],
+    ['with --generate', ['--generate']],
+  ])('%s the service makes one', async (_, flags) => {
+    const name = `made-${flags.length}`;
+    expect((await run({}, 'create', '--name', name, ...KEY, ...flags)).status).toBe(0);
+    expect(await keptSecret(name)).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+  });
+
+  test('--secret - reads standard input, with or without a final line feed', async () => {
+    for (const [index, input] of [SECRET, `${SECRET}\n`, `${SECRET}\r\n`].entries()) {
+      expect((await run({ input }, 'create', '--name', `piped-${index}`, ...KEY, '--secret', '-')).status).toBe(0);
+      expect(await keptSecret(`piped-${index}`)).toBe(SECRET);
+    }
+  });
+
+  test('--secret-file reads a file; both change a key too', async () => {
+    const file = join(folder, 'secret');
+    writeFileSync(file, `${SECRET}\n`);
+    expect((await run({}, 'create', '--name', 'from-file', ...KEY, '--secret-file', file)).status).toBe(0);
+    expect(await keptSecret('from-file')).toBe(SECRET);
+    expect((await run({ input: 'bmV3IHNlY3JldA==' }, 'set', 'from-file', '--secret', '-')).status).toBe(0);
+    expect(await keptSecret('from-file')).toBe('bmV3IHNlY3JldA==');
+    expect((await run({}, 'set', 'from-file', '--secret-file', file)).status).toBe(0);
+    expect(await keptSecret('from-file')).toBe(SECRET);
+  });
+
+  test('a secret as an argument is refused without being shown, and no key is made: exit code 2', async () => {
+    const secret = 'VGhpcyBpcyBpbiB0aGUgcHJvY2VzcyBsaXN0';
+    recordSecret(secret);
+    for (const flags of [['--secret', secret], [`--secret=${secret}`]]) {
+      const { status, out, err } = await run({}, 'create', '--name', 'literal', ...KEY, ...flags);
+      expect([status, out]).toEqual([2, '']);
+      expect(err).toBe(
+        'tsigil: The secret must not be an argument: other users of this machine can read those\n' +
+          'Give --secret - and the secret on standard input, or --secret-file FILE.\n',
+      );
+    }
+    expect(await keptSecret('literal')).toBeUndefined();
+  });
+
+  test.each([
+    ['nothing on standard input', '', ['--secret', '-'], /^tsigil: Standard input does not hold a secret on one line\n$/],
+    ['two lines on standard input', 'a\nb\n', ['--secret', '-'], /^tsigil: Standard input does not hold/],
+    ['a file that is not there', '', ['--secret-file', '/nonexistent/secret'], /^tsigil: \/nonexistent\/secret cannot be read: ENOENT/],
+    ['both ways at once', SECRET, ['--secret', '-', '--secret-file', '/dev/null'], /cannot be used with option/],
+    ['a way and --generate', SECRET, ['--secret', '-', '--generate'], /cannot be used with option/],
+  ])('%s: exit code 2', async (_, input, flags, message) => {
+    const { status, out, err } = await run({ input }, 'create', '--name', 'wrong', ...KEY, ...flags);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(message);
+  });
+
+  test('a terminal is not read: what is typed there would be seen', async () => {
+    const input = Object.assign(Readable.from([]), { isTTY: true });
+    const { status, err } = await run({ input }, 'create', '--name', 'typed', ...KEY, '--secret', '-');
+    expect([status, err]).toEqual([2, 'tsigil: --secret - reads standard input, which is a terminal here\nPipe it in.\n']);
+  });
+});
+
+describe('showing secrets', () => {
+  const secret = 'c2VjcmV0IHRoYXQgaXMgc2hvd24gb24gZGVtYW5k';
+  beforeAll(async () => {
+    await service.post('/v2/tsigkeys', { name: 'shown', algorithm: 'hmac-sha256', secret, scope: 'POOL', resource_id: POOL_ID });
+  });
+
+  test.each([
+    ['list', ['list', '--name', 'shown']],
+    ['show', ['show', 'shown']],
+    ['set', ['set', 'shown', '--scope', 'POOL']],
+  ])('%s hides the secret in every format, unless --reveal is given', async (_, argv) => {
+    for (const format of ['table', 'json', 'yaml', 'csv', 'value']) {
+      for (const columns of [undefined, 200]) {
+        const surroundings = columns === undefined ? {} : { columns };
+        const hidden = await run(surroundings, ...argv, '-f', format);
+        expect([hidden.status, hidden.out.includes('(hidden)'), hidden.out.includes(secret)]).toEqual([0, true, false]);
+        const shown = await run(surroundings, ...argv, '-f', format, '--reveal');
+        expect([shown.status, shown.out.includes('(hidden)'), shown.out.includes(secret)]).toEqual([0, false, true]);
+      }
+    }
+  });
+
+  test('create hides it too; --reveal -f value -c secret prints it alone', async () => {
+    const hidden = await run({ input: secret }, 'create', '--name', 'hidden-at-first', ...KEY, '--secret', '-', '-f', 'json', '-c', 'secret');
+    expect(JSON.parse(hidden.out)).toEqual({ secret: '(hidden)' });
+    const shown = await run(
+      { input: secret },
+      'create',
+      '--name',
+      'shown-at-first',
+      ...KEY,
+      '--secret',
+      '-',
+      '--reveal',
+      '-f',
+      'value',
+      '-c',
+      'secret',
+    );
+    expect(shown.out).toBe(`${secret}\n`);
+  });
+});

@@ -1,0 +1,44 @@
+import { Readable } from 'node:stream';
+import { runCommand } from '../../src/cli/program.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+import { recordSecret, recordShown } from '../harness/evidence.ts';
+import type { Ended } from './run.ts';
+
+/** What a command finds around it, where that is not the ordinary: no variables, nothing to read, and pipes. */
+export interface Surroundings {
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly input?: string | Terminal['input'];
+  /** The width of the terminal that output goes to; a pipe without it. */
+  readonly columns?: number;
+  readonly onInterrupt?: Terminal['onInterrupt'];
+}
+
+function refuse(): never {
+  throw new Error('This command works over HTTP only');
+}
+
+/** Runs one command inside this process, and returns what it printed and its exit code. */
+export async function runInside(surroundings: Surroundings, ...argv: string[]): Promise<Ended> {
+  const { variables = {}, input = '', columns, onInterrupt = () => () => undefined } = surroundings;
+  const printed = { out: '', err: '' };
+  const stream = (name: 'out' | 'err') => ({
+    ...(columns === undefined ? {} : { isTTY: true, columns }),
+    write: (text: string) => (printed[name] += text),
+  });
+  const status = await runCommand(
+    argv,
+    '0.0.0',
+    { serve: refuse, checkConfig: refuse, backUp: refuse, migrate: refuse },
+    {
+      environment: variables,
+      now: Date.now,
+      input: typeof input === 'string' ? Readable.from([input]) : input,
+      out: stream('out'),
+      err: stream('err'),
+      onInterrupt,
+    },
+  );
+  for (const [token] of printed.out.matchAll(/tsigil_[\w-]{43}/g)) recordSecret(token);
+  recordShown('error', printed.err);
+  return { status, ...printed };
+}

@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FORMATS, formatItem, formatList } from '../../src/cli/output.ts';
+import { displayWidth, drawTable } from '../../src/cli/table.ts';
+import { lookOf } from '../../src/cli/terminal.ts';
+
+const look = (width: number) => ({ decorated: true, colours: false, width });
+const PIPE = { decorated: false, colours: false, width: Infinity };
+const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+describe('how wide text is on a terminal', () => {
+  test.each([
+    ['', 0],
+    ['com', 3],
+    ['Ünïcödé', 7],
+    ['e\u0301', 1],
+    ['日本語', 6],
+    ['ﾊﾝｶｸ', 4],
+    ['한국어', 6],
+    ['\u1112\u1161\u11ab', 2],
+    ['🎉', 2],
+    ['👩\u200d👩\u200d👧', 2],
+    ['🇩🇪', 2],
+    ['a\u200bb', 2],
+    ['عربي', 4],
+  ])('%j takes %i columns', (text, width) => {
+    expect(displayWidth(text)).toBe(width);
+  });
+});
+
+describe('tables', () => {
+  test('are as wide as their cells where there is room', () => {
+    expect(
+      drawTable(
+        ['id', 'name'],
+        [
+          ['1', '日本'],
+          ['2', 'com'],
+        ],
+        look(80),
+      ),
+    ).toBe('+----+------+\n| id | name |\n+----+------+\n| 1  | 日本 |\n| 2  | com  |\n+----+------+\n');
+  });
+
+  test('without rows are a head', () => {
+    expect(drawTable(['id'], [], look(80))).toBe('+----+\n| id |\n+----+\n');
+  });
+
+  test('wrap long text at blanks and leave ids whole', () => {
+    const table = drawTable(['id', 'description'], [[ID, 'a description that is longer than what is left of the line']], look(64));
+    expect(table.split('\n').slice(3, 6)).toEqual([
+      `| ${ID} | a description that is |`,
+      `| ${' '.repeat(36)} | longer than what is   |`,
+      `| ${' '.repeat(36)} | left of the line      |`,
+    ]);
+  });
+
+  test('break ids at hyphens where there is no other way', () => {
+    const table = drawTable(['id', 'resource_id', 'pool_id'], [[ID, ID, ID]], look(60));
+    expect(table).toContain('| 794ccc2c-d751-   |');
+    expect(table.split('\n').every((line) => line.length <= 60)).toBe(true);
+  });
+
+  test('stay wider than a terminal that is too narrow for any', () => {
+    expect(drawTable(['id', 'name'], [[ID, 'com']], look(12)).split('\n')[0]).toHaveLength(36 + 3 + 7 + 1);
+  });
+
+  test('lose nothing, and no line is longer than the terminal', () => {
+    const cell = fc
+      .oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.lorem({ maxCount: 20 }))
+      .map((text) => text.replaceAll(/[\p{C}\s|]+/gu, ' '));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 }), fc.integer({ min: 40, max: 200 }), (rows, width) => {
+        const lines = drawTable(['one', 'two', 'three'], rows, look(width)).trimEnd().split('\n');
+        const squeeze = (text: string) => text.replaceAll(' ', '');
+        for (const line of lines) expect(displayWidth(line)).toBe(displayWidth(lines[0] ?? ''));
+        expect(displayWidth(lines[0] ?? '')).toBeLessThanOrEqual(width);
+        const columns = [0, 1, 2].map((index) =>
+          lines
+            .slice(3)
+            .map((line) => line.split('|')[index + 1] ?? '')
+            .join(''),
+        );
+        expect(columns.map(squeeze)).toEqual([0, 1, 2].map((index) => squeeze(rows.map((row) => row[index]).join(''))));
+      }),
+    );
+  });
+});
+
+describe('formats', () => {
+  const items = [
+    { name: 'a "b", c', description: 'one\ntwo', list: ['x', 'y'], map: { tier: 'gold' }, records: [{ priority: 1, hostname: 'ns1.' }], none: null },
+  ];
+  const columns = ['name', 'description', 'list', 'map', 'records', 'none'];
+
+  test('csv holds values as they are, quoted where they must be', () => {
+    expect(formatList(items, columns, { format: 'csv' }, PIPE)).toBe(
+      'name,description,list,map,records,none\n"a ""b"", c","one\ntwo","x, y",tier:gold,1:ns1.,\n',
+    );
+  });
+
+  test('value and table in a pipe keep each thing on its line', () => {
+    expect(formatList(items, columns, { format: 'value' }, PIPE)).toBe('a "b", c one\\ntwo x, y tier:gold 1:ns1. \n');
+    expect(formatItem(items[0] ?? {}, ['description'], { format: 'table' }, PIPE)).toBe('Field\tValue\ndescription\tone\\ntwo\n');
+  });
+
+  test('json is json of the columns asked for', () => {
+    expect(JSON.parse(formatList(items, columns, { format: 'json', column: ['map', 'none'] }, PIPE))).toEqual([
+      { map: { tier: 'gold' }, none: null },
+    ]);
+  });
+
+  test('no format but csv prints what moves the cursor or turns the line round', () => {
+    const nasty = '\x1b[2J\u009b31m\u202efdp.exe\u2066\r';
+    for (const format of FORMATS.filter((each) => each !== 'csv')) {
+      for (const each of [PIPE, look(80)]) {
+        const printed = formatItem({ name: nasty }, ['name'], { format }, each) + formatList([{ name: nasty }], ['name'], { format }, each);
+        expect(printed.replaceAll(/[\n\t]/g, '')).not.toMatch(format === 'yaml' ? /[\x00-\x1f]/ : /[\p{Cc}\u202e\u2066]/u);
+      }
+    }
+    expect(JSON.parse(formatItem({ name: nasty }, ['name'], { format: 'json' }, PIPE))).toEqual({ name: nasty });
+  });
+});
+
+describe('colours', () => {
+  test.each([
+    ['on a terminal', { isTTY: true, columns: 80 }, {}, true],
+    ['not in a pipe', {}, {}, false],
+    ['not with NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '1' }, false],
+    ['with an empty NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '' }, true],
+    ['not on a terminal that has none', { isTTY: true, columns: 80 }, { TERM: 'dumb' }, false],
+  ])('%s', (_, stream, environment, colours) => {
+    const write = () => undefined;
+    const chosen = lookOf({ ...stream, write }, environment);
+    expect(chosen.colours).toBe(colours);
+    expect(drawTable(['id'], [], chosen).includes('\x1b[1m')).toBe(colours);
+  });
+});
