@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { checkRequest, isAnswerTo, judge, type Check, type Verdict } from '../domain/dns/key-check.ts';
+import { checkRequest, explainBy, isAnswerTo, judge, type Check, type Verdict } from '../domain/dns/key-check.ts';
 import { decodeMessage, FLAGS, rcodeOf, TYPES } from '../domain/dns/message.ts';
 import { createStreamVerifier, signMessage, verifyMessage, type SignedMessage, type SigningKey } from '../domain/dns/tsig.ts';
 import { WireError } from '../domain/dns/wire-name.ts';
@@ -21,7 +21,9 @@ const PATIENCE: Patience = { tries: 3, seconds: 3 };
 export async function checkKey(request: KeyCheck, now: () => number, patience = PATIENCE): Promise<Verdict> {
   const { key } = request;
   try {
-    const verdict = await ask(request, now, patience);
+    const first = await ask(request, now, patience);
+    const needsQuestion = request.check !== 'query' && first.unsignedRcode !== undefined;
+    const verdict = needsQuestion ? explainBy(await ask({ ...request, check: 'query' }, now, patience), first, request.check) : first;
     if (!['unknown key', 'rejected', 'not authorised'].includes(verdict.opinion)) return verdict;
     const other = await findAlgorithm(request, verdict, now, patience);
     if (other === undefined) return verdict;

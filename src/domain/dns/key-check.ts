@@ -23,10 +23,16 @@ export interface Verdict {
   readonly opinion: Opinion;
   readonly reason: string;
   readonly hint?: string;
+  /** The response code of an answer that was not signed. */
+  readonly unsignedRcode?: string;
 }
 
-/** What a check asks for, in words that follow "may not" and "refused". */
-const REQUESTS: Readonly<Record<Check, string>> = { query: 'answer a question', transfer: 'transfer the zone', update: 'update the zone' };
+/** What a check asks for, in words that follow "asked to". */
+const REQUESTS: Readonly<Record<Check, string>> = {
+  query: 'answer a question about the zone',
+  transfer: 'transfer the zone',
+  update: 'update the zone',
+};
 
 /**
  * The unsigned request of a check. The update asks to delete `label` below the zone on condition that it does not exist (RFC
@@ -111,20 +117,32 @@ function skew(seconds: number, proof: string): Verdict {
 }
 
 function judgeUnsigned(rcode: string, check: Check): Verdict {
-  if (rcode === 'NOTAUTH') {
-    return {
-      opinion: 'rejected',
-      reason: `the server rejects the key without saying why (NOTAUTH)`,
-      hint: `It may not know the key, know it by another secret or algorithm, have another time, or not be allowed to ${REQUESTS[check]} for it. PowerDNS tells its log alone.`,
-    };
-  }
   if (rcode === 'NOERROR') {
-    return {
-      opinion: 'not to be trusted',
-      reason: 'the server answered as if the request had not been signed',
-      hint: 'It may not know TSIG, or something in between removed the signature.',
-    };
+    const hint = 'It may not know TSIG, or something in between removed the signature.';
+    return { opinion: 'not to be trusted', reason: 'the server answered as if the request had not been signed', hint };
+  }
+  if (rcode === 'NOTAUTH') {
+    const reason = 'the server rejects the key without saying why (NOTAUTH)';
+    return { opinion: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
   }
   const reason = `the server answers ${rcode} when asked to ${REQUESTS[check]}, and does not sign that: it says nothing about the key`;
-  return { opinion: 'not possible', reason, hint: 'See that the server serves the zone and does what was asked at all.' };
+  return { opinion: 'not possible', reason, hint: 'See that the server serves the zone and does what was asked at all.', unsignedRcode: rcode };
+}
+
+const UNEXPLAINED =
+  'It may not know the key, know it by another secret, or have another time; PowerDNS tells its log alone. It may also not serve the zone.';
+
+/**
+ * The verdict on a request other than a question, in the light of what the server says to a signed question: the answers to
+ * other requests are often not signed, and then tell nothing about the key.
+ */
+export function explainBy(question: Verdict, verdict: Verdict, check: Check): Verdict {
+  const { unsignedRcode } = verdict;
+  if (unsignedRcode === undefined || check === 'query') return verdict;
+  if (question.opinion === 'good') {
+    if (unsignedRcode === 'NOTAUTH' || unsignedRcode === 'REFUSED') return notAuthorised(unsignedRcode, check);
+    const reason = `the server accepts the key, but answers ${unsignedRcode} when asked to ${REQUESTS[check]}`;
+    return { ...verdict, reason };
+  }
+  return ['unknown key', 'wrong secret', 'clock skew', 'rejected'].includes(question.opinion) ? question : verdict;
 }
