@@ -129,7 +129,7 @@ function configureKnot(folder: string, port: number, { allowed, others }: Server
     rundir: "${folder}"
     listen: 127.0.0.1@${port}
 database:
-    storage: "${folder}/db"
+    storage: "${folder}"
 ${keys}acl:
   - id: allowed
     key: ${allowed.name}
