@@ -66,7 +66,7 @@ export function findCloud(name: string | undefined, environment: NodeJS.ProcessE
   if (wanted !== undefined) return readCloud(wanted, environment);
   const auth = readVariables(environment);
   if (auth.auth_url === undefined && auth.endpoint === undefined) return undefined;
-  return toCloud('The OS_ variables', { auth }, environment);
+  return toCloud('The environment', { auth }, environment);
 }
 
 function readVariables(environment: NodeJS.ProcessEnv): Record<string, string> {

@@ -137,19 +137,13 @@ if [ "\${funcstack[1]}" = _${name} ]; then _${name} "$@"; else compdef _${name} 
 function fishScript(name: string, nodes: readonly Node[]): string {
   const quoteFish = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
   const lines = nodes.flatMap(({ path, words, values }) => {
-    const when = `complete -c ${name} -f -n ${quoteFish(`__${name}_at '${path}'`)}`;
+    const when = `complete -c ${name} -n ${quoteFish(`__${name}_at '${path}'`)}`;
     return words.map(({ word, description }) => {
-      const flag = values.find(({ flags }) => flags.includes(word));
       const about = `-d ${quoteFish(description)}`;
-      if (!word.startsWith('--')) return `${when} -a ${quoteFish(word)} ${about}`;
-      const shorts = flag?.flags.filter((each) => /^-\w$/.test(each)).map((each) => `-s ${each.slice(1)} `) ?? [];
-      const value =
-        flag === undefined
-          ? ''
-          : flag.choices === 'files'
-            ? '-r -F '
-            : `-x ${flag.choices === undefined ? '' : `-a ${quoteFish(flag.choices.join(' '))} `}`;
-      return `${when} ${shorts.join('')}-l ${word.slice(2)} ${value}${about}`;
+      if (!word.startsWith('--')) return `${when} -f -a ${quoteFish(word)} ${about}`;
+      const flag = values.find(({ flags }) => flags.includes(word));
+      const shorts = (flag?.flags ?? []).filter((each) => /^-\w$/.test(each)).map((each) => ` -s ${each.slice(1)}`);
+      return `${when}${shorts.join('')} -l ${word.slice(2)} ${flag === undefined ? '-f' : fishValue(flag.choices)} ${about}`;
     });
   });
   const paths = nodes.slice(1).map(({ path }) => quoteFish(path));
@@ -163,4 +157,10 @@ function __${name}_at
 end
 complete -c ${name} -f
 ${lines.join('\n')}`;
+}
+
+/** How fish is told what the value of a flag may be. */
+function fishValue(choices: Node['values'][number]['choices']): string {
+  if (choices === 'files') return '-r -F';
+  return choices === undefined ? '-x' : `-x -a '${choices.join(' ')}'`;
 }

@@ -66,7 +66,7 @@ describe('OS_ variables', () => {
     expect(keystone.asked.at(-1)).toMatchObject({
       auth: { identity: { password: { user: { domain: { name: 'Users' } } } }, scope: { project: { domain: { id: 'projects' } } } },
     });
-    const { OS_PROJECT_NAME: _, OS_USERNAME: __, ...unscoped } = byPassword();
+    const unscoped = { ...byPassword(), OS_PROJECT_NAME: '', OS_USERNAME: '' };
     expect(await list({ ...unscoped, OS_USER_ID: 'u1', OS_SYSTEM_SCOPE: 'all' })).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toEqual({
       auth: { identity: { methods: ['password'], password: { user: { id: 'u1', password: PASSWORD } } }, scope: { system: { all: true } } },
@@ -106,7 +106,7 @@ describe('OS_ variables', () => {
       'a wrong password',
       () => ({ OS_PASSWORD: 'wrong' }),
       3,
-      /^tsigil: The identity service .* answered 401: Wrong "credentials"\.\nCheck the credentials: The OS_ variables/,
+      /^tsigil: The identity service .* answered 401: Wrong "credentials"\.\nCheck the credentials: The environment/,
     ],
     ['a path that is no identity service', () => ({ OS_AUTH_URL: `${keystone.url}/other` }), 3, /answered 404\n/],
     ['no identity service there', () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }), 3, /cannot be reached: connect ECONNREFUSED/],
@@ -121,9 +121,9 @@ describe('OS_ variables', () => {
       'a type that is not supported',
       () => ({ OS_AUTH_TYPE: 'v3kerberos' }),
       2,
-      /^tsigil: The OS_ variables: the auth_type 'v3kerberos' is not supported; password, /,
+      /^tsigil: The environment: the auth_type 'v3kerberos' is not supported; password, /,
     ],
-    ['no user', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The OS_ variables has no username/],
+    ['no user', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The environment has no username/],
   ])('%s: what is wrong and what to do', async (_, changes, code, message) => {
     const { status, out, err } = await list({ ...byPassword(), ...changes() });
     expect([status, out]).toEqual([code, '']);

@@ -1,0 +1,110 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openScreen } from '../harness/screen.ts';
+import { cleanEnvironment, temporaryFolder } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { runInside } from './session.ts';
+
+const folder = temporaryFolder();
+beforeAll(async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { status, out } = await runInside({}, 'completion', shell);
+    expect(status).toBe(0);
+    writeFileSync(join(folder, `tsigil.${shell}`), out);
+  }
+  writeFileSync(join(folder, 'a-file.pem'), '');
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/tsigil'), '#!/bin/sh\n');
+  chmodSync(join(folder, 'bin/tsigil'), 0o755);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What is typed, and words that must and must not be offered for its last word. */
+const CASES: readonly (readonly [line: string, offered: readonly string[], not: readonly string[]])[] = [
+  ['tsigil ', ['serve', 'tld', 'tsigkey', 'zone', 'pool', 'token', 'completion', 'man'], ['create', 'list']],
+  ['tsigil t', ['tld', 'tsigkey', 'token'], ['serve', 'zone']],
+  ['tsigil tld ', ['create', 'list', 'show', 'set', 'delete'], ['serve', 'revoke']],
+  ['tsigil tld create --', ['--name', '--description', '--url', '--format'], ['--algorithm', '--limit']],
+  ['tsigil tsigkey create --al', ['--algorithm', '--all-projects'], ['--name']],
+  ['tsigil tsigkey create --algorithm ', ['hmac-md5', 'hmac-sha256', 'hmac-sha512'], ['--name', 'create']],
+  ['tsigil tsigkey create --algorithm hmac-sha256 --scope ', ['POOL', 'ZONE'], ['hmac-md5']],
+  ['tsigil zone list -f ', ['table', 'json', 'yaml', 'csv', 'value'], ['--name']],
+  ['tsigil zone list --format j', ['json'], ['yaml']],
+  ['tsigil tld list --cacert a-f', ['a-file.pem'], ['--format']],
+  ['tsigil completion ', ['bash', 'zsh', 'fish'], ['serve']],
+  ['tsigil tld create --name ', [], ['create', '--name']],
+  ['tsigil tld create --name list --', ['--description'], ['--limit']],
+];
+
+function runShell(...command: [string, ...string[]]): string[] {
+  const [program, ...parameters] = command;
+  const { status, stdout, stderr } = spawnSync(program, parameters, { cwd: folder, encoding: 'utf8', env: { ...cleanEnvironment(), HOME: folder } });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout.split('\n').filter(Boolean);
+}
+
+function expectOffers(words: readonly string[], offered: readonly string[], not: readonly string[]): void {
+  expect(words).toEqual(expect.arrayContaining([...offered]));
+  expect(words.filter((word) => not.includes(word))).toEqual([]);
+}
+
+describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
+  test.each(CASES)('%j', (line, offered, not) => {
+    const words = line.split(' ');
+    const script = `. ./tsigil.bash
+      complete -p tsigil > /dev/null || exit 1
+      COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
+      _tsigil; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    expectOffers(runShell('bash', '--norc', '-c', script), offered, not);
+  });
+
+  test.runIf(hasProgram('tmux', 'tmux'))('with the Tab key', async () => {
+    const home = temporaryFolder();
+    const screen = openScreen(home, 80, 10, { PATH: `${folder}/bin:${process.env.PATH}` }, 'bash --norc');
+    onTestFinished(() => {
+      screen.close();
+      rmSync(home, { recursive: true, force: true });
+    });
+    screen.type(`. ${folder}/tsigil.bash; PS1='> '; clear`, 'Enter');
+    await screen.waitFor(/^>$/);
+    screen.type('tsigil tsigk', 'Tab', 'cr', 'Tab', '--res', 'Tab');
+    await screen.waitFor(/tsigil tsigkey create --resource-id/);
+  });
+});
+
+describe.runIf(hasProgram('fish', 'fish'))('fish', () => {
+  test.each(CASES)('%j', (line, offered, not) => {
+    const words = runShell('fish', '--no-config', '-c', `source tsigil.fish; complete -C '${line}'`).map((word) => word.split('\t')[0] ?? '');
+    expectOffers(words, offered, not);
+  });
+});
+
+describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Boolean))('zsh', () => {
+  test.each([
+    ['tsigil tsigk', 'tsigil tsigkey'],
+    ['tsigil tld cre', 'tsigil tld create'],
+    ['tsigil tsigkey create --res', 'tsigil tsigkey create --resource-id'],
+    ['tsigil tsigkey create --algorithm hmac-sha38', 'tsigil tsigkey create --algorithm hmac-sha384'],
+    ['tsigil tld list --cacert ../completion/a-f', 'tsigil tld list --cacert ../completion/a-file.pem'],
+    ['tsigil completion z', 'tsigil completion zsh'],
+  ])('the Tab key makes %j %j', async (line, completed) => {
+    const home = temporaryFolder();
+    mkdirSync(join(home, 'functions'));
+    mkdirSync(join(home, 'here'));
+    mkdirSync(join(home, 'completion'));
+    writeFileSync(join(home, 'completion/a-file.pem'), '');
+    writeFileSync(join(home, 'functions/_tsigil'), (await runInside({}, 'completion', 'zsh')).out);
+    writeFileSync(join(home, '.zshrc'), "fpath=(~/functions $fpath); autoload -U compinit; compinit -u; PS1='> '; cd ~/here; clear\n");
+    const screen = openScreen(home, 100, 20, { PATH: `${folder}/bin:${process.env.PATH}`, HOME: home, ZDOTDIR: home }, 'zsh');
+    onTestFinished(() => {
+      screen.close();
+      rmSync(home, { recursive: true, force: true });
+    });
+    await screen.waitFor(/^>$/);
+    screen.type(line, 'Tab');
+    const text = await screen.waitFor(new RegExp(`^> ${completed.replaceAll('.', '\\.')}`));
+    expect(text.split('\n')[0]).toBe(`> ${completed}`);
+  });
+});

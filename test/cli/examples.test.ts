@@ -1,0 +1,60 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commandsBelow, examplesOf, optionsOf } from '../../src/cli/help.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { runCommands } from '../docs/shell.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+
+const nothing = () => undefined;
+const noCommand = async () => undefined;
+const PROGRAM = createProgram(
+  '0.0.0',
+  { serve: noCommand, checkConfig: nothing, backUp: noCommand, migrate: noCommand },
+  {
+    environment: {},
+    now: () => 0,
+    input: (async function* () {
+      // Nothing is read.
+    })(),
+    out: { write: nothing },
+    err: { write: nothing },
+    onInterrupt: () => nothing,
+  },
+);
+const COMMANDS = commandsBelow(PROGRAM);
+
+describe('every command', () => {
+  test.each(COMMANDS.map(({ words, command }) => [words.join(' '), command] as const))(
+    '%s has a description, examples and described flags',
+    (name, command) => {
+      expect(command.description()).not.toBe('');
+      expect(examplesOf(command).length).toBeGreaterThan(0);
+      expect(optionsOf(command).filter(({ description }) => description === '')).toEqual([]);
+      const isAbout = examplesOf(command).every((example) => example.command.includes(name));
+      expect(isAbout, `examples of ${name}`).toBe(true);
+    },
+  );
+});
+
+describe.runIf(hasProgram('openssl', 'openssl'))('the examples of resource types', () => {
+  const folder = temporaryFolder();
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    service = await startServiceProcess(folder);
+  });
+  afterAll(async () => {
+    await service.stop('SIGTERM');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test.each(['zone', 'tld', 'tsigkey', 'pool'])('of %s all work, one after the other as the help shows them', (noun) => {
+    const commands = COMMANDS.filter(({ words, command }) => words[1] === noun && command.commands.length === 0)
+      .flatMap(({ command }) => examplesOf(command))
+      .map(({ command }) => command);
+    const token = `export TSIGIL_TOKEN='${service.token}'`;
+    const outputs = runCommands([token, ...commands.map((command) => `set -o pipefail; ${command}; echo "exit code $?"`)], folder, service.url);
+    expect(commands.length).toBeGreaterThan(4);
+    for (const [index, command] of commands.entries()) expect(outputs[index + 1]?.trimEnd(), command).toMatch(/exit code 0$/);
+  });
+});

@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { tsigil } from './run.ts';
+
+const PAGE = join(import.meta.dirname, '../../docs/tsigil.1');
+const folder = temporaryFolder();
+let printed: string;
+beforeAll(async () => {
+  const { status, out, err } = await tsigil(folder, {}, 'man');
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  printed = out;
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('docs/tsigil.1 is what `tsigil man` prints; `npm run docs` makes it so', () => {
+  expect(readFileSync(PAGE, 'utf8')).toBe(printed);
+});
+
+describe.runIf(hasProgram('man', 'man-db'))('man', () => {
+  test('takes it without a warning, and shows every command, flag and example as it is', () => {
+    const file = join(folder, 'tsigil.1');
+    writeFileSync(file, printed);
+    const environment = { ...process.env, MANWIDTH: '200', LC_ALL: 'C.UTF-8', MANPAGER: 'cat', GROFF_NO_SGR: '1' };
+    const { status, stdout, stderr } = spawnSync('man', ['--warnings', '--no-hyphenation', '--no-justification', '-l', file], {
+      encoding: 'utf8',
+      env: environment,
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    // Bold and underlined letters are overstruck.
+    const text = stdout.replaceAll(/.\x08/gu, '');
+    for (const section of ['NAME', 'SYNOPSIS', 'COMMANDS', 'EXIT STATUS', 'ENVIRONMENT', 'FILES', 'EXAMPLES'])
+      expect(text).toMatch(new RegExp(`^${section}$`, 'm'));
+    for (const command of [
+      'serve',
+      'token revoke <token...>',
+      'tld create',
+      'tsigkey delete <tsigkey...>',
+      'zone create <name>',
+      'pool set <pool>',
+      'completion <shell>',
+    ]) {
+      expect(text.split('\n').map((line) => line.trim())).toContain(command);
+    }
+    for (const flag of ['--secret-file <file>', '--no-description', '--os-cloud <name>', '--sort <key>', '-f, --format <format>'])
+      expect(text).toContain(flag);
+    expect(text).toContain("tsigil tld create --name com --description 'Commercial'");
+    expect(text).toContain('tsigil tld create --name рф');
+    expect(text).toContain("tsigil zone list --name '*.com.' --sort ttl:desc");
+    expect(text).toContain('~/.config/openstack');
+  });
+});

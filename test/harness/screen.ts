@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import { expect } from 'vitest';
+import { cleanEnvironment } from './service.ts';
+
+/** A real terminal of a given size, with a program in it. */
+export interface Screen {
+  /** Types text as a person would, keys by their names: `Enter`, `Tab`, `C-c`. */
+  type(...keys: string[]): void;
+  /** What stands on it, without blanks at the ends of lines and empty lines at the end. */
+  read(): string;
+  /** Waits until what stands on it matches, and returns that. */
+  waitFor(pattern: RegExp): Promise<string>;
+  close(): void;
+}
+
+/** Opens a terminal (tmux) of `columns` by `rows` in `folder` that runs `command`. */
+export function openScreen(folder: string, columns: number, rows: number, variables: Record<string, string>, command: string): Screen {
+  const socket = `${folder}/tmux`;
+  const environment = { ...cleanEnvironment(variables), LC_ALL: 'C.UTF-8', TMUX: '' };
+  const tmux = (...parameters: string[]): string => {
+    const { status, stdout, stderr } = spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...parameters], { encoding: 'utf8', env: environment });
+    if (status !== 0) throw new Error(`tmux ${parameters[0]}: ${stderr}`);
+    return stdout;
+  };
+  tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), '-c', folder, command);
+  const read = () => tmux('capture-pane', '-p').replaceAll(/ +$/gm, '').trimEnd();
+  return {
+    read,
+    type: (...keys) => void tmux('send-keys', ...keys),
+    async waitFor(pattern) {
+      await expect.poll(read, { timeout: 30_000 }).toMatch(pattern);
+      return read();
+    },
+    close: () => void tmux('kill-server'),
+  };
+}
