@@ -5,6 +5,7 @@ import { JSON_TYPE } from './errors.ts';
 import { describeApi } from './openapi.ts';
 import { keyExportPath } from './openapi-key-export.ts';
 import { openPaths } from './openapi-open-paths.ts';
+import { restorePaths } from './openapi-restore.ts';
 import { zoneNameCheckPath } from './openapi-zone-name-check.ts';
 import type { ApiSettings } from './openapi-responses.ts';
 import { addRoutes } from './routes.ts';
@@ -15,6 +16,7 @@ export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'b
     const settings = { ...service, base };
     return describeApi(settings, RESOURCE_TYPES, {
       ...keyExportPath(settings),
+      ...restorePaths(settings),
       ...zoneNameCheckPath(settings),
       ...openPaths(settings, RESOURCE_TYPES[0]),
     });

@@ -15,6 +15,7 @@ import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { addRestore } from './restore.ts';
 import { knowAllMethods } from './routes.ts';
 import { pathAndQuery, type UrlSettings } from './urls.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
@@ -108,6 +109,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
   addKeyExport(app, environment);
+  addRestore(app, environment);
   addZoneNameCheck(app, environment);
   return app;
 }

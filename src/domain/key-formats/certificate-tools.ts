@@ -1,7 +1,7 @@
 import { environmentFile, EVERY_ALGORITHM, lines, quoted, WITHOUT_MD5, type KeyWriter } from './writer.ts';
 
 /** A Secret for cert-manager, and in comments the part of an Issuer that refers to it. */
-export const certManager: KeyWriter = {
+export const certManagerSecret: KeyWriter = {
   consumer: 'cert-manager',
   mediaType: 'application/yaml',
   extension: 'yaml',

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { certbot, certManager, lego } from './certificate-tools.ts';
+import { certbot, certManagerSecret, lego } from './certificate-tools.ts';
 import { canonicalKey, keyProblems, type Key } from './key.ts';
 import { bind, knot, nsd, powerdns } from './name-servers.ts';
 import { dnspython, knsupdate, nsupdate } from './query-tools.ts';
@@ -16,7 +16,7 @@ export const EXPORT_FORMATS: Readonly<Record<string, KeyWriter>> = {
   knsupdate,
   dnspython,
   'external-dns': externalDns,
-  'cert-manager': certManager,
+  'cert-manager': certManagerSecret,
   certbot,
   lego,
   octodns,
