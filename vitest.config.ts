@@ -7,9 +7,23 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     projects: [
-      { extends: true, test: { name: 'suites', include: ['test/**/*.test.ts'], exclude: ['test/leaks.test.ts'], sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: { name: 'suites', include: ['test/**/*.test.ts'], exclude: ['test/leaks.test.ts', 'test/postgres/**'], sequence: { groupOrder: 0 } },
+      },
+      // The same suites of the API and the store, on the other database.
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ['test/http/**/*.test.ts', 'test/end-to-end/**/*.test.ts', 'test/postgres/**/*.test.ts'],
+          globalSetup: ['test/harness/postgres-run.ts'],
+          env: { TEST_DATABASE: 'postgres' },
+          sequence: { groupOrder: 1 },
+        },
+      },
       // Reads what all the others made the service print, so it comes last.
-      { extends: true, test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 2 } } },
     ],
   },
 });

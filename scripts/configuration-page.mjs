@@ -1,6 +1,6 @@
 // Prints docs/configuration.md from the table of settings in src/options.ts, as built. `npm run docs` writes the page; a test keeps it fresh.
 import { describeConfig, readConfig } from '../dist/config.js';
-import { CONFIGURABLE_RIGHTS } from '../dist/domain/policy.js';
+import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../dist/domain/policy.js';
 import { OPTIONS, variableOf } from '../dist/options.js';
 
 const rows = OPTIONS.map((option) => `| \`${option.key}\` | \`${variableOf(option)}\` | ${option.type} | ${defaultOf(option)} | ${option.meaning} |`);
@@ -13,8 +13,8 @@ Every setting has a default, a key in the configuration file, and an environment
 the default; an empty variable counts as unset. The file is YAML; name it with \`--config\` or \`TSIGIL_CONFIG\`. There is none by default.
 
 An unknown key, an unknown variable that begins with \`TSIGIL_\`, or a bad value stops the start, and the message lists everything that
-is wrong. \`tsigil check-config\` makes the same check and prints the configuration as it takes effect, with secrets hidden. The
-configuration is read once, at the start: restart the service to change it.
+is wrong. \`tsigil check-config\` makes the same check and prints the configuration as it takes effect, with secrets hidden, the password in
+a database's URL among them. The configuration is read once, at the start: restart the service to change it.
 
 ## Settings
 
@@ -27,12 +27,13 @@ written as YAML: \`TSIGIL_CORS_ALLOWED_ORIGINS='["https://console.example"]'\`, 
 
 ## Example
 
-A service for other machines, over TLS, whose readers may list and read TLDs:
+A service for other machines, over TLS, on PostgreSQL, with a process for each of four cores, whose readers may list and read TLDs:
 
 \`\`\`yaml
 listen: 0.0.0.0:9001
 publicUrl: https://dns.example:9001
-database: sqlite:/var/lib/tsigil/tsigil.db
+database: postgres://tsigil@db.example/tsigil?sslmode=verify-full
+workers: 4
 tls:
   cert: /etc/tsigil/tls/chain.pem
   key: /etc/tsigil/tls/key.pem
@@ -45,9 +46,12 @@ rateLimit:
 
 ## Operations that \`policy\` can open
 
-${[...new Set(CONFIGURABLE_RIGHTS.map(collectionOf))].map(rightsOf).join('\n')}
+| Operations | Roles by default |
+| --- | --- |
+${[...new Set(CONFIGURABLE_RIGHTS.map(groupOf))].map(rightsOf).join('\n')}
 
-An entry replaces the default, \`[admin]\`: leave \`admin\` out and administrators cannot do it either. Roles compare without regard to case.
+An entry replaces the default: leave \`admin\` out and administrators cannot do it either. Roles compare without regard to case.
+The operations without a collection are modifiers of requests, which [the API by example](api.md#modifiers) explains.
 The operations on tokens are not among these: whoever can make tokens can be anyone.
 
 ## Everything at its default
@@ -62,22 +66,27 @@ ${describeConfig(readConfig(undefined, {})).trimEnd()}
 
 | Variable | Read by | Meaning |
 | --- | --- | --- |
-| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\` | The configuration file, where \`--config\` is not given. |
+| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\` | The configuration file, where \`--config\` is not given. |
 | \`TSIGIL_URL\` | \`token\` | The service to talk to, where \`--url\` is not given; else \`http://127.0.0.1:9001\`. |
 | \`TSIGIL_TOKEN\` | \`token\` | The token to show it, where \`--token-file\` is not given; else the content of \`var/admin.token\`. |
+| \`PGPASSWORD\` | \`serve\`, \`migrate\` | The password for a PostgreSQL database whose URL has none. |
 
 Variables that Kubernetes sets for a service named \`tsigil\` (\`TSIGIL_SERVICE_HOST\`, \`TSIGIL_PORT\` and their kin) are ignored.
 `);
 
-/** `tlds` of `tlds:list`; nothing of a modifier, such as `use_sudo`. */
-function collectionOf(right) {
-  return right.split(':').slice(0, -1).join();
+/** Stands for the operations of one collection, or the modifiers, that the same roles may do. */
+function groupOf(right) {
+  return `${right.split(':').slice(0, -1).join()} ${DEFAULT_POLICY[right].join()}`;
 }
 
-/** A list item of the operations on one collection, or of the modifiers. */
-function rightsOf(collection) {
-  const rights = CONFIGURABLE_RIGHTS.filter((right) => collectionOf(right) === collection);
-  return `- ${rights.map((right) => `\`${right}\``).join(', ')}`;
+/** A row of the operations of one group. */
+function rightsOf(group) {
+  const rights = CONFIGURABLE_RIGHTS.filter((right) => groupOf(right) === group);
+  return `| ${inCode(rights)} | ${inCode(DEFAULT_POLICY[rights[0]])} |`;
+}
+
+function inCode(words) {
+  return words.map((word) => `\`${word}\``).join(', ');
 }
 
 function defaultOf(option) {

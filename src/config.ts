@@ -73,9 +73,9 @@ export function readConfig(path: string | undefined, environment: NodeJS.Process
   return freeze(unflatten(values)) as unknown as Config;
 }
 
-/** A URL without the password it may hold. */
+/** A URL without the passwords it may hold, before its host and among its parameters. */
 function withoutPassword(text: string): string {
-  return text.replace(/(:\/\/[^:@/]*:)[^@/]*@/, '$1(hidden)@');
+  return text.replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@').replaceAll(/([?&](?:ssl)?password=)[^&#]*/gi, '$1(hidden)');
 }
 
 /** The effective configuration as YAML, with secrets hidden. */

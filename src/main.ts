@@ -6,6 +6,7 @@ import { ServiceError } from './domain/errors.ts';
 import { serve } from './serve.ts';
 import { openStore, VERSION } from './service.ts';
 import { copyResources } from './store/copy.ts';
+import { parseDatabase } from './store/databases.ts';
 import { backUpSqlite } from './store/sqlite.ts';
 
 // Whoever reads the output may stop, as `head` does.
@@ -80,7 +81,9 @@ function checkConfig(configPath: string | undefined): void {
 }
 
 async function backUp(configPath: string | undefined, target: string): Promise<void> {
-  const location = configFrom(configPath).database.replace(/^sqlite:/, '');
+  const { kind, location } = parseDatabase(configFrom(configPath).database);
+  if (kind.shared)
+    throw new CommandError(EXIT.refused, 'Only the embedded database is copied like this: back up PostgreSQL with its own tools, such as pg_dump');
   await forOperator(() => backUpSqlite(location, target));
 }
 

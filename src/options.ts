@@ -72,7 +72,7 @@ export const OPTIONS: readonly Option[] = [
     default: undefined,
     secret: true,
     meaning:
-      'An administrator token that is valid while it is configured, for containers and tests. Unset, and with no token in the database, one is made at the start and written to `admin.token` beside the database.',
+      'An administrator token that is valid while it is configured, for containers and tests. Unset, and with no token in the database, one is made at the start and written to `admin.token` beside the database, or into `var/` where the database is PostgreSQL.',
   },
   {
     key: 'tls.cert',
@@ -92,7 +92,7 @@ export const OPTIONS: readonly Option[] = [
     key: 'policy',
     ...policy(),
     default: {},
-    meaning: 'Opens single operations to roles, as `tlds:list: [admin, reader]`. What is not listed is for `admin` alone.',
+    meaning: 'Opens single operations to roles, or closes them, as `tlds:list: [admin, reader]`. What is not listed is as below.',
   },
   { key: 'api.defaultLimit', ...integer(1, MAX_LIMIT), default: MAX_LIMIT, meaning: 'How many items a list holds when the caller gives no `limit`.' },
   {
@@ -105,7 +105,7 @@ export const OPTIONS: readonly Option[] = [
     key: 'api.maxBodyBytes',
     ...integer(1024, 64 * 1024 * 1024),
     default: 114_688,
-    meaning: 'The largest request body; a larger one is answered with 413.',
+    meaning: 'The largest request body; a larger one is answered with 413. Lists of TLD entries may have 2 MiB in any case.',
   },
   {
     key: 'api.maxHeaderBytes',

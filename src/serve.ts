@@ -74,7 +74,10 @@ async function superviseWorkers(count: number, log: Logger): Promise<number> {
     });
     cluster.on('exit', (worker, code, signal) => {
       if (stopping) return;
-      if (!seen.listening) return void resolve('no worker could start');
+      if (!seen.listening) {
+        resolve('no worker could start');
+        return;
+      }
       log.error({ worker: worker.process.pid, code, signal }, 'a worker ended; another takes its place');
       setTimeout(() => {
         if (!stopping) cluster.fork();

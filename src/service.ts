@@ -89,7 +89,6 @@ export async function startService(config: Config, world: World): Promise<Servic
       log,
       version: VERSION,
       authenticate: authenticateTokens(store, clock, config.adminToken),
-      policy,
       urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
       errors: config.auth,
       rateLimit: config.rateLimit,

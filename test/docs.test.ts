@@ -5,6 +5,7 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/policy.ts';
+import { RESOURCE_TYPES } from '../src/domain/resources.ts';
 import { STATUS_OF_CODE } from '../src/http/errors.ts';
 import { OPTIONS, variableOf } from '../src/options.ts';
 import { blocksOf, examplesOf, proseOf, readDocuments, ROOT, type Document } from './docs/documents.ts';
@@ -121,7 +122,7 @@ describe('what documents name', () => {
     });
 
     test(`${document.path}: operations of the policy exist`, () => {
-      const rights = [...document.text.matchAll(/\b(?:tlds|tsigkeys):[a-z]+\b/g)].map(([right]) => right);
+      const rights = [...document.text.matchAll(/\b(?:tlds|tsigkeys|pools|zones):[a-z_]+\b/g)].map(([right]) => right);
       expect(rights.filter((right) => !CONFIGURABLE_RIGHTS.includes(right))).toEqual([]);
     });
   }
@@ -144,11 +145,11 @@ describe('what documents name', () => {
 
   test('docs/api.md lists every error with its status', () => {
     const rows = [...documentAt('docs/api.md').text.matchAll(/^\| (\d{3}) \| `(\w+)`/gm)].map(([, status, type]) => `${status} ${type}`);
-    const nouns = ['tld', 'tsigkey', 'token'];
+    const nouns = RESOURCE_TYPES.map(({ noun }) => noun);
     const types = Object.values(STATUS_OF_CODE)
       .filter(([, type]) => type !== 'unauthorized')
       .flatMap(([status, type]) => (type.includes('{subject}') ? nouns : ['']).map((noun) => `${status} ${type.replace('{subject}', noun)}`));
-    expect(rows.toSorted()).toEqual([...types, '403 forbidden'].toSorted());
+    expect(rows.toSorted()).toEqual(types.toSorted());
   });
 
   test('docs/operations.md explains every field of a request line and every metric of the service', async () => {

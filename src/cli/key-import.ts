@@ -44,19 +44,29 @@ export async function importKeys(connection: Connection, keys: readonly FoundKey
 }
 
 async function importKey(connection: Connection, place: string, key: Key, current: Item | undefined, wanted: KeyImport, report: Report) {
-  const { scope, resourceId, update, dryRun } = wanted;
-  if (current !== undefined && isSameKey(keyOf(current), key)) return report.tell(place, 'unchanged', key.name);
-  if (current !== undefined && !update) {
-    const members = (['algorithm', 'secret'] as const).filter((member) => current[member] !== key[member]);
-    return report.tell(place, 'different', `${key.name} exists with another ${members.join(' and another ')}; --update replaces it`);
+  if (current !== undefined && isSameKey(keyOf(current), key)) report.tell(place, 'unchanged', key.name);
+  else if (current !== undefined && !wanted.update) report.tell(place, 'different', describeDifference(current, key));
+  else {
+    const refusal = wanted.dryRun ? undefined : await save(connection, key, current, wanted);
+    if (refusal === undefined) report.tell(place, current === undefined ? 'added' : 'updated', key.name);
+    else report.tell(place, 'refused', `${key.name}: ${refusal}`);
   }
+}
+
+function describeDifference(current: Item, key: Key): string {
+  const members = (['algorithm', 'secret'] as const).filter((member) => current[member] !== key[member]);
+  return `${key.name} exists with another ${members.join(' and another ')}; --update replaces it`;
+}
+
+/** Creates or changes a key; returns why the service does not want it, if it does not. */
+async function save(connection: Connection, key: Key, current: Item | undefined, { scope, resourceId }: KeyImport): Promise<string | undefined> {
   const { algorithm, secret } = key;
   try {
-    if (!dryRun && current !== undefined) await call(connection, 'PATCH', `/v2/tsigkeys/${String(current.id)}`, { algorithm, secret });
-    if (!dryRun && current === undefined) await call(connection, 'POST', '/v2/tsigkeys', { ...key, scope, resource_id: resourceId });
+    if (current === undefined) await call(connection, 'POST', '/v2/tsigkeys', { ...key, scope, resource_id: resourceId });
+    else await call(connection, 'PATCH', `/v2/tsigkeys/${String(current.id)}`, { algorithm, secret });
+    return undefined;
   } catch (error) {
-    if (!(error instanceof CommandError) || error.exitCode !== EXIT.refused) throw error;
-    return report.tell(place, 'refused', `${key.name}: ${error.message}`);
+    if (error instanceof CommandError && error.exitCode === EXIT.refused) return error.message;
+    throw error;
   }
-  report.tell(place, current === undefined ? 'added' : 'updated', key.name);
 }

@@ -21,7 +21,8 @@ export async function readPowerdnsKeys(url: string, apiKey: string): Promise<Fou
 async function ask(url: string, apiKey: string): Promise<unknown> {
   const headers = { accept: 'application/json', 'x-api-key': apiKey };
   const answer = await exchange({ method: 'GET', url, headers, body: undefined, trust: {} }, 'PowerDNS', HINT);
-  if (answer.status === 401) throw new CommandError(EXIT.unreachable, 'PowerDNS does not accept the API key', 'Set PDNS_API_KEY to what api-key is in its configuration.');
+  if (answer.status === 401)
+    throw new CommandError(EXIT.unreachable, 'PowerDNS does not accept the API key', 'Set PDNS_API_KEY to what api-key is in its configuration.');
   if (answer.status !== 200) throw new CommandError(EXIT.refused, `PowerDNS answered ${answer.status} ${answer.statusText}`);
   try {
     return JSON.parse(answer.text) as unknown;

@@ -7,6 +7,7 @@ import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 import { manualPage } from './manual-page.ts';
 import { addResourceCommands } from './resource-commands.ts';
 import { bold, lookOf, red, type Stream, type Terminal } from './terminal.ts';
+import { addTldImport } from './tld-import.ts';
 import { addTokenCommands } from './token-commands.ts';
 import { addKeyCommands } from './tsigkey-commands.ts';
 
@@ -49,6 +50,7 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addTokenCommands(program, terminal);
   addResourceCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addTldImport(program.commands.find((command) => command.name() === 'tld') ?? program, terminal);
   addShellCommands(program, version, out);
   addExamples(program, ['tsigil serve', 'tsigil tld create --name com', 'tsigil tsigkey list -f json', 'tsigil zone create --help']);
   return program;

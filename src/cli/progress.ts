@@ -24,7 +24,7 @@ export function startProgress(out: Stream, label: string, total: number, now: ()
   let drawnAt = -Infinity;
   const draw = () => {
     drawnAt = now();
-    out.write(`\r${progressLine(label, done, total, (drawnAt - started) / 1000, out.columns ?? 80)}\x1b[K`);
+    out.write(`\r${progressLine(label, done, total, (drawnAt - started) / 1000, out.columns || 80)}\x1b[K`);
   };
   draw();
   return {

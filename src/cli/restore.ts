@@ -36,9 +36,8 @@ async function restore(type: ResourceType, target: Connection, items: readonly I
     if (!dryRun) await call(target, 'POST', `/v2/${type.collection}/restore`, { [type.collection]: items });
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== EXIT.refused) throw error;
-    const [only] = items;
-    if (items.length === 1 && only !== undefined) return report.tell(String(only.id), 'refused', `${String(only.name)}: ${error.message}`);
-    for (const item of items) await restore(type, target, [item], dryRun, report);
+    if (items.length === 1) for (const { id, name } of items) report.tell(String(id), 'refused', `${String(name)}: ${error.message}`);
+    else for (const item of items) await restore(type, target, [item], dryRun, report);
     return;
   }
   for (const item of items) report.tell(String(item.id), 'added', String(item.name));
@@ -46,7 +45,7 @@ async function restore(type: ResourceType, target: Connection, items: readonly I
 
 /** The members that make up a resource, in the forms in which the service keeps them. */
 function wholeOf(type: ResourceType, item: Item): Item {
-  const fields = givenFields(type).map((name) => [name, item[name]]);
+  const fields = givenFields(type).map((name): [string, unknown] => [name, item[name]]);
   const moment = (value: unknown) => (typeof value === 'string' ? (parseTimestamp(value) ?? value) : (value ?? null));
   const id = normaliseUuid(String(item.id)) ?? item.id;
   return { id, ...Object.fromEntries(fields), created_at: moment(item.created_at), updated_at: moment(item.updated_at) };

@@ -57,8 +57,8 @@ export function comparisonForm(name: string): string {
 
 /**
  * The ASCII form of a name that holds non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if it has none.
- * Labels are converted one at a time and only where they need it: the platform's converter reads a bare
- * number as an IPv4 address and cuts at characters that end a host in a URL.
+ * Labels are converted one at a time, only where they need it and if nothing else is wrong with them: the platform's
+ * converter reads a bare number as an IPv4 address and cuts at characters that end a host in a URL.
  */
 export function toAsciiName(name: string): string | undefined {
   const labels = name.split('.').map((label) => (isLabel(label) ? label : toAsciiLabel(label)));
@@ -66,7 +66,8 @@ export function toAsciiName(name: string): string | undefined {
 }
 
 function toAsciiLabel(label: string): string | undefined {
-  if (!/[^\0-\x7f]/.test(label)) return undefined;
+  const ascii = label.replaceAll(/[^\0-\x7f]/g, '');
+  if (ascii === label || !/^[a-z0-9_-]*$/i.test(ascii)) return undefined;
   const converted = domainToASCII(label);
   return converted.startsWith('xn--') && isLabel(converted) ? converted : undefined;
 }

@@ -21,6 +21,8 @@ export interface Field extends Kind {
   /** What the field is for, in a sentence. */
   readonly description: string;
   readonly example: unknown;
+  /** Another example, for fields in which two resources must differ. */
+  readonly otherExample?: unknown;
   /** On creation: `required`, or the value that stands for an absent one. `complete` may fill it later. */
   readonly onCreate: 'required' | { readonly default: unknown };
   /** True for values that no log, table or error may show. */
@@ -202,6 +204,6 @@ export function isStorableText(text: string): boolean {
 
 function hasCodePoints(text: string, min: number, max: number): boolean {
   if (text.length < min || text.length > 2 * max) return false;
-  const count = text.length <= max ? text.length : Array.from(text).length;
-  return count <= max;
+  const count = Array.from(text).length;
+  return count >= min && count <= max;
 }

@@ -93,5 +93,7 @@ function readCondition(type: ResourceType, [name, value]: Parameter): Condition 
   if (test === 'matches' && value.length > MAX_PATTERN_LENGTH) {
     throw new ServiceError('bad_request', `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`);
   }
-  return form === 'unique' ? { column: uniqueColumn(type), test, value: type.unique.comparisonForm(value) } : { column: name, test, value };
+  if (form === 'unique') return { column: uniqueColumn(type), test, value: type.unique.comparisonForm(value) };
+  const parsed = test === '=' ? type.fields[name]?.parse(value) : undefined;
+  return { column: name, test, value: parsed !== undefined && 'value' in parsed ? (parsed.value as string) : value };
 }

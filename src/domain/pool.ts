@@ -34,6 +34,7 @@ export const pool: ResourceType = {
       ...text({ min: 1, max: 50, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
       description: 'The name of the pool; unique.',
       example: 'anycast',
+      otherExample: 'unicast',
       onCreate: 'required',
     },
     description: {

@@ -9,6 +9,10 @@ export interface Writer extends Reader {
   replace(type: ResourceType, row: Row): Promise<void>;
   /** Tells whether there was such a row. */
   remove(type: ResourceType, id: string): Promise<boolean>;
+  /** Inserts rows, and replaces those whose id is there, many at a time. Throws `duplicate` like `insert`. */
+  putAll(type: ResourceType, rows: readonly Row[]): Promise<void>;
+  /** Removes the rows with these ids, many at a time. */
+  removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
 }
 
 /** Where resources are kept. */

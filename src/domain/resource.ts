@@ -96,6 +96,8 @@ export interface ResourceType {
   readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
   /** The statuses of successes that are not the ordinary ones; a deletion with 202 shows what was deleted. */
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
+  /** What the answer that shows a deleted resource says otherwise than the resource did. */
+  readonly deleted?: Row;
   /** The fields between `id` and `created_at`, in the order in which they are shown. */
   readonly fields: Readonly<Record<string, Field>>;
   /** The field by which resources are told apart, and the form in which its values compare. */

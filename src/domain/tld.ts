@@ -31,6 +31,7 @@ export const tld: ResourceType = {
       }),
       description: 'The domain, without a final period; unique without regard to case and kept as it was spelt.',
       example: 'com',
+      otherExample: 'org',
       onCreate: 'required',
     },
     description: {

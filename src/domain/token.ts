@@ -42,6 +42,7 @@ export const token: ResourceType = {
       ...text({ min: 1, max: 255, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
       description: 'Who or what the token is for; shown in the log of every request made with it. Unique.',
       example: 'terraform',
+      otherExample: 'dashboard',
       onCreate: 'required',
     },
     roles: {

@@ -53,6 +53,7 @@ export const tsigkey: ResourceType = {
       ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
       description: 'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
       example: 'transfer-key',
+      otherExample: 'update-key',
       onCreate: 'required',
     },
     algorithm: {

@@ -7,6 +7,9 @@ import { findTldEntries, refuseZoneName } from './zone-name.ts';
 /** The table of zones; the definition of zones is made with the rules here. */
 const ZONES = { collection: 'zones' };
 
+/** What a zone shows when it has been deleted. */
+export const DELETED: Row = { status: 'PENDING', action: 'DELETE' };
+
 /** The right to choose a pool for a zone. */
 export const CHOOSE_POOL = 'zones:choose_pool';
 
@@ -22,7 +25,7 @@ export async function admitZone(change: Change, transaction: Reader, admission: 
       return { row: { ...change.row, version: (change.row.version as number) + 1, serial: nextSerial(change, admission.now) } };
     case 'delete':
       await refuseWithSubzones(change.row, transaction);
-      return { row: { ...change.row, status: 'PENDING', action: 'DELETE' } };
+      return { row: { ...change.row, ...DELETED } };
   }
 }
 

@@ -40,7 +40,8 @@ function spellingProblem(name: string): string | undefined {
   return zoneNameProblem(`${withoutFinalDot(name)}.`);
 }
 
-function readNames(body: unknown): string[] {
+/** The names in a body `{"names": [...]}`. Throws `invalid_object`. */
+export function readNames(body: unknown): string[] {
   const { names, ...others } = (typeof body === 'object' && body !== null ? body : {}) as { names?: unknown };
   const isList = Array.isArray(names) && names.length >= 1 && names.length <= MAX_NAMES;
   if (!isList || !names.every((name): name is string => typeof name === 'string' && isStorableText(name))) {

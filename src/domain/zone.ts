@@ -4,7 +4,7 @@ import { comparisonForm, isAbsoluteName, isRelativeName, MAX_NAME_LENGTH, toAsci
 import type { Problem } from './errors.ts';
 import { choice, dictionary, integer, list, nullable, text, timestamp, truth, uuid, type Kind } from './field.ts';
 import { OPERATIONS, type ResourceType, type Row } from './resource.ts';
-import { admitZone } from './zone-admission.ts';
+import { admitZone, DELETED } from './zone-admission.ts';
 import { areOutsideTlds } from './zone-name.ts';
 
 /** The e-mail address of SECONDARY zones, whose own is their primary's affair. */
@@ -61,6 +61,7 @@ export const zone: ResourceType = {
     delete: [ADMIN, 'member'],
   },
   statuses: { delete: 202 },
+  deleted: DELETED,
   owner: 'project_id',
   fields: {
     pool_id: {
@@ -75,6 +76,7 @@ export const zone: ResourceType = {
       ...text({ min: 1, max: MAX_NAME_LENGTH, problemOf: zoneNameProblem }),
       description: 'The domain name, with a final period; unique in its pool without regard to case and kept as it was spelt.',
       example: 'example.com.',
+      otherExample: 'example.org.',
       onCreate: 'required',
       set: 'once',
     },

@@ -14,7 +14,7 @@ import type { Parameter } from '../domain/list-query.ts';
 import { shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
 import { JSON_TYPE } from './errors.ts';
 import { signedIn } from './gate.ts';
-import { isModifier, isTrue } from './modifiers.ts';
+import { HIDE_COUNTS, isModifier, isTrue } from './modifiers.ts';
 import { addRoutes, type Handler } from './routes.ts';
 import { readJsonBody } from './json-body.ts';
 import { readParameters, withParameters } from './urls.ts';
@@ -39,7 +39,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
   const statusOf = (operation: Operation, ordinary: number) => type.statuses?.[operation] ?? ordinary;
   /** Collections of projects tell how many resources there are beyond the page, unless the caller would rather not have them counted. */
   const metadata = async (request: FastifyRequest, caller: Caller, parameters: readonly Parameter[]) => {
-    if (type.owner === undefined || isTrue(String(request.headers['openstack-dns-hide-counts']))) return {};
+    if (type.owner === undefined || isTrue(String(request.headers[HIDE_COUNTS.toLowerCase()]))) return {};
     const count = await countResources(environment, type, caller, parameters);
     return count === undefined ? {} : { metadata: { total_count: count } };
   };

@@ -81,6 +81,7 @@ export function describeSchema(schema: JsonSchema): Part {
     range(schema.minLength, schema.maxLength, 'characters'),
     range(schema.minItems, schema.maxItems, 'items'),
     schema.minimum === undefined ? undefined : `at least ${plain(schema.minimum)}`,
+    schema.maximum === undefined ? undefined : `at most ${plain(schema.maximum)}`,
     schema.uniqueItems === true ? 'no two equal' : undefined,
     schema.pattern === undefined ? undefined : ['matching ', asCode(schema.pattern)],
     schema.default === undefined ? undefined : ['default ', asCode(schema.default)],

@@ -47,7 +47,7 @@ export function renderDocsPage(document: ApiDocument): string {
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <h1>${info.title} API</h1>
-<p>Version ${info.version} at ${servers.map(({ url }) => markup`<code>${url}</code>`)} · the same for programs: <a href="/openapi.json">openapi.json</a></p>
+<p>Version ${info.version} at ${servers.map(({ url }) => markup`<code>${url}</code>`)} · the same for programs: <a href="${servers[0]?.url}/openapi.json">openapi.json</a></p>
 </header>
 <nav aria-label="Contents">
 <ul>

@@ -6,7 +6,8 @@ import { describeApi } from './openapi.ts';
 import { keyExportPath } from './openapi-key-export.ts';
 import { openPaths } from './openapi-open-paths.ts';
 import { restorePaths } from './openapi-restore.ts';
-import { zoneNameCheckPath } from './openapi-zone-name-check.ts';
+import { TLD_BULK_SCHEMAS, tldBulkPath } from './openapi-tld-bulk.ts';
+import { ZONE_NAME_CHECK_SCHEMAS, zoneNameCheckPath } from './openapi-zone-name-check.ts';
 import type { ApiSettings } from './openapi-responses.ts';
 import { addRoutes } from './routes.ts';
 
@@ -14,12 +15,14 @@ import { addRoutes } from './routes.ts';
 export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>): void {
   const describe = keepLatest((base) => {
     const settings = { ...service, base };
-    return describeApi(settings, RESOURCE_TYPES, {
+    const paths = {
       ...keyExportPath(settings),
       ...restorePaths(settings),
+      ...tldBulkPath(settings),
       ...zoneNameCheckPath(settings),
       ...openPaths(settings, RESOURCE_TYPES[0]),
-    });
+    };
+    return describeApi(settings, RESOURCE_TYPES, { paths, schemas: { ...TLD_BULK_SCHEMAS, ...ZONE_NAME_CHECK_SCHEMAS } });
   });
   const write = keepLatest((base) => JSON.stringify(describe(base)));
   const render = keepLatest((base) => renderDocsPage(describe(base)));

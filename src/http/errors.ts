@@ -54,12 +54,17 @@ export interface ErrorSettings {
   readonly insufficientRightsStatus: 401 | 403;
 }
 
+/** The status of an error, and its `type`. */
+export function statusAndType({ code, details }: ServiceError, settings: ErrorSettings): readonly [status: number, type: string] {
+  if (code === 'access_denied' && settings.insufficientRightsStatus === 403) return [403, 'forbidden'];
+  const [status, type] = STATUS_OF_CODE[code];
+  return [status, type.replace('{subject}', details.subject ?? '')];
+}
+
 /** The answer to a request that failed with `error`, which is what `toServiceError` made of whatever was thrown. */
 export function errorAnswer(error: ServiceError, requestId: string | undefined, settings: ErrorSettings): ErrorAnswer {
-  const { subject = '', problems, retryAfterSeconds } = error.details;
-  let [status, type] = STATUS_OF_CODE[error.code];
-  if (error.code === 'access_denied' && settings.insufficientRightsStatus === 403) [status, type] = [403, 'forbidden'];
-  type = type.replace('{subject}', subject);
+  const { problems, retryAfterSeconds } = error.details;
+  const [status, type] = statusAndType(error, settings);
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
   // RFC 9110 section 15.5.2 wants a challenge in every 401, RFC 6750 section 3.1 names the parameter.

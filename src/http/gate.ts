@@ -14,7 +14,6 @@ export interface GateSettings {
   readonly policy: Policy;
   readonly urls: UrlSettings;
   readonly allowedOrigins: readonly string[];
-  readonly maxBodyBytes: number;
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
   /** Takes one request from a caller's allowance; throws `too_many_requests`. */
@@ -42,9 +41,10 @@ export function addGate(app: FastifyInstance, settings: GateSettings): void {
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
     allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
-    if (Number(request.headers['content-length'] ?? 0) > settings.maxBodyBytes) {
+    const { bodyLimit } = request.routeOptions;
+    if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
       reply.header('connection', 'close');
-      throw new ServiceError('request_too_large', `The request body is larger than ${settings.maxBodyBytes} bytes`);
+      throw new ServiceError('request_too_large', `The request body is larger than ${bodyLimit} bytes`);
     }
     const { allow, refused, right } = request.routeOptions.config;
     if (request.method === 'OPTIONS') return answerOptions(reply, allow);

@@ -46,6 +46,9 @@ export const MODIFIERS: readonly Modifier[] = [
   },
 ];
 
+/** The header by which a caller would rather not have the resources of a list counted. */
+export const HIDE_COUNTS = 'OpenStack-DNS-Hide-Counts';
+
 /** Tells whether a query parameter is a modifier, which is no filter and does not appear in links. */
 export function isModifier(parameter: string): boolean {
   return MODIFIERS.some(({ parameters }) => parameters.includes(parameter));

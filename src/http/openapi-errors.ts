@@ -6,6 +6,7 @@ import { requireRight } from '../domain/policy.ts';
 import { exportKey } from '../domain/key-formats/formats.ts';
 import type { ResourceType } from '../domain/resource.ts';
 import { MAX_LIMIT } from '../domain/settings.ts';
+import { refuseZoneName } from '../domain/zone-name.ts';
 import { toServiceError } from './errors.ts';
 import { EXAMPLE_ID, LENIENT } from './openapi-examples.ts';
 import { createRateLimiter } from './rate-limit.ts';
@@ -90,8 +91,11 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     example: () => new ServiceError('invalid_tsigkey', `The resource_id ${EXAMPLE_ID} is not the id of a pool, which the scope POOL asks for`),
   },
   invalid_zone_name: {
-    when: 'The name has one label only, or the TLD entries do not allow it.',
-    example: () => new ServiceError('invalid_zone_name', "Invalid TLD: no TLD entry for 'org'; the last label of a zone name must be one"),
+    when: 'The name has one label only, or the TLD entries do not allow it; the message says what they would.',
+    example() {
+      const refusal = refuseZoneName('example.net.', { any: true, has: () => false }, LENIENT.tldRule);
+      return new ServiceError('invalid_zone_name', refusal?.message ?? '');
+    },
   },
   marker_not_found: {
     when: 'The resource that `marker` names does not exist, or no longer.',
@@ -150,7 +154,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     example: () => new ServiceError('unauthenticated', 'The request you have made requires authentication.'),
   },
   unavailable: {
-    when: 'The database does not answer, or the service is stopping; nothing was changed.',
+    when: 'The database does not answer, or the service is stopping. Nothing was changed, unless the database fell silent at the very end of a change.',
     example: () => new ServiceError('unavailable', 'The database cannot be used: the disk is full', { retryAfterSeconds: 5 }),
   },
   unsupported_content_type: {
@@ -163,7 +167,8 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   },
 };
 
-function thrownBy(work: () => unknown): ServiceError {
+/** What `work` throws, which it must. */
+export function thrownBy(work: () => unknown): ServiceError {
   try {
     work();
   } catch (error) {

@@ -1,4 +1,5 @@
 import { readBody } from '../domain/body.ts';
+import { ServiceError } from '../domain/errors.ts';
 import type { Field } from '../domain/field.ts';
 import { givenFields, shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
 import { MAX_LIMIT, type Settings } from '../domain/settings.ts';
@@ -51,26 +52,45 @@ export function answerExamples(type: ResourceType, operation: Operation, base: s
         }),
       );
     case 'list':
-      return { page: { summary: 'The only page.', value: { [type.collection]: [resource], links: { self: `${base}/v2/${type.collection}` } } } };
+      return { page: { summary: 'The only page.', value: onlyPage(type, base, resource) } };
     case 'get':
       return { resource: { summary: 'Never updated.', value: resource } };
     case 'update':
       return { partial: { summary: 'One member given.', value: { ...resource, updated_at: UPDATED_AT } } };
     case 'delete':
-      return type.statuses?.delete === undefined ? {} : { resource: { summary: 'As it was.', value: resource } };
+      return type.statuses?.delete === undefined ? {} : { resource: { summary: 'For the last time.', value: { ...resource, ...type.deleted } } };
   }
 }
 
-/** With every member, and with as few as will do. */
+function onlyPage(type: ResourceType, base: string, resource: Row): Row {
+  const metadata = type.owner === undefined ? {} : { metadata: { total_count: 1 } };
+  return { [type.collection]: [resource], links: { self: `${base}/v2/${type.collection}` }, ...metadata };
+}
+
+/** With every member, and with as few as will do. Each can be sent after the other. */
 function creationBodies(type: ResourceType): Record<string, Example<Row>> {
   const complete = { summary: 'Every member given.', value: wholeBody(type) };
-  const required = givenFieldsOf(type, 'create').filter(([, { onCreate }]) => onCreate === 'required');
+  const required = requiredFields(type);
   if (required.length === Object.keys(complete.value).length) return { complete };
   const made = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
     onCreate !== 'required' && onCreate.default === undefined ? [`\`${name}\``] : [],
   );
   const summary = `Only the required members given${made.length === 0 ? '' : `; the service makes the ${made.join(', ')}`}.`;
-  return { complete, shortest: { summary, value: examplesOf(required) } };
+  const others = required.map(([name, field]): [string, Field] => [name, { ...field, example: field.otherExample ?? field.example }]);
+  return { complete, shortest: { summary, value: examplesOf(others) } };
+}
+
+/** The fields without which no creation succeeds: those that are required, and those that the type's own rules miss then. */
+export function requiredFields(type: ResourceType): [string, Field][] {
+  const fields = givenFieldsOf(type, 'create');
+  const required = fields.filter(([, { onCreate }]) => onCreate === 'required');
+  try {
+    readBody(type, examplesOf(required), LENIENT);
+    return required;
+  } catch (error) {
+    const missed = error instanceof ServiceError ? (error.details.problems ?? []).map(({ path }) => path[0]) : [];
+    return fields.filter(([name, { onCreate }]) => onCreate === 'required' || missed.includes(name));
+  }
 }
 
 function wholeBody(type: ResourceType): Row {

@@ -61,6 +61,9 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   },
 };
 
+/** What is added about collections whose resources belong to projects. */
+const OWN = ' A caller sees the resources of its own project alone, unless the request asks about all projects.';
+
 /** The paths of the collection of `type`, with every operation that the type has. */
 export function collectionPaths(settings: ApiSettings, type: ResourceType): Paths {
   const paths: Record<string, PathItem> = {};
@@ -80,7 +83,7 @@ function describeOperation(settings: ApiSettings, type: ResourceType, operation:
   return {
     operationId: `${operation}_${operation === 'list' ? type.collection : type.noun}`,
     summary: summary(type),
-    description: `${description}\n\nNeeds the right \`${type.collection}:${operation}\`.`,
+    description: `${description}${type.owner === undefined || operation === 'create' ? '' : OWN}\n\nNeeds the right \`${type.collection}:${operation}\`.`,
     tags: [type.collection],
     security: [{ token: [] }, { bearer: [] }],
     ...(operation === 'list' ? { parameters: listParameters(type) } : {}),
@@ -97,7 +100,7 @@ function requestBody(type: ResourceType, operation: Operation): Pick<OperationOb
 function success(settings: ApiSettings, type: ResourceType, operation: Operation): ResponseObject {
   const { answer } = schemaNames(type, operation);
   return {
-    description: answer === undefined || operation !== 'delete' ? NOTES[operation].answer : 'Deleted: the whole resource as it was.',
+    description: answer === undefined || operation !== 'delete' ? NOTES[operation].answer : 'Deleted: the whole resource, for the last time.',
     headers: headers(settings, ...(operation === 'create' ? ['Location'] : [])),
     ...(answer === undefined ? {} : { content: json(schemaReference(answer), answerExamples(type, operation, settings.base)) }),
   };

@@ -1,6 +1,6 @@
 import { COMMON_SORT_KEYS, sortColumns, type ResourceType } from '../domain/resource.ts';
 import { MAX_LIMIT } from '../domain/settings.ts';
-import { MODIFIERS } from './modifiers.ts';
+import { HIDE_COUNTS, MODIFIERS } from './modifiers.ts';
 import type { OrReference, ParameterObject } from './openapi-document.ts';
 import { EXAMPLE_ID } from './openapi-examples.ts';
 
@@ -94,8 +94,16 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
     ...own,
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
     ...Object.entries(type.questions ?? {}).map(([name, { description, right }]) => questionParameter(name, description, right)),
+    ...(type.owner === undefined ? [] : [HIDE_COUNTS_PARAMETER]),
   ];
 }
+
+const HIDE_COUNTS_PARAMETER: ParameterObject = {
+  name: HIDE_COUNTS,
+  in: 'header',
+  description: 'Leaves out `metadata`, when it is true.',
+  schema: { type: 'string' },
+};
 
 function questionParameter(name: string, description: string, right: string | undefined): ParameterObject {
   const need = right === undefined ? '' : ` Looks at all projects, and needs the right \`${right}\`.`;

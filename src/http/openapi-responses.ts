@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { ErrorCode } from '../domain/errors.ts';
+import type { ErrorCode, ServiceError } from '../domain/errors.ts';
 import type { JsonSchema } from '../domain/field.ts';
 import type { ResourceType } from '../domain/resource.ts';
 import { errorAnswer, STATUS_OF_CODE, type ErrorSettings } from './errors.ts';
@@ -31,6 +31,9 @@ export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
 
 /** The errors that a request to any path behind a token may meet. */
 export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [...ERRORS_ANYWHERE, 'unauthenticated', 'access_denied', 'too_many_requests', 'unavailable'];
+
+/** Examples of errors, by their codes. */
+export type ErrorExamples = Readonly<Partial<Record<ErrorCode, ServiceError>>>;
 
 /** What refuses a connection before there is a request that an id could be given to. */
 const ERRORS_WITHOUT_ID: readonly ErrorCode[] = ['request_timeout', 'request_header_fields_too_large'];
@@ -66,14 +69,19 @@ export function sharedResponses(settings: ApiSettings, type: ResourceType): Reco
 
 /**
  * The answers to a request about `type` that meets one of `codes`, by status: references to `sharedResponses`
- * where a status means no more and no less than there.
+ * where a status means no more and no less than there. `own` has examples that are truer here than the usual ones.
  */
-export function errorResponses(settings: ApiSettings, type: ResourceType, codes: readonly ErrorCode[]): Record<string, OrReference<ResponseObject>> {
+export function errorResponses(
+  settings: ApiSettings,
+  type: ResourceType,
+  codes: readonly ErrorCode[],
+  own: ErrorExamples = {},
+): Record<string, OrReference<ResponseObject>> {
   const shared = new Map(byStatus(settings, type, ERRORS_WITH_TOKEN));
   return Object.fromEntries(
-    byStatus(settings, type, codes).map(([status, own]) => {
-      const isShared = shared.get(status)?.join() === own.join();
-      return [status, isShared ? { $ref: `#/components/responses/${responseName(status)}` } : describe(settings, type, own)];
+    byStatus(settings, type, codes).map(([status, met]) => {
+      const isShared = shared.get(status)?.join() === met.join();
+      return [status, isShared ? { $ref: `#/components/responses/${responseName(status)}` } : describe(settings, type, met, own)];
     }),
   );
 }
@@ -93,10 +101,16 @@ function byStatus(settings: ApiSettings, type: ResourceType, codes: readonly Err
 }
 
 /** The answer to requests that meet any of `codes`, which all have the same status. */
-function describe(settings: ApiSettings, type: ResourceType, codes: readonly ErrorCode[]): ResponseObject {
-  const answers = codes.map((code) => ({ code, ...answer(settings, type, code) }));
+function describe(settings: ApiSettings, type: ResourceType, codes: readonly ErrorCode[], own: ErrorExamples = {}): ResponseObject {
+  const answers = codes.map((code) => ({ code, ...answer(settings, type, code, own[code]) }));
   const sent = Object.keys(describeHeaders(settings, type)).filter((name) => answers.some(({ headers }) => headers.includes(name.toLowerCase())));
-  const examples = answers.map(({ code, body }) => [body.type ?? STATUS_OF_CODE[code][1], { summary: ERROR_NOTES[code].when, value: body }] as const);
+  const examples = new Map<string, Example>();
+  for (const { code, body } of answers) {
+    // Under some settings two errors have one type.
+    const type = body.type ?? STATUS_OF_CODE[code][1];
+    const same = examples.get(type);
+    examples.set(type, { summary: [same?.summary ?? [], ERROR_NOTES[code].when].flat().join(' '), value: same?.value ?? body });
+  }
   const schemas = [...new Set(answers.map(({ body }) => (body.type === undefined ? 'AuthenticationError' : 'Error')))].map((name) =>
     name === 'Error' ? errorSchema(answers.flatMap(({ body }) => (body.type === undefined ? [] : [body]))) : schemaReference(name),
   );
@@ -109,7 +123,7 @@ function describe(settings: ApiSettings, type: ResourceType, codes: readonly Err
 }
 
 function errorSchema(bodies: readonly ErrorBody[]): JsonSchema {
-  const type = { enum: bodies.map((body) => body.type) };
+  const type = { enum: [...new Set(bodies.map((body) => body.type))] };
   return { ...schemaReference('Error'), properties: { code: { const: bodies[0]?.code }, type } };
 }
 
@@ -119,9 +133,14 @@ interface ErrorBody {
 }
 
 /** What the service sends for an error, by the code that sends it. */
-function answer(settings: ApiSettings, type: ResourceType, code: ErrorCode): { status: number; headers: string[]; body: ErrorBody } {
+function answer(
+  settings: ApiSettings,
+  type: ResourceType,
+  code: ErrorCode,
+  example = ERROR_NOTES[code].example(type),
+): { status: number; headers: string[]; body: ErrorBody } {
   const requestId = isWithoutId(code) ? undefined : EXAMPLE_REQUEST_ID;
-  const { status, headers, body } = errorAnswer(ERROR_NOTES[code].example(type), requestId, settings.errors);
+  const { status, headers, body } = errorAnswer(example, requestId, settings.errors);
   // The gate adds `Allow`, which no error knows.
   return { status, headers: [...Object.keys(headers), ...(code === 'method_not_allowed' ? ['allow'] : [])], body: JSON.parse(body) as ErrorBody };
 }

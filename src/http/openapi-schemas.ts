@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../domain/field.ts';
 import type { Operation, ResourceType } from '../domain/resource.ts';
 import { MAX_LIMIT } from '../domain/settings.ts';
-import { CREATED_AT, EXAMPLE_ID, EXAMPLE_REQUEST_ID, fieldsOf, givenFieldsOf, UPDATED_AT } from './openapi-examples.ts';
+import { CREATED_AT, EXAMPLE_ID, EXAMPLE_REQUEST_ID, fieldsOf, givenFieldsOf, requiredFields, UPDATED_AT } from './openapi-examples.ts';
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
@@ -84,8 +84,9 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
 }
 
 function creation(type: ResourceType, fields: Properties): JsonSchema {
+  const missed = requiredFields(type).map(([name]) => name);
   const properties = givenFieldsOf(type, 'create').map(([name, { onCreate }]) => {
-    const hasDefault = onCreate !== 'required' && onCreate.default !== undefined;
+    const hasDefault = onCreate !== 'required' && onCreate.default !== undefined && !missed.includes(name);
     return [name, { ...fields[name], ...(hasDefault ? { default: onCreate.default } : {}) }] as const;
   });
   const required = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) => (onCreate === 'required' ? [name] : []));

@@ -1,44 +1,51 @@
 import type { JsonSchema } from '../domain/field.ts';
 import { tld } from '../domain/tld.ts';
-import { MAX_NAMES, type NameCheck } from '../domain/zone-name-check.ts';
+import { MAX_NAMES, readNames, type NameCheck } from '../domain/zone-name-check.ts';
+import { refuseZoneName } from '../domain/zone-name.ts';
 import type { Paths } from './openapi-document.ts';
+import { thrownBy } from './openapi-errors.ts';
 import { commonParameters } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';
+import { schemaReference } from './openapi-schemas.ts';
 
-const REQUEST: JsonSchema = {
-  type: 'object',
-  required: ['names'],
-  additionalProperties: false,
-  properties: {
-    names: {
-      type: 'array',
-      minItems: 1,
-      maxItems: MAX_NAMES,
-      items: { type: 'string' },
-      description: 'Names of zones that might be created. A final period may be left out.',
+/** What the check of zone names takes and answers, by name. */
+export const ZONE_NAME_CHECK_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  ZoneNames: {
+    type: 'object',
+    description: 'Names to check.',
+    required: ['names'],
+    additionalProperties: false,
+    properties: {
+      names: {
+        type: 'array',
+        minItems: 1,
+        maxItems: MAX_NAMES,
+        items: { type: 'string' },
+        description: 'Names of zones that might be created. A final period may be left out.',
+      },
     },
   },
-};
-
-const ANSWER: JsonSchema = {
-  type: 'object',
-  required: ['checks'],
-  properties: {
-    checks: {
-      type: 'array',
-      description: 'What would become of each name, in the order in which they were given.',
-      items: {
-        type: 'object',
-        required: ['name', 'allowed', 'rule', 'message'],
-        properties: {
-          name: { type: 'string', description: 'The name as it was given.' },
-          allowed: { type: 'boolean', description: 'Whether a zone of this name passes the checks of names.' },
-          rule: {
-            enum: ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld', null],
-            description:
-              'The check that the name fails: it is no domain name, has one label only, ends in no TLD entry, or is a TLD entry itself. Null for a name that is allowed.',
+  ZoneNameChecks: {
+    type: 'object',
+    description: 'What the check of zone names found.',
+    required: ['checks'],
+    properties: {
+      checks: {
+        type: 'array',
+        description: 'What would become of each name, in the order in which they were given.',
+        items: {
+          type: 'object',
+          required: ['name', 'allowed', 'rule', 'message'],
+          properties: {
+            name: { type: 'string', description: 'The name as it was given.' },
+            allowed: { type: 'boolean', description: 'Whether a zone of this name passes the checks of names.' },
+            rule: {
+              enum: ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld', null],
+              description:
+                'The check that the name fails: it is no domain name, has one label only, ends in no TLD entry, or is a TLD entry itself. Null for a name that is allowed.',
+            },
+            message: { type: ['string', 'null'], description: 'The same for people.' },
           },
-          message: { type: ['string', 'null'], description: 'The same for people.' },
         },
       },
     },
@@ -47,17 +54,13 @@ const ANSWER: JsonSchema = {
 
 const CHECKS: NameCheck[] = [
   { name: 'example.com.', allowed: true, rule: null, message: null },
-  {
-    name: 'com',
-    allowed: false,
-    rule: 'more_than_one_label',
-    message: 'More than one label is required: a zone is created below a top-level domain, not as one',
-  },
+  { name: 'com', allowed: false, ...(refuseZoneName('com', { any: false, has: () => false }, 'last-label') ?? { rule: null, message: null }) },
 ];
 
 /** The path at which zone names are checked. */
 export function zoneNameCheckPath(settings: ApiSettings): Paths {
   const errors = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object'] as const;
+  const invalid = thrownBy(() => readNames({ names: [] }));
   return {
     '/v2/tlds/check': {
       parameters: commonParameters(settings.requestIdHeader),
@@ -69,15 +72,15 @@ export function zoneNameCheckPath(settings: ApiSettings): Paths {
         security: [{ token: [] }, { bearer: [] }],
         requestBody: {
           required: true,
-          content: json(REQUEST, { names: { summary: 'Two names.', value: { names: CHECKS.map(({ name }) => name) } } }),
+          content: json(schemaReference('ZoneNames'), { names: { summary: 'Two names.', value: { names: CHECKS.map(({ name }) => name) } } }),
         },
         responses: {
           200: {
-            description: 'What became of each name.',
+            description: 'What would become of each name.',
             headers: headers(settings),
-            content: json(ANSWER, { checks: { summary: 'One of each.', value: { checks: CHECKS } } }),
+            content: json(schemaReference('ZoneNameChecks'), { names: { summary: 'One of each.', value: { checks: CHECKS } } }),
           },
-          ...errorResponses(settings, tld, [...ERRORS_WITH_TOKEN, ...errors]),
+          ...errorResponses(settings, tld, [...ERRORS_WITH_TOKEN, ...errors], { invalid_object: invalid }),
         },
       },
     },

@@ -1,3 +1,4 @@
+import type { JsonSchema } from '../domain/field.ts';
 import type { ResourceType } from '../domain/resource.ts';
 import type { ApiDocument, Paths } from './openapi-document.ts';
 import { OPEN_TAG } from './openapi-open-paths.ts';
@@ -6,7 +7,13 @@ import { sharedParameters } from './openapi-parameters.ts';
 import { describeHeaders, sharedResponses, type ApiSettings } from './openapi-responses.ts';
 import { ERROR_SCHEMAS, resourceSchemas } from './openapi-schemas.ts';
 
-const DESCRIPTION = `Tsigil keeps the TSIG keys by which name servers trust each other, and the top-level domains under which zones may be created.
+/** What is served beside collections. */
+export interface Further {
+  readonly paths: Paths;
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+}
+
+const DESCRIPTION = `Tsigil keeps zones and the pools of name servers that serve them, the TSIG keys by which name servers trust each other, and the top-level domains under which zones may be created.
 
 Bodies are JSON in UTF-8, answers have the type \`application/json; charset=UTF-8\`, and \`Accept\` is ignored. Every path that has \`GET\` has \`HEAD\` as well, and every path answers \`OPTIONS\` with the methods it has. Slashes at the end of a path do not count.
 
@@ -14,9 +21,9 @@ Whoever has no right to do something learns nothing else: rights are checked bef
 
 /**
  * Describes the API as an OpenAPI 3.1 document: the collections of `types`, of which there must be one at least, and
- * whatever else is served at `paths`.
+ * whatever else is served at `paths`, with the `schemas` that those refer to.
  */
-export function describeApi(settings: ApiSettings, types: readonly [ResourceType, ...ResourceType[]], paths: Paths): ApiDocument {
+export function describeApi(settings: ApiSettings, types: readonly [ResourceType, ...ResourceType[]], { paths, schemas }: Further): ApiDocument {
   const [first] = types;
   return {
     openapi: '3.1.1',
@@ -31,7 +38,7 @@ export function describeApi(settings: ApiSettings, types: readonly [ResourceType
     tags: [...types.map(({ collection, description }) => ({ name: collection, description })), OPEN_TAG],
     paths: { ...Object.fromEntries(types.flatMap((type) => Object.entries(collectionPaths(settings, type)))), ...paths },
     components: {
-      schemas: { ...Object.fromEntries(types.flatMap((type) => Object.entries(resourceSchemas(type)))), ...ERROR_SCHEMAS },
+      schemas: { ...Object.fromEntries(types.flatMap((type) => Object.entries(resourceSchemas(type)))), ...schemas, ...ERROR_SCHEMAS },
       parameters: sharedParameters(settings),
       headers: describeHeaders(settings, first),
       responses: sharedResponses(settings, first),

@@ -9,6 +9,8 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** The right a caller needs; none for routes that are open to everybody. */
   readonly right?: string;
+  /** The largest body, where it is not the service's. */
+  readonly maxBodyBytes?: number;
   readonly handler: Handler;
 }
 
@@ -34,8 +36,9 @@ export function knowAllMethods(app: FastifyInstance): void {
 export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = [...methods, 'OPTIONS'].join(', ');
-  for (const { method, right, handler } of routes) {
-    app.route({ method, url: path, config: { allow, ...(right === undefined ? {} : { right }) }, handler });
+  for (const { method, right, maxBodyBytes, handler } of routes) {
+    const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
+    app.route({ method, url: path, config: { allow, ...(right === undefined ? {} : { right }) }, ...limit, handler });
   }
   // The gate answers these before they get here.
   app.route({

@@ -4,7 +4,6 @@ import { STATUS_CODES } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Environment } from '../domain/collection.ts';
 import { normaliseUuid } from '../domain/field.ts';
-import type { Policy } from '../domain/policy.ts';
 import type { Authenticate } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { addCollection } from './collections.ts';
@@ -18,6 +17,7 @@ import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { addRestore } from './restore.ts';
 import { knowAllMethods } from './routes.ts';
 import { pathAndQuery, type UrlSettings } from './urls.ts';
+import { addTldBulk } from './tld-bulk.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
 
 /** The part of a structured logger that the server uses. */
@@ -31,7 +31,6 @@ export interface Log {
 export interface ServerOptions {
   readonly environment: Environment;
   readonly authenticate: Authenticate;
-  readonly policy: Policy;
   readonly metrics: Metrics;
   /** Gives the figures of all processes of the service, where there are several. */
   readonly readMetrics: (() => Promise<string>) | undefined;
@@ -91,7 +90,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   knowAllMethods(app);
 
   const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
-  addGate(app, { ...options, requestIdHeader, limitRate });
+  addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate });
+  app.addHook('onSend', async (_request, reply) => {
+    // Else a connection whose last answer is sent while the service stops would hold up the stop until it is cut off.
+    if (!app.server.listening) reply.header('connection', 'close');
+  });
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(unknown)';
     metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
@@ -111,6 +114,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addKeyExport(app, environment);
   addRestore(app, environment);
   addZoneNameCheck(app, environment);
+  addTldBulk(app, environment, options);
   return app;
 }
 

@@ -47,10 +47,21 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
     types,
   });
   pool.on('error', () => undefined); // a connection that broke while idle; the next query takes another
+  let closed = false;
+  const underWay = new Set<Promise<unknown>>();
   const database: Database = {
     dialect,
     reads: sqlOn((query) => pool.query(query)),
-    write: (work) => repeat(() => transaction(pool, 'SERIALIZABLE', work, observer)),
+    write(work) {
+      if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));
+      const written = repeat(() => transaction(pool, 'SERIALIZABLE', work, observer));
+      const ended: Promise<unknown> = written.then(
+        () => underWay.delete(ended),
+        () => underWay.delete(ended),
+      );
+      underWay.add(ended);
+      return written;
+    },
     // Read committed: what the lock waited for must be seen. A serialisable snapshot is older than the wait.
     migrate: (work) =>
       transaction(
@@ -62,7 +73,11 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
         },
         observer,
       ),
-    close: () => pool.end(),
+    async close() {
+      closed = true;
+      await Promise.all(underWay);
+      if (!pool.ended) await pool.end();
+    },
   };
   try {
     await database.reads.all('SELECT 1 AS answer', []);

@@ -2,7 +2,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Store, Writer } from '../domain/ports.ts';
 import type { Reader, ResourceType, Row } from '../domain/resource.ts';
 import type { Database, Sql, SqlValue } from './sql.ts';
-import { countStatement, existsStatement, MAX_VALUES, tableOf, type Table } from './table.ts';
+import { countStatement, existsStatement, MAX_VALUES, SIZES, tableOf, type Table } from './table.ts';
 
 type TableFor = (type: ResourceType) => Table;
 
@@ -34,8 +34,8 @@ function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
     async find(type, column, values) {
       const table = tableFor(type);
       const rows: Row[] = [];
-      for (let start = 0; start < values.length; start += MAX_VALUES) {
-        const { text, parameters } = table.find(column, values.slice(start, start + MAX_VALUES));
+      for await (const some of parts(values, MAX_VALUES)) {
+        const { text, parameters } = table.find(column, some);
         for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
       }
       return rows;
@@ -79,5 +79,32 @@ function writerOn(sql: Sql, tableFor: TableFor, database: Database): Writer {
     async remove(type, id) {
       return (await change(type, tableFor(type).remove, [id])) > 0;
     },
+    async putAll(type, rows) {
+      const table = tableFor(type);
+      for await (const some of parts(rows, ...SIZES)) {
+        const { text, parameters } = table.putAll(some);
+        await change(type, text, parameters);
+      }
+    },
+    async removeAll(type, ids) {
+      for await (const some of parts(ids, MAX_VALUES)) {
+        const { text, parameters } = tableFor(type).removeAll(some);
+        await change(type, text, parameters);
+      }
+    },
   };
+}
+
+/**
+ * Cuts a list into parts, each as long as the longest of `sizes` that what is left fills, or all that is left. Others have
+ * their turn between two parts: on an embedded database the statements of a long list would keep them waiting.
+ */
+async function* parts<T>(list: readonly T[], ...sizes: readonly number[]): AsyncGenerator<readonly T[]> {
+  for (let start = 0; start < list.length;) {
+    if (start > 0) await new Promise((resume) => setImmediate(resume));
+    const left = list.length - start;
+    const size = sizes.findLast((each) => each <= left) ?? left;
+    yield list.slice(start, start + size);
+    start += size;
+  }
 }

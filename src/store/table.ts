@@ -13,6 +13,10 @@ export interface Table {
   readonly insert: string;
   readonly replace: string;
   readonly remove: string;
+  /** Inserts rows, and replaces those whose id is there: as many as one of `SIZES`. */
+  putAll(rows: readonly Row[]): Statement;
+  /** Removes the rows with these ids, of which there are at most `MAX_VALUES`. */
+  removeAll(ids: readonly string[]): Statement;
   /** The rows whose `column` is one of `values`; more than `MAX_VALUES` need several statements. */
   find(column: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
@@ -29,21 +33,26 @@ export function tableOf(type: ResourceType, dialect: Dialect): Table {
   const lookups = Object.entries(type.lookups ?? {});
   const stored = [...shown, uniqueColumn(type), ...lookups.map(([column]) => column)];
   const select = `SELECT ${shown.join(', ')} FROM ${type.collection}`;
+  const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
+  const places = `(${stored.map(() => '?').join(', ')})`;
+  const encode = (row: Row): SqlValue[] => {
+    const values = shown.map((column) => encodeValue(row[column], jsonColumns.includes(column)));
+    return [...values, type.unique.comparisonForm(row[type.unique.field] as string), ...lookups.map(([, form]) => form(row))];
+  };
   return {
     get: `${select} WHERE id = ?`,
-    insert: `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES (${stored.map(() => '?').join(', ')})`,
+    insert: `${insertInto} ${places}`,
     replace: `UPDATE ${type.collection} SET ${stored.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`,
     remove: `DELETE FROM ${type.collection} WHERE id = ?`,
-    find(column, values) {
-      const places = MAX_PLACES.find((count) => count >= values.length) ?? MAX_VALUES;
-      const padded = Array.from({ length: places }, (_, index) => values[Math.min(index, values.length - 1)] ?? '');
-      return { text: `${select} WHERE ${column} IN (${padded.map(() => '?').join(', ')})`, parameters: padded };
+    putAll(rows) {
+      const updates = stored.filter((column) => column !== 'id').map((column) => `${column} = excluded.${column}`);
+      const text = `${insertInto} ${rows.map(() => places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`;
+      return { text, parameters: rows.flatMap(encode) };
     },
+    removeAll: (ids) => among(`DELETE FROM ${type.collection}`, 'id', ids),
+    find: (column, values) => among(select, column, values),
     list: (query) => listStatement(select, query, dialect),
-    encode(row) {
-      const values = shown.map((column) => encodeValue(row[column], jsonColumns.includes(column)));
-      return [...values, type.unique.comparisonForm(row[type.unique.field] as string), ...lookups.map(([, form]) => form(row))];
-    },
+    encode,
     decode(row) {
       for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
       for (const column of booleans) row[column] = row[column] === 1;
@@ -61,9 +70,16 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
   return typeof value === 'boolean' ? Number(value) : (value as SqlValue);
 }
 
-/** The most values one look-up statement takes. Their number is rounded up to one of a few, so that few statements are prepared. */
+/** The most values, or rows, that one statement takes. Statements are made for a few numbers only, so that few are prepared. */
 export const MAX_VALUES = 256;
-const MAX_PLACES = [1, 4, 16, 64, MAX_VALUES];
+export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
+
+/** `statement` on the rows whose `column` is one of `values`, the last of which is repeated to make up the number. */
+function among(statement: string, column: string, values: readonly string[]): Statement {
+  const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
+  const padded = Array.from({ length: size }, (_, index) => values[Math.min(index, values.length - 1)] ?? '');
+  return { text: `${statement} WHERE ${column} IN (${padded.map(() => '?').join(', ')})`, parameters: padded };
+}
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
 function listStatement(select: string, query: ListQuery, dialect: Dialect): Statement {

@@ -76,12 +76,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** Makes a new empty database on the server at `url` and returns its URL. */
+/** Makes an empty database of this name on the server at `url`, unless there is one, and returns its URL. */
 export async function createDatabase(url: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(`CREATE DATABASE "${name}"`);
+    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE "${name}"`);
   } finally {
     await client.end();
   }

@@ -2,13 +2,14 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { startService, type World } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
+import { createDatabase } from './postgres.ts';
 
 /** A service as it ships, on a database of its own in a temporary folder, and a client with its administrator token. */
 export interface TestService extends Client {
@@ -16,6 +17,13 @@ export interface TestService extends Client {
   /** Everything logged so far. */
   readonly log: string[];
   close(): Promise<void>;
+}
+
+/** The database of a test whose files are in `folder`: a file there, or one of the PostgreSQL server of this run. */
+async function testDatabase(folder: string): Promise<string> {
+  const server = process.env.TEST_POSTGRES_URL;
+  if (process.env.TEST_DATABASE !== 'postgres' || server === undefined) return `sqlite:${join(folder, 'tsigil.db')}`;
+  return createDatabase(server, basename(folder));
 }
 
 /** A new temporary folder. */
@@ -35,7 +43,7 @@ export async function startTestService(
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
   const config = readConfig(undefined, {
     TSIGIL_LISTEN: '127.0.0.1:0',
-    TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}`,
+    TSIGIL_DATABASE_URL: variables.TSIGIL_DATABASE_URL ?? (await testDatabase(folder)),
     TSIGIL_ADMIN_TOKEN: adminToken,
     ...variables,
   });

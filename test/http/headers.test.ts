@@ -5,28 +5,36 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const REQUEST_ID = /^req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const JSON_TYPE = 'application/json; charset=UTF-8';
 
-/** One request for each status the API gives, without a body of its own. */
-const REQUESTS: readonly (readonly [status: number, method: string, path: string, body?: unknown, headers?: Record<string, string>])[] = [
-  ...SAMPLES.flatMap(
-    ({ collection, body }) =>
-      [
-        [200, 'GET', `/v2/${collection}`],
-        [200, 'HEAD', `/v2/${collection}`],
-        [201, 'POST', `/v2/${collection}`, body('made')],
-        [409, 'POST', `/v2/${collection}`, body('taken')],
-        [400, 'POST', `/v2/${collection}`, '{'],
-        [400, 'GET', `/v2/${collection}/foo`],
-        [400, 'GET', `/v2/${collection}?limit=0`],
-        [401, 'GET', `/v2/${collection}`, undefined, { 'x-auth-token': 'nobody' }],
-        [404, 'GET', `/v2/${collection}/${UNKNOWN_ID}`],
-        [405, 'PUT', `/v2/${collection}`],
-        [413, 'POST', `/v2/${collection}`, 'x'.repeat(120_000)],
-        [415, 'POST', `/v2/${collection}`, '{}', { 'content-type': 'text/plain' }],
-      ] as const,
-  ),
-  [404, 'GET', '/v2/nosuch'],
-  [404, 'GET', '/nosuch'],
-  [200, 'GET', '/'],
+interface Request {
+  readonly status: number;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** A request for each status that comes with a body. */
+const REQUESTS: readonly Request[] = [
+  ...SAMPLES.flatMap(({ collection, body }) => {
+    const path = `/v2/${collection}`;
+    return [
+      { status: 200, method: 'GET', path },
+      { status: 200, method: 'HEAD', path },
+      { status: 201, method: 'POST', path, body: body('made') },
+      { status: 409, method: 'POST', path, body: body('taken') },
+      { status: 400, method: 'POST', path, body: '{' },
+      { status: 400, method: 'GET', path: `${path}/foo` },
+      { status: 400, method: 'GET', path: `${path}?limit=0` },
+      { status: 401, method: 'GET', path, headers: { 'x-auth-token': 'nobody' } },
+      { status: 404, method: 'GET', path: `${path}/${UNKNOWN_ID}` },
+      { status: 405, method: 'PUT', path },
+      { status: 413, method: 'POST', path, body: 'x'.repeat(120_000) },
+      { status: 415, method: 'POST', path, body: '{}', headers: { 'content-type': 'text/plain' } },
+    ];
+  }),
+  { status: 404, method: 'GET', path: '/v2/nosuch' },
+  { status: 404, method: 'GET', path: '/nosuch' },
+  { status: 200, method: 'GET', path: '/' },
 ];
 
 describe.each([
@@ -41,19 +49,22 @@ describe.each([
   });
   afterAll(() => service.close());
 
-  test.each(REQUESTS)('%d carries a request id, a date, its length and the type of JSON: %s %s', async (status, method, path, body, headers) => {
-    const answer = await service.call(method, path, body, headers);
-    expect(answer.status, answer.text).toBe(status);
-    expect(answer.headers.get(header)).toMatch(REQUEST_ID);
-    expect(answer.headers.get('content-type')).toBe(JSON_TYPE);
-    expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0);
-    expect(Date.parse(answer.headers.get('date') ?? '')).not.toBeNaN();
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(answer.headers.has('etag')).toBe(false);
-    expect(answer.headers.has('vary')).toBe(false);
-    const named = ['x-openstack-request-id', 'x-tsigil-request-id'].filter((name) => answer.headers.has(name));
-    expect(named).toEqual([header]);
-  });
+  test.each(REQUESTS)(
+    '$status carries a request id, a date, its length and the type of JSON: $method $path',
+    async ({ status, method, path, body, headers }) => {
+      const answer = await service.call(method, path, body, headers);
+      expect(answer.status, answer.text).toBe(status);
+      expect(answer.headers.get(header)).toMatch(REQUEST_ID);
+      expect(answer.headers.get('content-type')).toBe(JSON_TYPE);
+      expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0);
+      expect(Date.parse(answer.headers.get('date') ?? '')).not.toBeNaN();
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.headers.has('etag')).toBe(false);
+      expect(answer.headers.has('vary')).toBe(false);
+      const named = ['x-openstack-request-id', 'x-tsigil-request-id'].filter((name) => answer.headers.has(name));
+      expect(named).toEqual([header]);
+    },
+  );
 
   test('204 carries a request id', async () => {
     const { body } = await service.post('/v2/tlds', { name: 'passing' });

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { ListQuery, Store } from '../../src/domain/ports.ts';
-import type { ResourceType, Row } from '../../src/domain/resource.ts';
+import type { Store } from '../../src/domain/ports.ts';
+import { DEFAULT_POOL_ID } from '../../src/domain/pool.ts';
+import type { Condition, ListQuery, ResourceType, Row } from '../../src/domain/resource.ts';
 import { tld } from '../../src/domain/tld.ts';
 import { token } from '../../src/domain/token.ts';
 
 /** The moment at which everything in these suites happens. */
 export const NOW = '2026-01-02T03:04:05.000006';
+
+/** What everything but the default pool, which is there from the start, meets. */
+export const MADE_HERE: readonly Condition[] = [{ column: 'id', test: '<>', value: DEFAULT_POOL_ID }];
 
 /** One valid row of each resource type, by collection. */
 const SAMPLES: Readonly<Record<string, Row>> = {
@@ -16,6 +20,30 @@ const SAMPLES: Readonly<Record<string, Row>> = {
     secret: 'c2VjcmV0',
     scope: 'POOL',
     resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+  },
+  pools: {
+    project_id: null,
+    name: 'anycast',
+    description: null,
+    attributes: { tier: 'gold' },
+    ns_records: [{ priority: 1, hostname: 'ns1.example.org.' }],
+  },
+  zones: {
+    pool_id: DEFAULT_POOL_ID,
+    project_id: 'project',
+    name: 'Example.ORG.',
+    email: 'hostmaster@example.org',
+    description: null,
+    ttl: 2_147_483_647,
+    serial: 4_294_967_295,
+    shared: false,
+    status: 'ACTIVE',
+    action: 'NONE',
+    version: Number.MAX_SAFE_INTEGER,
+    attributes: {},
+    type: 'SECONDARY',
+    masters: ['192.0.2.1', '[2001:db8::1]:5300'],
+    transferred_at: null,
   },
   tokens: { name: 'terraform', roles: ['reader', 'a.b:c'], project_id: null, expires_at: null, hash: 'f'.repeat(64) },
 };
@@ -45,5 +73,5 @@ export function insert(store: Store, type: ResourceType, ...rows: Row[]): Promis
 
 /** The first page of everything, as large as a page can be, with `changes`. */
 export function everything(changes: Partial<ListQuery> = {}): ListQuery {
-  return { limit: 1000, sortKey: 'created_at', descending: false, conditions: [], ...changes };
+  return { limit: 1000, sortColumn: 'created_at', descending: false, conditions: [], ...changes };
 }

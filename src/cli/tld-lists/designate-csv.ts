@@ -1,0 +1,61 @@
+import { asciiForm, type ListEntry, type RefusedLine, type TldList } from './list.ts';
+
+/** One record of a CSV file and the line on which it begins; `open` if the file ends inside a quotation. */
+interface CsvRecord {
+  readonly line: number;
+  readonly fields: readonly string[];
+  readonly open: boolean;
+}
+
+/**
+ * Reads the CSV that `designate-manage tlds import` takes: name and description, or a name alone, without a header. An empty
+ * description is one; a missing one says nothing. Blanks count; non-ASCII names get their ASCII form.
+ */
+export function readDesignateCsv(text: string, delimiter: string): TldList {
+  const entries: ListEntry[] = [];
+  const refused: RefusedLine[] = [];
+  for (const { line, fields, open } of readRecords(text, delimiter)) {
+    const [name = '', description] = fields;
+    const problem = open ? 'the quotation is not closed' : fields.length > 2 ? `there are ${fields.length} fields instead of one or two` : undefined;
+    if (problem !== undefined) refused.push({ line, text: name, reason: problem });
+    else entries.push({ line, name: asciiForm(name), ...(description === undefined ? {} : { description }) });
+  }
+  return { entries, refused, leftOut: 0 };
+}
+
+/**
+ * The records of a CSV text (RFC 4180), but for empty lines. As usual, a quotation mark stands for itself where it does not
+ * begin a field, and what follows a closed quotation belongs to the field.
+ */
+function readRecords(text: string, delimiter: string): CsvRecord[] {
+  const records: CsvRecord[] = [];
+  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'; // of the field that is being read
+  let fields: string[] = [];
+  let field = '';
+  let line = 1;
+  let began = 1;
+  const endRecord = () => {
+    if (fields.length > 0 || state !== 'start') records.push({ line: began, fields: [...fields, field], open: state === 'quoted' });
+    [state, fields, field] = ['start', [], ''];
+  };
+  for (const character of text.replaceAll(/\r\n?/g, '\n')) {
+    if (character === '\n') line += 1;
+    if (character === '"' && state !== 'plain') {
+      if (state === 'closed') field += '"';
+      state = state === 'quoted' ? 'closed' : 'quoted';
+    } else if (state === 'quoted') {
+      field += character;
+    } else if (character === '\n') {
+      endRecord();
+      began = line;
+    } else if (character === delimiter) {
+      fields.push(field);
+      [state, field] = ['start', ''];
+    } else {
+      field += character;
+      state = 'plain';
+    }
+  }
+  endRecord();
+  return records;
+}

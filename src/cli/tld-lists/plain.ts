@@ -1,0 +1,23 @@
+import { withoutFinalDot } from '../../domain/dns-name.ts';
+import { asciiForm, linesOf, type TldList } from './list.ts';
+
+/**
+ * Reads a list with a name on each line: blanks around it, a period before or after it, and comments (`#` or `//` at the
+ * beginning of a line, ` #` behind a name) do not count. Names stay as they are spelt, but get their ASCII form.
+ */
+export function readPlainList(text: string): TldList {
+  const entries = linesOf(text).flatMap(({ number, text: line }) => {
+    const word = line.replace(/^\s*(?:#|\/\/).*|\s#.*$/, '').trim();
+    return word === '' ? [] : [{ line: number, name: asciiForm(withoutFinalDot(word.replace(/^\./, ''))) }];
+  });
+  return { entries, refused: [], leftOut: 0 };
+}
+
+/**
+ * Reads IANA's list of top-level domains (tlds-alpha-by-domain.txt): a name in upper case on each line, below a line that
+ * begins with `#`. Names become lower case.
+ */
+export function readIanaList(text: string): TldList {
+  const { entries, ...rest } = readPlainList(text);
+  return { ...rest, entries: entries.map((entry) => ({ ...entry, name: entry.name.toLowerCase() })) };
+}

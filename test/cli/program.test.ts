@@ -1,0 +1,186 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { tsigil, type Ended } from './run.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = temporaryFolder();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (...argv: string[]): Promise<Ended> => tsigil(folder, {}, ...argv);
+
+describe('help', () => {
+  test('tsigil alone, --help and help print the same, to standard output: exit code 0', async () => {
+    const alone = await run();
+    expect([alone.status, alone.err]).toEqual([0, '']);
+    expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\]\n/);
+    for (const command of ['serve', 'check-config', 'backup', 'token']) expect(alone.out).toMatch(new RegExp(`^ {2}${command}\\b.+`, 'm'));
+    expect(await run('--help')).toEqual(alone);
+    expect(await run('help')).toEqual(alone);
+  });
+
+  test.each([
+    [
+      ['serve', '--help'],
+      ['--config <file>', 'TSIGIL_CONFIG'],
+    ],
+    [['check-config', '--help'], ['--config <file>']],
+    [
+      ['backup', '--help'],
+      ['--to <file>', '--config <file>'],
+    ],
+    [
+      ['token', '--help'],
+      ['create', 'list', 'revoke', 'Examples:'],
+    ],
+    [
+      ['token', 'create', '--help'],
+      ['--name', '--role', '--project', '--expires', '--url', '--token-file', '--format', '--column'],
+    ],
+    [
+      ['token', 'list', '--help'],
+      ['--format', '"table"', '"json"', '"yaml"', '"csv"', '"value"', '--column'],
+    ],
+    [
+      ['token', 'revoke', '--help'],
+      ['<token...>', 'ids or names'],
+    ],
+    [
+      ['help', 'token'],
+      ['create', 'list', 'revoke'],
+    ],
+  ])('tsigil %j tells of everything it takes: exit code 0', async (argv, words) => {
+    const { status, out, err } = await run(...argv);
+    expect([status, err]).toEqual([0, '']);
+    for (const word of words) expect(out).toContain(word);
+    expect(out).not.toMatch(/--token[ =]/); // arguments can be read by every user of the machine
+  });
+
+  test('--version prints the version in package.json', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as { version: string };
+    expect(await run('--version')).toEqual({ status: 0, out: `${version}\n`, err: '' });
+  });
+});
+
+describe('wrong use', () => {
+  test.each([
+    [['nosuch'], /unknown command 'nosuch'/],
+    [['serve', '--nosuch'], /unknown option '--nosuch'/],
+    [['serve', 'extra'], /too many arguments/],
+    [['token'], /Usage: tsigil token/],
+    [['token', 'create'], /required option '--name <name>' not specified/],
+    [['token', 'create', '--name', 'a'], /required option '--role <role>' not specified/],
+    [['token', 'create', '--name', 'a', '--role', ''], /must not be empty/],
+    [['token', 'list', '-f', 'xml'], /Allowed choices are table, json, yaml, csv, value/],
+    [['token', 'revoke'], /missing required argument 'token'/],
+    [['backup'], /required option '--to <file>' not specified/],
+  ])('tsigil %j says so on standard error: exit code 2', async (argv, message) => {
+    const { status, out, err } = await run(...argv);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/^ +at /m);
+  });
+});
+
+describe('--debug', () => {
+  const list = (...argv: string[]) => tsigil(folder, { TSIGIL_URL: 'http://127.0.0.1:1', TSIGIL_TOKEN: 'a-token-to-be-kept-secret' }, ...argv);
+
+  test('without it no error shows where it came from; with it, this and what lies underneath, but no token', async () => {
+    expect((await list('token', 'list')).err).not.toMatch(/^ +at /m);
+    for (const argv of [
+      ['--debug', 'token', 'list'],
+      ['token', 'list', '--debug'],
+    ]) {
+      const { status, err } = await list(...argv);
+      expect(status).toBe(3);
+      expect(err).toMatch(/^ +at /m);
+      expect(err).toContain('[cause]');
+      expect(err).not.toContain('a-token-to-be-kept-secret');
+    }
+  });
+});
+
+describe('check-config', () => {
+  test('prints the configuration as it takes effect, from the file and the environment, with secrets hidden', async () => {
+    writeFileSync(join(folder, 'tsigil.yaml'), 'listen: 127.0.0.1:8053\napi:\n  defaultLimit: 50\n');
+    const token = 'an-administrator-token-in-the-environment';
+    const { status, out, err } = await tsigil(
+      folder,
+      { TSIGIL_CONFIG: 'tsigil.yaml', TSIGIL_ADMIN_TOKEN: token, TSIGIL_API_DEFAULT_LIMIT: '60' },
+      'check-config',
+    );
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(/^listen: 127\.0\.0\.1:8053$/m);
+    expect(out).toMatch(/^ {2}defaultLimit: 60$/m);
+    expect(out).toMatch(/^adminToken: \(hidden\)$/m);
+    expect(out).not.toContain(token);
+    expect((await run('check-config', '--config', 'tsigil.yaml')).out).toMatch(/^ {2}defaultLimit: 50$/m);
+  });
+
+  test('lists everything that is wrong on standard error: exit code 2', async () => {
+    writeFileSync(join(folder, 'bad.yaml'), 'listen: nowhere\nlsiten: 5\n');
+    const { status, out, err } = await run('check-config', '--config', 'bad.yaml');
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toBe(
+      "tsigil: The configuration is not valid:\n  - bad.yaml: 'lsiten' is not a setting\n  - bad.yaml: 'listen' must be `host:port`\n",
+    );
+  });
+
+  test('makes no file', async () => {
+    const empty = join(folder, 'empty');
+    mkdirSync(empty);
+    await tsigil(empty, {}, 'check-config');
+    expect(existsSync(join(empty, 'var'))).toBe(false);
+  });
+});
+
+describe('backup', () => {
+  test('a complete copy for its owner alone, while the service runs; restored, it serves what was there', async () => {
+    const service = await startServiceProcess(folder);
+    const names = Array.from({ length: 200 }, (_, index) => `tld-${index}`);
+    await Promise.all(names.map((name) => service.post('/v2/tlds', { name })));
+    const key = { name: 'k', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842' };
+    const { body: kept } = await service.post('/v2/tsigkeys', key);
+    expect(await run('backup', '--to', 'copy.db')).toEqual({ status: 0, out: '', err: '' });
+    await service.post('/v2/tlds', { name: 'later' });
+    await service.stop('SIGTERM');
+
+    const copy = join(folder, 'copy.db');
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    const database = new DatabaseSync(copy, { readOnly: true });
+    expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+    database.close();
+
+    const restored = join(folder, 'restored');
+    mkdirSync(join(restored, 'var'), { recursive: true });
+    cpSync(copy, join(restored, 'var/tsigil.db'));
+    const again = await startServiceProcess(restored);
+    const listed = (await again.get('/v2/tlds')).body.tlds as { name: string }[];
+    expect(listed.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+    expect((await again.get(`/v2/tsigkeys/${String(kept.id)}`)).body.secret).toBe(kept.secret);
+    await again.stop('SIGTERM');
+  });
+
+  test('a file that exists is refused and left alone: exit code 1', async () => {
+    const taken = join(folder, 'taken.db');
+    writeFileSync(taken, 'precious');
+    chmodSync(taken, 0o644);
+    const { status, out, err } = await run('backup', '--to', 'taken.db');
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toMatch(/^tsigil: .*file already exists.*taken\.db.*\n$/);
+    expect(readFileSync(taken, 'utf8')).toBe('precious');
+  });
+
+  test('where there is no database: exit code 1, and no file is made', async () => {
+    const empty = join(folder, 'nothing');
+    mkdirSync(empty);
+    const { status, err } = await tsigil(empty, {}, 'backup', '--to', 'copy.db');
+    expect(status).toBe(1);
+    expect(err).toMatch(/^tsigil: The database cannot be used: .*tsigil\.db.*\n$/);
+    expect(existsSync(join(empty, 'copy.db'))).toBe(false);
+  });
+});

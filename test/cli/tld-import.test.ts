@@ -1,0 +1,271 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import tlds from 'tlds';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { MAX_ENTRIES } from '../../src/domain/bulk-request.ts';
+import { toAsciiName } from '../../src/domain/dns-name.ts';
+import { recordShown } from '../harness/evidence.ts';
+import { hasPublicSuffixList, PUBLIC_SUFFIX_LIST } from '../harness/public-suffix-list.ts';
+import { cleanEnvironment, PROGRAM, startTestService, type TestService } from '../harness/service.ts';
+import { everything, namesOf, numbered } from '../harness/tlds.ts';
+import { hasProgram } from '../harness/tools.ts';
+
+/** How a command ended and what it printed. */
+interface Ended {
+  readonly status: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+let service: TestService;
+const folder = mkdtempSync(join(tmpdir(), 'tsigil-import-'));
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  await service.post('/v2/tlds/bulk', { replace: true, tlds: [{ name: 'first', description: 'There before' }] });
+});
+
+function start(program: string, argv: readonly string[], url = service.url): ChildProcess {
+  const env = cleanEnvironment({ TSIGIL_URL: url, TSIGIL_TOKEN: service.token });
+  return spawn(program, argv, { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
+}
+
+async function finish(child: ChildProcess, input: string | undefined): Promise<Ended> {
+  const { stdin, stdout, stderr } = child;
+  if (stdin === null || stdout === null || stderr === null) throw new Error('The command has no pipes');
+  stdin.on('error', () => undefined); // a command that does not read it
+  if (input !== undefined) stdin.end(input);
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const [out, err, [status]] = await Promise.all([text(stdout), text(stderr), exited]);
+  recordShown('output', out + err);
+  return { status, out, err };
+}
+
+/** Runs `tsigil tld import` with `input` as standard input. */
+function tldImport(argv: readonly string[], input = ''): Promise<Ended> {
+  return finish(start(process.execPath, [PROGRAM, 'tld', 'import', ...argv]), input);
+}
+
+/** Writes a file with these lines and returns its name. */
+function file(name: string, ...lines: string[]): string {
+  writeFileSync(join(folder, name), lines.map((line) => `${line}\n`).join(''));
+  return name;
+}
+
+const names = async () => namesOf(await everything(service));
+const ASCII_TLDS = tlds.map((name) => toAsciiName(name) ?? '').sort();
+
+describe('real lists', () => {
+  test('the IANA list, and again: nothing to do', async () => {
+    const list = file('tlds.txt', '# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC', ...ASCII_TLDS.map((name) => name.toUpperCase()));
+    const count = tlds.length;
+    expect(await tldImport([list])).toEqual({
+      status: 0,
+      out: `Read as iana: ${count} entries\n${count} added, 0 unchanged, 0 updated, 0 removed, 0 refused\n`,
+      err: '',
+    });
+    expect(await names()).toEqual([...ASCII_TLDS, 'first'].sort());
+    const again = await tldImport([list]);
+    expect(again.out).toContain(`0 added, ${count} unchanged, 0 updated`);
+  });
+
+  test.runIf(hasPublicSuffixList())('the Public Suffix List: its ICANN section, then all of it', async () => {
+    const icann = await tldImport([PUBLIC_SUFFIX_LIST]);
+    expect(icann).toMatchObject({ status: 0, err: '' });
+    const found = new Set(await names());
+    for (const name of ['com', 'co.uk', 'ck', 'xn--p1ai', 'kawasaki.jp']) expect(found).toContain(name);
+    for (const name of ['github.io', 'www.ck', 'city.kawasaki.jp', '*.ck']) expect(found).not.toContain(name);
+    const all = await tldImport([PUBLIC_SUFFIX_LIST, '--section', 'all', '--wildcards', 'refuse']);
+    expect(all.status).toBe(1);
+    expect(all.err).toMatch(/^line \d+: '\*\.ck': an entry cannot stand for every name below another$/m);
+    expect(await names()).toContain('github.io');
+  });
+
+  test('10,000 names in less than 3 seconds, the start of the command included', async () => {
+    const list = file('many.txt', ...numbered(10_000).map(({ name }) => name));
+    const began = performance.now();
+    const { out } = await tldImport([list]);
+    const seconds = (performance.now() - began) / 1000;
+    expect(out).toContain('10000 added');
+    expect(await names()).toHaveLength(10_001);
+    expect(seconds).toBeLessThan(3);
+  });
+
+  test('a list with more entries than one request may have, but not as a whole', async () => {
+    const list = file('more.txt', ...numbered(MAX_ENTRIES + 1).map(({ name }) => name));
+    const whole = await tldImport([list, '--all-or-nothing']);
+    expect([whole.status, whole.err]).toEqual([1, expect.stringContaining('too long to be applied as a whole')]);
+    expect(await names()).toEqual(['first']);
+    expect((await tldImport([list])).out).toContain(`${MAX_ENTRIES + 1} added`);
+  });
+});
+
+describe('what is refused', () => {
+  const LINES = ['com,"Commercial', 'things"', 'a b,x', 'FIRST,Otherwise', 'com', 'a,b,c', `long,${'x'.repeat(161)}`, 'рф,'];
+
+  test('lines are told by number, and the others imported', async () => {
+    const { status, out, err } = await tldImport([file('mixed.csv', ...LINES)]);
+    expect(status).toBe(1);
+    expect(out).toBe('Read as csv: 7 entries\n2 added, 0 unchanged, 1 updated, 0 removed, 4 refused\n');
+    expect(err.split('\n')).toEqual([
+      expect.stringMatching(/^line 3: 'a b': 'name' must be labels /),
+      "line 5: 'com': line 1 has the same name",
+      "line 6: 'a': there are 3 fields instead of one or two",
+      "line 7: 'long': 'description' must be 0 to 160 characters long",
+      'tsigil: Refused: 4 of 7 entries; the others were imported',
+      '',
+    ]);
+    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual([
+      ['first', 'Otherwise'],
+      ['com', 'Commercial\nthings'],
+      ['xn--p1ai', ''],
+    ]);
+  });
+
+  test.each([['--all-or-nothing'], ['--replace', '--yes'], ['--replace', '--dry-run']])(
+    'every line is told, and nothing changed: %s %s',
+    async (...flags) => {
+      const before = await everything(service);
+      const { status, err } = await tldImport([file('mixed.csv', ...LINES), ...flags.filter(Boolean)]);
+      expect(status).toBe(1);
+      expect(err.match(/^line \d+/gm)).toEqual(['line 3', 'line 5', 'line 6', 'line 7']);
+      expect(err).toContain('Refused: 4 of 7 entries, so nothing was changed');
+      expect(await everything(service)).toEqual(before);
+    },
+  );
+
+  test('one line that only the service refuses: nothing is changed either', async () => {
+    const { status, err } = await tldImport(['-', '--all-or-nothing'], 'com\n-x-\nnet\n');
+    expect([status, err.match(/^line \d+: '-x-'/gm)]).toEqual([1, ["line 2: '-x-'"]]);
+    expect(await names()).toEqual(['first']);
+  });
+
+  test('control characters are shown, not sent to the terminal', async () => {
+    const { err } = await tldImport(['-', '--format', 'plain'], '\u001b[2Jx\u009b\n');
+    expect(err).toMatch(/^line 1: '\\u001b\[2Jx/);
+
+    expect(err).not.toMatch(/[\u001b\u009b]/);
+  });
+});
+
+describe('differences', () => {
+  test('--dry-run shows them and changes nothing', async () => {
+    const before = await everything(service);
+    const { status, out } = await tldImport(['-', '--format', 'csv', '--delimiter', ';', '--dry-run'], 'net\nfirst;"New, and better"\n');
+    expect([status, out]).toEqual([
+      0,
+      "Read as csv: 2 entries\n+ net\n~ first: 'There before' -> 'New, and better'\nWould be: 1 added, 0 unchanged, 1 updated, 0 removed, 0 refused\n",
+    ]);
+    expect(await everything(service)).toEqual(before);
+  });
+
+  test('--replace shows them and makes the list exactly this', async () => {
+    const dry = await tldImport(['-', '--replace', '--dry-run'], 'com\nnet\n');
+    expect(dry.out).toBe('Read as plain: 2 entries\n+ com\n+ net\n- first\nWould be: 2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n');
+    expect(await names()).toEqual(['first']);
+    const real = await tldImport(['-', '--replace'], 'com\nnet\n');
+    expect(real.out).toBe('Read as plain: 2 entries\n+ com\n+ net\n- first\n2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n');
+    expect(await names()).toEqual(['com', 'net']);
+    const again = await tldImport(['-', '--replace'], 'net\ncom\n');
+    expect([again.status, again.out]).toEqual([0, 'Read as plain: 2 entries\n0 added, 2 unchanged, 0 updated, 0 removed, 0 refused\n']);
+  });
+});
+
+describe('what cannot be a list', () => {
+  test.each([
+    ['a file that is not there', ['nosuch.txt'], '', 2, 'nosuch.txt cannot be read'],
+    ['nothing', ['-', '--replace', '--yes'], '# only a comment\n', 1, 'There are no entries in -'],
+    ['an unknown format', ['-', '--format', 'zone'], '', 2, 'zone'],
+    ['a delimiter of two characters', ['-', '--delimiter', '::'], '', 2, 'one character'],
+  ])('%s', async (_what, argv, input, status, message) => {
+    const ended = await tldImport(argv, input);
+    expect([ended.status, ended.err]).toEqual([status, expect.stringContaining(message)]);
+    expect(await names()).toEqual(['first']);
+  });
+
+  test('bytes that are not UTF-8', async () => {
+    writeFileSync(join(folder, 'latin1.csv'), Buffer.from('com,Köln\n', 'latin1'));
+    expect(await tldImport(['latin1.csv'])).toMatchObject({ status: 2, err: 'tsigil: latin1.csv is not text in UTF-8\n' });
+  });
+});
+
+describe('on the way', () => {
+  test('Ctrl-C stops between two requests and says what was done', async () => {
+    let requests = 0;
+    const started: ChildProcess[] = [];
+    // A proxy in front of the real service: it knows when the import is in the middle.
+    const proxy = createServer((request, response) => {
+      requests += 1;
+      const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };
+      void text(request)
+        .then((body) => fetch(service.url + String(request.url), { method: 'POST', headers, body }))
+        .then(async (answer) => {
+          if (requests === 2) started[0]?.kill('SIGINT');
+          if (answer.body !== null) await pipeline(answer.body, response);
+        });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void proxy.close());
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as { port: number };
+    const list = file('many.txt', ...numbered(10_000).map(({ name }) => name));
+    const child = start(process.execPath, [PROGRAM, 'tld', 'import', list], `http://127.0.0.1:${port}`);
+    started.push(child);
+    const { status, out, err } = await finish(child, '');
+    const done = (await names()).length - 1;
+    expect(status).toBe(130);
+    expect(err).toContain(`Stopped: ${done} of 10000 entries were dealt with`);
+    expect(out).toContain(`${done} added`);
+    expect(done).toBeGreaterThanOrEqual(2000);
+    expect(done).toBeLessThan(10_000);
+  });
+
+  test('a service that is gone is told, with what was done before', async () => {
+    const child = start(process.execPath, [PROGRAM, 'tld', 'import', '-'], 'http://127.0.0.1:9');
+    const { status, out } = await finish(child, 'com\n');
+    expect([status, out]).toEqual([3, 'Read as plain: 1 entries\n0 added, 0 unchanged, 0 updated, 0 removed, 0 refused\n']);
+  });
+
+  describe('on a terminal', () => {
+    const script = hasProgram('script', 'bsdutils');
+    const onTerminal = (command: string, input: string | undefined) => {
+      const child = start('script', ['-qec', `'${process.execPath}' '${PROGRAM}' tld import ${command}`, '/dev/null']);
+      if (input !== undefined) {
+        child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+          if (chunk.includes('[y/N]')) child.stdin?.write(input);
+        });
+      }
+      return finish(child, input === undefined ? '' : undefined);
+    };
+
+    test.runIf(script)('progress is shown, and removed', async () => {
+      const list = file('many.txt', ...numbered(3000).map(({ name }) => name));
+      const { status, out } = await onTerminal(list, undefined);
+      expect(status).toBe(0);
+      expect(out).toMatch(/\r(?:\u001b\[K)?Importing \[/);
+      expect(out).toMatch(/\r(?:\u001b\[K)?3000 added/);
+    });
+
+    test.runIf(script)('--replace asks: only yes goes on', async () => {
+      const list = file('small.txt', 'com');
+      const no = await onTerminal(`${list} --replace`, '\n');
+      expect([no.status, no.out]).toEqual([1, expect.stringContaining('Nothing was changed')]);
+      expect(await names()).toEqual(['first']);
+      const yes = await onTerminal(`${list} --replace`, 'y\n');
+      expect([yes.status, yes.out]).toEqual([0, expect.stringContaining('1 added')]);
+      expect(await names()).toEqual(['com']);
+      const unasked = await onTerminal(`${list} --replace --yes`, undefined);
+      expect([unasked.status, unasked.out.includes('[y/N]')]).toEqual([0, false]);
+    });
+  });
+});

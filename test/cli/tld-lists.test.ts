@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import tlds from 'tlds';
+import { describe, expect, test } from 'vitest';
+import { isRelativeName } from '../../src/domain/dns-name.ts';
+import { detectFormat, LIST_FORMATS, readTldList, type ListOptions } from '../../src/cli/tld-lists/read-list.ts';
+import { PUBLIC_SUFFIX_LIST, hasPublicSuffixList } from '../harness/public-suffix-list.ts';
+
+const OPTIONS: ListOptions = { delimiter: ',', section: 'icann', wildcards: 'parent' };
+
+const read = (format: (typeof LIST_FORMATS)[number], text: string, options: Partial<ListOptions> = {}) =>
+  readTldList(text, format, { ...OPTIONS, ...options });
+
+/** Text in which what means something to the formats is frequent. */
+const anyText = fc
+  .array(fc.oneof(fc.constantFrom('\n', '\r\n', '\r', '"', '""', ',', '//', '#', '*.', '!', ' ', '.', 'com', 'рф'), fc.string()), { maxLength: 60 })
+  .map((parts) => parts.join(''));
+
+describe('any text in any format', () => {
+  test.each(LIST_FORMATS)('%s: never throws, and every entry and refusal is of a line that there is, once, and in order', (format) => {
+    fc.assert(
+      fc.property(anyText, fc.constantFrom('icann', 'private', 'all'), fc.constantFrom('parent', 'skip', 'refuse'), (text, section, wildcards) => {
+        const { entries, refused, leftOut } = read(format, text, { section, wildcards });
+        const lines = text.split(/\r\n|\r|\n/);
+        for (const list of [entries, refused]) {
+          const numbers = list.map(({ line }) => line);
+          expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+          for (const number of numbers) expect(lines[number - 1]?.trim()).not.toBe(undefined);
+        }
+        const all = [...entries, ...refused].map(({ line }) => line);
+        expect(new Set(all).size).toBe(all.length);
+        expect(all.length + leftOut).toBeLessThanOrEqual(lines.length);
+        expect(new Set(entries.map(({ name }) => name.toLowerCase())).size).toBe(entries.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('its format is always found', () => {
+    fc.assert(fc.property(anyText, (text) => LIST_FORMATS.includes(detectFormat(text, ','))));
+  });
+});
+
+describe('csv', () => {
+  test('what is written by the rules is read back, with the line on which each record begins', () => {
+    const field = fc.string({ maxLength: 20 }).map((text) => text.replaceAll('\r', ''));
+    const delimiters = fc.constantFrom(',', ';', '\t', '|', '.', ']', '^', '\\');
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(field, fc.option(field, { nil: undefined }), fc.boolean()), { maxLength: 20 }),
+        delimiters,
+        (records, delimiter) => {
+          const quote = (text: string) => `"${text.replaceAll('"', '""')}"`;
+          let line = 1;
+          const lines = new Map<string, number>();
+          const text = records
+            .map(([name, description], index) => {
+              const unique = `${index}${name}`;
+              lines.set(unique, line);
+              const record = [unique, ...(description === undefined ? [] : [description])].map(quote).join(delimiter);
+              line += record.split('\n').length;
+              return record;
+            })
+            .join('\n');
+          const { entries, refused } = read('csv', text, { delimiter });
+          expect(refused).toEqual([]);
+          expect(entries.map((entry) => entry.line)).toEqual([...lines.values()]);
+          expect(entries.map((entry) => entry.description)).toEqual(records.map(([, description]) => description));
+        },
+      ),
+    );
+  });
+
+  test('a name alone, an empty description, blanks and empty lines, line ends of every kind', () => {
+    expect(read('csv', 'com\r\nnet,\n\n org ,x\rco.uk,"a ""b"", c\nd"\n').entries).toEqual([
+      { line: 1, name: 'com' },
+      { line: 2, name: 'net', description: '' },
+      { line: 4, name: ' org ', description: 'x' },
+      { line: 5, name: 'co.uk', description: 'a "b", c\nd' },
+    ]);
+  });
+
+  test('quotation marks where they begin no field, and text behind a closed quotation', () => {
+    const { entries } = read('csv', 'a"b,"c"d"e\n"""x""",""\n""');
+    expect(entries).toEqual([
+      { line: 1, name: 'a"b', description: 'cd"e' },
+      { line: 2, name: '"x"', description: '' },
+      { line: 3, name: '' },
+    ]);
+  });
+
+  test('too many fields, a quotation that is not closed, and a name that was there are refused', () => {
+    const { entries, refused } = read('csv', 'com,Commercial\na,b,c\nCOM\n"open,\nnet');
+    expect(entries).toEqual([{ line: 1, name: 'com', description: 'Commercial' }]);
+    expect(refused).toEqual([
+      { line: 2, text: 'a', reason: 'there are 3 fields instead of one or two' },
+      { line: 3, text: 'COM', reason: 'line 1 has the same name' },
+      { line: 4, text: 'open,\nnet', reason: 'the quotation is not closed' },
+    ]);
+  });
+
+  test('a field that no entry could hold is refused before it is sent', () => {
+    const { entries, refused } = read('csv', `com,${'x'.repeat(3000)}`);
+    expect([entries, refused.map(({ line }) => line)]).toEqual([[], [1]]);
+  });
+});
+
+describe('plain and iana', () => {
+  test('comments, blanks and periods do not count, and names get their ASCII form', () => {
+    const { entries } = read('plain', '# all\n\n  com  # the first\n.net\norg.\n// more\nCo.Uk\nрф\na#b');
+    expect(entries).toEqual([
+      { line: 3, name: 'com' },
+      { line: 4, name: 'net' },
+      { line: 5, name: 'org' },
+      { line: 7, name: 'Co.Uk' },
+      { line: 8, name: 'xn--p1ai' },
+      { line: 9, name: 'a#b' },
+    ]);
+  });
+
+  test('the IANA list, in its own form', () => {
+    const text = `# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC\n${tlds.map((name) => name.toUpperCase()).join('\n')}\n`;
+    expect(detectFormat(text, ',')).toBe('iana');
+    const { entries, refused } = read('iana', text);
+    expect(refused).toEqual([]);
+    expect(entries[0]).toEqual({ line: 2, name: tlds[0] });
+    expect(entries).toHaveLength(tlds.length);
+    expect(entries.filter(({ name }) => !/^[a-z0-9-]+$/.test(name))).toEqual([]);
+  });
+});
+
+const SMALL = `// A comment
+// ===BEGIN ICANN DOMAINS===
+com
+*.ck   and what stands behind a blank
+!www.ck
+个人.hk
+*.kw
+kw
+// ===END ICANN DOMAINS===
+// ===BEGIN PRIVATE DOMAINS===
+GitHub.io
+*.a.*.example
+// ===END PRIVATE DOMAINS===
+extra`;
+
+describe('psl', () => {
+  const names = (options: Partial<ListOptions>) => read('psl', SMALL, options).entries.map(({ line, name }) => `${line} ${name}`);
+
+  test('the section that is asked for, rules outside both, and the parents of wildcards that are no rules', () => {
+    expect(names({})).toEqual(['3 com', '4 ck', '6 xn--ciqpn.hk', '8 kw', '14 extra']);
+    expect(names({ section: 'private' })).toEqual(['11 github.io', '14 extra']);
+    expect(names({ section: 'all', wildcards: 'skip' })).toEqual(['3 com', '6 xn--ciqpn.hk', '8 kw', '11 github.io', '14 extra']);
+  });
+
+  test('every rule is an entry, refused or counted as left out', () => {
+    expect(read('psl', SMALL).leftOut).toBe(4);
+    const { refused } = read('psl', SMALL, { section: 'all', wildcards: 'refuse' });
+    expect(refused.map(({ line, text }) => `${line} ${text}`)).toEqual(['4 *.ck', '7 *.kw', '12 *.a.*.example']);
+  });
+
+  test.runIf(hasPublicSuffixList())('the whole list: every rule but exceptions and wildcards is a name that the service takes', () => {
+    const text = readFileSync(PUBLIC_SUFFIX_LIST, 'utf8');
+    expect(detectFormat(text, ',')).toBe('psl');
+    const rules = text.split('\n').filter((line) => line !== '' && !line.startsWith('//'));
+    const wildcards = rules.filter((rule) => rule.startsWith('*.')).length;
+    const exceptions = rules.filter((rule) => rule.startsWith('!')).length;
+    const { entries, refused, leftOut } = read('psl', text, { section: 'all', wildcards: 'skip' });
+    expect(entries.length).toBeGreaterThan(8000);
+    expect({ count: entries.length + wildcards + exceptions, refused }).toEqual({ count: rules.length, refused: [] });
+    expect(leftOut).toBe(wildcards + exceptions);
+    expect(entries.filter(({ name }) => !isRelativeName(name) || name !== name.toLowerCase())).toEqual([]);
+  });
+});
+
+test.each([
+  ['# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC\nAAA', 'iana'],
+  ['// com\ncom', 'psl'],
+  ['com\n*.ck', 'psl'],
+  ['com\n!www.ck', 'psl'],
+  ['com,Commercial\nnet', 'csv'],
+  ['"com"', 'csv'],
+  ['com\nnet,"Networks"', 'csv'],
+  ['com # the first, and largest\nnet', 'plain'],
+  ['com\nnet', 'plain'],
+  ['# a comment, with a comma\ncom', 'plain'],
+  ['', 'plain'],
+])('%j is %s', (text, format) => {
+  expect(detectFormat(text, ',')).toBe(format);
+});

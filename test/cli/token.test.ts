@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { recordSecret } from '../harness/evidence.ts';
+import { PROGRAM, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { runProgram, tsigil, type Ended } from './run.ts';
+
+const TOKEN = /^tsigil_[\w-]{43}$/;
+const COLUMNS = ['id', 'name', 'roles', 'project_id', 'expires_at', 'created_at'];
+
+const folder = temporaryFolder();
+let service: TestService;
+let variables: Record<string, string>;
+beforeAll(async () => {
+  service = await startTestService();
+  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (...argv: string[]): Promise<Ended> => tsigil(folder, variables, ...argv);
+
+/** A new token's name. */
+const newName = (): string => `t-${randomUUID()}`;
+
+async function create(...argv: string[]): Promise<Ended> {
+  return run('token', 'create', '--name', newName(), '--role', 'reader', ...argv);
+}
+
+async function tokenNamed(name: string): Promise<Record<string, unknown> | undefined> {
+  const { body } = await service.get(`/v2/tokens?name=${encodeURIComponent(name)}`);
+  return (body.tokens as Record<string, unknown>[])[0];
+}
+
+describe('token create', () => {
+  test('-f value prints the token alone, and it is valid', async () => {
+    const { status, out, err } = await run('token', 'create', '--name', newName(), '--role', 'admin', '-f', 'value');
+    expect([status, err]).toEqual([0, '']);
+    expect(out.trimEnd()).toMatch(TOKEN);
+    expect(out).toBe(`${out.trimEnd()}\n`);
+    expect((await service.with(out.trimEnd()).get('/v2/tlds')).status).toBe(200);
+  });
+
+  test('makes what was asked for, and shows all of it', async () => {
+    const name = newName();
+    const flags = ['--role', 'reader', '--role', 'writer', '--project', 'p1', '--expires', '2030-01-31T12:00:00', '-f', 'json'];
+    const { status, out } = await run('token', 'create', '--name', name, ...flags);
+    expect(status).toBe(0);
+    const shown = JSON.parse(out) as Record<string, unknown>;
+    expect(Object.keys(shown)).toEqual([...COLUMNS, 'token']);
+    expect(shown).toMatchObject({ name, roles: ['reader', 'writer'], project_id: 'p1', expires_at: '2030-01-31T12:00:00.000000' });
+    expect(shown.token).toMatch(TOKEN);
+    expect(await tokenNamed(name)).toMatchObject({ id: shown.id, roles: ['reader', 'writer'], project_id: 'p1' });
+  });
+
+  test.each([
+    ['90d', 90 * 86_400],
+    ['12h', 12 * 3600],
+    ['30m', 30 * 60],
+  ])('--expires %s counts from now', async (expires, seconds) => {
+    const before = Date.now();
+    const { out } = await create('--expires', expires, '-f', 'json', '-c', 'expires_at');
+    const moment = Date.parse(`${(JSON.parse(out) as { expires_at: string }).expires_at}Z`) - seconds * 1000;
+    expect(moment).toBeGreaterThanOrEqual(before);
+    expect(moment).toBeLessThanOrEqual(Date.now());
+  });
+
+  test.each([
+    ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000000'],
+    ['2030-01-31T12:00:00.5', '2030-01-31T12:00:00.500000'],
+  ])('--expires %s is that moment', async (expires, expected) => {
+    expect((await create('--expires', expires, '-f', 'json', '-c', 'expires_at')).out).toBe(`${JSON.stringify({ expires_at: expected }, null, 2)}\n`);
+  });
+
+  test.each(['soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])('--expires %j is used wrongly: exit code 2', async (expires) => {
+    const { status, out, err } = await create(`--expires=${expires}`);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(/^tsigil: '.*' is no moment: .*\n$/);
+  });
+
+  test('a name that is taken is refused with the reason and the request id: exit code 1', async () => {
+    const name = newName();
+    expect((await run('token', 'create', '--name', name, '--role', 'reader')).status).toBe(0);
+    const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader');
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toMatch(/^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\n$/);
+  });
+
+  test('a misspelt column is found before a token is made', async () => {
+    const name = newName();
+    const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader', '-c', 'tokne');
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toBe(`tsigil: There is no column tokne; there are ${[...COLUMNS, 'token'].join(', ')}\n`);
+    expect(await tokenNamed(name)).toBeUndefined();
+  });
+});
+
+describe('formats', () => {
+  let name: string;
+  let id: string;
+  beforeAll(async () => {
+    name = `quoted "${newName()}", and more`;
+    id = (await service.post('/v2/tokens', { name, roles: ['reader', 'writer'] })).body.id as string;
+  });
+  const list = async (...argv: string[]) => (await run('token', 'list', ...argv)).out;
+
+  test('table in a pipe: a line of names and a line each, separated by tabs', async () => {
+    const [head, ...rows] = (await list()).trimEnd().split('\n');
+    expect(head).toBe(COLUMNS.join('\t'));
+    const row = rows.find((line) => line.startsWith(id))?.split('\t');
+    expect(row?.slice(0, 5)).toEqual([id, name, 'reader, writer', '', '']);
+  });
+
+  test('json', async () => {
+    const tokens = JSON.parse(await list('-f', 'json')) as Record<string, unknown>[];
+    expect(tokens.find((token) => token.id === id)).toMatchObject({ id, name, roles: ['reader', 'writer'], project_id: null });
+    expect(tokens.map((token) => token.name)).toEqual(tokens.map((token) => token.name).toSorted());
+  });
+
+  test('yaml', async () => {
+    expect(parse(await list('-f', 'yaml', '-c', 'id', '-c', 'name'))).toContainEqual({ id, name });
+  });
+
+  test('csv', async () => {
+    const lines = (await list('-f', 'csv', '-c', 'name', '-c', 'roles', '-c', 'id')).split('\n');
+    expect(lines[0]).toBe('name,roles,id');
+    expect(lines).toContain(`"${name.replaceAll('"', '""')}","reader, writer",${id}`);
+  });
+
+  test('value: the columns in the order asked for, without their names', async () => {
+    expect((await list('-f', 'value', '-c', 'name', '-c', 'id')).split('\n')).toContain(`${name} ${id}`);
+  });
+
+  test.skipIf(!hasProgram('script', 'bsdutils'))('table on a terminal: drawn', async () => {
+    const command = `'${process.execPath}' '${PROGRAM}' token list -c id -c name`;
+    const { out } = await runProgram(folder, variables, 'script', '-qec', command, '/dev/null');
+    const lines = out.replaceAll('\r', '').trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^\+-+\+-+\+$/);
+    expect(lines[1]).toMatch(/^\| id +\| name +\|$/);
+    expect([lines[2], lines.at(-1)]).toEqual([lines[0], lines[0]]);
+    expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
+    expect(out).toContain(`| ${id} | ${name}`);
+  });
+
+  test('all pages are listed', async () => {
+    const small = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '3' });
+    const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
+    for (const each of names) await small.post('/v2/tokens', { name: each, roles: ['reader'] });
+    const { out } = await tsigil(folder, { TSIGIL_URL: small.url, TSIGIL_TOKEN: small.token }, 'token', 'list', '-f', 'value', '-c', 'name');
+    expect(out).toBe(names.map((each) => `${each}\n`).join(''));
+    await small.close();
+  });
+
+  test('a reader that goes away ends it without a word', async () => {
+    const command = `'${process.execPath}' '${PROGRAM}' token list -f json | true`;
+    expect(await runProgram(folder, variables, 'bash', '-c', command)).toEqual({ status: 0, out: '', err: '' });
+  });
+});
+
+describe('token revoke', () => {
+  test('by name and by id, several at once; their holders are refused from then on', async () => {
+    const [one, two] = [newName(), newName()];
+    const first = (await run('token', 'create', '--name', one, '--role', 'admin', '-f', 'value')).out.trim();
+    await run('token', 'create', '--name', two, '--role', 'reader');
+    const { status, out, err } = await run('token', 'revoke', one, (await tokenNamed(two))?.id as string);
+    expect([status, out, err]).toEqual([0, '', '']);
+    expect((await service.with(first).get('/v2/tlds')).status).toBe(401);
+    expect([await tokenNamed(one), await tokenNamed(two)]).toEqual([undefined, undefined]);
+  });
+
+  test('a name or id that is not there is refused: exit code 1', async () => {
+    expect(await run('token', 'revoke', 'nobody')).toEqual({
+      status: 1,
+      out: '',
+      err: "tsigil: There is no token named 'nobody'\nSee 'tsigil token list'.\n",
+    });
+    const { status, err } = await run('token', 'revoke', randomUUID());
+    expect(status).toBe(1);
+    expect(err).toMatch(/^tsigil: Could not find Token \(request req-.*\)\n$/);
+  });
+
+  test('a pattern is used wrongly, and revokes nothing: exit code 2', async () => {
+    const name = newName();
+    await service.post('/v2/tokens', { name, roles: ['reader'] });
+    expect((await run('token', 'revoke', `${name.slice(0, 10)}*`)).status).toBe(2);
+    expect(await tokenNamed(name)).toBeDefined();
+  });
+});
+
+describe('who asks whom', () => {
+  const list = (changes: Record<string, string>, ...argv: string[]) => tsigil(folder, { ...variables, ...changes }, 'token', 'list', ...argv);
+
+  test('a token in a file, --token-file before TSIGIL_TOKEN, --url before TSIGIL_URL', async () => {
+    const file = join(folder, 'a.token');
+    writeFileSync(file, `${service.token}\n`);
+    const { status } = await list({ TSIGIL_TOKEN: 'wrong', TSIGIL_URL: 'http://127.0.0.1:1' }, '--token-file', file, '--url', `${service.url}/`);
+    expect(status).toBe(0);
+  });
+
+  test('in the folder of a service, its first token is found', async () => {
+    const made = await startTestService({ TSIGIL_ADMIN_TOKEN: '', TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'var/tsigil.db')}` });
+    const { status, out } = await tsigil(folder, { TSIGIL_URL: made.url, TSIGIL_TOKEN: '' }, 'token', 'list', '-f', 'value', '-c', 'name');
+    expect([status, out]).toEqual([0, 'admin\n']);
+    await made.close();
+    rmSync(join(folder, 'var'), { recursive: true });
+  });
+
+  test.each([
+    [
+      'a token that is not valid',
+      { TSIGIL_TOKEN: 'a-wrong-token-of-a-caller' },
+      /^tsigil: The request you have made requires authentication.*\nThe token that was sent to .*\n$/,
+    ],
+    [
+      'no service there',
+      { TSIGIL_URL: 'http://127.0.0.1:1' },
+      /^tsigil: http:\/\/127\.0\.0\.1:1 cannot be reached: .*\nIs the service running\?.*\n$/,
+    ],
+    ['no token', { TSIGIL_TOKEN: '' }, /^tsigil: No token: var\/admin\.token cannot be read\nSet TSIGIL_TOKEN, .*\n$/],
+  ])('%s: exit code 3 and what to do', async (_, changes, message) => {
+    const { status, out, err } = await list(changes);
+    expect([status, out]).toEqual([3, '']);
+    expect(err).toMatch(message);
+  });
+
+  test('a token whose roles do not suffice: exit code 3', async () => {
+    const token = (await create('-f', 'value')).out.trim();
+    const { status, err } = await list({ TSIGIL_TOKEN: token });
+    expect(status).toBe(3);
+    expect(err).toMatch(/^tsigil: Access denied: tokens:list .*\n.*roles do not suffice\.\n$/);
+  });
+
+  test.each(['ftp://127.0.0.1', 'localhost:9001', 'http://user:password@127.0.0.1', 'http://127.0.0.1/?a=b'])(
+    '%s is no URL of a service: exit code 2',
+    async (url) => {
+      const { status, err } = await list({ TSIGIL_URL: url });
+      expect(status).toBe(2);
+      expect(err).toMatch(/^tsigil: The URL of the service must be .*\n$/);
+      expect(err).not.toContain('password');
+    },
+  );
+
+  test('what cannot be a token is never shown: exit code 2', async () => {
+    const file = join(folder, 'two.token');
+    const secret = 'first-line-of-a-secret-file';
+    recordSecret(secret);
+    writeFileSync(file, `${secret}\nsecond line\n`);
+    const { status, err } = await list({}, '--token-file', file);
+    expect([status, err]).toEqual([2, `tsigil: ${file} does not hold a token: one line of printable ASCII characters without blanks\n`]);
+    expect((await list({ TSIGIL_TOKEN: `${secret}\u20ac` })).err).not.toContain(secret);
+  });
+
+  test('a redirect is not followed: it would take the token elsewhere', async () => {
+    const seen: unknown[] = [];
+    const elsewhere = createServer((request, response) => {
+      seen.push(request.headers['x-auth-token']);
+      response.end('{}');
+    }).listen(0, '127.0.0.1');
+    const portOf = (server: typeof elsewhere) => (server.address() as { port: number }).port;
+    await once(elsewhere, 'listening');
+    const redirecting = createServer((_, response) => response.writeHead(307, { location: `http://127.0.0.1:${portOf(elsewhere)}/` }).end());
+    await once(redirecting.listen(0, '127.0.0.1'), 'listening');
+    const { status, err } = await list({ TSIGIL_URL: `http://127.0.0.1:${portOf(redirecting)}` });
+    expect(status).toBe(1);
+    expect(err).toMatch(/answered 307 Temporary Redirect, not as this service does/);
+    expect(seen).toEqual([]);
+    elsewhere.close();
+    redirecting.close();
+  });
+});

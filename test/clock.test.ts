@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createClock } from '../src/clock.ts';
+
+/** A clock on a machine whose time the test sets, in milliseconds. */
+function machine(start: string) {
+  let wall = Date.parse(start);
+  let monotonic = 5_000;
+  const clock = createClock(
+    () => Math.floor(wall),
+    () => monotonic,
+  );
+  return {
+    clock,
+    /** Time goes by. */
+    pass: (milliseconds: number) => {
+      wall += milliseconds;
+      monotonic += milliseconds;
+    },
+    /** Somebody sets the machine's clock. */
+    set: (milliseconds: number) => void (wall += milliseconds),
+  };
+}
+
+test('it gives the machine’s time with microseconds', () => {
+  const { clock, pass } = machine('2030-01-31T12:00:00.000Z');
+  expect(clock()).toBe('2030-01-31T12:00:00.000000');
+  pass(0.25);
+  expect(clock()).toBe('2030-01-31T12:00:00.000250');
+  pass(1000);
+  expect(clock()).toBe('2030-01-31T12:00:01.000250');
+});
+
+test('it gives later moments however often it is asked', () => {
+  const { clock } = machine('2030-01-31T12:00:00.000Z');
+  const moments = Array.from({ length: 3 }, clock);
+  expect(moments).toEqual(['2030-01-31T12:00:00.000000', '2030-01-31T12:00:00.000001', '2030-01-31T12:00:00.000002']);
+});
+
+test('it follows the machine’s clock forward', () => {
+  const { clock, set } = machine('2030-01-31T12:00:00.000Z');
+  clock();
+  set(3_600_000);
+  expect(clock()).toBe('2030-01-31T13:00:00.000000');
+});
+
+test('it waits when the machine’s clock is set back, without repeating a moment', () => {
+  const { clock, set, pass } = machine('2030-01-31T12:00:00.000Z');
+  clock();
+  set(-10_000);
+  expect([clock(), clock()]).toEqual(['2030-01-31T12:00:00.000001', '2030-01-31T12:00:00.000002']);
+  pass(11_000);
+  expect(clock()).toBe('2030-01-31T12:00:01.000000');
+});
+
+test('whatever happens to the machine’s clock, moments grow as text and have one form', () => {
+  const step = fc.tuple(fc.constantFrom('pass', 'set'), fc.double({ min: -5000, max: 5000, noNaN: true }));
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
+      const { clock, pass, set } = machine('2030-12-31T23:59:59.990Z');
+      const moments = [clock()];
+      for (const [what, milliseconds] of steps) {
+        if (what === 'pass') pass(Math.abs(milliseconds));
+        else set(milliseconds);
+        moments.push(clock());
+      }
+      expect(moments).toEqual(moments.toSorted());
+      expect(new Set(moments).size).toBe(moments.length);
+      for (const moment of moments) expect(moment).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/);
+    }),
+  );
+});
+
+test('left alone it stays within milliseconds of the machine’s clock', () => {
+  const { clock, pass } = machine('2030-01-31T12:00:00.000Z');
+  for (let index = 0; index < 1000; index += 1) {
+    pass(7.3);
+    const late = Date.parse(`${clock()}Z`) - Date.parse('2030-01-31T12:00:00.000Z') - 7.3 * (index + 1);
+    expect(Math.abs(late)).toBeLessThan(3);
+  }
+});

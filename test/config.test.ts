@@ -1,0 +1,299 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { ConfigError, describeConfig, readConfig } from '../src/config.ts';
+import { OPTIONS, variableOf } from '../src/options.ts';
+import { temporaryFolder } from './harness/service.ts';
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function fileWith(text: string): string {
+  const path = join(folder, 'tsigil.yaml');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Everything wrong with a configuration. */
+function problemsOf(text: string | undefined, environment: NodeJS.ProcessEnv = {}): readonly string[] {
+  try {
+    readConfig(text === undefined ? undefined : fileWith(text), environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+function valueOf(config: object, key: string): unknown {
+  return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
+}
+
+/** For each setting: its variable, a value that is not its default, and a bad one. */
+const CASES: Readonly<Record<string, readonly [variable: string, good: unknown, bad: unknown]>> = {
+  listen: ['TSIGIL_LISTEN', '[::1]:8080', 'localhost'],
+  publicUrl: ['TSIGIL_PUBLIC_URL', 'https://dns.example/api', 'dns.example'],
+  database: ['TSIGIL_DATABASE_URL', 'sqlite:/srv/t.db', 'mysql://localhost'],
+  'databasePool.maxConnections': ['TSIGIL_DATABASE_POOL_MAX_CONNECTIONS', 25, 0],
+  'databasePool.connectTimeoutSeconds': ['TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS', 2, 601],
+  'databasePool.statementTimeoutSeconds': ['TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS', 3, 'long'],
+  workers: ['TSIGIL_WORKERS', 4, 257],
+  adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own', 'two words'],
+  'tls.cert': ['TSIGIL_TLS_CERT', 'cert.pem', ['cert.pem']],
+  'tls.key': ['TSIGIL_TLS_KEY', 'key.pem', ['key.pem']],
+  'auth.insufficientRightsStatus': ['TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS', 403, 404],
+  policy: ['TSIGIL_POLICY', { 'tlds:list': ['admin', 'reader'] }, { 'tlds:steal': ['admin'] }],
+  'api.defaultLimit': ['TSIGIL_API_DEFAULT_LIMIT', 20, 0],
+  'api.platform': ['TSIGIL_API_PLATFORM', 'Example', 'two words'],
+  'api.maxBodyBytes': ['TSIGIL_API_MAX_BODY_BYTES', 2048, 1.5],
+  'api.maxHeaderBytes': ['TSIGIL_API_MAX_HEADER_BYTES', 2048, -1],
+  'api.requestTimeoutSeconds': ['TSIGIL_API_REQUEST_TIMEOUT_SECONDS', 5, 0],
+  'api.trustProxyHeaders': ['TSIGIL_API_TRUST_PROXY_HEADERS', true, 'yes'],
+  'cors.allowedOrigins': ['TSIGIL_CORS_ALLOWED_ORIGINS', ['https://console.example'], ['https://console.example/path']],
+  'rateLimit.requestsPerSecond': ['TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND', 50, -1],
+  'rateLimit.burst': ['TSIGIL_RATE_LIMIT_BURST', 5, 0],
+  'tsigkeys.strict': ['TSIGIL_TSIGKEYS_STRICT', true, 1],
+  'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
+  'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
+  'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
+  'log.level': ['TSIGIL_LOG_LEVEL', 'debug', 'loud'],
+  stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
+};
+
+/** The setting without which another is refused. */
+const COMPANIONS: Readonly<Record<string, readonly [key: string, variable: string, value: string]>> = {
+  workers: ['database', 'TSIGIL_DATABASE_URL', 'postgres://db.example/tsigil'],
+  'tls.cert': ['tls.key', 'TSIGIL_TLS_KEY', 'key.pem'],
+  'tls.key': ['tls.cert', 'TSIGIL_TLS_CERT', 'cert.pem'],
+};
+
+/** A file that sets `key`, in its section if it has one, and its companion. */
+function textOf(key: string, value: unknown): string {
+  const [section = '', name] = key.split('.');
+  const [companion, , companionValue] = COMPANIONS[key] ?? [];
+  return stringify({
+    [section]: name === undefined ? value : { [name]: value },
+    ...(companion === undefined ? {} : { [companion]: companionValue }),
+  });
+}
+
+describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({ option, key }) => {
+  const [variable, good, bad] = CASES[key] ?? ['', undefined, undefined];
+  const text = (value: unknown) => (typeof value === 'string' ? value : stringify(value));
+
+  test('has a test case, and its default when nothing is set', () => {
+    expect(variableOf(option)).toBe(variable);
+    expect(valueOf(readConfig(undefined, {}), key)).toEqual(option.default);
+    expect(good).not.toEqual(option.default);
+  });
+
+  test('is read from the file', () => {
+    expect(valueOf(readConfig(fileWith(textOf(key, good)), {}), key)).toEqual(good);
+  });
+
+  test('is read from its variable, before the file', () => {
+    const [, companion, value] = COMPANIONS[key] ?? [];
+    const environment = { [variable]: text(good), ...(companion === undefined ? {} : { [companion]: value }) };
+    expect(valueOf(readConfig(undefined, environment), key)).toEqual(good);
+    expect(valueOf(readConfig(fileWith(textOf(key, option.default)), environment), key)).toEqual(good);
+  });
+
+  test('has its default when the variable is empty or the file says null', () => {
+    expect(valueOf(readConfig(fileWith(stringify({ [key]: null })), { [variable]: '' }), key)).toEqual(option.default);
+  });
+
+  test('a bad value is refused in the file and in the variable, by name', () => {
+    const named = new RegExp(`(?:${key.replaceAll('.', '\\.')}' |^${variable} ).*(?:must|is not)`);
+    expect(problemsOf(stringify({ [key]: bad }))).toContainEqual(expect.stringMatching(named));
+    expect(problemsOf(undefined, { [variable]: text(bad) })).toContainEqual(expect.stringMatching(named));
+  });
+});
+
+describe('names', () => {
+  test('every setting has a test case above and a variable of its own, by one rule but for the database', () => {
+    expect(OPTIONS.map(({ key }) => key)).toEqual(Object.keys(CASES));
+    for (const option of OPTIONS.filter(({ key }) => key !== 'database')) {
+      const words = option.key.split(/\.|(?=[A-Z])/).map((word) => word.toUpperCase());
+      expect(variableOf(option)).toBe(['TSIGIL', ...words].join('_'));
+    }
+  });
+
+  test('unknown keys and variables are refused by name', () => {
+    expect(problemsOf('lsiten: 127.0.0.1:1\napi:\n  defaultLimits: 5\nnosuch:\n  a: 1\n', { TSIGIL_LISTENS: 'x', TSIGIL_DATABASE: 'x' })).toEqual([
+      expect.stringMatching(/tsigil\.yaml: 'lsiten' is not a setting$/),
+      expect.stringMatching(/'api\.defaultLimits' is not a setting$/),
+      expect.stringMatching(/'nosuch' is not a setting$/),
+      'TSIGIL_LISTENS is not the variable of a setting',
+      'TSIGIL_DATABASE is not the variable of a setting',
+    ]);
+  });
+
+  test('the variables of the command line and of a Kubernetes service named tsigil are left alone', () => {
+    const environment = {
+      TSIGIL_CONFIG: 'x',
+      TSIGIL_URL: 'x',
+      TSIGIL_TOKEN: 'x',
+      TSIGIL_SERVICE_HOST: '10.0.0.1',
+      TSIGIL_SERVICE_PORT: '9001',
+      TSIGIL_SERVICE_PORT_HTTP: '9001',
+      TSIGIL_PORT: 'tcp://10.0.0.1:9001',
+      TSIGIL_PORT_9001_TCP_ADDR: '10.0.0.1',
+    };
+    expect(readConfig(undefined, environment)).toEqual(readConfig(undefined, {}));
+  });
+});
+
+describe('the file', () => {
+  test.each(['', '# nothing\n', 'api:\n', 'api: {}\n'])('%j sets nothing', (text) => {
+    expect(readConfig(fileWith(text), {})).toEqual(readConfig(undefined, {}));
+  });
+
+  test.each(['- listen\n', 'listen\n', '5\n'])('%j is no map and refused', (text) => {
+    expect(problemsOf(text)).toEqual([expect.stringMatching(/must be a map/)]);
+  });
+
+  test('a setting may be written with dots, but not twice', () => {
+    expect(readConfig(fileWith('api.defaultLimit: 7\n'), {}).api.defaultLimit).toBe(7);
+    expect(problemsOf('api.defaultLimit: 7\napi:\n  defaultLimit: 8\n')).toEqual([expect.stringMatching(/'api\.defaultLimit' is given twice$/)]);
+  });
+
+  test('a doubled key is refused with its place', () => {
+    expect(problemsOf('listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n')).toEqual([
+      expect.stringMatching(/line 2, column 1 is not valid YAML \(duplicate key\)$/),
+    ]);
+  });
+
+  test('one that is not there is refused with its name', () => {
+    expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(/nosuch\.yaml: ENOENT/);
+  });
+
+  test('no message shows what stands in it, however it is broken', () => {
+    const secret = 'S3cretS3cret';
+    const broken = [
+      `adminToken: *${secret}`,
+      `adminToken: !${secret} x`,
+      `adminToken: "${secret}\\q"`,
+      `adminToken: @${secret}`,
+      `adminToken: ${secret} ${secret}`,
+    ];
+    broken.push(
+      `adminToken: ${secret}: x`,
+      `adminToken: [${secret}`,
+      `adminToken: '${secret}`,
+      `%${secret}\n---\n`,
+      `adminToken: |${secret}`,
+      `&${secret} *${secret}`,
+    );
+    for (const text of broken) {
+      const problems = problemsOf(text);
+      expect(problems, text).not.toEqual([]);
+      expect(problems.join('\n'), text).not.toContain(secret);
+    }
+  });
+
+  test('no message shows an administrator token of arbitrary text, from the file or the variable', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 6, maxLength: 20, unit: 'grapheme' }), (text) => {
+        const token = `${text} 7 ${text}`;
+        fc.pre(!/['"]/.test(token));
+        for (const problems of [problemsOf(`adminToken: ${text}\nlisten: 5\n`), problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: token })]) {
+          // Short words of the messages themselves would be found by chance.
+          if (!/^[\w ,.:()-]*$/.test(text)) expect(problems.join('\n')).not.toContain(text);
+        }
+      }),
+    );
+  });
+});
+
+describe('problems', () => {
+  test('all are listed at once, from the file and the environment', () => {
+    const problems = problemsOf('listen: 5\nnosuch: 1\napi:\n  defaultLimit: 5000\ntls:\n  cert: a.pem\n', {
+      TSIGIL_LOG_LEVEL: 'loud',
+      TSIGIL_NOSUCH: '1',
+      TSIGIL_POLICY: '{tlds:fly: [admin], tlds:list: admin}',
+    });
+    expect(problems).toHaveLength(7);
+    expect(new ConfigError(problems).message.split('\n')).toHaveLength(8);
+  });
+
+  test('TLS needs both files', () => {
+    expect(problemsOf(undefined, { TSIGIL_TLS_KEY: 'key.pem' })).toEqual(["'tls.cert' and 'tls.key' must be set together"]);
+  });
+
+  test('several processes need a database that they can share', () => {
+    expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual(["'workers' above 1 needs a database that processes can share: postgres"]);
+    expect(problemsOf('workers: 2\ndatabase: postgresql://db.example/tsigil\n')).toEqual([]);
+  });
+
+  test.each(['sqlite:', 'sqlite::memory:', 'sqlite://host/t.db', 'postgres:x', 'postgres:///tsigil', 'postgres://', 'constructor:x'])(
+    '%s names no database',
+    (database) => {
+      expect(problemsOf(undefined, { TSIGIL_DATABASE_URL: database })).toEqual([expect.stringMatching(/^TSIGIL_DATABASE_URL must be/)]);
+    },
+  );
+
+  test.each(['127.0.0.1', ':9001', '127.0.0.1:65536', '127.0.0.1:-1', '::1:9001', 'a b:1', '127.0.0.1:9001/'])('%s is no address', (listen) => {
+    expect(problemsOf(undefined, { TSIGIL_LISTEN: listen })).toEqual(['TSIGIL_LISTEN must be `host:port`']);
+  });
+
+  test('rights on tokens cannot be opened to other roles', () => {
+    expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([expect.stringMatching(/'tokens:create' is not an operation/)]);
+  });
+});
+
+describe('variables', () => {
+  test.each([
+    ['TSIGIL_POLICY', 'policy', 'tlds:list: [admin, reader]', { 'tlds:list': ['admin', 'reader'] }],
+    ['TSIGIL_POLICY', 'policy', '{"tlds:get": ["reader"]}', { 'tlds:get': ['reader'] }],
+    [
+      'TSIGIL_CORS_ALLOWED_ORIGINS',
+      'cors.allowedOrigins',
+      '[https://a.example, "http://b.example:8080"]',
+      ['https://a.example', 'http://b.example:8080'],
+    ],
+    ['TSIGIL_TSIGKEYS_STRICT', 'tsigkeys.strict', 'true', true],
+    ['TSIGIL_API_DEFAULT_LIMIT', 'api.defaultLimit', ' 20 ', 20],
+  ])('%s is read as YAML', (variable, key, text, expected) => {
+    expect(valueOf(readConfig(undefined, { [variable]: text }), key)).toEqual(expected);
+  });
+
+  test('text is taken as it is, even where YAML would mean something else', () => {
+    for (const token of ['123', 'true', '"quoted"', '*star', '!bang', '{a}', 'a#b', "it's"]) {
+      expect(readConfig(undefined, { TSIGIL_ADMIN_TOKEN: token }).adminToken).toBe(token);
+    }
+    expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'token # of mine' })).toHaveLength(1);
+  });
+});
+
+describe('the effective configuration', () => {
+  test('is YAML that can be read back, but for secrets, which are hidden', () => {
+    const environment = { TSIGIL_ADMIN_TOKEN: 'very-secret-token', TSIGIL_API_DEFAULT_LIMIT: '20', TSIGIL_POLICY: 'tlds:list: [reader]' };
+    const config = readConfig(undefined, environment);
+    const described = describeConfig(config);
+    expect(described).not.toContain('very-secret-token');
+    expect((parse(described) as { adminToken: string }).adminToken).toBe('(hidden)');
+    const again = readConfig(fileWith(described.replace(/^adminToken:.*$/m, '')), { TSIGIL_ADMIN_TOKEN: 'very-secret-token' });
+    expect(again).toEqual(config);
+  });
+
+  test.each([
+    ['postgres://tsigil:s3cret@db.example/tsigil', 'postgres://tsigil:(hidden)@db.example/tsigil'],
+    ['postgresql://:s3cret@db.example:5433/tsigil?sslmode=require', 'postgresql://:(hidden)@db.example:5433/tsigil?sslmode=require'],
+    ['postgres://tsigil:s3cret@s3cret@db.example/tsigil', 'postgres://tsigil:(hidden)@db.example/tsigil'],
+    ['postgres://a@b/c?password=s3cret&sslpassword=s3cret&options=x', 'postgres://a@b/c?password=(hidden)&sslpassword=(hidden)&options=x'],
+    ['postgres://tsigil@db.example:5433/tsigil', 'postgres://tsigil@db.example:5433/tsigil'],
+    ['sqlite:/srv/a:b@c/t.db', 'sqlite:/srv/a:b@c/t.db'],
+  ])('hides the password in the URL of a database: %s', (database, shown) => {
+    const described = describeConfig(readConfig(undefined, { TSIGIL_DATABASE_URL: database }));
+    expect((parse(described) as { database: string }).database).toBe(shown);
+    expect(described).not.toContain('s3cret');
+  });
+
+  test('cannot be changed', () => {
+    const config = readConfig(undefined, { TSIGIL_POLICY: 'tlds:list: [reader]' });
+    expect(() => (config.policy['tlds:list'] as string[]).push('everybody')).toThrow(TypeError);
+    expect(() => Object.assign(config.api, { defaultLimit: 1 })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { choice, list, normaliseUuid, nullable, parseTimestamp, text, timestamp, uuid, type Kind } from '../../src/domain/field.ts';
+
+const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const BARE = ID.replaceAll('-', '');
+/** What a kind makes of a value: the value it keeps, or the rule that was broken. */
+const outcome = (kind: Kind, value: unknown) => {
+  const parsed = kind.parse(value);
+  return 'value' in parsed ? { value: parsed.value } : parsed.validator;
+};
+
+describe('text', () => {
+  const kind = text({ min: 1, max: 3, problemOf: (value) => (value.includes('x') ? 'must not hold x' : undefined) });
+
+  test.each([
+    ['a', { value: 'a' }],
+    ['abc', { value: 'abc' }],
+    ['\u{1f511}\u{1f511}\u{1f511}', { value: '\u{1f511}\u{1f511}\u{1f511}' }],
+    ['', 'minLength'],
+    ['abcd', 'maxLength'],
+    ['\u{1f511}\u{1f511}\u{1f511}\u{1f511}', 'maxLength'],
+    ['\u{1f511}\u{1f511}ab', 'maxLength'],
+    ['a\0', 'format'],
+    ['\ud800', 'format'],
+    ['\udc00\ud800', 'format'],
+    ['x', 'format'],
+    [5, 'type'],
+    [null, 'type'],
+    [undefined, 'type'],
+    [['a'], 'type'],
+    [{}, 'type'],
+  ])('%j gives %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
+
+  test('says the same as its schema about length', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 10 }), fc.nat(4), fc.nat(4), (value, min, extra) => {
+        const length = Array.from(value).length;
+        const accepted = 'value' in text({ min, max: min + extra }).parse(value);
+        expect(accepted).toBe(length >= min && length <= min + extra);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+test.each([
+  ['a', { value: 'a' }],
+  ['A', 'enum'],
+  ['', 'enum'],
+  ['toString', 'enum'],
+  [null, 'enum'],
+  [['a'], 'enum'],
+])('a choice of a and b makes of %j %j', (value, expected) => expect(outcome(choice(['a', 'b']), value)).toEqual(expected));
+
+test.each([
+  [null, { value: null }],
+  ['a', { value: 'a' }],
+  [undefined, 'enum'],
+  ['c', 'enum'],
+])('a nullable choice makes of %j %j', (value, expected) => expect(outcome(nullable(choice(['a', 'b'])), value)).toEqual(expected));
+
+test.each([
+  [['a'], { value: ['a'] }],
+  [['b', 'a'], { value: ['b', 'a'] }],
+  [[], 'items'],
+  [['a', 'b', 'a'], 'items'],
+  [['a', 'a'], 'uniqueItems'],
+  [['a', 'c'], 'enum'],
+  ['a', 'type'],
+  [{ length: 1, 0: 'a' }, 'type'],
+  [null, 'type'],
+])('a list of a choice makes of %j %j', (value, expected) => expect(outcome(list(choice(['a', 'b']), 1, 2), value)).toEqual(expected));
+
+describe('UUIDs', () => {
+  test.each([ID, ID.toUpperCase(), BARE, `{${ID}}`, `{${BARE}}`, `urn:uuid:${ID}`, `URN:UUID:${BARE.toUpperCase()}`, `urn:uuid:{${ID}}`])(
+    '%s is the id',
+    (spelling) => {
+      expect(normaliseUuid(spelling)).toBe(ID);
+      expect(outcome(uuid(), spelling)).toEqual({ value: ID });
+    },
+  );
+
+  test.each([
+    '',
+    'foo',
+    '12345',
+    ID.slice(1),
+    `${ID}0`,
+    `{${ID}`,
+    `${ID}}`,
+    ` ${ID}`,
+    `${ID}\n`,
+    `${ID.slice(0, -1)}g`,
+    `uuid:${ID}`,
+    ID.replaceAll('-', '_'),
+    '٧'.repeat(32),
+  ])('%j is none', (spelling) => {
+    expect(normaliseUuid(spelling)).toBeUndefined();
+    expect(outcome(uuid(), spelling)).toBe('format');
+  });
+
+  test.each([5, 794, null, true, [ID], { toString: () => ID }])('%j is none', (value) => expect(outcome(uuid(), value)).toBe('format'));
+
+  test('every spelling of every id reads back as the usual one', () => {
+    fc.assert(
+      fc.property(fc.uuid(), (id) => [id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`].every((spelling) => normaliseUuid(spelling) === id)),
+    );
+  });
+});
+
+describe('timestamps', () => {
+  test.each([
+    ['2030-01-31T12:00:00', '2030-01-31T12:00:00.000000'],
+    ['2030-01-31 12:00:00', '2030-01-31T12:00:00.000000'],
+    ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000000'],
+    ['2030-01-31T12:00:00.5', '2030-01-31T12:00:00.500000'],
+    ['2030-01-31T12:00:00.123456', '2030-01-31T12:00:00.123456'],
+    ['2030-01-31T12:00:00.123456+02:00', '2030-01-31T10:00:00.123456'],
+    ['2030-01-01T00:30:00+01:00', '2029-12-31T23:30:00.000000'],
+    ['2028-02-29T23:59:59-00:01', '2028-03-01T00:00:59.000000'],
+    ['0001-01-01T00:00:00', '0001-01-01T00:00:00.000000'],
+    ['9999-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999'],
+  ])('%s is %s', (given, kept) => {
+    expect(parseTimestamp(given)).toBe(kept);
+    expect(outcome(timestamp(), given)).toEqual({ value: kept });
+  });
+
+  test.each([
+    ...[
+      '',
+      'tomorrow',
+      '2030',
+      '2030-01-31',
+      '2030-01-31T12:00',
+      '2030-1-31T12:00:00',
+      '2030-02-29T12:00:00',
+      '2030-13-01T12:00:00',
+      '2030-00-10T12:00:00',
+    ],
+    ...[
+      '2030-01-31T24:00:00',
+      '2030-01-31T12:60:00',
+      '2030-06-30T23:59:60',
+      '2030-01-31T12:00:00.',
+      '2030-01-31T12:00:00.1234567',
+      '2030-01-31T12:00:00z',
+    ],
+    ...[
+      '2030-01-31T12:00:00+0200',
+      '2030-01-31T12:00:00+25:00',
+      '2030-01-31T12:00:00+02:60',
+      ' 2030-01-31T12:00:00',
+      '2030-01-31T12:00:00\n',
+      '-2030-01-31T12:00:00',
+    ],
+    ...['9999-12-31T23:59:59-01:00', '0000-01-01T00:00:00+01:00', '٢٠٣٠-01-31T12:00:00'],
+  ])('%j names no moment', (given) => {
+    expect(parseTimestamp(given)).toBeUndefined();
+    expect(outcome(timestamp(), given)).toBe('format');
+  });
+
+  test('every moment of the platform is kept to the millisecond', () => {
+    fc.assert(
+      fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }), (date) => {
+        expect(parseTimestamp(date.toISOString())).toBe(`${date.toISOString().slice(0, -1)}000`);
+      }),
+    );
+  });
+});

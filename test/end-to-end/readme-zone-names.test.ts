@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import tlds from 'tlds';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toAsciiName } from '../../src/domain/dns-name.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+/** The rows of the table of zone names in README.md: a name, what the answer is, and why. */
+const ROWS = [
+  ...readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').matchAll(/^\| `(\S+\.)` \| (\d{3})(?: `(\w+)`)? \| (.+) \|$/gm),
+].map(([, name = '', status, type, why = '']) => ({ name, status: Number(status), type, why }));
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+  const entries = [...tlds.map((name) => toAsciiName(name)), 'co.uk'];
+  for (const name of entries) expect((await service.post('/v2/tlds', { name })).status, name).toBe(201);
+});
+afterAll(() => service.close());
+
+test('README.md tells of ten names, some created and some refused', () => {
+  expect(ROWS).toHaveLength(10);
+  expect(new Set(ROWS.map(({ name }) => name)).size).toBe(10);
+  expect(ROWS.filter(({ status }) => status === 201).length).toBeGreaterThan(3);
+  expect(ROWS.filter(({ status }) => status === 400).length).toBeGreaterThan(2);
+});
+
+describe('the zone names of README.md, with the IANA list and co.uk as entries', () => {
+  test.each(ROWS)('$status for $name', async ({ name, status, type, why }) => {
+    const answer = await service.post('/v2/zones', { name, email: 'hostmaster@example.com' });
+    expect({ status: answer.status, type: answer.body.type }, answer.text).toEqual({ status, type: type ?? 'PRIMARY' });
+    if (status === 201) expect(answer.body.name).toBe(name);
+    else expect(answer.body.message).toContain(why);
+  });
+
+  test.each(ROWS)('the check says the same of $name', async ({ name, status }) => {
+    const { body } = await service.post('/v2/tlds/check', { names: [name] });
+    expect(body.checks[0].allowed).toBe(status === 201);
+  });
+
+  test.each(ROWS.flatMap(({ name, why }) => [...why.matchAll(/`(\S+)` is an entry/g)].map(([, entry = '']) => ({ name, entry }))))(
+    '$entry is an entry, as the row of $name says',
+    async ({ entry }) => {
+      const { body } = await service.get(`/v2/tlds?name=${entry}`);
+      expect(body.tlds).toHaveLength(1);
+    },
+  );
+});

@@ -1,0 +1,78 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect } from 'vitest';
+import {
+  resolve,
+  type ApiDocument,
+  type Content,
+  type DOCUMENTED_METHODS,
+  type OperationObject,
+  type ResponseObject,
+} from '../../src/http/openapi-document.ts';
+import type { Answer, Client } from './client.ts';
+
+const JSON_BODY = 'application/json';
+
+/** The service's own description. */
+export async function readDocument({ get }: Client): Promise<ApiDocument> {
+  return (await get('/openapi.json')).body as ApiDocument;
+}
+
+/** What a method does at a path, as the template of the document has it. */
+export function operationAt(document: ApiDocument, path: string, method: string): OperationObject {
+  const operation = document.paths[path]?.[method.toLowerCase() as (typeof DOCUMENTED_METHODS)[number]];
+  if (operation === undefined) throw new Error(`The document has no ${method} ${path}`);
+  return operation;
+}
+
+/** What an operation may answer with this status. Throws if the document knows of no such answer. */
+export function responseTo(document: ApiDocument, path: string, method: string, status: number): ResponseObject {
+  const response = operationAt(document, path, method).responses[status];
+  if (response === undefined) throw new Error(`${method} ${path} may not answer ${status}`);
+  return resolve(document, response);
+}
+
+/** The examples of a JSON body, by name. */
+export function examplesOf(content: Content | undefined): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(content?.[JSON_BODY]?.examples ?? {}).map(([name, { value }]) => [name, value]));
+}
+
+/** What the document's JSON schemas say against `value`. */
+function complaints(document: ApiDocument, schema: object, value: unknown): unknown {
+  const formats = { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, uri: (text: string) => URL.canParse(text), 'date-time': /^[\d-]+T[\d:]+Z$/ };
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
+  const validate = ajv.compile({ $id: 'api', components: document.components, ...schema });
+  return validate(value) ? undefined : validate.errors;
+}
+
+/** Expects that the document allows `answer`: its status, those of its headers that mean something, and its body. */
+export function expectDocumented(document: ApiDocument, path: string, method: string, answer: Answer): void {
+  const response = responseTo(document, path, method, answer.status);
+  const documented = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
+  const meaningful = Object.keys(document.components.headers).map((name) => name.toLowerCase());
+  for (const name of meaningful.filter((name) => answer.headers.has(name))) expect([...documented]).toContain(name);
+  const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
+  expect(answer.headers.get('content-type')?.split(';')[0]).toBe(mediaType);
+  if (content === undefined) expect(answer.text).toBe('');
+  else expect(complaints(document, content.schema, mediaType === JSON_BODY ? answer.body : answer.text)).toBeUndefined();
+}
+
+/** Expects `answer` to be the error of this type that the document shows: members and values, and the words where they do not depend on the request. */
+export function expectPromised(document: ApiDocument, path: string, method: string, answer: Answer, type: string): void {
+  expectDocumented(document, path, method, answer);
+  const promised = examplesOf(responseTo(document, path, method, answer.status).content)[type] as Record<string, unknown>;
+  const { message, ...rest } = answer.body as Record<string, unknown>;
+  expect(promised, `${method} ${path} may not answer ${type}: ${answer.text}`).toBeDefined();
+  expect(Object.keys(promised), type).toEqual(Object.keys(answer.body as object));
+  const varying = { request_id: rest.request_id, ...(rest.errors === undefined ? {} : { errors: rest.errors }) };
+  expect({ ...promised, ...rest }, type).toEqual({ ...promised, ...varying });
+  if (!VARYING.has(type)) expect(message, type).toBe(promised.message);
+}
+
+/** The types whose words depend on the request. */
+const VARYING = new Set(['access_denied', 'bad_request', 'invalid_object', 'method_not_allowed', 'request_too_large']);
+
+/** A client with a token of its own, of this role and project. */
+export async function holder(of: Client, name: string, role: string, projectId: string | null = null): Promise<Client> {
+  const { body } = await of.post('/v2/tokens', { name, roles: [role], project_id: projectId });
+  return of.with(String(body.token));
+}

@@ -1,0 +1,136 @@
+import { expect } from 'vitest';
+import type { Client } from './client.ts';
+
+/** What a caller may rely on about one resource: the states it can be in, of which an acknowledged write leaves exactly one. */
+export interface Expected {
+  readonly collection: string;
+  /** The resource's own members as JSON, or undefined for a resource that does not exist. */
+  possible: (string | undefined)[];
+}
+
+/** What all callers know, by id; and, by name, creations that nobody heard of again. */
+export interface Ledger {
+  readonly resources: Map<string, Expected>;
+  readonly unanswered: Map<string, string>;
+}
+
+const RESOURCE_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const COLLECTIONS = {
+  tlds: (name: string) => ({ name, description: `made by ${name}` }),
+  tsigkeys: (name: string) => ({ name, algorithm: 'hmac-sha256', secret: `s-${name}`, scope: 'POOL', resource_id: RESOURCE_ID }),
+} as const;
+type Collection = keyof typeof COLLECTIONS;
+
+/** A resource's members without its links, which change with the port. */
+function essence(resource: Record<string, unknown>): string {
+  return JSON.stringify({ ...resource, links: undefined });
+}
+
+/** The members that a caller sent or was told, without those that only the answer to an unanswered request would have told. */
+function withoutUpdatedAt(json: string): string {
+  return JSON.stringify({ ...(JSON.parse(json) as object), updated_at: undefined });
+}
+
+/** The answer, or undefined when none came or the service could not say what became of the request. */
+async function ask(client: Client, method: string, path: string, body?: object) {
+  try {
+    const answer = await client.call(method, path, body);
+    return answer.status === 503 ? undefined : answer;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Creates, changes and deletes resources whose names begin with `prefix`, one after the other. `next` gives the client for
+ * each of them, and undefined to end; it is told whether all requests about the one before were answered. Returns how many
+ * writes were acknowledged. Throws when an answer is not the one that it must be.
+ */
+export async function storm(next: (answered: boolean) => Client | undefined, prefix: string, ledger: Ledger): Promise<number> {
+  let acknowledged = 0;
+  let answered = true;
+  for (let step = 0; ; step += 1) {
+    const client = next(answered);
+    if (client === undefined) return acknowledged;
+    const collection: Collection = step % 2 === 0 ? 'tlds' : 'tsigkeys';
+    const done = await live(client, collection, `${prefix}-s${step}`, step % 3, ledger);
+    acknowledged += done.acknowledged;
+    answered = done.answered;
+  }
+}
+
+/** One resource's life: created, after that changed if `length` is above 0, and deleted if it is above 1. */
+async function live(client: Client, collection: Collection, name: string, length: number, ledger: Ledger) {
+  ledger.unanswered.set(name, collection);
+  const created = await ask(client, 'POST', `/v2/${collection}`, COLLECTIONS[collection](name));
+  if (created === undefined) return { acknowledged: 0, answered: false };
+  expect(created.status, created.text).toBe(201);
+  ledger.unanswered.delete(name);
+  const id = created.body.id as string;
+  const before = essence(created.body);
+  const entry: Expected = { collection, possible: [before] };
+  ledger.resources.set(id, entry);
+  if (length === 0) return { acknowledged: 1, answered: true };
+
+  const changes = { name: `${name}-renamed` };
+  const after = JSON.stringify({ ...(JSON.parse(before) as object), ...changes });
+  entry.possible = [before, after];
+  const updated = await ask(client, 'PATCH', `/v2/${collection}/${id}`, changes);
+  if (updated === undefined) return { acknowledged: 1, answered: false };
+  expect(updated.status, updated.text).toBe(200);
+  entry.possible = [essence(updated.body)];
+  if (length === 1) return { acknowledged: 2, answered: true };
+
+  entry.possible = [essence(updated.body), undefined];
+  const deleted = await ask(client, 'DELETE', `/v2/${collection}/${id}`);
+  if (deleted === undefined) return { acknowledged: 2, answered: false };
+  expect(deleted.status, deleted.text).toBe(204);
+  entry.possible = [undefined];
+  return { acknowledged: 3, answered: true };
+}
+
+async function readAll(client: Client): Promise<Map<string, { collection: string; resource: Record<string, unknown> }>> {
+  const all = new Map<string, { collection: string; resource: Record<string, unknown> }>();
+  for (const collection of Object.keys(COLLECTIONS)) {
+    let path: string | undefined = `/v2/${collection}`;
+    while (path !== undefined) {
+      const page: { status: number; body: Record<string, never> } = await client.get(path);
+      expect(page.status).toBe(200);
+      for (const resource of page.body[collection] as unknown as Record<string, unknown>[]) all.set(resource.id as string, { collection, resource });
+      const { next } = page.body.links as unknown as { next?: string };
+      path = next === undefined ? undefined : new URL(next).pathname + new URL(next).search;
+    }
+  }
+  return all;
+}
+
+/** Compares the database with what callers know, and afterwards knows what is there. */
+export async function verify(client: Client, ledger: Ledger): Promise<void> {
+  const found = await readAll(client);
+  for (const [id, entry] of ledger.resources) {
+    const there = found.get(id);
+    const actual = there === undefined ? undefined : essence(there.resource);
+    // One possible state: acknowledged, and exact. Two: the one before or the one after, whole.
+    if (entry.possible.length === 1) expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
+    else expect(entry.possible.map((state) => state && withoutUpdatedAt(state))).toContain(actual && withoutUpdatedAt(actual));
+    entry.possible = [actual];
+  }
+  for (const [id, { collection, resource }] of found) {
+    if (ledger.resources.has(id)) continue;
+    const name = resource.name as string;
+    expect(ledger.unanswered.get(name), `${name}: nobody asked for it`).toBe(collection);
+    expect(resource).toMatchObject({ ...COLLECTIONS[collection as Collection](name), updated_at: null });
+    ledger.resources.set(id, { collection, possible: [essence(resource)] });
+  }
+  ledger.unanswered.clear();
+}
+
+/** A ledger of nothing. */
+export function emptyLedger(): Ledger {
+  return { resources: new Map(), unanswered: new Map() };
+}
+
+/** How many resources are in one of several possible states. */
+export function countInDoubt(ledger: Ledger): number {
+  return ledger.unanswered.size + [...ledger.resources.values()].filter(({ possible }) => possible.length > 1).length;
+}

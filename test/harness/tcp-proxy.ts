@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A network between a service and its database, which can be cut. */
+export interface TcpProxy {
+  readonly port: number;
+  /** `pass` forwards; `stall` keeps connections open and swallows everything; `cut` breaks them and refuses new ones. */
+  behave(how: 'pass' | 'stall' | 'cut'): void;
+  /** Breaks the connection on which the service next sends these bytes, before or after they have reached the database. */
+  cutAt(bytes: string, when: 'before' | 'after'): void;
+  close(): Promise<void>;
+}
+
+/** Forwards connections on a free local port to `port` on this machine. */
+export async function startTcpProxy(port: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  let behaviour: 'pass' | 'stall' | 'cut' = 'pass';
+  let trap: { bytes: string; when: 'before' | 'after' } | undefined;
+  const server = createServer((near) => {
+    if (behaviour === 'cut') return void near.destroy();
+    const far = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => undefined);
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.on('data', (data) => {
+        if (behaviour === 'stall') return;
+        const sprung = from === near && trap !== undefined && data.includes(trap.bytes) ? trap : undefined;
+        if (sprung === undefined) return void to.write(data);
+        trap = undefined;
+        if (sprung.when === 'before') far.destroy();
+        else far.write(data, () => far.end());
+        near.destroy();
+      });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    behave(how) {
+      behaviour = how;
+      if (how === 'cut') for (const socket of sockets) socket.destroy();
+    },
+    cutAt(bytes, when) {
+      trap = { bytes, when };
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MAX_ENTRIES, MAX_LIST_BYTES } from '../../src/domain/bulk-request.ts';
+import type { Client } from '../harness/client.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { everything, expectStatus, named, namesOf } from '../harness/tlds.ts';
+
+const PATH = '/v2/tlds/bulk';
+
+describe('a request that is wrong', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+    await service.post('/v2/tlds', { name: 'kept' });
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    ['no list', {}, ['tlds']],
+    ['an empty list', { tlds: [] }, ['tlds']],
+    ['an empty list to replace everything', { replace: true, tlds: [] }, ['tlds']],
+    ['no list but something else', { tlds: { name: 'com' } }, ['tlds']],
+    ['too many entries', { tlds: new Array(MAX_ENTRIES + 1).fill(0) }, ['tlds']],
+    ['an unknown mode', { mode: 'best', tlds: named('com') }, ['mode']],
+    ['an unknown member', { force: true, tlds: named('com') }, ['force']],
+    ['words for switches', { replace: 'yes', dry_run: 1, tlds: named('com') }, ['replace', 'dry_run']],
+    ['replacing as far as it goes', { mode: 'per-item', replace: true, tlds: named('com') }, ['mode']],
+    ['everything at once', { mode: 1, replace: 1, dry_run: 1, more: 1 }, ['mode', 'replace', 'dry_run', 'more', 'tlds']],
+    ['an array', named('com'), []],
+  ])('400: %s', async (_what, body, paths) => {
+    const answer = expectStatus(await service.post(PATH, body), 400);
+    expect(answer.body.type).toBe('invalid_object');
+    expect((answer.body.errors.errors as { path: string[] }[]).flatMap(({ path }) => path)).toEqual(paths);
+    expect(namesOf(await everything(service))).toEqual(['kept']);
+  });
+
+  test('400 of bounded size, and no answer but 400, when every entry is as bad as can be', async () => {
+    const answer = expectStatus(await service.post(PATH, { tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }) }), 400);
+    expect(answer.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
+    const each = expectStatus(
+      await service.post(PATH, { mode: 'per-item', tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }) }),
+      200,
+    );
+    expect(each.body.counts.refused).toBe(MAX_ENTRIES);
+    expect(each.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
+  });
+
+  test('413 for a body beyond the limit of this path, which others do not share', async () => {
+    const padded = (bytes: number) => JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
+    expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);
+    expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES + 1)), 413);
+    expectStatus(await service.post('/v2/tlds', padded(200_000)), 413);
+    expectStatus(await service.call('PUT', PATH, padded(200_000)), 413);
+    const chunked = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let sent = 0; sent <= MAX_LIST_BYTES; sent += 65_536) controller.enqueue(new TextEncoder().encode(' '.repeat(65_536)));
+        controller.close();
+      },
+    });
+    const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };
+    const answer = await fetch(service.url + PATH, { method: 'POST', headers, body: chunked, duplex: 'half' });
+    expect(answer.status).toBe(413);
+  });
+
+  test('405 with Allow for other methods', async () => {
+    const answer = expectStatus(await service.get(PATH), 405);
+    expect(answer.headers.get('allow')).toBe('POST, OPTIONS');
+  });
+});
+
+describe('rights', () => {
+  let service: TestService;
+  let creator: Client;
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }) });
+    await service.post('/v2/tlds', { name: 'kept', description: 'as it is' });
+    creator = service.with((await service.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body.token as string);
+  });
+  afterAll(() => service.close());
+
+  test('401 without tlds:create, whatever the body', async () => {
+    const reader = service.with((await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] })).body.token as string);
+    for (const body of [{ tlds: named('com') }, 'no JSON']) {
+      const answer = expectStatus(await reader.post(PATH, body), 401);
+      expect(answer.body.type).toBe('access_denied');
+    }
+  });
+
+  test('401 without tlds:delete for a list that replaces, even where it would remove nothing', async () => {
+    for (const entries of [named('kept'), named('not good')]) {
+      const answer = expectStatus(await creator.post(PATH, { replace: true, dry_run: true, tlds: entries }), 401);
+      expect(answer.body.message).toContain('tlds:delete');
+    }
+  });
+
+  test('401 and nothing changed, or that entry refused, without tlds:update', async () => {
+    const list = [{ name: 'added' }, { name: 'KEPT', description: 'otherwise' }];
+    const answer = expectStatus(await creator.post(PATH, { tlds: list }), 401);
+    expect(answer.body.message).toContain('tlds:update');
+    expect(namesOf(await everything(service))).toEqual(['kept']);
+    const each = expectStatus(await creator.post(PATH, { mode: 'per-item', tlds: list }), 200);
+    expect(each.body.results[1]).toMatchObject({ index: 1, outcome: 'refused', type: 'access_denied' });
+    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual([
+      ['kept', 'as it is'],
+      ['added', null],
+    ]);
+    expectStatus(await creator.post(PATH, { tlds: named('kept', 'added') }), 200);
+  });
+
+  test('the type of a refused entry is that of the status that is configured', async () => {
+    const strict = await startTestService({
+      TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }),
+      TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',
+    });
+    await strict.post('/v2/tlds', { name: 'kept' });
+    const token = (await strict.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body.token as string;
+    const { body } = await strict.with(token).post(PATH, { mode: 'per-item', tlds: [{ name: 'kept', description: 'x' }] });
+    await strict.close();
+    expect(body.results[0].type).toBe('forbidden');
+  });
+});

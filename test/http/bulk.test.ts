@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { everything, expectStatus, named, namesOf, numbered, outcomesOf, type Kept } from '../harness/tlds.ts';
+
+const PATH = '/v2/tlds/bulk';
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.remove());
+
+let databases = 0;
+
+/** Services on a database of each kind; two of them share the PostgreSQL database. */
+const ENGINES = {
+  SQLite: async () => {
+    const service = await startTestService();
+    return [service];
+  },
+  PostgreSQL: async () => {
+    const url = await createDatabase(postgres.url, `bulk${(databases += 1)}`);
+    return [await startTestService({ TSIGIL_DATABASE_URL: url }), await startTestService({ TSIGIL_DATABASE_URL: url })];
+  },
+} as const;
+
+describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
+  let services: TestService[];
+  let service: TestService;
+  beforeAll(async () => {
+    services = await start();
+    [service] = services as [TestService];
+  });
+  afterAll(async () => {
+    for (const each of services) await each.close();
+  });
+  beforeEach(async () => {
+    await service.post(PATH, { replace: true, tlds: named('first') });
+  });
+
+  test('200 and a new entry for each that is not there, in the order of the list', async () => {
+    const answer = expectStatus(await service.post(PATH, { tlds: [{ name: 'net' }, { name: 'com', description: 'Commercial' }] }), 200);
+    expect(answer.body).toMatchObject({ mode: 'transactional', replace: false, dry_run: false, removed: [] });
+    expect(answer.body.counts).toEqual({ added: 2, unchanged: 0, updated: 0, refused: 0, removed: 0 });
+    const [, net, com] = await everything(service);
+    expect(answer.body.results).toEqual([
+      { index: 0, outcome: 'added', id: net?.id, name: 'net' },
+      { index: 1, outcome: 'added', id: com?.id, name: 'com' },
+    ]);
+    expect(com).toMatchObject({ name: 'com', description: 'Commercial', updated_at: null });
+    expect(net).toMatchObject({ name: 'net', description: null, updated_at: null });
+    expect((await service.get(`/v2/tlds/${com?.id}`)).body.links.self).toBe(`${service.url}/v2/tlds/${com?.id}`);
+  });
+
+  test('200: what is there keeps its spelling and its id, and gets the members that are given', async () => {
+    await service.post(PATH, { tlds: [{ name: 'Com', description: 'kept' }, { name: 'net' }, { name: 'org', description: 'old' }] });
+    const before = new Map((await everything(service)).map((each) => [each.name, each]));
+    const list = [{ name: 'COM' }, { name: 'net', description: null }, { name: 'ORG', description: 'new' }];
+    const answer = expectStatus(await service.post(PATH, { tlds: list }), 200);
+    expect(outcomesOf(answer)).toEqual(['unchanged', 'unchanged', 'updated']);
+    expect(answer.body.results[2]).toEqual({
+      index: 2,
+      outcome: 'updated',
+      id: before.get('org')?.id,
+      name: 'org',
+      previous: { description: 'old' },
+    });
+    const after = new Map((await everything(service)).map((each) => [each.name, each]));
+    expect(after.get('Com')).toEqual(before.get('Com'));
+    expect(after.get('net')).toEqual(before.get('net'));
+    expect(after.get('org')).toEqual({ ...before.get('org'), description: 'new', updated_at: expect.any(String) as string });
+  });
+
+  test('400 with every problem of every entry, and nothing changed, when one is bad in transactional mode', async () => {
+    const before = await everything(service);
+    const list = [{ name: 'good' }, { name: 'a b' }, {}, 7, { name: 'x', size: 1, description: 5 }, { name: 'GOOD' }];
+    const answer = expectStatus(await service.post(PATH, { tlds: list }), 400);
+    expect(answer.body.type).toBe('invalid_object');
+    expect(answer.body.message).toMatch(/^Invalid list: 5 of 6 entries are refused, and nothing was changed: entry 1: 'name' must be /);
+    const problems = (answer.body.errors.errors as { path: unknown[]; validator: string }[]).map(({ path, validator }) => [...path, validator]);
+    expect(problems).toEqual([
+      ['tlds', 1, 'name', 'format'],
+      ['tlds', 2, 'name', 'required'],
+      ['tlds', 3, 'type'],
+      ['tlds', 4, 'description', 'type'],
+      ['tlds', 4, 'size', 'additionalProperties'],
+      ['tlds', 5, 'name', 'uniqueItems'],
+    ]);
+    expect(await everything(service)).toEqual(before);
+  });
+
+  test('200 with type and message for each that is refused, and the others applied, in per-item mode', async () => {
+    const list = [{ name: 'good' }, { name: 'рф' }, { name: 'Good' }, null, { name: 'first', description: 'better' }];
+    const answer = expectStatus(await service.post(PATH, { mode: 'per-item', tlds: list }), 200);
+    expect(answer.body.counts).toEqual({ added: 1, unchanged: 0, updated: 1, refused: 3, removed: 0 });
+    expect(outcomesOf(answer)).toEqual(['added', 'refused', 'refused', 'refused', 'updated']);
+    expect(answer.body.results.slice(1, 4)).toEqual([
+      { index: 1, outcome: 'refused', type: 'invalid_object', message: "'name' must be in its ASCII form: send 'xn--p1ai'" },
+      { index: 2, outcome: 'refused', type: 'duplicate_tld', message: 'Duplicate Tld: entry 0 of the list has the same name' },
+      { index: 3, outcome: 'refused', type: 'invalid_object', message: 'An entry must be a JSON object that describes a Tld' },
+    ]);
+    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual([
+      ['first', 'better'],
+      ['good', null],
+    ]);
+  });
+
+  test('200: a list that replaces leaves exactly its entries', async () => {
+    await service.post(PATH, {
+      tlds: [
+        { name: 'gone', description: 'Not for long' },
+        { name: 'stays', description: 'For long' },
+      ],
+    });
+    const before = new Map((await everything(service)).map((each) => [each.name, each]));
+    const answer = expectStatus(await service.post(PATH, { replace: true, tlds: named('stays', 'new') }), 200);
+    expect(answer.body.counts).toEqual({ added: 1, unchanged: 1, updated: 0, refused: 0, removed: 2 });
+    const removed = answer.body.removed as Kept[];
+    expect(removed.map(({ name }) => name)).toEqual(['first', 'gone']);
+    expect(removed[1]).toEqual({ id: before.get('gone')?.id, name: 'gone', description: 'Not for long' });
+    const after = await everything(service);
+    expect(namesOf(after)).toEqual(['new', 'stays']);
+    expect(after.find(({ name }) => name === 'stays')).toEqual(before.get('stays'));
+  });
+
+  test('200: a dry run tells the same difference and changes nothing', async () => {
+    await service.post(PATH, { tlds: [{ name: 'gone' }, { name: 'stays' }] });
+    const before = await everything(service);
+    const list = { replace: true, tlds: [{ name: 'stays', description: 'x' }, { name: 'new' }] };
+    const dry = expectStatus(await service.post(PATH, { ...list, dry_run: true }), 200);
+    expect(await everything(service)).toEqual(before);
+    expect(dry.body.results[1]).toEqual({ index: 1, outcome: 'added', id: null, name: 'new' });
+    const real = expectStatus(await service.post(PATH, list), 200);
+    expect(dry.body.counts).toEqual(real.body.counts);
+    expect(dry.body.removed).toEqual(real.body.removed);
+    expect(outcomesOf(dry)).toEqual(outcomesOf(real));
+  });
+
+  test('200 for 10,000 entries, again for the same, and once more to replace them', async () => {
+    const list = numbered(10_000);
+    const added = expectStatus(await service.post(PATH, { tlds: list }), 200);
+    expect(added.body.counts).toEqual({ added: 10_000, unchanged: 0, updated: 0, refused: 0, removed: 0 });
+    const kept = await everything(service);
+    expect(kept.map(({ name }) => name)).toEqual(['first', ...list.map(({ name }) => name)]);
+    expect(kept.map(({ created_at: moment }) => moment)).toEqual(kept.map(({ created_at: moment }) => moment).toSorted());
+    const described = list.map(({ name }, index) => ({ name, description: `entry ${index}` }));
+    const updated = expectStatus(await service.post(PATH, { replace: true, tlds: described }), 200);
+    expect(updated.body.counts).toEqual({ added: 0, unchanged: 0, updated: 10_000, refused: 0, removed: 1 });
+    expect((await everything(service)).map(({ id, description }) => [id, description])).toEqual(
+      kept.slice(1).map(({ id }, index) => [id, `entry ${index}`]),
+    );
+  });
+
+  test('200 for all of many overlapping lists at once, and each name once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, number) => {
+        const client = services[number % services.length] ?? service;
+        const list = numbered(300).slice(number * 20, number * 20 + 150);
+        return client.post(PATH, { tlds: number % 2 === 0 ? list : list.toReversed() });
+      }),
+    );
+    for (const answer of answers) expectStatus(answer, 200);
+    const wanted = numbered(290).map(({ name }) => name);
+    expect(namesOf(await everything(service))).toEqual(['first', ...wanted].sort());
+    const added = answers.reduce((sum, { body }) => sum + (body.counts.added as number), 0);
+    expect(added).toBe(wanted.length);
+  });
+
+  test('201 or 409 for single creations beside lists, and nothing is lost or doubled', async () => {
+    const list = numbered(200, 'beside');
+    const singles = list.map(({ name }, index) => (services[index % services.length] ?? service).post('/v2/tlds', { name }));
+    const lists = [service.post(PATH, { tlds: list }), service.post(PATH, { tlds: list })];
+    const statuses = (await Promise.all(singles)).map(({ status }) => status);
+    for (const answer of await Promise.all(lists)) expectStatus(answer, 200);
+    expect(statuses.filter((status) => status !== 201 && status !== 409)).toEqual([]);
+    expect(namesOf(await everything(service))).toEqual(['first', ...list.map(({ name }) => name)].sort());
+  });
+
+  test('200 for several lists that replace everything at once, and exactly one of them is left', async () => {
+    const lists = Array.from({ length: 5 }, (_, number) => numbered(100, `list-${number % 3}`).slice(number));
+    const answers = await Promise.all(
+      lists.map((tlds, number) => (services[number % services.length] ?? service).post(PATH, { replace: true, tlds })),
+    );
+    for (const answer of answers) expectStatus(answer, 200);
+    const wanted = lists.map((list) => list.map(({ name }) => name).sort());
+    expect(wanted).toContainEqual(namesOf(await everything(service)));
+  });
+});

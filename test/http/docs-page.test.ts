@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { renderDocsPage } from '../../src/http/docs-page.ts';
+import { markup } from '../../src/http/markup.ts';
+import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi-document.ts';
+import type { Answer } from '../harness/client.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+
+let service: TestService;
+let answer: Answer;
+let page: string;
+let api: ApiDocument;
+beforeAll(async () => {
+  service = await startTestService();
+  answer = await service.with('').get('/docs');
+  page = answer.text;
+  api = (await service.get('/openapi.json')).body as ApiDocument;
+});
+afterAll(() => service.close());
+
+/** What the first group of `expression` matches, all over the page. */
+function all(expression: RegExp, text = page): string[] {
+  return [...text.matchAll(expression)].map(([, group = '']) => group);
+}
+
+/** The text that escaped HTML stands for. */
+function unescape(html: string): string {
+  const characters: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
+  return html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => characters[entity] ?? '');
+}
+
+describe('the page', () => {
+  test('200 as HTML without a token', () => {
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=UTF-8');
+    expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
+  });
+
+  test('200 with a policy that allows its one style sheet and nothing else', () => {
+    const styles = all(/<style>([^<]*)<\/style>/g);
+    expect(styles).toHaveLength(1);
+    const hash = createHash('sha256')
+      .update(styles[0] ?? '')
+      .digest('base64');
+    expect(answer.headers.get('content-security-policy')).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+  });
+
+  test('has no script and loads nothing', () => {
+    expect(page).not.toMatch(/<(?:script|link|img|iframe|object|embed|form|base|svg)\b/i);
+    expect(page).not.toMatch(/<[^>]+\s(?:on\w+|style|src|srcset|action)=/i);
+    expect(page).not.toMatch(/@import|url\(|javascript:/i);
+    expect(all(/<a [^>]*href="([^"]*)"/g).filter((target) => !target.startsWith('#'))).toEqual([`${service.url}/openapi.json`]);
+  });
+
+  test('has each id once, and something at the end of each link inside it', () => {
+    const ids = all(/ id="([^"]*)"/g);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThan(40);
+    const targets = [...all(/ href="#([^"]*)"/g), ...all(/ aria-labelledby="([^"]*)"/g)];
+    expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+  });
+
+  test('closes every element it opens, in order', () => {
+    const open: string[] = [];
+    for (const [, slash, name = ''] of page.replace(/<style>[^<]*<\/style>/, '').matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+      if (name === 'meta') continue;
+      if (slash === '') open.push(name);
+      else expect(open.pop()).toBe(name);
+    }
+    expect(open).toEqual([]);
+  });
+
+  test('has landmarks, one first heading, no level left out, and headers in every table', () => {
+    for (const element of ['header', 'nav', 'main', 'footer', 'h1']) expect(all(new RegExp(`<(${element})\\b`, 'g')), element).toHaveLength(1);
+    const levels = all(/<h([1-6])\b/g).map(Number);
+    expect(levels.filter((level, index) => index > 0 && level > (levels[index - 1] ?? 0) + 1)).toEqual([]);
+    const tables = page.split('<table').slice(1);
+    expect(tables.length).toBeGreaterThan(20);
+    for (const table of tables) {
+      expect(table).toMatch(/<caption>[^<]+<\/caption>/);
+      expect(table).toMatch(/<th [^>]*scope="col"/);
+      expect(table).toMatch(/<th [^>]*scope="row"/);
+    }
+  });
+
+  test('shows every operation, every member of every schema, and every parameter', () => {
+    const ids = new Set(all(/ id="([^"]*)"/g));
+    const operations = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.flatMap((method) => item[method] ?? []));
+    expect(operations.filter(({ operationId }) => !ids.has(operationId))).toEqual([]);
+    const shown = new Set(all(/<code>([^<]*)<\/code>/g).map(unescape));
+    const members = Object.values(api.components.schemas).flatMap(({ properties }) => Object.keys(properties as object));
+    const parameters = Object.values(api.components.parameters).map(({ name }) => name);
+    expect([...members, ...parameters, ...Object.keys(api.components.headers)].filter((name) => !shown.has(name))).toEqual([]);
+  });
+
+  test('shows every type of error with its status', () => {
+    const types = [...JSON.stringify(api).matchAll(/"code":(\d+),"type":"([a-z_]+)"/g)].map(([, status, type]) => `${status} ${type}`);
+    const table = page.slice(page.indexOf('<caption>All errors'));
+    const rows = [...table.matchAll(/<code>(\d+)<\/code><\/th><td [^>]*><code>([a-z_]+)<\/code>/g)].map(([, status, type]) => `${status} ${type}`);
+    expect(rows.sort()).toEqual([...new Set(types)].sort());
+    expect(rows.length).toBeGreaterThan(20);
+  });
+});
+
+describe('text from the document', () => {
+  test('never becomes markup', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', '`', '\n', '/', '=', 'é', '😀') }), (text) => {
+        const { html } = markup`<p title="${text}">${[text, undefined]}</p>`;
+        const [, attribute = '', content = ''] = /^<p title="([^"<>]*)">([^<>]*)<\/p>$/.exec(html) ?? [];
+        expect([unescape(attribute), unescape(content)]).toEqual([text, text]);
+      }),
+    );
+  });
+
+  test('is escaped wherever the page shows it', () => {
+    // Every text of the document that says something, as someone would write it who wants to break out of it.
+    const hostile = `"'><script>alert(1)</script>&amp;`;
+    const spoil = (value: unknown, name = ''): unknown => {
+      if (Array.isArray(value)) return value.map((item) => spoil(item));
+      if (typeof value === 'object' && value !== null)
+        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, spoil(inner, key)]));
+      const isPlace = ['$ref', 'in', 'operationId', 'type'].includes(name);
+      return typeof value === 'string' && !isPlace ? value + hostile : value;
+    };
+    const spoilt = spoil(api) as ApiDocument;
+    const tags = api.tags.map(({ name }) => name);
+    const rendered = renderDocsPage(spoilt);
+    expect(rendered).not.toContain('<script');
+    expect(rendered).not.toContain(`"'>`);
+    expect(all(/(&lt;script&gt;)/g, rendered).length).toBeGreaterThan(500);
+    expect(tags.length).toBeGreaterThan(3);
+  });
+});
+
+describe.skipIf(!hasProgram('curl', 'curl'))('the examples for the shell', () => {
+  test('201 and 200: commands do what they say when they are pasted', async () => {
+    const commands = all(/<pre><code>(curl [^<]*)<\/code><\/pre>/g).map(unescape);
+    const operations = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.filter((method) => item[method] !== undefined));
+    expect(commands.length).toBeGreaterThanOrEqual(operations.length);
+    const run = async (command: string) => {
+      const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s -o /dev/null -w '%{http_code}'`], {
+        env: { PATH: process.env.PATH, TOKEN: service.token },
+      });
+      return Number(stdout);
+    };
+    for (const command of commands) {
+      const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
+      expect(isRepeated).toBe(false);
+      // The id of the examples is nobody's.
+      const expected = /\/v2\/tlds\/(?:check|bulk)/.test(command) ? 200 : command.includes('-X POST') ? 201 : /\/v2\/\w+\//.test(command) ? 404 : 200;
+      expect(await run(command), command).toBe(expected);
+    }
+    const names = ['tlds', 'tsigkeys', 'pools', 'zones', 'tokens'];
+    const counts = await Promise.all(names.map(async (name) => [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const));
+    // Two examples of each, as many TLD entries in one request, and the default pool.
+    expect(Object.fromEntries(counts)).toEqual({ tlds: 4, tsigkeys: 2, pools: 3, zones: 2, tokens: 2 });
+  });
+});

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectError, itemsOf, POOL_ID, TLDS, TSIGKEYS, type Sample } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const OTHER_ID = '11111111-2222-4333-8444-555555555555';
+const LONG = 'l'.repeat(255);
+let service: TestService;
+
+/** The names that a list with this query holds. */
+async function namesFor(sample: Sample, query: string): Promise<string[]> {
+  return itemsOf(await service.get(`/v2/${sample.collection}?${query}`), sample).map(({ name }) => name);
+}
+
+describe('tlds', () => {
+  beforeAll(async () => {
+    service = await startTestService();
+    const entries = [
+      ['com', 'Commercial'],
+      ['co.uk', 'UK 100%'],
+      ['Coop', ''],
+      ['org', null],
+      ['_tcp', 'a*b'],
+      ['x-tcp', 'Аbc'],
+    ] as const;
+    for (const [name, description] of entries) await service.post('/v2/tlds', { name, description });
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    ['name=com', ['com']],
+    ['name=COM', ['com']],
+    ['name=coop', ['Coop']],
+    ['name=co*', ['com', 'co.uk', 'Coop']],
+    ['name=CO*', ['com', 'co.uk', 'Coop']],
+    ['name=*', ['com', 'co.uk', 'Coop', 'org', '_tcp', 'x-tcp']],
+    ['name=**o**', ['com', 'co.uk', 'Coop', 'org']],
+    ['name=*.uk', ['co.uk']],
+    ['name=c*m', ['com']],
+    ['name=c*o*p', ['Coop']],
+    ['name=co', []],
+    ['name=', []],
+    ['name=com.', []],
+    ['name=%2A', ['com', 'co.uk', 'Coop', 'org', '_tcp', 'x-tcp']],
+    // Nothing but the asterisk stands for anything else than itself.
+    ['name=c%25', []],
+    ['name=c%25*', []],
+    ['name=_tcp', ['_tcp']],
+    ['name=*_tcp', ['_tcp']],
+    ['name=?tcp', []],
+    ['name=*?tcp', []],
+    ['name=[c]om', []],
+    ['name=[c]om*', []],
+    ['name=[!x]om*', []],
+    ['name=c\\*m', []],
+    ['name=!org', []],
+    ['name=%3Cd', []],
+    ['name=%3E%3Da', []],
+    ['name=BETWEEN%20a,d', []],
+    ['name=BETWEEN', []],
+    ["name='%20OR%20''='", []],
+    ['description=Commercial', ['com']],
+    ['description=commercial', []],
+    ['description=commercial*', []],
+    ['description=Com*', ['com']],
+    ['description=', ['Coop']],
+    ['description=*', ['com', 'co.uk', 'Coop', '_tcp', 'x-tcp']],
+    ['description=UK+100%25', ['co.uk']],
+    ['description=*%25', ['co.uk']],
+    ['description=%D0%90*', ['x-tcp']],
+    ['name=co*&description=UK*', ['co.uk']],
+    ['name=co*&description=nothing', []],
+    ['name=co*&limit=1', ['com']],
+    ['name=co*&sort_key=name&sort_dir=desc', ['com', 'co.uk', 'Coop']],
+  ])('200 for %s', async (query, names) => {
+    expect(await namesFor(TLDS, query)).toEqual(names);
+  });
+
+  test('400 for the filters of tsigkeys', async () => {
+    expectError(await service.get('/v2/tlds?algorithm=x&scope=y&resource_id=z'), 400, 'bad_request');
+  });
+});
+
+describe('tsigkeys', () => {
+  beforeAll(async () => {
+    service = await startTestService();
+    const keys = [
+      { name: 'Key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID },
+      { name: 'key2', algorithm: 'hmac-sha512', scope: 'ZONE', resource_id: OTHER_ID },
+      { name: 'two words.', algorithm: 'hmac-sha512', scope: 'POOL', resource_id: OTHER_ID },
+      { name: '100%_[a]?\\', algorithm: 'hmac-md5', scope: 'POOL', resource_id: POOL_ID },
+      { name: 'ключ', algorithm: 'hmac-sha1', scope: 'ZONE', resource_id: POOL_ID },
+      { name: LONG, algorithm: 'hmac-sha1', scope: 'ZONE', resource_id: POOL_ID },
+    ];
+    for (const key of keys) await service.post('/v2/tsigkeys', key);
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    ['name=Key', ['Key']],
+    ['name=key', []],
+    ['name=key*', ['key2']],
+    ['name=?ey*', []],
+    ['name=*ey*', ['Key', 'key2']],
+    ['name=two+words.', ['two words.']],
+    ['name=two%20words', []],
+    ['name=100%25_[a]?\\', ['100%_[a]?\\']],
+    ['name=100%25_[a]?\\*', ['100%_[a]?\\']],
+    ['name=*[a]*', ['100%_[a]?\\']],
+    ['name=*?\\', ['100%_[a]?\\']],
+    ['name=*%25*', ['100%_[a]?\\']],
+    ['name=%D0%BA*', ['ключ']],
+    ['name=%D0%9A*', []],
+    ['scope=POOL', ['Key', 'two words.', '100%_[a]?\\']],
+    ['scope=pool', []],
+    ['scope=SERVER', []],
+    ['scope=Z*', ['key2', 'ключ', LONG]],
+    ['algorithm=hmac-sha512', ['key2', 'two words.']],
+    ['algorithm=nonsense', []],
+    ['algorithm=hmac-sha*&scope=POOL', ['Key', 'two words.']],
+    [`resource_id=${OTHER_ID}`, ['key2', 'two words.']],
+    [`resource_id=${OTHER_ID}&scope=ZONE`, ['key2']],
+    [`resource_id=${OTHER_ID.slice(0, 8)}*`, ['key2', 'two words.']],
+    ['resource_id=nonsense', []],
+    [`name=${'*l'.repeat(255)}`, [LONG]],
+    [`name=${'*l'.repeat(256)}`, []],
+    [`name=${'l'.repeat(5000)}`, []],
+  ])('200 for %s', async (query, names) => {
+    expect(await namesFor(TSIGKEYS, query)).toEqual(names);
+  });
+
+  test('400 for the filters of tlds', async () => {
+    expectError(await service.get('/v2/tsigkeys?description=x'), 400, 'bad_request');
+  });
+});
+
+test('400 rather than a failure of the database for an immense pattern', async () => {
+  const service = await startTestService({ TSIGIL_API_MAX_HEADER_BYTES: '262144' });
+  for (const pattern of ['?'.repeat(60_000), 'x'.repeat(200_000), '[*'.repeat(60_000)]) {
+    expectError(await service.get(`/v2/tlds?name=${pattern}*`), 400, 'bad_request');
+  }
+  expect((await service.get(`/v2/tlds?name=${'?'.repeat(60_000)}`)).body.tlds).toEqual([]);
+  await service.close();
+});

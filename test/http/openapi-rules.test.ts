@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
+import { STATUS_OF_CODE } from '../../src/http/errors.ts';
+import type { ApiDocument } from '../../src/http/openapi-document.ts';
+import type { Answer, Client } from '../harness/client.ts';
+import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
+
+import { startTestService, type TestService } from '../harness/service.ts';
+
+/** The id of the document's examples, which nothing has. */
+const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
+
+describe('the rules of collections', () => {
+  test('4xx: every refusal by a rule is promised where it is met, in these words', async () => {
+    const ruled = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true', TSIGIL_ZONES_PER_PROJECT: '2' });
+    onTestFinished(() => ruled.close());
+    const document = await readDocument(ruled);
+    const [one, other, projectless] = [
+      await holder(ruled, 'one', 'member', 'one'),
+      await holder(ruled, 'other', 'member', 'other'),
+      await holder(ruled, 'projectless', 'member'),
+    ];
+    const email = 'hostmaster@example.com';
+    const zone = (client: Client, name: string, more: object = {}) => client.post('/v2/zones', { name, email, ...more });
+    const made = async (answer: Promise<Answer>) => {
+      const { status, text, body } = await answer;
+      expect(status, text).toBe(201);
+      return (body as { id: string }).id;
+    };
+    await made(ruled.post('/v2/tlds', { name: 'com' }));
+    const pool = await made(ruled.post('/v2/pools', { name: 'anycast' }));
+    await made(zone(ruled, 'pooled.com.', { pool_id: pool }));
+    await made(zone(one, 'example.com.'));
+    await made(zone(one, 'below.shared.com.'));
+    const parent = await made(zone(other, 'parent.com.'));
+    const child = await made(zone(other, 'child.parent.com.'));
+    const key = { name: 'k', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: pool };
+    const keyId = await made(ruled.post('/v2/tsigkeys', key));
+
+    const mishaps: [right: string, type: string, () => Promise<Answer>][] = [
+      ['zones:create', 'forbidden', () => zone(ruled, 'catalog.com.', { type: 'CATALOG' })],
+      ['zones:create', 'missing_project_id', () => zone(projectless, 'free.com.')],
+      ['zones:create', 'over_quota', () => zone(one, 'third.com.')],
+      ['zones:create', 'invalid_zone_name', () => zone(ruled, 'example.net.')],
+      ['zones:create', 'illegal_child', () => zone(ruled, 'www.example.com.')],
+      ['zones:create', 'illegal_parent', () => zone(ruled, 'shared.com.')],
+      ['zones:create', 'no_valid_pool_found', () => zone(ruled, 'example2.com.', { pool_id: UNKNOWN_ID })],
+      ['zones:delete', 'zone_has_sub_zone', () => other.delete(`/v2/zones/${parent}`)],
+      ['pools:delete', 'invalid_operation', () => ruled.delete(`/v2/pools/${pool}`)],
+      ['tsigkeys:create', 'invalid_tsigkey', () => ruled.post('/v2/tsigkeys', { ...key, name: 'l', resource_id: UNKNOWN_ID })],
+      ['tsigkeys:update', 'invalid_tsigkey', () => ruled.patch(`/v2/tsigkeys/${keyId}`, { resource_id: UNKNOWN_ID })],
+    ];
+    for (const [right, type, provoke] of mishaps) {
+      const [collection = '', operation = ''] = right.split(':');
+      const [method, template] =
+        operation === 'create' ? ['POST', `/v2/${collection}`] : [operation === 'update' ? 'PATCH' : 'DELETE', `/v2/${collection}/{id}`];
+      expectPromised(document, template, method, await provoke(), type);
+    }
+    const ruledOut = RESOURCE_TYPES.flatMap(({ collection, refusals = {} }) =>
+      Object.entries(refusals).flatMap(([operation, codes]) => codes.map((code) => `${collection}:${operation} ${STATUS_OF_CODE[code][1]}`)),
+    );
+    expect(mishaps.map(([right, type]) => `${right} ${type}`).sort()).toEqual(ruledOut.sort());
+    expect((await other.delete(`/v2/zones/${child}`)).status).toBe(202);
+  });
+});
+
+describe('the check of zone names', () => {
+  let service: TestService;
+  let api: ApiDocument;
+  beforeAll(async () => {
+    service = await startTestService();
+    api = await readDocument(service);
+  });
+  afterAll(() => service.close());
+
+  const path = '/v2/tlds/check';
+
+  test('200: the example is answered as the document shows', async () => {
+    const examples = examplesOf(operationAt(api, path, 'POST').requestBody?.content);
+    const promised = examplesOf(responseTo(api, path, 'POST', 200).content);
+    for (const [name, request] of Object.entries(examples)) {
+      const answer = await service.post(path, request);
+      expect(answer.status).toBe(200);
+      expectDocumented(api, path, 'POST', answer);
+      expect(answer.body).toEqual(promised[name]);
+    }
+    expect(Object.keys(examples)).not.toEqual([]);
+  });
+
+  test('4xx as the document says', async () => {
+    const powerless = await holder(service, 'powerless for checks', 'stranger');
+    for (const [type, provoke] of [
+      ['invalid_object', () => service.post(path, { names: 'com' })],
+      ['empty_request_body', () => service.call('POST', path, '')],
+      ['invalid_json', () => service.call('POST', path, '{"names":')],
+      ['unsupported_content_type', () => service.call('POST', path, '{}', { 'content-type': 'text/plain' })],
+      ['unauthorized', () => service.with('unknown').post(path, { names: ['com'] })],
+      ['access_denied', () => powerless.post(path, { names: ['com'] })],
+    ] as const) {
+      expectPromised(api, path, 'POST', await provoke(), type);
+    }
+  });
+});

@@ -1,0 +1,186 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClock } from '../../src/clock.ts';
+import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
+import type { ResourceType } from '../../src/domain/resource.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
+import { STATUS_OF_CODE } from '../../src/http/errors.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import { describeApi } from '../../src/http/openapi.ts';
+import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi-document.ts';
+import { createServer } from '../../src/http/server.ts';
+import { LENIENT } from '../../src/http/openapi-examples.ts';
+import { openSqlite } from '../../src/store/sqlite.ts';
+import { createStore } from '../../src/store/store.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+
+const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
+
+let service: TestService;
+let api: ApiDocument;
+beforeAll(async () => {
+  service = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'true' });
+  api = await readDocument(service);
+});
+afterAll(() => service.close());
+
+async function readDocument({ get }: TestService, headers: Record<string, string> = {}): Promise<ApiDocument> {
+  return (await get('/openapi.json', headers)).body as ApiDocument;
+}
+
+describe('the document', () => {
+  test('200 with the type of JSON and no token', async () => {
+    const answer = await service.get('/openapi.json', { 'x-auth-token': '' });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+  });
+
+  test('is valid OpenAPI 3.1', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(api) as unknown as Record<string, unknown>);
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+    expect(api.openapi).toMatch(/^3\.1\./);
+  });
+
+  test('refers only to what it has, and has only what it refers to', () => {
+    const references = new Set([...JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? ''));
+    for (const $ref of references) expect(resolve(api, { $ref })).toBeTypeOf('object');
+    const { schemas, parameters, headers, responses } = api.components;
+    const kept = Object.entries({ schemas, parameters, headers, responses }).flatMap(([kind, things]) =>
+      Object.keys(things).map((name) => `#/components/${kind}/${name}`),
+    );
+    // What is answered where nothing is served belongs to no path.
+    expect(kept.filter((name) => !references.has(name))).toEqual(['#/components/responses/NotFound']);
+  });
+
+  test('has each operation id once', () => {
+    const ids = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.flatMap((method) => item[method]?.operationId ?? []));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('names every type of error', () => {
+    const text = JSON.stringify(api);
+    const types = Object.values(STATUS_OF_CODE).flatMap(([, type]) => RESOURCE_TYPES.map(({ noun }) => type.replace('{subject}', noun)));
+    const neverDoubled = RESOURCE_TYPES.filter(({ operations }) => !operations.includes('create')).map(({ noun }) => `duplicate_${noun}`);
+    expect(types.filter((type) => !text.includes(`"${type}"`) && !neverDoubled.includes(type))).toEqual([]);
+  });
+
+  test('follows the base URL of the request', async () => {
+    const other = await startTestService({ TSIGIL_PUBLIC_URL: 'https://dns.example/api/' });
+    const text = (await other.get('/openapi.json')).text;
+    await other.close();
+    expect((JSON.parse(text) as ApiDocument).servers).toEqual([{ url: 'https://dns.example/api' }]);
+    expect(text).not.toContain('127.0.0.1');
+    expect(api.servers).toEqual([{ url: service.url }]);
+    const local = await readDocument({ ...service, get: (path, headers) => service.with('').get(path, headers) });
+    expect(local).toEqual(api);
+  });
+
+  test('follows the settings that show in answers', async () => {
+    const other = await startTestService({ TSIGIL_API_PLATFORM: 'Example', TSIGIL_API_DEFAULT_LIMIT: '7' });
+    const document = await readDocument(other);
+    await other.close();
+    expect(Object.keys(document.components.headers)).toContain('X-Example-Request-Id');
+    expect(JSON.stringify(document)).not.toContain('Openstack-Request-Id');
+    expect(document.components.parameters.limit?.schema).toMatchObject({ default: 7 });
+  });
+
+  test('describes a resource type that it has never seen, and paths beside collections', () => {
+    const [tld] = RESOURCE_TYPES;
+    const { name } = tld.fields;
+    if (name === undefined) throw new Error('TLDs have names');
+    const flavour: ResourceType = {
+      collection: 'flavours',
+      noun: 'flavour',
+      title: 'Flavour',
+      description: 'How something tastes.',
+      operations: ['create', 'get'],
+      fields: { name: { ...name, example: 'salt' } },
+      unique: tld.unique,
+      filters: {},
+    };
+    const settings = {
+      base: 'http://x',
+      version: '1',
+      requestIdHeader: 'X-Request-Id',
+      defaultLimit: 5,
+      errors: { insufficientRightsStatus: 403 },
+    } as const;
+    const extra = { '/v2/flavours/{id}/taste': api.paths['/healthcheck'] ?? {} };
+    const document = describeApi(settings, [flavour], { paths: extra, schemas: { Taste: { type: 'string' } } });
+    expect(Object.keys(document.paths)).toEqual(['/v2/flavours', '/v2/flavours/{id}', '/v2/flavours/{id}/taste']);
+    expect(document.paths['/v2/flavours']).toMatchObject({
+      post: {
+        requestBody: { content: { 'application/json': { examples: { complete: { value: { name: 'salt' } } } } } },
+        responses: { 409: { content: { 'application/json': { schema: { properties: { type: { enum: ['duplicate_flavour'] } } } } } } },
+      },
+    });
+    expect(document.paths['/v2/flavours']).not.toHaveProperty('get');
+    expect(document.components.schemas).toMatchObject({ Taste: { type: 'string' } });
+  });
+});
+
+describe('the routes', () => {
+  test('are the paths of the document, all of them and no others', async () => {
+    expect(await servedPaths()).toEqual(Object.keys(api.paths).sort());
+  });
+
+  test('200 with Allow: a path has the methods that the document gives it', async () => {
+    for (const [path, item] of Object.entries(api.paths)) {
+      const documented = DOCUMENTED_METHODS.filter((method) => item[method] !== undefined).map((method) => method.toUpperCase());
+      const answer = await service.call('OPTIONS', path.replace('{id}', UNKNOWN_ID));
+      const implied = documented.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS'];
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('allow')?.split(', ').sort(), path).toEqual([...documented, ...implied].sort());
+    }
+  });
+});
+
+/** The paths that the router of a server knows, sorted and spelt as OpenAPI does: read off the tree that it prints. */
+async function servedPaths(): Promise<string[]> {
+  const folder = temporaryFolder();
+  const store = createStore(await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }));
+  const app = createServer({
+    environment: {
+      store,
+      settings: LENIENT,
+      policy: DEFAULT_POLICY,
+      clock: createClock(),
+      newId: randomUUID,
+      randomBytes,
+      advise: () => undefined,
+    },
+    authenticate: async () => undefined,
+    readMetrics: undefined,
+    metrics: createMetrics('test'),
+    log: pino({ level: 'silent' }),
+    version: 'test',
+    urls: { publicUrl: undefined, trustProxyHeaders: false },
+    errors: { insufficientRightsStatus: 401 },
+    rateLimit: { requestsPerSecond: 0, burst: 1 },
+    allowedOrigins: [],
+    platform: 'Test',
+    maxBodyBytes: 1024,
+    maxHeaderBytes: 8192,
+    requestTimeoutSeconds: 10,
+    tls: { cert: undefined, key: undefined },
+  });
+  await app.ready();
+  const paths = new Set<string>();
+  const above: string[] = [];
+  for (const [, indent = '', segment = '', methods = ''] of app
+    .printRoutes({ commonPrefix: false })
+    .matchAll(/^([ │]*)[├└]── (\S+)(?: \((.+)\))?$/gm)) {
+    const depth = indent.length / 4;
+    above[depth] = (above[depth - 1] ?? '') + segment;
+    if (methods !== '') paths.add(above[depth].replaceAll(/:(\w+)/g, '{$1}'));
+  }
+  await app.close();
+  await store.close();
+  rmSync(folder, { recursive: true });
+  return [...paths].sort();
+}

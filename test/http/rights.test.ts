@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { create, expectError, itemsOf, SAMPLES, TLDS, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+/** A client whose token has these roles. */
+async function caller(service: TestService, ...roles: string[]): Promise<Client> {
+  const answer = await service.post('/v2/tokens', { name: `${roles.join('+')}-${Math.random()}`, roles, project_id: 'own-project' });
+  expect(answer.status, answer.text).toBe(201);
+  return service.with(answer.body.token);
+}
+
+/** Every operation on every collection, asked for with a body that is in order or without one. */
+const OPERATIONS = [
+  ...SAMPLES.flatMap(({ collection, body, change }) => [
+    ['POST', `/v2/${collection}`, body('refused')],
+    ['GET', `/v2/${collection}`, undefined],
+    ['GET', `/v2/${collection}/${UNKNOWN_ID}`, undefined],
+    ['PATCH', `/v2/${collection}/${UNKNOWN_ID}`, change],
+    ['DELETE', `/v2/${collection}/${UNKNOWN_ID}`, undefined],
+  ]),
+  ['POST', '/v2/tokens', { name: 'refused', roles: ['admin'] }],
+  ['GET', '/v2/tokens', undefined],
+  ['GET', `/v2/tokens/${UNKNOWN_ID}`, undefined],
+  ['DELETE', `/v2/tokens/${UNKNOWN_ID}`, undefined],
+] as [method: string, path: string, body: object | undefined][];
+
+let service: TestService;
+let member: Client;
+
+describe('by default', () => {
+  beforeAll(async () => {
+    service = await startTestService();
+    member = await caller(service, 'member', 'reader');
+  });
+  afterAll(() => service.close());
+
+  test.each(OPERATIONS)('401 for whoever is no administrator: %s %s', async (method, path, body) => {
+    const answer = await member.call(method, path, body);
+    expectError(answer, 401, 'access_denied');
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"');
+  });
+
+  test.each(OPERATIONS)('401 of another shape for whoever has no token: %s %s', async (method, path, body) => {
+    const answer = await service.with('nobody').call(method, path, body);
+    expect([answer.status, answer.body]).toEqual([
+      401,
+      { error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' } },
+    ]);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+  });
+
+  test('401 before the form of the id, the existence, the type, the JSON and the members', async () => {
+    const existing = await create(service, TLDS, 'exists');
+    for (const client of [member, service.with('nobody')]) {
+      for (const id of ['foo', UNKNOWN_ID, existing.id]) {
+        for (const method of ['GET', 'DELETE']) expect((await client.call(method, `/v2/tlds/${id}`)).status).toBe(401);
+        for (const body of ['{bad', '', '{"junk":1}']) {
+          expect((await client.patch(`/v2/tlds/${id}`, body)).status).toBe(401);
+          expect((await client.patch(`/v2/tlds/${id}`, body, { 'content-type': 'text/plain' })).status).toBe(401);
+        }
+      }
+      for (const body of ['{bad', '', '{"junk":1}', '{"name":"exists"}']) expect((await client.post('/v2/tlds', body)).status).toBe(401);
+    }
+    expect((await service.get(`/v2/tlds/${existing.id}`)).body).toEqual(existing);
+  });
+
+  test('401 whatever headers say who the caller is', async () => {
+    const headers = {
+      'x-roles': 'admin',
+      'x-user-id': 'admin',
+      'x-auth-user-id': 'admin',
+      'x-auth-project-id': 'admin',
+      'openstack-system-scope': 'all',
+    };
+    expectError(await member.get('/v2/tlds', headers), 401, 'access_denied');
+  });
+
+  test.each(['admin', 'ADMIN', 'Admin'])('200 for the role %s', async (role) => {
+    const admin = await caller(service, 'member', role);
+    expect((await admin.get('/v2/tlds')).status).toBe(200);
+    expect((await admin.get('/v2/tokens')).status).toBe(200);
+  });
+
+  test.each(['administrator', 'admin:', 'dmin', 'member:admin'])('401 for the role %s', async (role) => {
+    expectError(await (await caller(service, role)).get('/v2/tlds'), 401, 'access_denied');
+  });
+});
+
+describe('with auth.insufficientRightsStatus 403', () => {
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
+    member = await caller(service, 'member');
+  });
+  afterAll(() => service.close());
+
+  test.each(OPERATIONS)('403 for whoever is no administrator: %s %s', async (method, path, body) => {
+    const answer = await member.call(method, path, body);
+    expectError(answer, 403, 'forbidden');
+    expect(answer.headers.has('www-authenticate')).toBe(false);
+  });
+
+  test('403 for a modifier, and 401 all the same without a token', async () => {
+    expectError(await member.get('/v2/tlds', { 'x-auth-all-projects': 'true' }), 403, 'forbidden');
+    expect((await service.with('nobody').get('/v2/tlds')).status).toBe(401);
+  });
+});
+
+describe('with a policy', () => {
+  let reader: Client;
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_POLICY: '{"tlds:list": [admin, Reader], "tlds:get": [reader], "all_projects": [admin, reader]}' });
+    reader = await caller(service, 'reader');
+  });
+  afterAll(() => service.close());
+
+  test('200 for what is opened, to the roles it names and no other', async () => {
+    const { id } = await create(service, TLDS, 'com');
+    expect(itemsOf(await reader.get('/v2/tlds'), TLDS)).toHaveLength(1);
+    expect((await reader.call('HEAD', '/v2/tlds')).status).toBe(200);
+    expect((await reader.get(`/v2/tlds/${id}`)).status).toBe(200);
+    expect((await service.get('/v2/tlds')).status).toBe(200);
+    expectError(await service.get(`/v2/tlds/${id}`), 401, 'access_denied');
+    expectError(await (await caller(service, 'member')).get('/v2/tlds'), 401, 'access_denied');
+  });
+
+  test('401 for everything that is not opened', async () => {
+    const opened = ['GET /v2/tlds', `GET /v2/tlds/${UNKNOWN_ID}`];
+    for (const [method, path, body] of OPERATIONS) {
+      if (!opened.includes(`${method} ${path}`)) expectError(await reader.call(method, path, body), 401, 'access_denied');
+    }
+  });
+
+  test('404 and 400 for a reader as for anybody with the right', async () => {
+    expectError(await reader.get(`/v2/tlds/${UNKNOWN_ID}`), 404, 'tld_not_found');
+    expectError(await reader.get('/v2/tlds?limit=0'), 400, 'invalid_limit');
+  });
+
+  test('200 for a modifier that is opened, 401 for one that is not', async () => {
+    expect((await reader.get('/v2/tlds?all_projects=true')).status).toBe(200);
+    expectError(await reader.get('/v2/tlds', { 'x-auth-sudo-project-id': 'p' }), 401, 'access_denied');
+  });
+
+  test.each(['tokens:list', 'tokens:create', 'tokens:get', 'tokens:delete'])('no start with a policy that opens %s', async (right) => {
+    await expect(startTestService({ TSIGIL_POLICY: `{"${right}": [reader]}` })).rejects.toThrow(right);
+  });
+});
+
+describe('modifiers', () => {
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_POLICY: '{"tlds:list": [admin, member]}' });
+    member = await caller(service, 'member');
+    await create(service, TLDS, 'com');
+  });
+  afterAll(() => service.close());
+
+  const asked: [query: string, headers: Record<string, string>][] = [
+    ['', { 'x-auth-sudo-project-id': 'other' }],
+    ['', { 'x-auth-sudo-tenant-id': 'other' }],
+    ...['1', 't', 'True', 'ON', 'y', 'yes'].map((value): [string, Record<string, string>] => ['', { 'x-auth-all-projects': value }]),
+    ['?all_projects=true', {}],
+    ['?all_tenants=yes', {}],
+    ['?all_projects=no&all_projects=yes', {}],
+    ['?all%5Fprojects=1', {}],
+    ['?edit_managed_records=true', {}],
+    ['', { 'x-designate-edit-managed-records': 'true' }],
+    ['', { 'x-designate-hard-delete': 'true' }],
+  ];
+
+  test.each(asked)('401 without the right, 200 with it and the same list: %s %j', async (query, headers) => {
+    expectError(await member.get(`/v2/tlds${query}`, headers), 401, 'access_denied');
+    const answer = await service.get(`/v2/tlds${query}`, headers);
+    expect(answer.body).toEqual((await service.get('/v2/tlds')).body);
+  });
+
+  test.each(asked)('401 without the right even where there is nothing: %s %j', async (query, headers) => {
+    expectError(await member.get(`/v2/nosuch${query}`, headers), 401, 'access_denied');
+  });
+
+  test.each([
+    ['', { 'x-auth-sudo-project-id': '' }],
+    ['', { 'x-auth-all-projects': 'false' }],
+    ['', { 'x-auth-all-projects': '0' }],
+    ['?all_projects=', {}],
+    ['?all_tenants=no', {}],
+    ['', { 'x-designate-hard-delete': '' }],
+    ['', { 'x-designate-delete-shares': 'true', 'openstack-dns-hide-counts': 'true' }],
+  ] as [string, Record<string, string>][])('200 for anybody when nothing is asked for: %s %j', async (query, headers) => {
+    expect((await member.get(`/v2/tlds${query}`, headers)).status).toBe(200);
+  });
+});

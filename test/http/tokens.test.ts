@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashToken } from '../../src/domain/token.ts';
+import { expectError, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { sendRequest } from '../harness/wire.ts';
+
+const MEMBERS = ['id', 'name', 'roles', 'project_id', 'expires_at', 'created_at', 'updated_at', 'links'];
+let service: TestService;
+let now: string;
+
+beforeAll(async () => {
+  now = '2030-01-01T00:00:00.000000';
+  service = await startTestService({}, { clock: () => now });
+});
+afterAll(() => service.close());
+
+let count = 0;
+const body = (members: Record<string, unknown> = {}) => ({ name: `token-${(count += 1)}`, roles: ['admin'], ...members });
+
+async function make(members: Record<string, unknown> = {}) {
+  const answer = await service.post('/v2/tokens', body(members));
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body;
+}
+
+describe('creation', () => {
+  test('201 with the token, which no other answer shows', async () => {
+    const { token, ...rest } = await make({ name: 'shown-once', project_id: 'p', expires_at: '2031-01-01T00:00:00' });
+    expect(token).toMatch(/^tsigil_[A-Za-z0-9_-]{43}$/);
+    expect(Object.keys(rest)).toEqual(MEMBERS);
+    expect(rest).toMatchObject({ name: 'shown-once', roles: ['admin'], project_id: 'p', expires_at: '2031-01-01T00:00:00.000000', updated_at: null });
+    expect((await service.get(`/v2/tokens/${rest.id}`)).body).toEqual(rest);
+    const list = await service.get('/v2/tokens?name=shown-once');
+    expect(list.body).toEqual({ tokens: [rest], links: { self: `${service.url}/v2/tokens?name=shown-once` } });
+    expect(service.log.join('')).not.toContain(token);
+  });
+
+  test('201 without project and expiry when neither is given', async () => {
+    expect(await make()).toMatchObject({ project_id: null, expires_at: null });
+  });
+
+  test('201 with a token of its own each time', async () => {
+    expect((await make()).token).not.toBe((await make()).token);
+  });
+
+  test.each([
+    [{ name: undefined }, 'name: required'],
+    [{ name: '' }, 'name: minLength'],
+    [{ name: 'x'.repeat(256) }, 'name: maxLength'],
+    [{ name: 'a\nb' }, 'name: format'],
+    [{ roles: undefined }, 'roles: required'],
+    [{ roles: [] }, 'roles: items'],
+    [{ roles: 'admin' }, 'roles: type'],
+    [{ roles: null }, 'roles: type'],
+    [{ roles: ['admin', 'admin'] }, 'roles: uniqueItems'],
+    [{ roles: ['a b'] }, 'roles: format'],
+    [{ roles: ['a,b'] }, 'roles: format'],
+    [{ roles: [''] }, 'roles: minLength'],
+    [{ roles: [5] }, 'roles: type'],
+    [{ roles: Array.from({ length: 33 }, (_, index) => `role-${index}`) }, 'roles: items'],
+    [{ project_id: '' }, 'project_id: minLength'],
+    [{ project_id: 5 }, 'project_id: type'],
+    [{ expires_at: 'tomorrow' }, 'expires_at: format'],
+    [{ expires_at: 1893456000 }, 'expires_at: format'],
+    [{ expires_at: '2030-02-30T00:00:00' }, 'expires_at: format'],
+    [{ token: 'tsigil_mine' }, 'token: additionalProperties'],
+    [{ hash: 'x'.repeat(64) }, 'hash: additionalProperties'],
+    [{ id: UNKNOWN_ID }, 'id: readOnly'],
+  ])('400 for %j', async (members, problem) => {
+    expect(problemsOf(await service.post('/v2/tokens', body(members)))).toEqual([problem]);
+  });
+
+  test('409 when the name is taken', async () => {
+    await make({ name: 'taken' });
+    expect(expectError(await service.post('/v2/tokens', body({ name: 'taken' })), 409, 'duplicate_token')).toBe('Duplicate Token');
+  });
+});
+
+describe('the other operations', () => {
+  test('404 and 400 as for any resource', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      expect(expectError(await service.call(method, `/v2/tokens/${UNKNOWN_ID}`), 404, 'token_not_found')).toBe('Could not find Token');
+      expect(expectError(await service.call(method, '/v2/tokens/foo'), 400, 'invalid_uuid')).toBe('Invalid UUID token_id: foo');
+    }
+  });
+
+  test('400 that does not repeat a token given for an id', async () => {
+    const { token } = await make();
+    expect((await service.delete(`/v2/tokens/${token}`)).text).not.toContain(token);
+  });
+
+  test('405 for a change: rights are fixed at creation', async () => {
+    const { id } = await make();
+    const answer = await service.patch(`/v2/tokens/${id}`, { roles: ['admin'] });
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, DELETE, OPTIONS');
+  });
+
+  test('200 for the filters name and project_id, 400 for others', async () => {
+    const { id } = await make({ name: 'filtered', project_id: 'project-f' });
+    for (const query of ['name=filtered', 'name=filt*', 'project_id=project-f', 'project_id=project-f&name=*']) {
+      expect((await service.get(`/v2/tokens?${query}`)).body.tokens).toMatchObject([{ id }]);
+    }
+    for (const query of ['hash=x', 'roles=admin', 'expires_at=x']) expectError(await service.get(`/v2/tokens?${query}`), 400, 'bad_request');
+  });
+});
+
+describe('use', () => {
+  const ask = (...headers: string[]) => sendRequest(service.url, ['GET /v2/tlds HTTP/1.1', 'Host: h', ...headers]);
+
+  test.each([
+    ['X-Auth-Token: %', 200],
+    ['x-auth-token:%', 200],
+    ['Authorization: Bearer %', 200],
+    ['authorization: bearer %', 200],
+    ['Authorization: BEARER   %', 200],
+    ['Authorization: %', 401],
+    ['Authorization: Basic %', 401],
+    ['Authorization: Bearer', 401],
+    ['Authorization: Bearer ', 401],
+    ['Authorization: Bearer% ', 401],
+    ['X-Auth-Token: Bearer %', 401],
+    ['X-Auth-Token:', 401],
+    ['X-Auth-Token: %x', 401],
+    ['X-Subject-Token: %', 401],
+    ['Cookie: token=%', 401],
+  ])('a token in the header "%s" gives %d', async (header, status) => {
+    const { token } = await make();
+    expect((await ask(header.replace('%', token))).status).toBe(status);
+    expect((await ask(header.replace('%', 'tsigil_nobody'))).status).toBe(401);
+  });
+
+  test('401 for a token in the query', async () => {
+    const { token } = await make();
+    const answer = await sendRequest(service.url, [`GET /v2/tlds?token=${token}&access_token=${token} HTTP/1.1`, 'Host: h']);
+    expect(answer.status).toBe(401);
+    expect(service.log.join('')).not.toContain(token);
+  });
+
+  test('401 for the hash of a token, and for its id and name', async () => {
+    const { id, name, token } = await make();
+    for (const text of [hashToken(token), id, name]) expect((await service.with(text).get('/v2/tlds')).status).toBe(401);
+  });
+
+  test('401 from the moment a token is deleted', async () => {
+    const { id, token } = await make();
+    const client = service.with(token);
+    expect((await client.get('/v2/tlds')).status).toBe(200);
+    expect((await client.delete(`/v2/tokens/${id}`)).status).toBe(204);
+    expect((await client.get('/v2/tlds')).status).toBe(401);
+  });
+
+  test('401 from the moment a token expires', async () => {
+    const { token } = await make({ expires_at: '2030-01-01T01:00:00+01:00' });
+    expect((await service.with(token).get('/v2/tlds')).status).toBe(401);
+    const later = service.with((await make({ expires_at: '2030-01-01T00:00:01' })).token);
+    const forever = service.with((await make()).token);
+    const moments = ['2030-01-01T00:00:00.999999', '2030-01-01T00:00:01.000000', '2031-01-01T00:00:00.000000'];
+    const statuses: number[][] = [];
+    for (const moment of moments) {
+      now = moment;
+      statuses.push([(await later.get('/v2/tlds')).status, (await forever.get('/v2/tlds')).status]);
+    }
+    now = '2030-01-01T00:00:00.000000';
+    expect(statuses).toEqual([
+      [200, 200],
+      [401, 200],
+      [401, 200],
+    ]);
+  });
+
+  test('the log names the caller of each request by the name and id of its token', async () => {
+    const { id, name, token } = await make({ project_id: 'logged-project' });
+    await service.with(token).get('/v2/tlds');
+    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({ caller: name, callerId: id, projectId: 'logged-project' });
+    await service.with(token).get('/v2/tlds', { 'x-auth-sudo-project-id': 'another-project' });
+    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({ caller: name, callerId: id, projectId: 'another-project' });
+  });
+});

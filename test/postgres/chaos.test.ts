@@ -1,0 +1,80 @@
+import { randomInt } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
+
+/** How long things go wrong. A minute finds most; the check of a release takes its time. */
+const SECONDS = Number(process.env.CHAOS_SECONDS ?? 45);
+const PROCESSES = 2;
+const CALLERS = 8;
+
+const folder = temporaryFolder();
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(async () => {
+  await server.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test(
+  `${SECONDS} seconds of killed services and databases: every acknowledged write is there once, and nothing is half there`,
+  async () => {
+    const variables = { TSIGIL_DATABASE_URL: await createDatabase(server.url, 'chaos'), TSIGIL_ADMIN_TOKEN: 'chaos-token-0123456789' };
+    const services: (ServiceProcess | undefined)[] = [];
+    for (let index = 0; index < PROCESSES; index += 1) services[index] = await startServiceProcess(folder, variables);
+    const end = Date.now() + SECONDS * 1000;
+    const ledger = emptyLedger();
+    const anyService = () => {
+      const alive = services.filter((service) => service !== undefined);
+      return alive[randomInt(Math.max(1, alive.length))];
+    };
+    const callers = Array.from({ length: CALLERS }, (_, caller) => call(caller));
+    const disturbances = { service: 0, database: 0 };
+    while (Date.now() < end) {
+      await pause(randomInt(200, 1500));
+      if (randomInt(3) === 0) await disturbDatabase();
+      else await disturbService(randomInt(PROCESSES));
+    }
+    const acknowledged = (await Promise.all(callers)).reduce((sum, count) => sum + count, 0);
+    const inDoubt = countInDoubt(ledger);
+    const witness = await startServiceProcess(folder, variables);
+    await verify(witness, ledger);
+    for (const service of [...services, witness]) expect(await service?.stop('SIGTERM')).toBe(0);
+    expect(acknowledged).toBeGreaterThan(SECONDS * 20);
+    expect(inDoubt).toBeGreaterThan(0);
+    expect(disturbances.database).toBeGreaterThan(0);
+    expect(disturbances.service).toBeGreaterThan(0);
+
+    /** Goes from service to service, and waits a moment when one does not answer. */
+    async function call(caller: number): Promise<number> {
+      let acknowledgedHere = 0;
+      for (let turn = 0; Date.now() < end; turn += 1) {
+        const untilUnanswered = (answered: boolean) => (answered && Date.now() < end ? anyService() : undefined);
+        acknowledgedHere += await storm(untilUnanswered, `c${caller}-t${turn}`, ledger);
+        await pause(20);
+      }
+      return acknowledgedHere;
+    }
+
+    async function disturbService(index: number): Promise<void> {
+      const service = services[index];
+      services[index] = undefined;
+      await service?.stop(randomInt(2) === 0 ? 'SIGKILL' : 'SIGTERM');
+      services[index] = await startServiceProcess(folder, variables);
+      disturbances.service += 1;
+    }
+
+    async function disturbDatabase(): Promise<void> {
+      await server.stop((['SIGKILL', 'SIGQUIT', 'SIGINT'] as const)[randomInt(3) as 0 | 1 | 2]);
+      await pause(randomInt(500));
+      await server.start();
+      disturbances.database += 1;
+    }
+  },
+  (SECONDS + 120) * 1000,
+);

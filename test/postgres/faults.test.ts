@@ -1,0 +1,116 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Answer } from '../harness/client.ts';
+import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+
+let server: PostgresServer;
+let proxy: TcpProxy;
+let service: TestService;
+let number = 0;
+const fresh = () => `entry${(number += 1)}`;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  const url = new URL(await createDatabase(server.url, 'faults'));
+  proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  service = await startTestService({
+    TSIGIL_DATABASE_URL: url.href,
+    TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: '3',
+    TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS: '1',
+    TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS: '1',
+  });
+});
+afterAll(async () => {
+  proxy.behave('pass');
+  await service.close();
+  await proxy.close();
+  await server.remove();
+});
+beforeEach(() => untilItWorks());
+
+function expectUnavailable(answer: Answer): void {
+  expect([answer.status, answer.body.type]).toEqual([503, 'service_unavailable']);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+}
+
+/** Asks until a write succeeds; every answer before that must be 503. */
+async function untilItWorks(): Promise<void> {
+  for (;;) {
+    const answer = await service.post('/v2/tlds', { name: fresh() });
+    if (answer.status === 201) return;
+    expectUnavailable(answer);
+  }
+}
+
+async function names(): Promise<string[]> {
+  const { body } = await service.get('/v2/tlds');
+  return (body.tlds as { name: string }[]).map(({ name }) => name);
+}
+
+test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
+  '503 with Retry-After while the database is down after %s, then service comes back by itself',
+  async (signal) => {
+    await server.stop(signal);
+    for (const answer of [await service.get('/v2/tlds'), await service.post('/v2/tlds', { name: fresh() })]) expectUnavailable(answer);
+    expect((await service.get('/readyz')).status).toBe(503);
+    expect((await service.get('/healthcheck')).status).toBe(200);
+    expect((await service.get('/metrics')).text).toContain('tsigil_database_up 0');
+    await server.start();
+    await untilItWorks();
+    expect((await service.get('/readyz')).status).toBe(200);
+  },
+);
+
+test('503 within the time-outs when the network swallows everything, and recovery when it does not', async () => {
+  proxy.behave('stall');
+  const answers = await Promise.all(Array.from({ length: 8 }, () => service.get('/v2/tlds')));
+  for (const answer of answers) expectUnavailable(answer);
+  proxy.behave('cut'); // the stalled connections lost bytes, as no real one does
+  proxy.behave('pass');
+  await untilItWorks();
+});
+
+test('503 when the connection breaks before the commit arrives, and nothing was written', async () => {
+  const name = fresh();
+  proxy.cutAt('COMMIT', 'before');
+  expectUnavailable(await service.post('/v2/tlds', { name }));
+  expect(await names()).not.toContain(name);
+});
+
+test('503, never success, when the connection breaks after the commit was sent; the write is whole or absent', async () => {
+  const name = fresh();
+  proxy.cutAt('COMMIT', 'after');
+  expectUnavailable(await service.post('/v2/tlds', { name }));
+  const again = await service.post('/v2/tlds', { name });
+  expect([201, 409]).toContain(again.status);
+  expect((await names()).filter((found) => found === name)).toHaveLength(1);
+});
+
+test('503 when every connection is cut in the middle of transactions, and recovery', async () => {
+  const writes = Array.from({ length: 20 }, () => service.post('/v2/tlds', { name: fresh() }));
+  proxy.behave('cut');
+  for (const answer of await Promise.all(writes)) if (answer.status !== 201) expectUnavailable(answer);
+  proxy.behave('pass');
+  await untilItWorks();
+});
+
+test('503 when the service asks a standby to write', async () => {
+  const admin = new pg.Client({ connectionString: server.url });
+  await admin.connect();
+  try {
+    await admin.query('ALTER DATABASE faults SET default_transaction_read_only = on');
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`);
+    await service.get('/v2/tlds'); // may meet a connection that was ended
+    const answer = await service.post('/v2/tlds', { name: fresh() });
+    expectUnavailable(answer);
+    expect(answer.body.message).toMatch(/standby|does not answer/);
+  } finally {
+    await admin.query('ALTER DATABASE faults RESET default_transaction_read_only');
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`);
+    await admin.end();
+  }
+  await untilItWorks();
+});

@@ -1,0 +1,120 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { createDatabase } from '../harness/postgres.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+
+const TOKEN = 'processes-token-0123456789';
+const folder = temporaryFolder();
+let url: string;
+
+beforeAll(async () => {
+  url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'processes');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const start = (variables: Record<string, string> = {}) =>
+  startServiceProcess(folder, { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: TOKEN, ...variables });
+
+describe('two processes on one database', () => {
+  let one: ServiceProcess;
+  let other: ServiceProcess;
+  beforeAll(async () => {
+    [one, other] = await Promise.all([start(), start()]); // both migrate
+  });
+  afterAll(async () => {
+    expect(await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')])).toEqual([0, 0]);
+  });
+  const either = (index: number): Client => (index % 2 === 0 ? one : other);
+
+  test('201 once and 409 for all others when both are asked for the same names', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `contested${index}`);
+    for (const name of names) {
+      const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => either(index).post('/v2/tlds', { name })));
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
+    }
+  });
+
+  test('what one acknowledges, the other shows at once', async () => {
+    for (let turn = 0; turn < 20; turn += 1) {
+      const created = await either(turn).post('/v2/tlds', { name: `turn${turn}` });
+      expect((await either(turn + 1).get(`/v2/tlds/${created.body.id}`)).body.name).toBe(`turn${turn}`);
+      expect((await either(turn + 1).delete(`/v2/tlds/${created.body.id}`)).status).toBe(204);
+      expect((await either(turn).get(`/v2/tlds/${created.body.id}`)).status).toBe(404);
+    }
+  });
+
+  test('401 from one as soon as the other has revoked a token', async () => {
+    const { body } = await one.post('/v2/tokens', { name: 'short-lived', roles: ['admin'] });
+    expect((await other.with(body.token).get('/v2/tlds')).status).toBe(200);
+    expect((await one.delete(`/v2/tokens/${body.id}`)).status).toBe(204);
+    expect((await other.with(body.token).get('/v2/tlds')).status).toBe(401);
+  });
+
+  test.each(['created_at', 'name', 'updated_at'])('a list by %s goes exactly once through all rows while both write', async (sortKey) => {
+    const stay = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => either(index).post('/v2/tlds', { name: `stay-${sortKey}-${index}`.replaceAll('_', '-') })),
+    );
+    const wanted = new Set(stay.map(({ body }) => body.id as string));
+    let listing = true;
+    const churn = [one, other].map(async (client, side) => {
+      for (let step = 0; listing; step += 1) {
+        const { status, body } = await client.post('/v2/tlds', { name: `churn-${side}-${sortKey.replace('_', '-')}-${step}` });
+        expect(status).toBe(201);
+        if (step % 2 === 0) expect((await client.delete(`/v2/tlds/${body.id}`)).status).toBe(204);
+      }
+    });
+    const seen: string[] = [];
+    let next: string | undefined = `/v2/tlds?limit=7&sort_key=${sortKey}`;
+    for (let page = 0; next !== undefined; page += 1) {
+      const answer: { status: number; body: { tlds: { id: string }[]; links: { next?: string } } } = await either(page).get(next);
+      if (answer.status === 400) break; // the marker was one of those that are deleted meanwhile
+      seen.push(...answer.body.tlds.map(({ id }) => id));
+      next = answer.body.links.next === undefined ? undefined : new URL(answer.body.links.next).pathname + new URL(answer.body.links.next).search;
+    }
+    listing = false;
+    await Promise.all(churn);
+    expect(new Set(seen).size).toBe(seen.length);
+    if (next === undefined) expect(seen.filter((id) => wanted.has(id)).sort()).toEqual([...wanted].sort());
+  });
+
+  test('zones that race with the entries that decide them end as some order of all explains', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const label = `race${round}`;
+      const anchor = await one.post('/v2/tlds', { name: `anchor${round}` });
+      const entry = await one.post('/v2/tlds', { name: label });
+      const [zone, removal] = await Promise.all([
+        one.post('/v2/zones', { name: `example.${label}.`, email: 'a@example.org' }),
+        other.delete(`/v2/tlds/${entry.body.id}`),
+      ]);
+      expect(removal.status).toBe(204);
+      expect([201, 400]).toContain(zone.status); // before the removal, or after it
+      const late = await other.post('/v2/zones', { name: `late.${label}.`, email: 'a@example.org' });
+      expect([late.status, late.body.type]).toEqual([400, 'invalid_zone_name']);
+      await one.delete(`/v2/tlds/${anchor.body.id}`);
+    }
+  });
+});
+
+describe('workers', () => {
+  test('serve together, count together, are replaced when one dies, and stop together', async () => {
+    const service = await start({ TSIGIL_WORKERS: '2' });
+    const pids = new Set([...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid)));
+    for (let count = 0; count < 30; count += 1) expect((await service.get('/v2/pools')).status).toBe(200);
+    const counted = /http_request_duration_seconds_count\{method="GET",route="\/v2\/pools",status="200"\} (\d+)/.exec(
+      (await service.get('/metrics')).text,
+    );
+    expect(Number(counted?.[1])).toBe(30);
+
+    process.kill([...pids][0] ?? 0, 'SIGKILL');
+    await vi.waitFor(() => expect((service.output().match(/"listening"/g) ?? []).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 });
+    expect((await service.get('/readyz')).status).toBe(200);
+    expect(await service.stop('SIGTERM')).toBe(0);
+  });
+
+  test('more than one on SQLite is refused', async () => {
+    await expect(start({ TSIGIL_WORKERS: '2', TSIGIL_DATABASE_URL: `sqlite:${folder}/x.db` })).rejects.toThrow(
+      /ended with 2.*needs a database that processes can share/s,
+    );
+  });
+});

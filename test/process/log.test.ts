@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+
+type Line = Record<string, unknown>;
+
+const folder = temporaryFolder();
+const SECRET = 'c2VjcmV0IG9mIHRoZSB0ZXN0IG9mIHRoZSBsb2c=';
+let service: ServiceProcess;
+let answers: Record<string, Awaited<ReturnType<ServiceProcess['get']>>>;
+let madeToken: string;
+let lines: Line[];
+
+const key = (name: string, algorithm = 'hmac-sha256') => ({ name, algorithm, secret: SECRET, scope: 'POOL', resource_id: randomUUID() });
+
+beforeAll(async () => {
+  service = await startServiceProcess(folder);
+  const { status, body } = await service.post('/v2/tokens', { name: 'reader of logs', roles: ['admin'], project_id: 'p1' });
+  expect(status).toBe(201);
+  madeToken = body.token as string;
+  const caller = service.with(madeToken);
+  const created = await caller.post('/v2/tsigkeys', key('plain'));
+  const id = created.body.id as string;
+  const globalRequestId = `req-${randomUUID()}`;
+  const bearer = await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${madeToken}` } });
+  answers = {
+    bearer: { status: bearer.status, headers: bearer.headers, text: await bearer.text(), body: undefined },
+    created,
+    got: await caller.get(`/v2/tsigkeys/${id}`, { 'x-openstack-request-id': globalRequestId }),
+    forged: await caller.get(`/v2/tsigkeys/${id}`, { 'x-openstack-request-id': 'forged "line"' }),
+    listed: await caller.get('/v2/tsigkeys?name=a-name-in-the-query&limit=3'),
+    nothing: await caller.get('/v2/nosuch/path-in-the-url'),
+    stranger: await service.with('a-token-nobody-ever-made').get('/v2/tlds'),
+    tokenAsId: await caller.get(`/v2/tokens/${madeToken}`),
+    tokenAsPath: await caller.get(`/v2/${madeToken}`),
+    weak: await caller.post('/v2/tsigkeys', key('weak', 'hmac-md5')),
+    duplicate: await caller.post('/v2/tsigkeys', key('plain')),
+    broken: await caller.post('/v2/tsigkeys', `{"secret": "${SECRET}`),
+    refused: await caller.post('/v2/tsigkeys', { ...key('more'), secret: `${SECRET}\n` }),
+  };
+  expect(await service.stop('SIGTERM')).toBe(0);
+  lines = service
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The log line of the request with this answer. */
+function lineOf(name: string): Line {
+  const id = answers[name]?.headers.get('x-openstack-request-id');
+  const found = lines.filter(({ requestId, msg }) => requestId === id && msg === 'request');
+  expect(found, name).toHaveLength(1);
+  return found[0] ?? {};
+}
+
+test('every request has one line: id, caller, route, status, duration', () => {
+  expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(Object.keys(answers).length + 1);
+  for (const name of Object.keys(answers)) expect(lineOf(name).status).toBe(answers[name]?.status);
+  expect(lineOf('got')).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+    requestId: expect.stringMatching(/^req-/) as string,
+    globalRequestId: expect.stringMatching(/^req-/) as string,
+    method: 'GET',
+    route: '/v2/tsigkeys/:id',
+    resource: answers.created?.body.id as string,
+    status: 200,
+    durationMs: expect.any(Number) as number,
+    caller: 'reader of logs',
+    callerId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+    projectId: 'p1',
+    address: '127.0.0.1',
+    msg: 'request',
+  });
+  expect(lineOf('bearer').caller).toBe('reader of logs');
+});
+
+test('a caller without a valid token is not named, and a request id of another form is not repeated', () => {
+  expect(lineOf('stranger')).not.toHaveProperty('caller');
+  expect(lineOf('forged')).not.toHaveProperty('globalRequestId');
+});
+
+test('a weak algorithm is told to the operator by the id of its key', () => {
+  const advice = lines.filter(({ level, resource }) => level === 'warn' && resource === answers.weak?.body.id);
+  expect(advice).toEqual([expect.objectContaining({ collection: 'tsigkeys', msg: expect.stringContaining('hmac-md5') as string })]);
+});
+
+test('the lines of a life: listening with the address and version, stopping with the signal, stopped', () => {
+  expect(lines[0]).toMatchObject({ level: 'info', msg: 'listening', url: service.url, version: expect.any(String) as string, node: process.version });
+  expect(lines.slice(-2)).toMatchObject([{ msg: 'stopping', signal: 'SIGTERM' }, { msg: 'stopped' }]);
+});
+
+test('nothing that callers send gets into the log: no query, path, token or secret', () => {
+  expect(answers.refused?.status).toBe(400);
+  for (const sent of ['a-name-in-the-query', 'limit=3', 'path-in-the-url', 'forged', 'a-token-nobody-ever-made', madeToken, service.token, SECRET]) {
+    expect(service.output(), sent).not.toContain(sent);
+  }
+});

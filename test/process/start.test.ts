@@ -1,0 +1,186 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, statSync, writeFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { get } from 'node:https';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { recordSecret } from '../harness/evidence.ts';
+import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+
+/** No configuration at all, but a free port: the harness would set a token. */
+const NO_CONFIGURATION = { TSIGIL_ADMIN_TOKEN: '' };
+
+let folder: string;
+let running: ServiceProcess[];
+beforeEach(() => {
+  folder = temporaryFolder();
+  running = [];
+});
+afterEach(async () => {
+  for (const service of running) if (service.process.exitCode === null) await service.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(variables: Record<string, string> = NO_CONFIGURATION, where = folder): Promise<ServiceProcess> {
+  const service = await startServiceProcess(where, variables);
+  running.push(service);
+  return service;
+}
+
+/** How `tsigil serve` ends when it cannot start. */
+function serveInVain(variables: Record<string, string>): { status: number | null; stdout: string; stderr: string } {
+  const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', ...variables });
+  return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+}
+
+function readToken(file: string): string {
+  const token = readFileSync(file, 'utf8').trim();
+  recordSecret(token);
+  return token;
+}
+
+describe('the first start, with nothing configured, in an empty folder', () => {
+  test('makes a token in a private file and tells how to use it: the printed line works', async () => {
+    const service = await start();
+    const file = join(folder, 'var/admin.token');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toMatch(/^tsigil_[\w-]{43}\n$/);
+    expect(service.output()).not.toContain(readToken(file));
+    expect(service.output()).toContain(`An administrator token was made and written to ${file}`);
+
+    const line = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? '';
+    const { stdout, status } = spawnSync('bash', ['-c', `${line} --silent --fail`], { encoding: 'utf8' });
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ tlds: [], links: { self: `${service.url}/v2/tlds` } });
+    expect(await service.stop('SIGTERM')).toBe(0);
+    expect(readdirSync(join(folder, 'var')).filter((name) => name.startsWith('admin.token'))).toEqual(['admin.token']);
+  });
+
+  test('the printed line works from a folder with an awkward name', async () => {
+    const awkward = join(folder, `it's $HOME "here"`);
+    mkdirSync(awkward);
+    const service = await start(NO_CONFIGURATION, awkward);
+    readToken(join(awkward, 'var/admin.token'));
+    const line = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? '';
+    expect(spawnSync('bash', ['-c', `${line} --silent --fail`]).status).toBe(0);
+  });
+
+  test('later starts make none, and the first stays valid', async () => {
+    await (await start()).stop('SIGTERM');
+    const token = readToken(join(folder, 'var/admin.token'));
+    const again = await start();
+    expect(again.output()).not.toContain('administrator token');
+    expect(readToken(join(folder, 'var/admin.token'))).toBe(token);
+    expect((await again.with(token).get('/v2/tlds')).status).toBe(200);
+  });
+
+  test('when the last token was revoked, the next start makes another', async () => {
+    const first = await start();
+    const token = readToken(join(folder, 'var/admin.token'));
+    const admin = first.with(token);
+    const [listed] = (await admin.get('/v2/tokens')).body.tokens as { id: string }[];
+    expect((await admin.delete(`/v2/tokens/${listed?.id}`)).status).toBe(204);
+    expect((await admin.get('/v2/tlds')).status).toBe(401);
+    await first.stop('SIGTERM');
+
+    const second = await start();
+    const another = readToken(join(folder, 'var/admin.token'));
+    expect(another).not.toBe(token);
+    expect((await second.with(another).get('/v2/tlds')).status).toBe(200);
+    expect((await second.with(token).get('/v2/tlds')).status).toBe(401);
+  });
+
+  test('TSIGIL_ADMIN_TOKEN sets it instead: none is made, and it is valid while it is set', async () => {
+    const token = 'a-token-for-the-test-of-containers';
+    const service = await start({ TSIGIL_ADMIN_TOKEN: token });
+    expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);
+    expect((await service.get('/v2/tokens')).body.tokens).toEqual([]);
+    await service.stop('SIGTERM');
+    const without = await start();
+    readToken(join(folder, 'var/admin.token'));
+    expect((await without.with(token).get('/v2/tlds')).status).toBe(401);
+  });
+
+  test('a start that cannot listen makes no token, so that the next one tells of it', async () => {
+    const blocker = createServer().listen(0, '127.0.0.1');
+    await once(blocker, 'listening');
+    const { port } = blocker.address() as { port: number };
+    const { status, stdout, stderr } = serveInVain({ TSIGIL_LISTEN: `127.0.0.1:${port}` });
+    expect(stderr).toMatch(new RegExp(`^tsigil: .*address already in use.*:${port}\\n$`));
+    expect([status, stdout]).toEqual([1, '']);
+    expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);
+    blocker.close();
+    const service = await start();
+    readToken(join(folder, 'var/admin.token'));
+    expect(service.output()).toContain('An administrator token was made');
+  });
+});
+
+describe('a start that cannot be', () => {
+  test('bad settings end it with all problems and exit code 2', () => {
+    const { status, stdout, stderr } = serveInVain({ TSIGIL_LOG_LEVEL: 'loud', TSIGIL_NOSUCH: '1' });
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toBe(
+      'tsigil: The configuration is not valid:\n' +
+        '  - TSIGIL_NOSUCH is not the variable of a setting\n' +
+        '  - TSIGIL_LOG_LEVEL must be debug, info, warn, error\n',
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('a database that a newer program has used ends it with one clear line', async () => {
+    await (await start()).stop('SIGTERM');
+    readToken(join(folder, 'var/admin.token'));
+    const { DatabaseSync } = await import('@photostructure/sqlite');
+    const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
+    database.exec(`INSERT INTO schema_migrations (number, applied_at) VALUES (999, 'tomorrow')`);
+    database.close();
+    const { status, stderr } = serveInVain({});
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^tsigil: The database has schema 999, this program knows \d+ at most: start the newer program, or restore .*\n$/);
+  });
+
+  test('certificates that cannot be used end it with one line that names them', () => {
+    writeFileSync(join(folder, 'cert.pem'), 'no certificate');
+    writeFileSync(join(folder, 'key.pem'), 'no key');
+    for (const key of ['key.pem', 'nosuch.pem']) {
+      const { status, stderr } = serveInVain({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: key });
+      expect(status).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^tsigil: The certificate cert\\.pem and key ${key} cannot be used: .*\\n$`));
+    }
+  });
+});
+
+describe('TLS', () => {
+  const warning = /"level":"warn".*beyond loopback without TLS/;
+
+  test.skipIf(!hasProgram('openssl', 'openssl'))('tls.cert and tls.key serve HTTPS, and no warning is logged beyond loopback', async () => {
+    const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=localhost'];
+    const files = ['-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1', '-keyout', 'key.pem', '-out', 'cert.pem'];
+    expect(spawnSync('openssl', [...request, ...files], { cwd: folder }).status).toBe(0);
+    const service = await start({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: 'key.pem', TSIGIL_LISTEN: '0.0.0.0:0' });
+    expect(service.url).toMatch(/^https:/);
+    const { port } = new URL(service.url);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const options = { ca: readFileSync(join(folder, 'cert.pem')), headers: { 'x-auth-token': service.token } };
+      get(`https://127.0.0.1:${port}/v2/tlds`, options, (response) => {
+        response.setEncoding('utf8').once('data', (text: string) => resolve(text));
+      }).on('error', reject);
+    });
+    expect(JSON.parse(answer)).toEqual({ tlds: [], links: { self: `https://127.0.0.1:${port}/v2/tlds` } });
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+    expect(service.output()).not.toMatch(warning);
+    expect(await service.stop('SIGTERM')).toBe(0);
+  });
+
+  test('listening beyond loopback without it is warned of; on loopback it is not', async () => {
+    const open = await start({ TSIGIL_LISTEN: '0.0.0.0:0' });
+    await open.stop('SIGTERM');
+    expect(open.output()).toMatch(warning);
+    const local = await start({ TSIGIL_LISTEN: '127.0.0.1:0' });
+    await local.stop('SIGTERM');
+    expect(local.output()).not.toMatch(warning);
+  });
+});
