@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, normalize } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { EXPORT_FORMATS } from '../src/domain/key-formats/formats.ts';
+import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
+import { ALGORITHMS } from '../src/domain/tsigkey.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/policy.ts';
 import { RESOURCE_TYPES } from '../src/domain/resources.ts';
 import { STATUS_OF_CODE } from '../src/http/errors.ts';
@@ -36,7 +39,7 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
 }
 
 test('the documents are all there', () => {
-  const pages = ['api', 'compatibility', 'configuration', 'operations'].map((name) => `docs/${name}.md`);
+  const pages = ['api', 'compatibility', 'configuration', 'keys', 'operations'].map((name) => `docs/${name}.md`);
   const atRoot = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md'];
   expect(DOCUMENTS.map(({ path }) => path)).toEqual(expect.arrayContaining([...atRoot, ...pages]));
   const withExamples = DOCUMENTS.filter((document) => examplesOf(document).length > 3).map(({ path }) => path);
@@ -116,7 +119,15 @@ describe('what documents name', () => {
       const sections = keys.filter((key) => key.includes('.')).map((key) => key.slice(0, key.indexOf('.')));
       const dotted = [...document.text.matchAll(/`(\w+)\.(\w+)`/g)].filter(([, section = '', name]) => sections.includes(section) && name !== 'md');
       expect(dotted.map(([, section, name]) => `${section}.${name}`).filter((key) => !keys.includes(key))).toEqual([]);
-      const variables = [...OPTIONS.map(variableOf), 'TSIGIL_CONFIG', 'TSIGIL_URL', 'TSIGIL_TOKEN', 'TSIGIL_SERVICE_HOST', 'TSIGIL_PORT'];
+      const variables = [
+        ...OPTIONS.map(variableOf),
+        'TSIGIL_CONFIG',
+        'TSIGIL_URL',
+        'TSIGIL_TOKEN',
+        'TSIGIL_FROM_TOKEN',
+        'TSIGIL_SERVICE_HOST',
+        'TSIGIL_PORT',
+      ];
       const named = [...document.text.matchAll(/\bTSIGIL_[A-Z_]*[A-Z]/g)].map(([name]) => name);
       expect(named.filter((name) => !variables.includes(name))).toEqual([]);
     });
@@ -141,6 +152,17 @@ describe('what documents name', () => {
     const { stdout, status, stderr } = spawnSync(process.execPath, ['scripts/configuration-page.mjs'], { cwd: ROOT, encoding: 'utf8' });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(documentAt('docs/configuration.md').text).toBe(stdout);
+  });
+
+  test('docs/keys.md lists every form that keys are written in and read from', () => {
+    const page = documentAt('docs/keys.md').text;
+    const written = Object.entries(EXPORT_FORMATS).map(([name, { consumer, algorithms }]) => {
+      const refused = Object.keys(ALGORITHMS).filter((algorithm) => !algorithms.includes(algorithm));
+      const cells = [`\`${name}\``, consumer, refused.map((algorithm) => `\`${algorithm}\``).join(', ')];
+      return `| ${cells.join(' | ')} |`.replace('|  |', '| |');
+    });
+    const read = Object.entries(IMPORT_FORMATS).map(([name, { source }]) => `| \`${name}\` | ${source} |`);
+    expect(page.split('\n').filter((line) => /^\| `[a-z][a-z-]*` \|/.test(line) && !/\| [013] \|$/.test(line))).toEqual([...written, ...read]);
   });
 
   test('docs/api.md lists every error with its status', () => {

@@ -9,6 +9,7 @@ import { addResourceCommands } from './resource-commands.ts';
 import { bold, lookOf, red, type Stream, type Terminal } from './terminal.ts';
 import { addTldImport } from './tld-import.ts';
 import { addTokenCommands } from './token-commands.ts';
+import { addKeyCommands } from './tsigkey-commands.ts';
 
 /** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. Without arguments, prints help. */
 export async function runCommand(argv: readonly string[], version: string, local: LocalCommands, terminal: Terminal): Promise<number> {
@@ -48,6 +49,7 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addLocalCommands(program, local);
   addTokenCommands(program, terminal);
   addResourceCommands(program, terminal);
+  addKeyCommands(program, terminal);
   addTldImport(program.commands.find((command) => command.name() === 'tld') ?? program, terminal);
   addShellCommands(program, version, out);
   addExamples(program, ['tsigil serve', 'tsigil tld create --name com', 'tsigil tsigkey list -f json', 'tsigil zone create --help']);

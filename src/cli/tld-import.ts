@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Connection } from './client.ts';
 import type { ConnectionFlags } from './connection.ts';
+import { tld } from '../domain/tld.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
 import { addExamples } from './help.ts';
 import { startProgress } from './progress.ts';
+import { readText } from './input.ts';
+import { copyFromSource, hasSource, withSourceFlags, type SourceFlags } from './source.ts';
 import { catchInterrupt, type Terminal } from './terminal.ts';
 import { batchesOf, checkSize, sendEntries, type BulkFlags } from './tld-bulk.ts';
 import { addAnswer, describeChanges, describeCounts, describeRefusals, emptyTally, type Tally } from './tld-import-report.ts';
@@ -14,6 +16,7 @@ import { detectFormat, LIST_FORMATS, readTldList, type ListFormat, type ListOpti
 import type { TldList } from './tld-lists/list.ts';
 
 type Flags = ConnectionFlags &
+  SourceFlags &
   ListOptions & {
     readonly format?: ListFormat;
     readonly dryRun?: boolean;
@@ -31,11 +34,11 @@ interface Import {
 }
 
 /** Adds `import` to the commands about top-level domains. */
-export function addTldImport(tld: Command, terminal: Terminal): void {
-  const command = tld
+export function addTldImport(parent: Command, terminal: Terminal): void {
+  const command = parent
     .command('import')
     .description("create top-level domains from a list: Designate's CSV, IANA's list, the Public Suffix List, or a name on each line")
-    .argument('<file>', 'the list, or - for standard input')
+    .argument('[file]', 'the list, or - for standard input')
     .addOption(new Option('--format <format>', 'the form of the list (default: as it looks)').choices(LIST_FORMATS))
     .addOption(new Option('--delimiter <character>', 'what stands between the fields of CSV').default(',').argParser(readDelimiter))
     .addOption(new Option('--section <section>', 'which part of the Public Suffix List').choices(SECTIONS).default('icann'))
@@ -48,7 +51,9 @@ export function addTldImport(tld: Command, terminal: Terminal): void {
     .option('--all-or-nothing', 'change nothing if one line is refused')
     .option('--replace', 'make the list exactly this: show the difference, ask, and remove what is not in it')
     .option('--yes', 'do not ask')
-    .action(async (file: string, flags: Flags) => {
+    .action(async (file: string | undefined, flags: Flags) => {
+      if (hasSource(flags) !== (file === undefined)) throw new CommandError(EXIT.usage, 'Name one source: a file, - for standard input, or --from');
+      if (file === undefined) return copyTlds(flags, terminal);
       const text = await readText(file, terminal);
       const format = flags.format ?? detectFormat(text, flags.delimiter);
       const list = readTldList(text, format, flags);
@@ -58,12 +63,20 @@ export function addTldImport(tld: Command, terminal: Terminal): void {
       const work = { connection: await connect(flags, terminal), list, flags, terminal };
       await (flags.replace === true || flags.allOrNothing === true ? importTogether(work) : importEach(work));
     });
-  addExamples(withConnectionFlags(command), [
+  addExamples(withConnectionFlags(withSourceFlags(command)), [
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
     { command: "tsigil tld import export.csv --delimiter ';' --replace", purpose: 'shows the difference and asks' },
     "printf 'com\\nco.uk\\n' | tsigil tld import -",
   ]);
+}
+
+/** Copies the entries of another service, which are whole and need none of the flags that say how to read a list. */
+async function copyTlds(flags: Flags, terminal: Terminal): Promise<void> {
+  if (flags.replace === true || flags.allOrNothing === true) {
+    throw new CommandError(EXIT.usage, 'What is copied with ids and timestamps replaces nothing: leave out --replace and --all-or-nothing');
+  }
+  return copyFromSource(tld, flags, terminal);
 }
 
 /** Imports what is good of a list, some entries at a time, and tells of the rest. */
@@ -160,29 +173,6 @@ async function confirm(question: string, { yes }: Flags, { input, out, err }: Te
   err.write(`${question} [y/N] `);
   for await (const chunk of input) return /^y(?:es)?\s*$/i.test(String(chunk));
   return false;
-}
-
-async function readText(file: string, { input }: Terminal): Promise<string> {
-  const bytes = file === '-' ? await readAll(input) : readBytes(file);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new CommandError(EXIT.usage, `${file} is not text in UTF-8`, undefined, cause);
-  }
-}
-
-async function readAll(input: AsyncIterable<unknown>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of input) chunks.push(Buffer.from(chunk as Buffer | string));
-  return Buffer.concat(chunks);
-}
-
-function readBytes(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    throw new CommandError(EXIT.usage, `${file} cannot be read: ${(cause as Error).message}`, undefined, cause);
-  }
 }
 
 function readDelimiter(text: string): string {

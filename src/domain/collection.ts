@@ -185,10 +185,12 @@ function existing(type: ResourceType, caller: Caller, row: Row | undefined): Row
   return row;
 }
 
-function admission({ settings, policy, randomBytes }: Environment, caller: Caller, now: string): Admission {
+/** What the rules about a change that `caller` makes now may use. */
+export function admission({ settings, policy, randomBytes }: Environment, caller: Caller, now: string): Admission {
   return { caller, settings, randomBytes, now, may: (right) => may(policy, caller, right) };
 }
 
-function advise(environment: Environment, type: ResourceType, row: Row): void {
+/** Tells the operator what is odd about a resource that was accepted. */
+export function advise(environment: Environment, type: ResourceType, row: Row): void {
   for (const advice of type.advice?.(row) ?? []) environment.advise(type, row.id as string, advice);
 }

@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'missing_project_id'
   | 'no_valid_pool_found'
+  | 'not_exportable'
   | 'not_found'
   | 'over_quota'
   | 'request_header_fields_too_large'

@@ -1,6 +1,6 @@
 import { ADMIN, type Caller } from './caller.ts';
 import { ServiceError } from './errors.ts';
-import { RESOURCE_TYPES } from './resources.ts';
+import { RESOURCE_TYPES, RESTORABLE_TYPES, restoreRight } from './resources.ts';
 import { token } from './token.ts';
 import { CHOOSE_POOL } from './zone-admission.ts';
 
@@ -15,6 +15,7 @@ export const FURTHER_RIGHTS = [
   'hard_delete',
   ...RESOURCE_TYPES.flatMap((type) => Object.values(type.questions ?? {}).flatMap(({ right }) => right ?? [])),
   CHOOSE_POOL,
+  ...RESTORABLE_TYPES.map(restoreRight),
 ] as const;
 
 /** Who may do what when the configuration says nothing. */

@@ -3,7 +3,9 @@ import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { CONTENT_SECURITY_POLICY, renderDocsPage } from './docs-page.ts';
 import { JSON_TYPE } from './errors.ts';
 import { describeApi } from './openapi.ts';
+import { keyExportPath } from './openapi-key-export.ts';
 import { openPaths } from './openapi-open-paths.ts';
+import { restorePaths } from './openapi-restore.ts';
 import { TLD_BULK_SCHEMAS, tldBulkPath } from './openapi-tld-bulk.ts';
 import { ZONE_NAME_CHECK_SCHEMAS, zoneNameCheckPath } from './openapi-zone-name-check.ts';
 import type { ApiSettings } from './openapi-responses.ts';
@@ -13,7 +15,13 @@ import { addRoutes } from './routes.ts';
 export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>): void {
   const describe = keepLatest((base) => {
     const settings = { ...service, base };
-    const paths = { ...tldBulkPath(settings), ...zoneNameCheckPath(settings), ...openPaths(settings, RESOURCE_TYPES[0]) };
+    const paths = {
+      ...keyExportPath(settings),
+      ...restorePaths(settings),
+      ...tldBulkPath(settings),
+      ...zoneNameCheckPath(settings),
+      ...openPaths(settings, RESOURCE_TYPES[0]),
+    };
     return describeApi(settings, RESOURCE_TYPES, { paths, schemas: { ...TLD_BULK_SCHEMAS, ...ZONE_NAME_CHECK_SCHEMAS } });
   });
   const write = keepLatest((base) => JSON.stringify(describe(base)));

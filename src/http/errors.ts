@@ -28,6 +28,7 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
   method_not_allowed: [405, 'method_not_allowed'],
   missing_project_id: [401, 'missing_project_id'],
   no_valid_pool_found: [404, 'no_valid_pool_found'],
+  not_exportable: [409, 'not_exportable'],
   not_found: [404, 'not_found'],
   over_quota: [413, 'over_quota'],
   request_header_fields_too_large: [431, 'request_header_fields_too_large'],

@@ -3,6 +3,7 @@ import { readId } from '../domain/collection.ts';
 import { ServiceError, type ErrorCode } from '../domain/errors.ts';
 import { readListRequest } from '../domain/list-query.ts';
 import { requireRight } from '../domain/policy.ts';
+import { exportKey } from '../domain/key-formats/formats.ts';
 import type { ResourceType } from '../domain/resource.ts';
 import { MAX_LIMIT } from '../domain/settings.ts';
 import { refuseZoneName } from '../domain/zone-name.ts';
@@ -111,6 +112,10 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   no_valid_pool_found: {
     when: 'The pool that was asked for does not exist.',
     example: () => new ServiceError('no_valid_pool_found', `There is no pool ${EXAMPLE_ID}`),
+  },
+  not_exportable: {
+    when: 'The consumer that the form is for could not use the key: its name is no domain name, its secret no base64, or the algorithm not known there.',
+    example: () => thrownBy(() => exportKey('bind', { name: 'transfer key', algorithm: 'hmac-sha256', secret: 'AA==' })),
   },
   not_found: {
     when: 'What requests to other paths are answered.',

@@ -44,6 +44,7 @@ export function describeHeaders({ base, requestIdHeader }: ApiSettings, { collec
   return {
     [requestIdHeader]: text('The id of the request in the log of the service.', EXAMPLE_REQUEST_ID),
     Location: text('The absolute URL of the new resource.', `${base}/v2/${collection}/${EXAMPLE_ID}`),
+    'Content-Disposition': text('That the body is a file to be saved, and its name.', 'attachment; filename="transfer-key.conf"'),
     Allow: text('The methods that the path has.', 'GET, HEAD, POST, OPTIONS'),
     'WWW-Authenticate': text('How to sign in (RFC 6750); with `error="insufficient_scope"` when the token is valid.', 'Bearer'),
     'Retry-After': { description: 'How many seconds to wait before the next try.', schema: { type: 'integer', minimum: 0 }, example: 5 },

@@ -9,10 +9,12 @@ import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type AnswerSettings } from './errors.ts';
 import { addGate } from './gate.ts';
+import { addKeyExport } from './key-export.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { addRestore } from './restore.ts';
 import { knowAllMethods } from './routes.ts';
 import { pathAndQuery, type UrlSettings } from './urls.ts';
 import { addTldBulk } from './tld-bulk.ts';
@@ -109,6 +111,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     errors: options.errors,
   });
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
+  addKeyExport(app, environment);
+  addRestore(app, environment);
   addZoneNameCheck(app, environment);
   addTldBulk(app, environment, options);
   return app;

@@ -154,7 +154,7 @@ describe('what is refused', () => {
   test('control characters are shown, not sent to the terminal', async () => {
     const { err } = await tldImport(['-', '--format', 'plain'], '\u001b[2Jx\u009b\n');
     expect(err).toMatch(/^line 1: '\\u001b\[2Jx/);
-     
+
     expect(err).not.toMatch(/[\u001b\u009b]/);
   });
 });
@@ -252,8 +252,8 @@ describe('on the way', () => {
       const list = file('many.txt', ...numbered(3000).map(({ name }) => name));
       const { status, out } = await onTerminal(list, undefined);
       expect(status).toBe(0);
-      expect(out).toMatch(/\r(?:\u001b\[K)?Importing \[/);  
-      expect(out).toMatch(/\r(?:\u001b\[K)?3000 added/);  
+      expect(out).toMatch(/\r(?:\u001b\[K)?Importing \[/);
+      expect(out).toMatch(/\r(?:\u001b\[K)?3000 added/);
     });
 
     test.runIf(script)('--replace asks: only yes goes on', async () => {

@@ -1,0 +1,72 @@
+import { comparisonForm } from '../domain/dns-name.ts';
+import { isSameKey, type Key } from '../domain/key-formats/key.ts';
+import { tsigkey } from '../domain/tsigkey.ts';
+import { call, type Connection } from './client.ts';
+import { CommandError, EXIT } from './errors.ts';
+import type { Report } from './import-report.ts';
+import { keyOf } from './key-requests.ts';
+import { listItems, type Item } from './resource-requests.ts';
+
+/** A key that was found, or what is wrong with it, and where. */
+export interface FoundKey {
+  readonly place: string;
+  readonly found: { readonly key: Key } | { readonly problem: string };
+}
+
+/** What to do with the keys that were found. */
+export interface KeyImport {
+  /** What new keys apply to. */
+  readonly scope: string;
+  readonly resourceId: string;
+  /** Give keys that exist the algorithm and secret that were found. */
+  readonly update: boolean;
+  /** Change nothing, and tell what would be done. */
+  readonly dryRun: boolean;
+}
+
+/** Brings keys into the service, one after the other, and tells of each. Throws `CommandError` when the service cannot be asked. */
+export async function importKeys(connection: Connection, keys: readonly FoundKey[], wanted: KeyImport, report: Report): Promise<void> {
+  const existing = new Map((await listItems(connection, tsigkey, [])).map((item) => [comparisonForm(String(item.name)), item]));
+  const seen = new Map<string, string>();
+  for (const { place, found } of keys) {
+    if ('problem' in found) {
+      report.tell(place, 'invalid', found.problem);
+      continue;
+    }
+    const { key } = found;
+    const name = comparisonForm(key.name);
+    const earlier = seen.get(name);
+    if (earlier === undefined) {
+      seen.set(name, place);
+      await importKey(connection, place, key, existing.get(name), wanted, report);
+    } else report.tell(place, 'invalid', `${key.name} was there before, at ${earlier}`);
+  }
+}
+
+async function importKey(connection: Connection, place: string, key: Key, current: Item | undefined, wanted: KeyImport, report: Report) {
+  if (current !== undefined && isSameKey(keyOf(current), key)) report.tell(place, 'unchanged', key.name);
+  else if (current !== undefined && !wanted.update) report.tell(place, 'different', describeDifference(current, key));
+  else {
+    const refusal = wanted.dryRun ? undefined : await save(connection, key, current, wanted);
+    if (refusal === undefined) report.tell(place, current === undefined ? 'added' : 'updated', key.name);
+    else report.tell(place, 'refused', `${key.name}: ${refusal}`);
+  }
+}
+
+function describeDifference(current: Item, key: Key): string {
+  const members = (['algorithm', 'secret'] as const).filter((member) => current[member] !== key[member]);
+  return `${key.name} exists with another ${members.join(' and another ')}; --update replaces it`;
+}
+
+/** Creates or changes a key; returns why the service does not want it, if it does not. */
+async function save(connection: Connection, key: Key, current: Item | undefined, { scope, resourceId }: KeyImport): Promise<string | undefined> {
+  const { algorithm, secret } = key;
+  try {
+    if (current === undefined) await call(connection, 'POST', '/v2/tsigkeys', { ...key, scope, resource_id: resourceId });
+    else await call(connection, 'PATCH', `/v2/tsigkeys/${String(current.id)}`, { algorithm, secret });
+    return undefined;
+  } catch (error) {
+    if (error instanceof CommandError && error.exitCode === EXIT.refused) return error.message;
+    throw error;
+  }
+}

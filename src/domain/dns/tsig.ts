@@ -1,0 +1,132 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { CLASSES, decodeMessage, encodeRecord, type Message, type PlacedRecord } from './message.ts';
+import { findTsig, tsigRecord, uint16s, uint48, type Tsig } from './tsig-record.ts';
+import { encodeName, foldedName, WireError } from './wire-name.ts';
+
+/** A key as signatures need it. */
+export interface SigningKey {
+  readonly name: string;
+  /** As the API names it: `hmac-sha256`. */
+  readonly algorithm: string;
+  readonly secret: Buffer;
+}
+
+/** A message with its TSIG record, and the MAC that the answer's signature covers. */
+export interface SignedMessage {
+  readonly octets: Buffer;
+  readonly mac: Buffer;
+}
+
+/** When and how to sign. */
+export interface SigningOptions {
+  /** Seconds since 1970. */
+  readonly timeSigned: number;
+  /** How many seconds the clocks may differ; 300 if not given (RFC 8945 section 10). */
+  readonly fudge?: number;
+  /** The MAC of the request that the message answers, or of the message before it in a stream. */
+  readonly priorMac?: Buffer;
+  readonly error?: number;
+  readonly other?: Buffer;
+  /** The messages of a stream that were sent unsigned since `priorMac`. */
+  readonly between?: Buffer;
+  /** True for the messages of a stream after the first: only the times are signed with them (RFC 8945 section 5.3.1). */
+  readonly later?: boolean;
+}
+
+/** What became of the check of a message. */
+export interface Verification {
+  /**
+   * `good`; `unsigned` without a TSIG record or with an empty MAC, as errors about keys are sent; or what is wrong: the key or
+   * algorithm is another, the signature does not fit, or it fits and the time is too far from ours.
+   */
+  readonly outcome: 'good' | 'unsigned' | 'other key' | 'wrong signature' | 'wrong time';
+  readonly message: Message<PlacedRecord>;
+  readonly tsig: Tsig | undefined;
+}
+
+const NO_OCTETS = Buffer.alloc(0);
+/** The most messages of a stream between two that are signed (RFC 8945 section 5.3.1). */
+const MAX_UNSIGNED = 99;
+
+/** The algorithm's name in messages (RFC 8945 section 6). */
+function wireName(algorithm: string): string {
+  return algorithm === 'hmac-md5' ? 'hmac-md5.sig-alg.reg.int.' : `${algorithm}.`;
+}
+
+/** Signs the octets of a message (RFC 8945 section 5.1). Throws `WireError`. */
+export function signMessage(octets: Buffer, key: SigningKey, options: SigningOptions): SignedMessage {
+  const { timeSigned, fudge = 300, priorMac, between = NO_OCTETS, error = 0, other = NO_OCTETS, later = false } = options;
+  const { id, additionals } = decodeMessage(octets);
+  if (additionals.length === 0xffff) throw new WireError('The message has no place for a signature');
+  const unsigned = { keyName: key.name, algorithm: wireName(key.algorithm), timeSigned, fudge, mac: NO_OCTETS, originalId: id, error, other };
+  const mac = computeMac(key, [...prefixed(priorMac), between, octets, ...signedParts(unsigned, later)]);
+  const signed = Buffer.concat([octets, encodeRecord(tsigRecord({ ...unsigned, mac }))]);
+  signed.writeUInt16BE(additionals.length + 1, 10);
+  return { octets: signed, mac };
+}
+
+/**
+ * Checks a message that was signed with `key` (RFC 8945 section 5.2), one that answers the request with `requestMac`. `now` is
+ * in seconds since 1970. Throws `WireError` for octets that are no message.
+ */
+export function verifyMessage(octets: Buffer, key: SigningKey, requestMac: Buffer | undefined, now: number): Verification {
+  return check(octets, key, prefixed(requestMac), false, now);
+}
+
+/**
+ * Checks one after the other the messages of a stream that answers the request with `requestMac` (RFC 8945 section 5.3.1). The
+ * first must be signed; then up to 99 may be `unsigned` before the next that is, whose signature covers them too.
+ */
+export function createStreamVerifier(key: SigningKey, requestMac: Buffer): (octets: Buffer, now: number) => Verification {
+  let before = prefixed(requestMac);
+  let later = false;
+  let unsigned = 0;
+  return (octets, now) => {
+    const verification = check(octets, key, before, later, now);
+    if (verification.outcome === 'unsigned' && verification.tsig === undefined && later && unsigned < MAX_UNSIGNED) {
+      before = [...before, octets];
+      unsigned += 1;
+    } else if (verification.outcome === 'good' && verification.tsig !== undefined) {
+      before = prefixed(verification.tsig.mac);
+      later = true;
+      unsigned = 0;
+    }
+    return verification;
+  };
+}
+
+function check(octets: Buffer, key: SigningKey, before: readonly Buffer[], later: boolean, now: number): Verification {
+  const message = decodeMessage(octets);
+  const found = findTsig(octets, message);
+  if (found === undefined) return { outcome: 'unsigned', message, tsig: undefined };
+  const { tsig, start } = found;
+  const isOurs = foldedName(tsig.keyName) === foldedName(key.name) && foldedName(tsig.algorithm) === wireName(key.algorithm);
+  if (tsig.mac.length === 0) return { outcome: 'unsigned', message, tsig };
+  if (!isOurs) return { outcome: 'other key', message, tsig };
+  const signed = Buffer.from(octets.subarray(0, start));
+  signed.writeUInt16BE(tsig.originalId, 0);
+  signed.writeUInt16BE(message.additionals.length - 1, 10);
+  const mac = computeMac(key, [...before, signed, ...signedParts(tsig, later)]);
+  // Shorter MACs may be agreed on (RFC 8945 section 5.2.2.1); nobody agreed on any here.
+  if (mac.length !== tsig.mac.length || !timingSafeEqual(mac, tsig.mac)) return { outcome: 'wrong signature', message, tsig };
+  return { outcome: Math.abs(now - tsig.timeSigned) <= tsig.fudge ? 'good' : 'wrong time', message, tsig };
+}
+
+/** The parts of a TSIG record that its MAC covers (RFC 8945 sections 4.3.3 and 5.3.1). */
+function signedParts(tsig: Tsig, later: boolean): Buffer[] {
+  const times = [uint48(tsig.timeSigned), uint16s(tsig.fudge)];
+  if (later) return times;
+  const names = [encodeName(foldedName(tsig.keyName)), uint16s(CLASSES.any), Buffer.alloc(4), encodeName(foldedName(tsig.algorithm))];
+  return [...names, ...times, uint16s(tsig.error, tsig.other.length), tsig.other];
+}
+
+/** A MAC as another covers it: with its length before it. */
+function prefixed(mac: Buffer | undefined): Buffer[] {
+  return mac === undefined ? [] : [uint16s(mac.length), mac];
+}
+
+function computeMac({ algorithm, secret }: SigningKey, parts: readonly Buffer[]): Buffer {
+  const hmac = createHmac(algorithm.slice('hmac-'.length), secret);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}

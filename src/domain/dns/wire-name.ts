@@ -1,0 +1,92 @@
+/** Octets that are not a DNS message, or values that none could hold. */
+export class WireError extends Error {
+  constructor(problem: string) {
+    super(problem);
+    this.name = 'WireError';
+  }
+}
+
+/** The most octets of a label and of a name (RFC 1035 section 2.3.4). */
+const MAX_LABEL = 63;
+const MAX_NAME = 255;
+
+/**
+ * A domain name as a message has it, without compression (RFC 1035 section 3.1), from its text with or without a final dot.
+ * `\.` and `\ddd` stand for octets as in zone files (section 5.1). Throws `WireError`.
+ */
+export function encodeName(text: string): Buffer {
+  const labels = text === '.' || text === '' ? [] : labelsOf(text);
+  const name = Buffer.concat([...labels.map((label) => Buffer.concat([Buffer.of(label.length), label])), Buffer.of(0)]);
+  if (name.length > MAX_NAME) throw new WireError('A name has 255 octets at most');
+  return name;
+}
+
+function labelsOf(text: string): Buffer[] {
+  const labels: number[][] = [[]];
+  for (const [part, decimal, escaped] of text.matchAll(/\\(\d{3})|\\(.)|[^]/gu)) {
+    if (part === '.') labels.push([]);
+    else labels.at(-1)?.push(...(decimal === undefined ? Buffer.from(escaped ?? part) : [Number(decimal)]));
+  }
+  if (labels.length > 1 && labels.at(-1)?.length === 0) labels.pop(); // the final dot
+  for (const label of labels) {
+    if (label.length === 0 || label.length > MAX_LABEL) throw new WireError('A label has 1 to 63 octets');
+    if (label.some((octet) => octet > 255)) throw new WireError('An octet is 255 at most');
+  }
+  return labels.map((label) => Buffer.from(label));
+}
+
+/** A name that was read: its text with a final dot, and where what follows it begins. */
+export interface DecodedName {
+  readonly name: string;
+  readonly end: number;
+}
+
+/**
+ * The name at `offset` of `message`. Compression (RFC 1035 section 4.1.4) may point only backwards, further at each step, so
+ * reading always ends. Throws `WireError`.
+ */
+export function decodeName(message: Buffer, offset: number): DecodedName {
+  const labels: string[] = [];
+  let octets = 1;
+  let position = offset;
+  let limit = offset;
+  let end: number | undefined;
+  for (;;) {
+    const length = octetAt(message, position);
+    if (length >= 0xc0) {
+      const target = ((length & 0x3f) << 8) | octetAt(message, position + 1);
+      if (target >= limit) throw new WireError('A compressed name must point backwards');
+      end ??= position + 2;
+      position = limit = target;
+    } else if (length > MAX_LABEL) {
+      throw new WireError('A label is of an unknown type');
+    } else if (length === 0) {
+      return { name: `${labels.join('.')}.`, end: end ?? position + 1 };
+    } else {
+      octets += length + 1;
+      if (octets > MAX_NAME) throw new WireError('A name has 255 octets at most');
+      if (position + 1 + length > message.length) throw new WireError('The message ends inside a name');
+      labels.push(labelText(message.subarray(position + 1, position + 1 + length)));
+      position += length + 1;
+    }
+  }
+}
+
+/** The form in which names compare and are signed: letters in lower case (RFC 4343 section 2). */
+export function foldedName(name: string): string {
+  return decodeName(encodeName(name), 0).name.toLowerCase();
+}
+
+function octetAt(message: Buffer, position: number): number {
+  const octet = message[position];
+  if (octet === undefined) throw new WireError('The message ends inside a name');
+  return octet;
+}
+
+function labelText(label: Buffer): string {
+  return Array.from(label, (octet) => {
+    if (octet < 0x21 || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
+    const character = String.fromCharCode(octet);
+    return character === '.' || character === '\\' ? `\\${character}` : character;
+  }).join('');
+}

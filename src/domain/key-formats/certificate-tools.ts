@@ -1,0 +1,66 @@
+import { environmentFile, EVERY_ALGORITHM, lines, quoted, WITHOUT_MD5, type KeyWriter } from './writer.ts';
+
+/** A Secret for cert-manager, and in comments the part of an Issuer that refers to it. */
+export const certManagerSecret: KeyWriter = {
+  consumer: 'cert-manager',
+  mediaType: 'application/yaml',
+  extension: 'yaml',
+  algorithms: ['hmac-md5', 'hmac-sha1', 'hmac-sha256', 'hmac-sha512'],
+  algorithmNote: 'knows four algorithms only',
+  write({ name, algorithm, secret }) {
+    const secretName = objectName(name);
+    return lines(
+      '# For spec.acme.solvers of an Issuer, with the address of the name server:',
+      '#   - dns01:',
+      '#       rfc2136:',
+      '#         nameserver: "192.0.2.1:53"',
+      `#         tsigKeyName: ${quoted(name)}`,
+      `#         tsigAlgorithm: ${algorithm.toUpperCase().replace('-', '')}`,
+      '#         tsigSecretSecretRef:',
+      `#           name: ${quoted(secretName)}`,
+      '#           key: tsig-secret-key',
+      'apiVersion: v1',
+      'kind: Secret',
+      'metadata:',
+      `  name: ${quoted(secretName)}`,
+      'type: Opaque',
+      'stringData:',
+      `  tsig-secret-key: ${quoted(secret)}`,
+    );
+  },
+};
+
+/** A name that Kubernetes takes for an object (RFC 1123), made from a key's. */
+function objectName(name: string): string {
+  return `tsig-${name.replaceAll(/[._-]+/g, '-')}`.replaceAll(/-{2,}/g, '-').slice(0, 253).replace(/-$/, '');
+}
+
+/** The credentials file of certbot-dns-rfc2136. Releases before 4.0 fall back to hmac-md5 unless the algorithm is in upper case. */
+export const certbot: KeyWriter = {
+  consumer: 'certbot (certbot-dns-rfc2136)',
+  mediaType: 'text/plain',
+  extension: 'ini',
+  algorithms: EVERY_ALGORITHM,
+  write: ({ name, algorithm, secret }) =>
+    lines(
+      '# Add dns_rfc2136_server: the address of the name server.',
+      `dns_rfc2136_name = ${name}.`,
+      `dns_rfc2136_secret = ${secret}`,
+      `dns_rfc2136_algorithm = ${algorithm.toUpperCase()}`,
+    ),
+};
+
+/** Environment variables of lego and what is built on it. The final dot of the algorithm is part of its name there. */
+export const lego: KeyWriter = {
+  consumer: 'lego and Traefik',
+  mediaType: 'text/plain',
+  extension: 'env',
+  algorithms: WITHOUT_MD5,
+  algorithmNote: 'has dropped hmac-md5',
+  write: ({ name, algorithm, secret }) =>
+    environmentFile('Add RFC2136_NAMESERVER: the address and port of the name server.', {
+      RFC2136_TSIG_KEY: `${name}.`,
+      RFC2136_TSIG_ALGORITHM: `${algorithm}.`,
+      RFC2136_TSIG_SECRET: secret,
+    }),
+};

@@ -1,0 +1,37 @@
+import { entryOf, linesOf, type Entry, type KeyReader } from './reader.ts';
+
+/** What `pdnsutil list-tsig-keys` prints: name, algorithm and secret, each key on a line of its own. */
+export const pdnsutilLines: KeyReader = {
+  source: 'pdnsutil list-tsig-keys',
+  recognises: (text) => linesOf(text).some((line) => /^\S+ hmac-\S+ \S+$/i.test(line.trim())),
+  read: (text) =>
+    eachLine(text, (content, line) => {
+      const [name, algorithm, secret, ...rest] = content.split(/\s+/);
+      if (name === undefined || algorithm === undefined || secret === undefined || rest.length > 0) {
+        return { line, problem: 'the line must hold a name, an algorithm and a secret' };
+      }
+      return entryOf(line, { name, algorithm, secret });
+    }),
+};
+
+/** What `-y` and the key files of Knot's tools take: `hmac-sha256:name:secret`, each key on a line of its own. */
+export const colonLines: KeyReader = {
+  source: '`algorithm:name:secret` lines (kdig, dig -y)',
+  recognises: (text) => linesOf(text).some((line) => /^[^\s:#]+:[^\s:]+:[^\s:]+$/.test(line.trim())),
+  read: (text) =>
+    eachLine(text, (content, line) => {
+      const [algorithm, name, secret, ...rest] = content.split(':');
+      if (algorithm === undefined || name === undefined || secret === undefined || rest.length > 0) {
+        return { line, problem: 'the line must be `algorithm:name:secret`' };
+      }
+      return entryOf(line, { name: name.trim(), algorithm: algorithm.trim(), secret });
+    }),
+};
+
+/** What `read` makes of each line that is neither empty nor a comment. */
+function eachLine(text: string, read: (content: string, line: number) => Entry): Entry[] {
+  return linesOf(text).flatMap((raw, index) => {
+    const content = raw.trim();
+    return content === '' || content.startsWith('#') ? [] : [read(content, index + 1)];
+  });
+}

@@ -1,0 +1,61 @@
+import { environmentFile, EVERY_ALGORITHM, lines, quoted, WITHOUT_MD5, type KeyWriter } from './writer.ts';
+
+/** Environment variables of external-dns, which stand for its flags and keep the secret off the command line. */
+export const externalDns: KeyWriter = {
+  consumer: 'external-dns',
+  mediaType: 'text/plain',
+  extension: 'env',
+  algorithms: WITHOUT_MD5,
+  algorithmNote: 'has dropped hmac-md5',
+  write: ({ name, algorithm, secret }) =>
+    environmentFile('Add --provider=rfc2136, --rfc2136-host, --rfc2136-zone and, so that it can see what is there, --rfc2136-tsig-axfr.', {
+      EXTERNAL_DNS_RFC2136_TSIG_KEYNAME: name,
+      EXTERNAL_DNS_RFC2136_TSIG_SECRET_ALG: algorithm,
+      EXTERNAL_DNS_RFC2136_TSIG_SECRET: secret,
+    }),
+};
+
+/** A provider of octodns-bind. */
+export const octodns: KeyWriter = {
+  consumer: 'octoDNS (octodns-bind)',
+  mediaType: 'application/yaml',
+  extension: 'yaml',
+  algorithms: EVERY_ALGORITHM,
+  write: ({ name, algorithm, secret }) =>
+    lines(
+      '# Add host: the address of the name server.',
+      'providers:',
+      '  tsig:',
+      '    class: octodns_bind.Rfc2136Provider',
+      `    key_name: ${quoted(`${name}.`)}`,
+      `    key_secret: ${quoted(secret)}`,
+      `    key_algorithm: ${quoted(algorithm === 'hmac-md5' ? 'hmac-md5.sig-alg.reg.int' : algorithm)}`,
+    ),
+};
+
+/** Environment variables of Terraform's DNS provider, which keep the secret out of plans. */
+export const terraform: KeyWriter = {
+  consumer: 'Terraform and OpenTofu (hashicorp/dns)',
+  mediaType: 'text/plain',
+  extension: 'env',
+  algorithms: ['hmac-md5', 'hmac-sha1', 'hmac-sha256', 'hmac-sha512'],
+  algorithmNote: 'knows four algorithms only',
+  write: ({ name, algorithm, secret }) =>
+    environmentFile('Add DNS_UPDATE_SERVER: the address of the name server.', {
+      DNS_UPDATE_KEYNAME: `${name}.`,
+      DNS_UPDATE_KEYALGORITHM: algorithm,
+      DNS_UPDATE_KEYSECRET: secret,
+    }),
+};
+
+/** An entry of DNSControl's creds.json. */
+export const dnscontrol: KeyWriter = {
+  consumer: 'DNSControl (creds.json)',
+  mediaType: 'application/json',
+  extension: 'json',
+  algorithms: EVERY_ALGORITHM,
+  write({ name, algorithm, secret }) {
+    const key = `${algorithm}:${name}:${secret}`;
+    return lines(JSON.stringify({ axfrddns: { TYPE: 'AXFRDDNS', 'transfer-key': key, 'update-key': key } }, null, 2));
+  },
+};

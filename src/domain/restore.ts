@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readBody } from './body.ts';
+import type { Caller } from './caller.ts';
+import { admission, advise, type Environment } from './collection.ts';
+import { ServiceError, type Problem } from './errors.ts';
+import { nullable, timestamp, uuid, type Kind } from './field.ts';
+import type { Writer } from './ports.ts';
+import { givenFields, uniqueColumn, type ResourceType, type Row } from './resource.ts';
+import type { Settings } from './settings.ts';
+
+/** The most resources that one request may restore. */
+export const MAX_RESTORED = 1000;
+
+/** What a request to restore did: how many resources it made, and how many were there already, just the same. */
+export interface RestoreResult {
+  readonly restored: number;
+  readonly unchanged: number;
+}
+
+/** The members that the service sets otherwise. */
+const SERVICE_MEMBERS: Readonly<Record<string, Kind>> = { id: uuid(), created_at: timestamp(), updated_at: nullable(timestamp()) };
+
+/**
+ * Makes the resources in a body `{"<collection>": [...]}` as they are, with their ids and timestamps, as answers show them:
+ * all in one transaction or none. One that exists just so is left alone, so that a request can be made again. Throws
+ * `invalid_object`, what the type's rules refuse, `duplicate` when an id or name belongs to another resource, `unavailable`.
+ */
+export async function restoreResources(environment: Environment, type: ResourceType, caller: Caller, body: unknown): Promise<RestoreResult> {
+  const rows = readResources(type, body, environment.settings);
+  const restored = await environment.store.write(async (writer) => {
+    const conflicts: string[] = [];
+    const missing: Row[] = [];
+    for (const row of rows) {
+      const [byId, byName] = [await writer.get(type, row.id as string), await findByName(writer, type, row)];
+      if (byId === undefined && byName === undefined) missing.push(row);
+      else if (!isDeepStrictEqual({ ...(byId ?? byName) }, { ...row })) conflicts.push(String(row[type.unique.field]));
+    }
+    if (conflicts.length > 0) throw conflict(type, conflicts);
+    for (const row of missing) {
+      const admitted = await type.admit?.({ operation: 'create', row }, writer, admission(environment, caller, environment.clock()));
+      await writer.insert(type, admitted?.row ?? row);
+    }
+    return missing;
+  });
+  for (const row of restored) advise(environment, type, row);
+  return { restored: restored.length, unchanged: rows.length - restored.length };
+}
+
+async function findByName(writer: Writer, type: ResourceType, row: Row): Promise<Row | undefined> {
+  const { field, comparisonForm } = type.unique;
+  const [found] = await writer.find(type, uniqueColumn(type), [comparisonForm(row[field] as string)]);
+  return found;
+}
+
+function conflict(type: ResourceType, names: readonly string[]): ServiceError {
+  const listed = names.slice(0, 10).map((name) => `'${name}'`);
+  const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
+  const message = `Duplicate ${type.title}: the id or name of ${listed.join(', ')}${more} belongs to another; nothing was restored`;
+  return new ServiceError('duplicate', message, { subject: type.noun });
+}
+
+function readResources(type: ResourceType, body: unknown, settings: Settings): Row[] {
+  const { [type.collection]: items, ...others } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  if (!Array.isArray(items) || items.length < 1 || items.length > MAX_RESTORED || Object.keys(others).length > 0) {
+    const message = `must be the only property: an array of 1 to ${MAX_RESTORED} objects`;
+    throw invalid(type, [{ path: [type.collection], message: `'${type.collection}' ${message}`, validator: 'type' }]);
+  }
+  const problems: Problem[] = [];
+  const rows = items.map((item: unknown, index): Row => {
+    const read = readResource(type, item, settings);
+    if (!('problems' in read)) return read.row;
+    problems.push(...read.problems.map(({ path, ...problem }) => ({ ...problem, path: [type.collection, index, ...path] })));
+    return {};
+  });
+  if (problems.length > 0) throw invalid(type, problems);
+  return rows;
+}
+
+/** One whole resource; `links` may be there, as in answers, and mean nothing. */
+function readResource(type: ResourceType, item: unknown, settings: Settings): { row: Row } | { problems: readonly Problem[] } {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+    return { problems: [{ path: [], message: 'must be an object', validator: 'type' }] };
+  }
+  const { id, created_at, updated_at, ...members } = item as Record<string, unknown>;
+  const fields = Object.fromEntries(Object.entries(members).filter(([name]) => name !== 'links'));
+  const own: Record<string, unknown> = {};
+  const problems: Problem[] = [];
+  for (const [name, value] of Object.entries({ id, created_at, updated_at })) {
+    const parsed = SERVICE_MEMBERS[name]?.parse(value) ?? { value };
+    if ('problem' in parsed) problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
+    else own[name] = parsed.value;
+  }
+  for (const name of givenFields(type).filter((each) => !Object.hasOwn(fields, each))) {
+    problems.push({ path: [name], message: `'${name}' is a required property`, validator: 'required' });
+  }
+  if (problems.length > 0) return { problems };
+  try {
+    const { id: ownId, ...timestamps } = own;
+    return { row: { id: ownId, ...readBody(type, fields, settings), ...timestamps } };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.details.problems === undefined) throw error;
+    return { problems: error.details.problems };
+  }
+}
+
+function invalid(type: ResourceType, problems: readonly Problem[]): ServiceError {
+  const listed = problems.slice(0, 50);
+  const messages = listed.map(({ path, message }) => (typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message));
+  const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
+  return new ServiceError('invalid_object', `Invalid ${type.collection}: ${[...messages, ...more].join('; ')}`, { problems: listed });
+}

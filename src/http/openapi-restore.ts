@@ -1,0 +1,78 @@
+import type { JsonSchema } from '../domain/field.ts';
+import { givenFields, type ResourceType } from '../domain/resource.ts';
+import { RESTORABLE_TYPES, restoreRight } from '../domain/resources.ts';
+import { MAX_RESTORED, type RestoreResult } from '../domain/restore.ts';
+import type { PathItem, Paths } from './openapi-document.ts';
+import { CREATED_AT, EXAMPLE_ID } from './openapi-examples.ts';
+import { commonParameters } from './openapi-parameters.ts';
+import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';
+
+const ANSWER: JsonSchema = {
+  type: 'object',
+  required: ['restored', 'unchanged'],
+  properties: {
+    restored: { type: 'integer', description: 'How many were made.' },
+    unchanged: { type: 'integer', description: 'How many were there already, just the same.' },
+  },
+};
+
+/** The paths at which resources are made with their ids and timestamps. */
+export function restorePaths(settings: ApiSettings): Paths {
+  return Object.fromEntries(RESTORABLE_TYPES.map((type) => [`/v2/${type.collection}/restore`, restorePath(settings, type)]));
+}
+
+function restorePath(settings: ApiSettings, type: ResourceType): PathItem {
+  const errors = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object', 'duplicate'] as const;
+  const example = Object.fromEntries(givenFields(type).map((name) => [name, type.fields[name]?.example]));
+  const items = [{ id: EXAMPLE_ID, ...example, created_at: CREATED_AT, updated_at: null }];
+  const result: RestoreResult = { restored: 1, unchanged: 0 };
+  return {
+    parameters: commonParameters(settings.requestIdHeader),
+    post: {
+      operationId: `restore_${type.collection}`,
+      summary: `Restore ${type.collection}`,
+      description: `Makes up to ${MAX_RESTORED} resources with their ids and timestamps, as another service shows them: all or none. Those that exist just so are left alone; where an id or name belongs to another resource, nothing is made.\n\nNeeds the right \`${restoreRight(type)}\`.`,
+      tags: [type.collection],
+      security: [{ token: [] }, { bearer: [] }],
+      requestBody: { required: true, content: json(request(type), { one: { summary: 'One resource.', value: { [type.collection]: items } } }) },
+      responses: {
+        200: {
+          description: 'What was done.',
+          headers: headers(settings),
+          content: json(ANSWER, { one: { summary: 'It was made.', value: result } }),
+        },
+        ...errorResponses(settings, type, [...ERRORS_WITH_TOKEN, ...errors, ...(type.refusals?.create ?? [])]),
+      },
+    },
+  };
+}
+
+function request(type: ResourceType): JsonSchema {
+  const fields = givenFields(type);
+  const stamp = { type: 'string', description: 'A moment in UTC, as answers show it.' };
+  return {
+    type: 'object',
+    required: [type.collection],
+    additionalProperties: false,
+    properties: {
+      [type.collection]: {
+        type: 'array',
+        minItems: 1,
+        maxItems: MAX_RESTORED,
+        description: 'Whole resources, as answers show them.',
+        items: {
+          type: 'object',
+          required: ['id', ...fields, 'created_at', 'updated_at'],
+          properties: {
+            id: { type: 'string', format: 'uuid', description: 'The id to give it.' },
+            ...Object.fromEntries(fields.map((name) => [name, { ...type.fields[name]?.schema, description: type.fields[name]?.description }])),
+            created_at: stamp,
+            updated_at: { ...stamp, type: ['string', 'null'] },
+            links: { type: 'object', description: 'May be there, and means nothing.' },
+          },
+          additionalProperties: false,
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { exportKey } from '../../src/domain/key-formats/formats.ts';
+import type { Key } from '../../src/domain/key-formats/key.ts';
+import { NAME_SERVERS } from '../harness/name-servers.ts';
+import { create, itemsOf, POOL_ID, SAMPLES, SECRET, TSIGKEYS } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { runInside } from './session.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tsigil-import-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let service: TestService;
+beforeEach(async () => {
+  service = await startTestService();
+});
+afterEach(() => service.close());
+
+const OTHER_SECRET = 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs';
+const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID];
+const key = (name: string, members: Partial<Key> = {}): Key => ({ name, algorithm: 'hmac-sha256', secret: SECRET, ...members });
+
+function tsigil(input: string, variables: Record<string, string>, ...argv: string[]) {
+  return runInside({ input, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...variables } }, ...argv);
+}
+const importText = (input: string, ...argv: string[]) => tsigil(input, {}, 'tsigkey', 'import', '-', ...APPLIES_TO, ...argv);
+const kept = async () =>
+  itemsOf(await service.get('/v2/tsigkeys?sort_key=name'), TSIGKEYS).map(({ name, algorithm, secret }) => ({ name, algorithm, secret }));
+
+describe('files', () => {
+  test.each(['bind', 'knot', 'nsd', 'knsupdate'])('0: what export writes for %s comes back in', async (format) => {
+    const text = exportKey(format, key('Transfer.example.')).text;
+    const { status, out, err } = await importText(text);
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
+    const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
+    expect(made).toMatchObject({ algorithm: 'hmac-sha256', secret: SECRET, scope: 'POOL', resource_id: POOL_ID });
+    expect(made?.name).toMatch(/^transfer\.example\.?$/);
+  });
+
+  test('1: each key is told with its line: added, unchanged, different, invalid', async () => {
+    await create(service, TSIGKEYS, 'Same.');
+    await create(service, TSIGKEYS, 'other');
+    const { status, out, err } = await importText(
+      `hmac-sha256:new:${SECRET}\nhmac-sha256:same:${SECRET}\n\nhmac-sha512:other:${OTHER_SECRET}\nhmac-sha9:odd:${SECRET}\nhmac-sha256:NEW.:${SECRET}\n`,
+    );
+    expect(status).toBe(1);
+    expect(out).toBe(`line 1: added: new
+line 2: unchanged: same
+line 4: different: other exists with another algorithm and another secret; --update replaces it
+line 5: invalid: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512
+line 6: invalid: NEW. was there before, at line 1
+`);
+    expect(err).toBe('tsigil: 1 added, 1 unchanged, 1 different, 2 invalid\n');
+    expect(await kept()).toEqual([key('Same.'), key('new'), key('other')].toSorted((one, other) => (one.name < other.name ? -1 : 1)));
+  });
+
+  test('0: --update gives keys that exist what was found, and leaves their names and ids', async () => {
+    const { id } = await create(service, TSIGKEYS, 'Other');
+    const { status, out } = await importText(`hmac-sha512:other:${OTHER_SECRET}\n`, '--update');
+    expect([status, out]).toEqual([0, 'line 1: updated: other\n1 updated\n']);
+    expect((await service.get(`/v2/tsigkeys/${id}`)).body).toMatchObject({ name: 'Other', algorithm: 'hmac-sha512', secret: OTHER_SECRET });
+  });
+
+  test.each([[[]], [['--update']]])('0: --dry-run tells the same and changes nothing, %j', async (flags) => {
+    await create(service, TSIGKEYS, 'other');
+    const before = await service.get('/v2/tsigkeys');
+    const text = `hmac-sha256:new:${SECRET}\n${flags.length === 0 ? '' : `hmac-sha512:other:${OTHER_SECRET}\n`}`;
+    const dry = await importText(text, '--dry-run', ...flags);
+    expect(dry.status).toBe(0);
+    expect(dry.out).toContain('nothing was changed: this was a dry run');
+    expect((await service.get('/v2/tsigkeys')).text).toBe(before.text);
+    const { out } = await importText(text, ...flags);
+    expect(dry.out.replace('; nothing was changed: this was a dry run', '')).toBe(out);
+  });
+
+  test('1: what the service refuses is told, and the next key goes in', async () => {
+    await service.close();
+    service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
+    const { status, out } = await tsigil(`hmac-sha256:a:${SECRET}\n`, {}, 'tsigkey', 'import', '-', '--scope', 'ZONE', '--resource-id', POOL_ID);
+    expect(status).toBe(1);
+    expect(out).toMatch(/^line 1: refused: a: The resource_id .* is not the id of a zone/);
+  });
+
+  test('0: a file by its name, in a form that is given', async () => {
+    const path = join(folder, 'keys.txt');
+    writeFileSync(path, `from-file hmac-sha256. ${SECRET}\n`);
+    const { status, out } = await tsigil('', {}, 'tsigkey', 'import', path, '--format', 'pdnsutil', ...APPLIES_TO);
+    expect([status, out]).toEqual([0, 'line 1: added: from-file\n1 added\n']);
+  });
+
+  test('1: text that cannot be followed imports nothing, tells the line and shows no secret', async () => {
+    const { status, out, err } = await importText(`key a { algorithm hmac-sha256; secret "${SECRET}"; };\nkey b {\n  secret "${SECRET}"\n`);
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toContain('Nothing was imported: line 3:');
+    expect(err).not.toContain(SECRET.slice(0, 8));
+    expect(await kept()).toEqual([]);
+  });
+
+  test.each([
+    ['hello', [], 'looks like no form of keys'],
+    ['', [], 'looks like no form of keys'],
+    [`hmac-sha256:a:${SECRET}`, ['--format', 'yaml'], 'Allowed choices are bind, knot, nsd'],
+    [`hmac-sha256:a:${SECRET}`, ['--resource-id', 'the-pool'], 'must be a UUID'],
+    [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Name one source'],
+    [`hmac-sha256:a:${SECRET}`, ['--from-powerdns', 'http://127.0.0.1:1'], 'Name one source'],
+  ])('2: %j with %j', async (input, flags, message) => {
+    const { status, out, err } = await importText(input, ...flags);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toContain(message);
+  });
+
+  test('2: without the pool or zone that keys apply to', async () => {
+    const { status, err } = await tsigil(`hmac-sha256:a:${SECRET}`, {}, 'tsigkey', 'import', '-', '--scope', 'POOL');
+    expect(status).toBe(2);
+    expect(err).toContain('--scope and --resource-id');
+  });
+});
+
+describe.each(SAMPLES)('another service: $noun', (sample) => {
+  const { collection, noun } = sample;
+  let other: TestService;
+  beforeEach(async () => {
+    other = await startTestService();
+  });
+  afterEach(() => other.close());
+
+  const copy = (...argv: string[]) => tsigil('', { TSIGIL_FROM_TOKEN: other.token }, noun, 'import', '--from', other.url, ...argv);
+  const listed = async (from: TestService) =>
+    itemsOf(await from.get(`/v2/${collection}?sort_key=name&limit=1000`), sample).map((item) => ({ ...item, links: {} }));
+
+  test('0: everything is copied with ids and timestamps, and a second time nothing', async () => {
+    for (let index = 0; index < 25; index += 1) await create(other, sample, `${noun}-${index}`);
+    const changed = await create(other, sample, 'changed');
+    await other.patch(`/v2/${collection}/${changed.id}`, sample.change);
+    const { status, out } = await copy();
+    expect(status).toBe(0);
+    expect(out.split('\n').slice(-2)).toEqual(['26 added', '']);
+    expect(await listed(service)).toEqual(await listed(other));
+    const again = await copy();
+    expect([again.status, again.out.split('\n').at(-2)]).toEqual([0, '26 unchanged']);
+  });
+
+  test('0: --dry-run tells and changes nothing', async () => {
+    await create(other, sample, 'one');
+    const { status, out } = await copy('--dry-run');
+    expect([status, out.split('\n').at(-2)]).toEqual([0, '1 added; nothing was changed: this was a dry run']);
+    expect(await listed(service)).toEqual([]);
+  });
+
+  test('1: what exists and differs is told and left as it is; the others are copied', async () => {
+    const mine = await create(service, sample, 'Taken');
+    await create(other, sample, 'taken');
+    await create(other, sample, 'free');
+    const { status, out, err } = await copy();
+    expect(status).toBe(1);
+    expect(out).toMatch(/: different: taken exists with another id, name, created_at; it was left as it is\n/);
+    expect(err).toContain('1 added, 1 different');
+    expect((await listed(service)).map(({ id, name }) => [id === mine.id, name])).toEqual([
+      [true, 'Taken'],
+      [false, 'free'],
+    ]);
+  });
+
+  test('2: without a token for it; the one for this service is not shown to another', async () => {
+    const seen = other.log.length;
+    const { status, err } = await tsigil('', {}, noun, 'import', '--from', other.url);
+    expect(status).toBe(2);
+    expect(err).toContain('TSIGIL_FROM_TOKEN');
+    expect(other.log.slice(seen)).toEqual([]);
+  });
+
+  test('3: when it does not take the token, or is not there', async () => {
+    expect((await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', other.url)).status).toBe(3);
+    expect((await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', 'http://127.0.0.1:1')).status).toBe(3);
+  });
+
+  test('2: nothing is replaced', async () => {
+    const { status, err } = await copy(noun === 'tld' ? '--replace' : '--update');
+    expect(status).toBe(2);
+    expect(err).toContain('replaces nothing');
+  });
+});
+
+test('0: more keys than one request holds are copied', async () => {
+  const other = await startTestService();
+  try {
+    const items = Array.from({ length: 700 }, (_, index) => ({
+      id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+      ...TSIGKEYS.body(`k${index}`),
+      created_at: '2020-01-01T00:00:00.000000',
+      updated_at: null,
+    }));
+    for (const part of [items.slice(0, 350), items.slice(350)])
+      expect((await other.post('/v2/tsigkeys/restore', { tsigkeys: part })).status).toBe(200);
+    const { status, out } = await tsigil('', { TSIGIL_FROM_TOKEN: other.token }, 'tsigkey', 'import', '--from', other.url);
+    expect([status, out.split('\n').at(-2)]).toEqual([0, '700 added']);
+    expect(itemsOf(await service.get('/v2/tsigkeys?limit=1000'), TSIGKEYS)).toHaveLength(700);
+  } finally {
+    await other.close();
+  }
+});
+
+const powerdns = NAME_SERVERS.find(({ name }) => name === 'PowerDNS');
+describe.runIf(powerdns?.installed)('PowerDNS', () => {
+  test('0: every key comes in over the API; 3 with a wrong API key', async () => {
+    const allowed = key('allowed');
+    const others = [key('second.example', { algorithm: 'hmac-sha512' }), key('third', { algorithm: 'hmac-md5' })];
+    const server = await powerdns?.start({ allowed, others });
+    try {
+      const { url = '', key: apiKey = '' } = server?.api ?? {};
+      const imported = (variables: Record<string, string>) => tsigil('', variables, 'tsigkey', 'import', '--from-powerdns', url, ...APPLIES_TO);
+      const { status, out, err } = await imported({ PDNS_API_KEY: apiKey });
+      expect([status, err, out.split('\n').at(-2)]).toEqual([0, '', '3 added']);
+      expect(await kept()).toEqual([allowed, ...others]);
+      const refused = await imported({ PDNS_API_KEY: 'wrong' });
+      expect(refused.status).toBe(3);
+      expect(refused.err).toContain('does not accept the API key');
+      expect((await imported({})).status).toBe(2);
+    } finally {
+      await server?.stop();
+    }
+  });
+});

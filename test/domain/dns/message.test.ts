@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeMessage, encodeMessage, rcodeOf, type Message } from '../../../src/domain/dns/message.ts';
+import { findTsig } from '../../../src/domain/dns/tsig-record.ts';
+import { createStreamVerifier, verifyMessage } from '../../../src/domain/dns/tsig.ts';
+import { decodeName, encodeName, foldedName, WireError } from '../../../src/domain/dns/wire-name.ts';
+import { VECTORS } from './vectors.ts';
+
+const name = fc
+  .array(fc.uint8Array({ minLength: 1, maxLength: 63 }), { maxLength: 5 })
+  .filter((labels) => labels.reduce((sum, { length }) => sum + length + 1, 1) <= 255)
+  .map((labels) => decodeName(Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]), 0).name);
+const u16 = fc.integer({ min: 0, max: 0xffff });
+const question = fc.record({ name, type: u16, class: u16 });
+const record = fc.record({
+  name,
+  type: u16,
+  class: u16,
+  ttl: fc.integer({ min: 0, max: 0xffffffff }),
+  data: fc.uint8Array({ maxLength: 40 }).map((data) => Buffer.from(data)),
+});
+const message: fc.Arbitrary<Message> = fc.record({
+  id: u16,
+  flags: u16,
+  questions: fc.array(question, { maxLength: 3 }),
+  answers: fc.array(record, { maxLength: 3 }),
+  authorities: fc.array(record, { maxLength: 3 }),
+  additionals: fc.array(record, { maxLength: 3 }),
+});
+
+describe('names', () => {
+  test.each([
+    ['.', '00'],
+    ['', '00'],
+    ['a.', '016100'],
+    ['A.b', '0141016200'],
+    ['a\\.b.', '03612e6200'],
+    ['\\000\\255.', '0200ff00'],
+    ['\\\\.', '015c00'],
+  ])('%j is %s', (text, octets) => {
+    expect(encodeName(text).toString('hex')).toBe(octets);
+    expect(encodeName(decodeName(Buffer.from(octets, 'hex'), 0).name).toString('hex')).toBe(octets);
+  });
+
+  test.each(['a..b', '.a', 'l'.repeat(64), `${'l'.repeat(63)}.`.repeat(4), '\\256.', 'é'.repeat(32)])('%j is none', (text) => {
+    expect(() => encodeName(text)).toThrow(WireError);
+  });
+
+  test('names of 255 octets are the longest', () => {
+    const longest = [63, 63, 63, 61].map((length) => 'l'.repeat(length)).join('.');
+    expect(encodeName(longest)).toHaveLength(255);
+    expect(() => encodeName(`${longest}l`)).toThrow(WireError);
+  });
+
+  test('letters fold in ASCII alone', () => {
+    expect(foldedName('ExAmPlE.Com')).toBe('example.com.');
+    expect(foldedName('\\195\\137')).toBe('\\195\\137.');
+  });
+
+  test('compression points backwards, and further at each step', () => {
+    const octets = Buffer.from('0161000162c000c003c00bc00d', 'hex');
+    expect(decodeName(octets, 3)).toEqual({ name: 'b.a.', end: 7 });
+    expect(decodeName(octets, 7)).toEqual({ name: 'b.a.', end: 9 });
+    for (const offset of [9, 11]) expect(() => decodeName(octets, offset)).toThrow('must point backwards');
+    expect(() => decodeName(Buffer.from('40', 'hex'), 0)).toThrow('unknown type');
+    expect(() => decodeName(Buffer.from('0161', 'hex'), 0)).toThrow('ends inside a name');
+  });
+
+  test('a name that compression makes longer than 255 octets is none', () => {
+    const label = Buffer.concat([Buffer.of(63), Buffer.alloc(63, 0x61)]);
+    const octets = Buffer.concat([label, label, label, Buffer.of(0), label, Buffer.of(0xc0, 0)]);
+    expect(() => decodeName(octets, 193)).toThrow('255 octets');
+  });
+});
+
+test('what is encoded decodes as it was', () => {
+  fc.assert(
+    fc.property(message, (original) => {
+      const { answers, authorities, additionals, ...rest } = decodeMessage(encodeMessage(original));
+      const bare = [answers, authorities, additionals].map((section) =>
+        section.map(({ name, type, class: recordClass, ttl, data }) => ({ name, type, class: recordClass, ttl, data })),
+      );
+      expect({ ...rest, answers: bare[0], authorities: bare[1], additionals: bare[2] }).toEqual(original);
+    }),
+  );
+});
+
+test('response codes have names', () => {
+  const codes = [0, 5, 9, 15].map((code) => rcodeOf(decodeMessage(Buffer.concat([Buffer.of(0, 0, 0x80, code), Buffer.alloc(8)]))));
+  expect(codes).toEqual(['NOERROR', 'REFUSED', 'NOTAUTH', '15']);
+});
+
+describe('arbitrary octets', () => {
+  const key = { name: 'a', algorithm: 'hmac-sha256', secret: Buffer.from('a') };
+  const valid = fc.constantFrom(...VECTORS.flatMap(({ request, answers }) => [request, ...answers.map(({ octets }) => octets)]));
+  /** Messages with some octets changed, some cut off and some added, so that each part of the reader is reached. */
+  const damaged = fc
+    .tuple(valid, fc.array(fc.tuple(fc.nat(300), fc.integer({ min: 0, max: 255 })), { maxLength: 6 }), fc.nat(300), fc.uint8Array({ maxLength: 4 }))
+    .map(([text, changes, length, added]) => {
+      const octets = Buffer.from(text, 'hex');
+      for (const [index, value] of changes) if (index < octets.length) octets[index] = value;
+      return Buffer.concat([octets.subarray(0, Math.max(12, length)), added]);
+    });
+
+  test('are a message or the error of the codec, and never hang', () => {
+    const octets = fc.oneof(
+      fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),
+      damaged,
+    );
+    fc.assert(
+      fc.property(octets, (bytes) => {
+        for (const read of [
+          () => findTsig(bytes, decodeMessage(bytes)),
+          () => verifyMessage(bytes, key, Buffer.alloc(32), 0),
+          () => createStreamVerifier(key, Buffer.alloc(32))(bytes, 0),
+        ]) {
+          try {
+            read();
+          } catch (error) {
+            expect(error).toBeInstanceOf(WireError);
+          }
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('a message of the greatest size with pointers to pointers is read at once', () => {
+    const octets = Buffer.alloc(65_535, 0);
+    octets.writeUInt16BE(0xffff, 4);
+    for (let index = 12; index + 6 <= 16_000; index += 6) octets.writeUInt16BE(0xc000 | Math.max(0, index - 6), index);
+    const started = performance.now();
+    expect(() => decodeMessage(octets)).toThrow(WireError);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+});

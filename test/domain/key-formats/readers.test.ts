@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { exportKey } from '../../../src/domain/key-formats/formats.ts';
+import { canonicalKey } from '../../../src/domain/key-formats/key.ts';
+import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader.ts';
+import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
+import { ALGORITHMS } from '../../../src/domain/tsigkey.ts';
+import { keysWith } from '../../harness/keys.ts';
+
+const K = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
+const MD5 = 'MDEyMzQ1Njc4OWFiY2RlZg==';
+
+const NAMED_CONF = `// the main file; key "commented-out" { algorithm hmac-md5; secret "AAAA"; };
+/* key "also-out" {
+   algorithm hmac-md5; secret "AAAA"; }; */
+# key "out-too" { algorithm hmac-md5; secret "AAAA"; };
+include "/etc/bind/named.conf.options";
+key one.example. { algorithm hmac-sha256; secret ${K}; };
+options { version "key \\"not\\" { algorithm"; listen-on port 5300 { any; }; allow-transfer { key "one.example."; }; };
+zone "key" in { type primary; file "db.key"; allow-update { key "one.example."; key two; }; };
+server 192.0.2.1 { keys { "one.example."; }; };
+primaries "p" { 192.0.2.2 key "two"; };
+view "inside" {
+  key "two" { # the other
+    secret "${MD5.slice(0, 6)} ${MD5.slice(6)}"; // base64 may have blanks
+    algorithm HMAC-MD5.SIG-ALG.REG.INT;
+  };
+};
+`;
+
+const KNOT_CONF = `# hmac-sha256:commented-out:AAAA
+server:
+    listen: 127.0.0.1@5300
+key:
+  - id: one.example.
+    algorithm: hmac-sha256
+    secret: ${K}   # as keymgr made it
+
+# keys may have any order of their items after the id
+  - id: "two"
+    secret: '${MD5}'
+    algorithm: hmac-md5
+acl:
+  - id: transfer
+    key: [one.example., two]
+    action: transfer
+zone:
+  - domain: key.
+    acl: transfer
+`;
+
+const NSD_CONF = `# key:
+server:
+  port: 5300
+key:
+  name: "one.example."
+  algorithm: hmac-sha256
+  secret: "${K}" # as it was made
+key: name: two secret: '${MD5}' algorithm: md5
+pattern:
+  name: "out"
+  provide-xfr: 0.0.0.0/0 two
+zone:
+  name: key
+  include-pattern: "out"
+`;
+
+const PDNSUTIL = `one.example. hmac-sha256. ${K}\ntwo. hmac-md5.sig-alg.reg.int. ${MD5}\n`;
+const LINES = `# for kdig\nhmac-sha256:one.example.:${K}\r\n\n  hmac-md5:two:${MD5}\n`;
+
+/** Each text holds the keys one.example. and two, at these lines. */
+const TEXTS: Readonly<Record<string, readonly [text: string, lines: readonly [number, number]]>> = {
+  bind: [NAMED_CONF, [6, 12]],
+  knot: [KNOT_CONF, [5, 10]],
+  nsd: [NSD_CONF, [4, 8]],
+  pdnsutil: [PDNSUTIL, [1, 2]],
+  lines: [LINES, [2, 4]],
+};
+
+const read = (format: string, text: string): Entry[] => IMPORT_FORMATS[format]?.read(text) ?? [];
+const problemsOf = (format: string, text: string): string[] =>
+  read(format, text).map((entry) => ('problem' in entry ? `${entry.line}: ${entry.problem}` : `${entry.line}: fine`));
+
+test('every form has its text here', () => {
+  expect(Object.keys(TEXTS)).toEqual(Object.keys(IMPORT_FORMATS));
+});
+
+describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => {
+  test('keys are found with their lines among comments and everything else', () => {
+    const [one, two, ...others] = read(format, text);
+    expect(one).toEqual({ line: first, key: { name: 'one.example.', algorithm: 'hmac-sha256', secret: K } });
+    expect(two).toEqual({ line: second, key: { name: expect.stringMatching(/^two\.?$/) as string, algorithm: 'hmac-md5', secret: MD5 } });
+    expect(others).toEqual([]);
+  });
+
+  test('the form is detected', () => {
+    expect(detectFormat(text)).toBe(format);
+    expect(detectFormat(`\uFEFF${text}`)).toBe(format);
+  });
+
+  test('arbitrary text gives keys, problems or the error of readers, which shows nothing of the text', () => {
+    const pieces = fc.constantFrom(
+      ...[
+        'key',
+        'key:',
+        '- id:',
+        'id:',
+        'name:',
+        'algorithm',
+        'algorithm:',
+        'secret:',
+        'secret',
+        'hmac-sha256',
+        K,
+        'TOPSECRET',
+        ':',
+        ' ',
+        '\n',
+        '\t',
+      ],
+      ...['"', "'", '\\', '{', '}', ';', '#', '//', '/*', '*/', '-', '\r\n', 'zone:', '\u0000', '\uFEFF'],
+    );
+    const texts = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(fc.oneof(pieces, fc.string({ maxLength: 3 })), { maxLength: 40 }).map((all) => all.join('')),
+    );
+    fc.assert(
+      fc.property(texts, (arbitrary) => {
+        try {
+          for (const entry of read(format, arbitrary)) if ('problem' in entry) expect(entry.problem).not.toMatch(/TOPSECRET|4ycKXMVM/);
+        } catch (error) {
+          expect(error).toBeInstanceOf(KeyFileError);
+          expect((error as Error).message).toMatch(/^line \d+: /);
+          expect((error as Error).message).not.toMatch(/TOPSECRET|4ycKXMVM/);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('the time to read a text grows no faster than the text: a megabyte of anything takes seconds at most', () => {
+    for (const piece of ['"', '\\"', 'key ', 'key "a" {', '- id: a\n', '/', '/*', ' ', '\n', 'a', 'a:', 'key:\n', '  key: name: ', '#']) {
+      const started = performance.now();
+      try {
+        read(format, piece.repeat(1_000_000 / piece.length));
+        detectFormat(piece.repeat(1_000_000 / piece.length));
+      } catch (error) {
+        expect(error).toBeInstanceOf(KeyFileError);
+      }
+      expect(performance.now() - started, JSON.stringify(piece)).toBeLessThan(10_000);
+    }
+  });
+});
+
+test('several written keys in one text are read back in order', () => {
+  const forms = { bind: 'bind', knot: 'knot', nsd: 'nsd', knsupdate: 'lines' };
+  fc.assert(
+    fc.property(fc.array(keysWith(Object.keys(ALGORITHMS)), { minLength: 1, maxLength: 5 }), (keys) => {
+      for (const [written, readAs] of Object.entries(forms)) {
+        const text = keys.map((key) => exportKey(written, key).text).join('\n');
+        const found = read(readAs, text).map((entry) => ('key' in entry ? canonicalKey(entry.key) : entry));
+        expect(found).toEqual(keys.map(canonicalKey));
+        expect(detectFormat(text)).toBe(readAs);
+      }
+    }),
+  );
+});
+
+test.each([
+  ['bind', 'key a { algorithm hmac-sha256; };', ['1: the key has no secret']],
+  ['bind', '\nkey "a b" { algorithm hmac-sha512-256; secret "="; };', ['2: the name must be a domain name']],
+  ['knot', 'key:\n  - id: a\n  - id: b\n    secret: AA==\n', ['2: the key has no algorithm and no secret', '3: the key has no algorithm']],
+  ['nsd', 'key:\n name: "a" algorithm: hmac-sha256 secret: ""', ['1: the secret is empty']],
+  ['pdnsutil', 'a hmac-sha256 AA== more\n\na hmac-sha256 AA=', ['1: the line must hold', '3: the secret must be base64']],
+  ['lines', `a:${K}\nhmac-sha9:a:AA==`, ['1: the line must be `algorithm:name:secret`', '2: the algorithm must be one of hmac-md5']],
+])('%s: what is wrong with a key is told with its line: %j', (format, text, expected) => {
+  const problems = problemsOf(format, text);
+  expect(problems).toHaveLength(expected.length);
+  for (const [index, problem] of expected.entries()) expect(problems[index]).toContain(problem);
+});
+
+test.each([
+  ['bind', 'a;\nkey a { algorithm hmac-sha256', 'line 2: '],
+  ['bind', 'key a {\n  algorithm;\n};', 'line 2: '],
+  ['bind', 'key a {\n\n  colour red;\n};', 'line 3: '],
+  ['bind', '\n/* no end', 'line 2: the comment'],
+  ['bind', '\n\n"no end', 'line 3: the quotation mark'],
+  ['knot', 'key:\n  - id: "a\n', 'line 2: the quotation mark'],
+  ['knot', 'key:\n  - id: a\n    what is this\n', 'line 3: '],
+  ['knot', 'key:\n    algorithm: hmac-sha256\n', 'line 2: the first line of a key'],
+  ['nsd', 'key:\n  name: "a\n', 'line 2: the quotation mark'],
+  ['nsd', 'key:\n  name: a\n  colour: red', 'line 3: '],
+])('%s: text that cannot be followed is refused with its line: %j', (format, text, message) => {
+  expect(() => read(format, text)).toThrow(KeyFileError);
+  expect(() => read(format, text)).toThrow(message);
+});
+
+test.each(['', 'hello\n', '{"name": "a"}', 'server:\n  port: 53\n'])('%j looks like no form', (text) => {
+  expect(detectFormat(text)).toBeUndefined();
+});

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { RESTORABLE_TYPES } from '../../src/domain/resources.ts';
+import { restorePaths } from '../../src/http/openapi-restore.ts';
+import { create, expectError, itemsOf, problemsOf, SAMPLES } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+let service: TestService;
+beforeEach(async () => {
+  service = await startTestService();
+});
+afterEach(() => service.close());
+
+test('there is a sample of every collection that can be restored', () => {
+  expect(SAMPLES.map(({ collection }) => collection)).toEqual(RESTORABLE_TYPES.map(({ collection }) => collection));
+});
+
+describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
+  const { collection } = sample;
+  const restore = (items: unknown, headers?: Record<string, string>) => service.post(`/v2/${collection}/restore`, { [collection]: items }, headers);
+  const whole = (name: string, members: Record<string, unknown> = {}) => ({
+    id: 'F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6',
+    ...sample.body(name),
+    created_at: '2014-07-07T18:25:31.275934',
+    updated_at: null,
+    ...members,
+  });
+  const otherId = 'f81d4fae-7dec-11d0-a765-00a0c91e6bf7';
+  const kept = async () => itemsOf(await service.get(`/v2/${collection}?sort_key=name`), sample);
+
+  test('200: resources of another service are there with their ids and timestamps, in the order of their creation', async () => {
+    const now = await create(service, sample, 'made-now');
+    const answer = await restore([
+      whole('old'),
+      whole('older', { id: otherId, created_at: '2013-01-01T00:00:00.000001', updated_at: '2014-01-01 00:00:00' }),
+    ]);
+    expect([answer.status, answer.body]).toEqual([200, { restored: 2, unchanged: 0 }]);
+    const items = itemsOf(await service.get(`/v2/${collection}`), sample);
+    expect(items.map(({ id, name, created_at, updated_at }) => ({ id, name, created_at, updated_at }))).toEqual([
+      { id: otherId, name: 'older', created_at: '2013-01-01T00:00:00.000001', updated_at: '2014-01-01T00:00:00.000000' },
+      { id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6', name: 'old', created_at: '2014-07-07T18:25:31.275934', updated_at: null },
+      { id: now.id, name: 'made-now', created_at: now.created_at, updated_at: null },
+    ]);
+  });
+
+  test('200: what one service lists another takes as it is, and again without a change', async () => {
+    for (const name of ['one', 'two', 'three']) await create(service, sample, name);
+    const source = await kept();
+    const target = await startTestService();
+    try {
+      const first = await target.post(`/v2/${collection}/restore`, { [collection]: source });
+      expect([first.status, first.body]).toEqual([200, { restored: 3, unchanged: 0 }]);
+      const again = await target.post(`/v2/${collection}/restore`, { [collection]: source });
+      expect([again.status, again.body]).toEqual([200, { restored: 0, unchanged: 3 }]);
+      const copied = itemsOf(await target.get(`/v2/${collection}?sort_key=name`), sample);
+      expect(copied.map((item) => ({ ...item, links: {} }))).toEqual(source.map((item) => ({ ...item, links: {} })));
+    } finally {
+      await target.close();
+    }
+  });
+
+  test.each([
+    ['an id that another resource has', [whole('new'), { ...whole('third'), id: otherId }], [{ ...whole('first'), id: otherId }]],
+    [
+      'a name that another resource has',
+      [whole('new'), whole('FIRST', { id: otherId })],
+      [whole('first', { id: '00000000-0000-4000-8000-000000000001' })],
+    ],
+    [
+      'the same resource with another timestamp',
+      [whole('new', { id: otherId }), whole('first', { updated_at: '2020-01-01T00:00:00' })],
+      [whole('first')],
+    ],
+    ['two of one name', [whole('new'), whole('NEW', { id: otherId })], []],
+    ['two of one id', [whole('new'), whole('other')], []],
+  ])('409 for %s, and nothing is made', async (_case, items, before) => {
+    for (const item of before) expect((await restore([item])).status).toBe(200);
+    const existing = await kept();
+    expectError(await restore(items), 409, `duplicate_${sample.noun}`);
+    expect(await kept()).toEqual(existing);
+  });
+
+  test('400 that names every problem with the number of its item, and nothing is made', async () => {
+    const withoutId = Object.fromEntries(Object.entries(whole('a')).filter(([name]) => name !== 'id'));
+    const answer = await restore([
+      whole('fine'),
+      withoutId,
+      { ...whole('b'), created_at: 'yesterday' },
+      { ...whole('c'), colour: 'red' },
+      { ...whole('d'), name: 7 },
+      'e',
+    ]);
+    expect(problemsOf(answer)).toEqual([
+      `${collection}.1.id: format`,
+      `${collection}.2.created_at: format`,
+      `${collection}.3.colour: additionalProperties`,
+      `${collection}.4.name: type`,
+      `${collection}.5: type`,
+    ]);
+    expect(expectError(answer, 400, 'invalid_object')).toContain('item 3:');
+    expect(await kept()).toEqual([]);
+  });
+
+  test.each(sample.required)('400 for a resource that is not whole, without %s', async (name) => {
+    const item = Object.fromEntries(Object.entries(whole('a')).filter(([member]) => member !== name));
+    expect(problemsOf(await restore([item]))).toEqual([`${collection}.0.${name}: required`]);
+  });
+
+  test.each([
+    ['no list', 'all'],
+    ['an empty list', []],
+    ['a list that is too long', Array.from({ length: 1001 }, () => ({}))],
+  ])('400 for %s', async (_case, items) => {
+    expect(problemsOf(await restore(items))).toEqual([`${collection}: type`]);
+  });
+
+  test('400 for other members beside the list', async () => {
+    expect(problemsOf(await service.post(`/v2/${collection}/restore`, { [collection]: [whole('a')], all: true }))).toEqual([`${collection}: type`]);
+  });
+
+  test('401 without the right, and 405 for GET', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
+    const member = service.with((body as { token: string }).token);
+    expectError(await member.post(`/v2/${collection}/restore`, {}), 401, 'access_denied');
+    expectError(await service.get(`/v2/${collection}/restore`), 405, 'method_not_allowed');
+  });
+
+  test('the description of the API has the path', () => {
+    const settings = {
+      base: service.url,
+      version: '1',
+      requestIdHeader: 'X-Openstack-Request-Id',
+      defaultLimit: 20,
+      errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
+    } as const;
+    const operation = restorePaths(settings)[`/v2/${collection}/restore`]?.post;
+    expect(operation?.operationId).toBe(`restore_${collection}`);
+    expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '409']));
+  });
+
+  test('200 for the example of the description', async () => {
+    const settings = {
+      base: service.url,
+      version: '1',
+      requestIdHeader: 'X-Openstack-Request-Id',
+      defaultLimit: 20,
+      errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
+    } as const;
+    const content = restorePaths(settings)[`/v2/${collection}/restore`]?.post?.requestBody?.content['application/json'];
+    const answer = await service.post(`/v2/${collection}/restore`, content?.examples?.one?.value);
+    expect([answer.status, answer.body]).toEqual([200, { restored: 1, unchanged: 0 }]);
+  });
+});
+
+test('400 for a key whose pool or zone must exist and does not', async () => {
+  const strict = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
+  try {
+    const body = SAMPLES[1]?.body('a') ?? {};
+    const item = {
+      id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+      ...body,
+      resource_id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+      created_at: '2014-07-07T18:25:31',
+      updated_at: null,
+    };
+    expectError(await strict.post('/v2/tsigkeys/restore', { tsigkeys: [item] }), 400, 'invalid_tsigkey');
+  } finally {
+    await strict.close();
+  }
+});

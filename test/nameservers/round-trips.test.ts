@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { comparisonForm } from '../../src/domain/dns-name.ts';
+import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.ts';
+import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
+import { detectFormat, IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
+import { ALGORITHMS } from '../../src/domain/tsigkey.ts';
+import { keysWith } from '../harness/keys.ts';
+import { NAME_SERVERS, run, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
+import { SECRET } from '../harness/samples.ts';
+import { hasProgram, isMet, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tsigil-round-trips-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A file in the tests' folder, by its path. */
+function fileOf(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function readBack(text: string): (Key | string)[] {
+  const format = detectFormat(text) ?? '';
+  return IMPORT_FORMATS[format]?.read(text).map((entry) => ('key' in entry ? canonicalKey(entry.key) : entry.problem)) ?? [];
+}
+
+/** How each server's own checker is asked about a configuration with some keys. */
+const CHECKERS = [
+  { format: 'bind', program: 'named-checkconf', debian: 'bind9-utils', argv: (file: string) => [file], join: (texts: string[]) => texts.join('') },
+  {
+    format: 'knot',
+    program: 'knotc',
+    debian: 'knot',
+    argv: (file: string) => ['-c', file, 'conf-check'],
+    // There is one key section in a configuration of Knot.
+    join: (texts: string[]) => `key:\n${texts.map((text) => text.replace(/^key:\n/, '')).join('')}`,
+  },
+  {
+    format: 'nsd',
+    program: 'nsd-checkconf',
+    debian: 'nsd',
+    argv: (file: string) => [file],
+    join: (texts: string[]) => `server:\n  port: 5300\n${texts.join('')}`,
+  },
+];
+
+const keyLists = fc.uniqueArray(keysWith(Object.keys(ALGORITHMS)), { minLength: 1, maxLength: 60, selector: ({ name }) => comparisonForm(name) });
+
+for (const { format, program, debian, argv, join: joined } of CHECKERS) {
+  describe.runIf(hasProgram(program, debian))(format, () => {
+    const check = (file: string) => {
+      const { status, stdout, stderr } = spawnSync(program, argv(file), { encoding: 'utf8', env: TOOL_ENVIRONMENT });
+      return { status, printed: stdout + stderr };
+    };
+
+    test(`${program} accepts what was written, and reading it gives the same keys`, () => {
+      fc.assert(
+        fc.property(keyLists, (keys) => {
+          const text = joined(keys.map((key) => exportKey(format, key).text));
+          expect(check(fileOf(`${format}.conf`, text))).toMatchObject({ status: 0 });
+          expect(readBack(text)).toEqual(keys.map(canonicalKey));
+        }),
+        { numRuns: 25 },
+      );
+    });
+
+    test(`${program} looks at keys: one with another algorithm or a secret that is no base64 is refused`, () => {
+      const { text } = exportKey(format, { name: 'a', algorithm: 'hmac-sha256', secret: SECRET });
+      for (const broken of [text.replace('hmac-sha256', 'hmac-sha9'), text.replace(SECRET, '====')]) {
+        expect(check(fileOf(`${format}-broken.conf`, joined([broken]))).status).not.toBe(0);
+      }
+    });
+  });
+}
+
+describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'))('keys that servers make', () => {
+  test.each(Object.keys(ALGORITHMS))('%s keys of tsig-keygen and keymgr are read', (algorithm) => {
+    for (const printed of [run(folder, 'tsig-keygen', '-a', algorithm, 'Made.here.'), run(folder, 'keymgr', '-t', 'Made.here.', algorithm)]) {
+      const [key, ...others] = readBack(printed);
+      expect(key).toMatchObject({ name: 'made.here', algorithm });
+      expect(others).toEqual([]);
+      expect(printed).toContain((key as Key).secret);
+    }
+  });
+});
+
+/** The Python of the system: another has packages of its own. */
+const PYTHON = '/usr/bin/python3';
+
+/** Keys of every algorithm, by which a server lets in. */
+const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({ name: `${algorithm}.Keys.`, algorithm, secret: SECRET }));
+
+const [bind, knot, , powerdns] = NAME_SERVERS;
+
+describe.runIf(bind?.installed && hasProgram('dig', 'bind9-dnsutils') && hasProgram('nsupdate', 'bind9-dnsutils'))('key files', () => {
+  const dnspython = isMet(
+    spawnSync(PYTHON, ['-c', 'import dns.tsigkeyring']).status === 0,
+    'dnspython',
+    'dnspython is not installed (Debian package python3-dnspython)',
+  );
+
+  describe.each(KEYS)('$algorithm', (key) => {
+    let server: NameServer | undefined;
+    beforeAll(async () => {
+      server = await bind?.start({ allowed: canonicalKey(key), others: [] });
+    });
+    afterAll(() => server?.stop());
+    const at = () => ['@127.0.0.1', '-p', String(server?.port)];
+
+    test('dig -k FILE transfers the zone, and nothing without', () => {
+      const file = fileOf('dig.key', exportKey('nsupdate', key).text);
+      expect(run(folder, 'dig', ...at(), '-k', file, ZONE, 'AXFR')).toMatch(/XFR size: 15\d\d records/);
+      expect(run(folder, 'dig', ...at(), ZONE, 'AXFR')).toContain('Transfer failed.');
+    });
+
+    test('nsupdate -k FILE changes the zone', () => {
+      const file = fileOf('nsupdate.key', exportKey('nsupdate', key).text);
+      const script = fileOf('nsupdate.txt', `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`);
+      run(folder, 'nsupdate', '-k', file, script);
+      expect(run(folder, 'dig', ...at(), '+short', `new.${ZONE}`, 'TXT')).toBe('"new"\n');
+    });
+
+    test.runIf(hasProgram('kdig', 'knot-dnsutils'))('kdig -k FILE transfers the zone', () => {
+      const file = fileOf('kdig.key', exportKey('knsupdate', key).text);
+      expect(run(folder, 'kdig', ...at(), '-k', file, ZONE, 'AXFR')).toMatch(/;; Received \d+ B \(\d+ messages, 15\d\d records\)/);
+    });
+
+    test.runIf(dnspython)('the keyring of dnspython transfers the zone', () => {
+      const script = `${exportKey('dnspython', key).text}
+import dns.query, dns.zone
+xfr = dns.query.xfr("127.0.0.1", "${ZONE}", port=${server?.port}, keyring=keyring, keyalgorithm=keyring[next(iter(keyring))].algorithm)
+print(len(list(dns.zone.from_xfr(xfr).iterate_rdatas())))
+`;
+      expect(Number(run(folder, PYTHON, fileOf('transfer.py', script)))).toBeGreaterThanOrEqual(ZONE_RECORDS);
+    });
+  });
+});
+
+describe.runIf(knot?.installed && hasProgram('knsupdate', 'knot-dnsutils'))('knsupdate', () => {
+  test('-k FILE changes the zone', async () => {
+    const key = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
+    const server = await knot?.start({ allowed: key, others: [] });
+    try {
+      const script = fileOf('knsupdate.txt', `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`);
+      run(folder, 'knsupdate', '-k', fileOf('knsupdate.key', exportKey('knsupdate', key).text), script);
+      expect(run(folder, 'kdig', '@127.0.0.1', '-p', String(server?.port), '+short', `new.${ZONE}`, 'TXT')).toBe('"new"\n');
+    } finally {
+      await server?.stop();
+    }
+  });
+});
+
+describe.runIf(powerdns?.installed)('pdnsutil', () => {
+  test('list-tsig-keys prints the keys that the API was given, and they are read back', async () => {
+    const [allowed = KEYS[0], ...others] = KEYS;
+    if (allowed === undefined) throw new Error('There are algorithms');
+    const server = await powerdns?.start({ allowed: canonicalKey(allowed), others });
+    try {
+      const printed = run(folder, 'pdnsutil', `--config-dir=${server?.folder}`, 'list-tsig-keys');
+      const byName = (one: Key | string, other: Key | string) => ((one as Key).name < (other as Key).name ? -1 : 1);
+      expect(readBack(printed).toSorted(byName)).toEqual(KEYS.map(canonicalKey).toSorted(byName));
+    } finally {
+      await server?.stop();
+    }
+  });
+});
+
+test('the forms that are checked here are forms that there are', () => {
+  expect(Object.keys(EXPORT_FORMATS)).toEqual(expect.arrayContaining(CHECKERS.map(({ format }) => format)));
+});

@@ -1,0 +1,266 @@
+import { spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { checkKey, type KeyCheck } from '../../src/cli/key-check.ts';
+import type { Check, Opinion } from '../../src/domain/dns/key-check.ts';
+import { decodeMessage, encodeMessage, FLAGS } from '../../src/domain/dns/message.ts';
+import { signMessage } from '../../src/domain/dns/tsig.ts';
+import { exportKey } from '../../src/domain/key-formats/formats.ts';
+import type { Key } from '../../src/domain/key-formats/key.ts';
+import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
+import { SECRET } from '../harness/samples.ts';
+import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+
+const ALLOWED: Key = { name: 'allowed.example', algorithm: 'hmac-sha256', secret: SECRET };
+const IDLE: Key = { ...ALLOWED, name: 'idle.example' };
+const PATIENCE = { tries: 3, seconds: 2 };
+
+/** One way in which a key may be right or wrong: the key, how far the clock is off in seconds, and the zone. */
+const CASES = {
+  good: { key: ALLOWED },
+  'unknown key': { key: { ...ALLOWED, name: 'unknown.example' } },
+  'wrong secret': { key: { ...ALLOWED, secret: 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs' } },
+  'wrong algorithm': { key: { ...ALLOWED, algorithm: 'hmac-sha512' } },
+  'clock ahead': { key: ALLOWED, skew: 3600 },
+  'clock behind': { key: ALLOWED, skew: -3600 },
+  'not authorised': { key: IDLE },
+  'another zone': { key: ALLOWED, zone: 'b.test.' },
+} satisfies Record<string, { key: Key; skew?: number; zone?: string }>;
+type Case = keyof typeof CASES;
+
+/** What is found out about each case on each server. What the columns stand for is asked of the server as the check says. */
+const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opinion, transfer: Opinion, update: Opinion]>>>> = {
+  BIND: {
+    good: ['good', 'good', 'good'],
+    'unknown key': ['unknown key', 'unknown key', 'unknown key'],
+    'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
+    'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
+    'clock ahead': ['clock skew', 'clock skew', 'clock skew'],
+    'clock behind': ['clock skew', 'clock skew', 'clock skew'],
+    'not authorised': ['good', 'not authorised', 'not authorised'],
+    'another zone': ['not authorised', 'not authorised', 'not authorised'],
+  },
+  // Knot says of a key that may not do what was asked that it does not know it, and signs no refusals.
+  Knot: {
+    good: ['good', 'good', 'good'],
+    'unknown key': ['unknown key', 'unknown key', 'unknown key'],
+    'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
+    'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
+    'clock ahead': ['clock skew', 'clock skew', 'clock skew'],
+    'clock behind': ['clock skew', 'clock skew', 'clock skew'],
+    'not authorised': ['unknown key', 'unknown key', 'unknown key'],
+    'another zone': ['not possible', 'rejected', 'rejected'],
+  },
+  // NSD compares algorithms only where it compares keys with an access list, and knows no updates.
+  NSD: {
+    good: ['good', 'good', 'not possible'],
+    'unknown key': ['unknown key', 'unknown key', 'unknown key'],
+    'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
+    'wrong algorithm': ['good', 'wrong algorithm', 'not possible'],
+    'clock ahead': ['clock skew', 'clock skew', 'clock skew'],
+    'clock behind': ['clock skew', 'clock skew', 'clock skew'],
+    'not authorised': ['good', 'not authorised', 'not possible'],
+    'another zone': ['not authorised', 'not authorised', 'not possible'],
+  },
+  // PowerDNS tells callers nothing about keys that it does not accept.
+  PowerDNS: {
+    good: ['good', 'good', 'good'],
+    'unknown key': ['rejected', 'rejected', 'rejected'],
+    'wrong secret': ['rejected', 'rejected', 'rejected'],
+    'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
+    'clock ahead': ['rejected', 'rejected', 'rejected'],
+    'clock behind': ['rejected', 'rejected', 'rejected'],
+    'not authorised': ['good', 'not authorised', 'not authorised'],
+    'another zone': ['not authorised', 'rejected', 'not authorised'],
+  },
+};
+const CHECKS: readonly Check[] = ['query', 'transfer', 'update'];
+
+const folder = mkdtempSync(join(tmpdir(), 'tsigil-verify-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const dig = hasProgram('dig', 'bind9-dnsutils');
+
+/** What `dig` says about a signed question or transfer: whether all was well, and the error about the key that it shows. */
+function askDig(port: number, check: Check, key: Key, zone: string, skew: number): { accepted: boolean; error: string | undefined } {
+  const file = join(folder, `${key.name}.key`);
+  writeFileSync(file, exportKey('nsupdate', key).text);
+  const time = Math.floor(Date.now() / 1000) + skew;
+  const flags = ['-k', file, ...(skew === 0 ? [] : [`+fuzztime=${time}`]), '+tries=2', '+time=3', zone, check === 'transfer' ? 'AXFR' : 'SOA'];
+  const { stdout } = spawnSync('dig', ['@127.0.0.1', '-p', String(port), ...flags], { encoding: 'utf8', env: TOOL_ENVIRONMENT });
+  const accepted =
+    check === 'transfer' ? /^;; XFR size/m.test(stdout) : /status: NOERROR/.test(stdout) && !/could not be validated|Couldn't verify/.test(stdout);
+  return { accepted, error: /\b(BADKEY|BADSIG|BADTIME)\b/.exec(stdout)?.[1] };
+}
+
+/** What dig shows for an opinion, where the server says it. */
+const SHOWN_BY_DIG: Readonly<Partial<Record<Opinion, string>>> = { 'wrong secret': 'BADSIG', 'clock skew': 'BADTIME', 'unknown key': 'BADKEY' };
+
+test('every server has its expectations here', () => {
+  expect(Object.keys(FOUND)).toEqual(NAME_SERVERS.map(({ name }) => name));
+});
+
+for (const { name, installed, start } of NAME_SERVERS) {
+  describe.runIf(installed && dig)(name, () => {
+    let server: NameServer;
+    beforeAll(async () => {
+      server = await start({ allowed: ALLOWED, others: [IDLE] });
+    });
+    afterAll(() => server.stop());
+
+    const judged = (check: Check, which: Case) => {
+      const { key, skew = 0, zone = ZONE }: { key: Key; skew?: number; zone?: string } = CASES[which];
+      const request: KeyCheck = { key, server: { host: '127.0.0.1', port: server.port }, zone, check };
+      return checkKey(request, () => Date.now() + skew * 1000, PATIENCE);
+    };
+
+    test.each(Object.keys(CASES) as Case[])('%s: what a question, a transfer and an update find out', async (which) => {
+      const opinions: Opinion[] = [];
+      for (const check of CHECKS) opinions.push((await judged(check, which)).opinion);
+      expect(opinions).toEqual(FOUND[name]?.[which]);
+    });
+
+    test.each(Object.keys(CASES) as Case[])('%s: dig finds the same', async (which) => {
+      const { key, skew = 0, zone = ZONE }: { key: Key; skew?: number; zone?: string } = CASES[which];
+      for (const check of ['query', 'transfer'] as const) {
+        const { opinion } = await judged(check, which);
+        const shown = askDig(server.port, check, key, zone, skew);
+        expect({ check, accepted: shown.accepted }).toEqual({ check, accepted: opinion === 'good' });
+        if (SHOWN_BY_DIG[opinion] !== undefined) expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[opinion] });
+        if (opinion === 'rejected') expect({ check, error: shown.error }).toEqual({ check, error: undefined });
+      }
+    });
+
+    test('a clock that is off is told with how far and in which direction', async () => {
+      if (FOUND[name]?.['clock ahead'][0] !== 'clock skew') return;
+      for (const [which, words] of [
+        ['clock ahead', /clock is (?:3599|3600|3601) seconds behind this one/],
+        ['clock behind', /clock is (?:3599|3600|3601) seconds ahead of this one/],
+      ] as const) {
+        expect((await judged('query', which)).reason).toMatch(words);
+      }
+    });
+
+    test('a transfer is read to its end, message by message', async () => {
+      expect((await judged('transfer', 'good')).reason).toBe(`the server sent the zone, ${ZONE_RECORDS} records, signed with the key`);
+    });
+
+    test('asking for an update changes nothing', async () => {
+      const serial = async () => spawnSync('dig', ['@127.0.0.1', '-p', String(server.port), '+short', ZONE, 'SOA'], { encoding: 'utf8' }).stdout;
+      const before = await serial();
+      expect(before).toContain(' 5 3600 ');
+      await judged('update', 'good');
+      expect(await serial()).toBe(before);
+    });
+  });
+}
+
+describe('servers that do not do as they should', () => {
+  const signingKey = { ...ALLOWED, secret: Buffer.from(ALLOWED.secret, 'base64') };
+  const now = () => Date.now();
+
+  /** A server over UDP that answers with what `reply` makes of each request; with nothing for undefined. */
+  async function serve(reply: (request: Buffer) => Buffer | undefined): Promise<KeyCheck> {
+    const socket = createSocket('udp4');
+    socket.on('message', (request, { port, address }) => {
+      const answer = reply(request);
+      if (answer !== undefined) socket.send(answer, port, address);
+    });
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    onTestFinished(() => void socket.close());
+    return { key: ALLOWED, server: { host: '127.0.0.1', port: socket.address().port }, zone: ZONE, check: 'query' };
+  }
+
+  /** The answer to a request without its signature, and the MAC that the request had. */
+  function plainAnswer(request: Buffer): { answer: Buffer; requestMac: Buffer } {
+    const message = decodeMessage(request);
+    const answer = encodeMessage({ ...message, flags: FLAGS.response, additionals: [] });
+    const data = message.additionals[0]?.data ?? Buffer.alloc(0);
+    return { answer, requestMac: data.subarray(data.length - 6 - 32, data.length - 6) };
+  }
+
+  test('good, for an answer that is signed as it should be', async () => {
+    const request = await serve((octets) => {
+      const { answer, requestMac } = plainAnswer(octets);
+      return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000), priorMac: requestMac }).octets;
+    });
+    expect(await checkKey(request, now, PATIENCE)).toMatchObject({ opinion: 'good' });
+  });
+
+  test.each([
+    ['is not signed', (answer: Buffer) => answer],
+    ['is signed with another key', (answer: Buffer, priorMac: Buffer) => sign(answer, { priorMac, secret: 'another' })],
+    ['is signed without regard to the request', (answer: Buffer) => sign(answer, {})],
+  ])('not to be trusted, for an answer that %s', async (_case, make) => {
+    const request = await serve((octets) => {
+      const { answer, requestMac } = plainAnswer(octets);
+      return make(answer, requestMac);
+    });
+    expect(await checkKey(request, now, PATIENCE)).toMatchObject({ opinion: 'not to be trusted' });
+  });
+
+  function sign(answer: Buffer, { priorMac, secret }: { priorMac?: Buffer; secret?: string }): Buffer {
+    const key = secret === undefined ? signingKey : { ...signingKey, secret: Buffer.from(secret) };
+    return signMessage(answer, key, { timeSigned: Math.floor(Date.now() / 1000), ...(priorMac === undefined ? {} : { priorMac }) }).octets;
+  }
+
+  test('clock skew, for a signed answer from another time', async () => {
+    const request = await serve((octets) => {
+      const { answer, requestMac } = plainAnswer(octets);
+      return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000) + 1000, priorMac: requestMac }).octets;
+    });
+    const verdict = await checkKey(request, now, PATIENCE);
+    expect(verdict).toMatchObject({ opinion: 'clock skew', reason: expect.stringContaining('seconds ahead of this one') as string });
+  });
+
+  test('no answer, when nothing comes back, nothing that answers, or nothing that is DNS', async () => {
+    const brief = { tries: 2, seconds: 0.1 };
+    for (const reply of [
+      () => undefined,
+      () => Buffer.from('hello'),
+      (octets: Buffer) => octets,
+      (octets: Buffer) => {
+        const { answer } = plainAnswer(octets);
+        answer.writeUInt16BE((answer.readUInt16BE(0) + 1) & 0xffff, 0);
+        return answer;
+      },
+    ]) {
+      expect(await checkKey(await serve(reply), now, brief)).toMatchObject({ opinion: 'no answer' });
+    }
+  });
+
+  test('no answer, when nothing listens or the name leads nowhere', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as { port: number };
+    listener.close();
+    await once(listener, 'close');
+    const request = { key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE } as const;
+    for (const check of CHECKS) {
+      expect(await checkKey({ ...request, check }, now, PATIENCE)).toMatchObject({ opinion: 'no answer', reason: 'nothing listens there' });
+    }
+    const nowhere = { ...request, server: { host: 'nowhere.invalid', port }, check: 'query' } as const;
+    expect(await checkKey(nowhere, now, PATIENCE)).toMatchObject({ opinion: 'no answer' });
+  });
+
+  test.each([
+    ['closes at once', 'no answer', 'closed the connection without an answer', () => Buffer.alloc(0)],
+    ['sends no DNS', 'not to be trusted', 'no DNS message', () => Buffer.from('\0\x05hello')],
+  ])('%s, in a transfer: %s', async (_case, opinion, reason, reply) => {
+    const listener = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(reply()));
+    }).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    onTestFinished(() => void listener.close());
+    const { port } = listener.address() as { port: number };
+    const verdict = await checkKey({ key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE, check: 'transfer' }, now, PATIENCE);
+    expect(verdict).toMatchObject({ opinion, reason: expect.stringContaining(reason) as string });
+  });
+});
