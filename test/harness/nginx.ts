@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,53 +8,66 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A reverse proxy before several services. */
 export interface Nginx {
   readonly url: string;
+  /** Takes the upstream at this index out of the rotation, all others in; resolves when nothing uses it any more. */
+  takeOut(index: number | undefined): Promise<void>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts nginx in the foreground on `port` with its files in `folder`. A request that finds its service gone is given to the
- * next one as long as nothing was sent, which is nginx's default for requests that change something.
- */
+/** Starts nginx in the foreground on `port` with its files in `folder`. */
 export async function startNginx(folder: string, port: number, upstreams: readonly number[]): Promise<Nginx> {
   mkdirSync(folder, { recursive: true });
-  const path = (name: string) => join(folder, name);
-  writeFileSync(
-    path('nginx.conf'),
-    `daemon off;
-worker_processes 1;
-pid ${path('pid')};
-error_log ${path('error.log')};
-events { worker_connections 512; }
-http {
-  access_log off;
-  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${path(kind)};`).join('\n  ')}
-  upstream tsigil {
-    ${upstreams.map((upstream) => `server 127.0.0.1:${upstream} max_fails=0;`).join('\n    ')}
-  }
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://tsigil;
-      proxy_set_header Host $http_host;
-      proxy_next_upstream error;
-    }
-  }
-}
-`,
-  );
-  const child = spawn('nginx', ['-p', folder, '-c', path('nginx.conf')], { stdio: 'ignore', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
+  const configure = (out: number | undefined) => writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port, upstreams, out));
+  configure(undefined);
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
   while (!(await listens(port))) {
     if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
     await pause(20); // polls the condition; nginx says nothing when it is ready
   }
   return {
     url: `http://127.0.0.1:${port}`,
+    async takeOut(index) {
+      const before = workersOf(child);
+      configure(index);
+      child.kill('SIGHUP');
+      // The workers with the old configuration end when the last request that they forwarded is answered.
+      while (workersOf(child).length === 0 || workersOf(child).some((pid) => before.includes(pid))) await pause(20);
+    },
     async stop() {
       const ended = once(child, 'exit');
       child.kill('SIGQUIT');
       await ended;
     },
   };
+}
+
+/** A reload closes connections that callers keep open, so none are kept. */
+function configuration(folder: string, port: number, upstreams: readonly number[], out: number | undefined): string {
+  const path = (name: string) => join(folder, name);
+  return `daemon off;
+worker_processes 1;
+pid ${path('pid')};
+error_log ${path('error.log')};
+events { worker_connections 512; }
+http {
+  access_log off;
+  keepalive_timeout 0;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${path(kind)};`).join('\n  ')}
+  upstream tsigil {
+    ${upstreams.map((upstream, index) => `server 127.0.0.1:${upstream} max_fails=0${index === out ? ' down' : ''};`).join('\n    ')}
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://tsigil;
+      proxy_set_header Host $http_host;
+    }
+  }
+}
+`;
+}
+
+function workersOf({ pid }: ChildProcess): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
 }
 
 function listens(port: number): Promise<boolean> {

@@ -28,9 +28,10 @@ describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
       let answered = 0;
       for (let step = 0; restarting; step += 1) {
         const created = await client.post('/v2/tlds', { name: `roll-${caller}-${step}` });
+        expect(created.status, created.text).toBe(201);
         const read = await client.get(`/v2/tlds/${created.body.id}`);
         const deleted = await client.delete(`/v2/tlds/${created.body.id}`);
-        expect([created.status, read.status, deleted.status]).toEqual([201, 200, 204]);
+        expect([read.status, deleted.status]).toEqual([200, 204]);
         answered += 3;
       }
       return answered;
@@ -39,6 +40,7 @@ describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
     const rolled = (async () => {
       for (let round = 0; round < ROUNDS; round += 1) {
         for (const [index, port] of ports.entries()) {
+          await nginx.takeOut(index);
           expect(await services[index]?.stop('SIGTERM')).toBe(0);
           services[index] = await start(port);
         }
