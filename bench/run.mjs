@@ -66,5 +66,7 @@ writeFileSync(join(OUTPUT, 'result.json'), `${JSON.stringify(result, undefined, 
 writeFileSync(join(OUTPUT, 'result.md'), `${formatMarkdown(rows)}\n`);
 const missed = rows.filter(({ met }) => met === false).length;
 const noisy = rows.filter((row) => row.noisy).length;
-process.stdout.write(`\n${Math.round(result.seconds)} s; ${missed} targets missed; ${noisy} rows too noisy to trust; details in ${join(OUTPUT, 'result.json')}\n`);
+process.stdout.write(
+  `\n${Math.round(result.seconds)} s; ${missed} targets missed; ${noisy} rows too noisy to trust; details in ${join(OUTPUT, 'result.json')}\n`,
+);
 process.exit(values.strict && missed > 0 ? 2 : 0);

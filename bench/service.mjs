@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuMicroseconds, memoryMb } from './processes.mjs';
 
@@ -11,8 +11,6 @@ export const ROOT = join(import.meta.dirname, '..');
 
 /** Where results and profiles go. */
 export const OUTPUT = join(ROOT, 'var/bench');
-
-const TOKEN = 'a-token-for-the-benchmark-only-0123456789';
 
 /** What to do when this process ends, however it does. @type {Set<() => void>} */
 const leftovers = new Set();
@@ -36,10 +34,11 @@ export async function freePort() {
 }
 
 /**
- * Starts the built service as it ships: everything on, its log in a file. `database` is a setting; `variables` are further ones.
- * With `profile`, Node writes a CPU profile of that name at the end. Resolves when it answers.
+ * Starts the built service as it ships: everything on, its log in a file. `database` is a setting; `variables` are further ones;
+ * `headers` are those with a token, where the service makes none because its database has one. With `profile`, Node writes a CPU
+ * profile of that name at the end. Resolves when it answers.
  */
-export async function startService({ database, variables = {}, profile, program = join(ROOT, 'dist/main.js') }) {
+export async function startService({ database, variables = {}, headers, profile, program = join(ROOT, 'dist/main.js') }) {
   const folder = temporaryFolder();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -47,12 +46,12 @@ export async function startService({ database, variables = {}, profile, program 
   const log = openSync(logFile, 'a');
   const flags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(OUTPUT, 'profiles')}`, `--cpu-prof-name=${profile}.cpuprofile`];
   if (profile !== undefined) mkdirSync(join(OUTPUT, 'profiles'), { recursive: true });
+  const setting = database ?? `sqlite:${join(folder, 'tsigil.db')}`;
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TSIGIL_'));
   const env = {
     ...Object.fromEntries(own),
     TSIGIL_LISTEN: `127.0.0.1:${port}`,
-    TSIGIL_DATABASE_URL: database ?? `sqlite:${join(folder, 'tsigil.db')}`,
-    TSIGIL_ADMIN_TOKEN: TOKEN,
+    TSIGIL_DATABASE_URL: setting,
     ...variables,
   };
   const began = performance.now();
@@ -66,18 +65,26 @@ export async function startService({ database, variables = {}, profile, program 
   };
   leftovers.add(() => child.kill('SIGKILL'));
   await answers(`${url}/healthcheck`, child, logFile);
+  const startMs = performance.now() - began;
   return {
     url,
     pid: child.pid,
-    headers: { 'x-auth-token': TOKEN },
+    headers: headers ?? { 'x-auth-token': await firstToken(setting, folder) },
     /** How long the first answer took from the start of the process, in milliseconds. */
-    startMs: performance.now() - began,
+    startMs,
     cpu: () => cpuMicroseconds(child.pid),
     memory: (member) => memoryMb(child.pid, member),
     /** Empties the log; the service goes on writing at its beginning. */
     emptyLog: () => truncateSync(logFile),
     stop,
   };
+}
+
+/** The token that the service made at its first start, beside its database. */
+async function firstToken(setting, folder) {
+  const path = setting.startsWith('sqlite:') ? join(dirname(setting.slice('sqlite:'.length)), 'admin.token') : join(folder, 'var/admin.token');
+  while (!existsSync(path) || readFileSync(path, 'utf8') === '') await pause(2);
+  return readFileSync(path, 'utf8').trim();
 }
 
 async function answers(url, child, logFile) {

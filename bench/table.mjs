@@ -9,7 +9,11 @@ const COLUMNS = [
   ['floor', ({ floor, floorFigure }) => (floor === undefined ? '' : `${figure(floor)} ${floorFigure === 'cpu' ? 'µs' : '/s'}`)],
   ['ratio', ({ ratio }) => figure(ratio)],
   ['target', ({ target }) => targetText(target)],
-  ['met', ({ met, value, target }) => (met === undefined ? '' : `${met ? 'yes' : 'NO'}${target.unit === undefined ? '' : ` (${figure(value)} ${target.unit})`}`)],
+  [
+    'met',
+    ({ met, value, target }) =>
+      met === undefined ? '' : `${met ? 'yes' : 'NO'}${target.unit === undefined ? '' : ` (${figure(value)} ${target.unit})`}`,
+  ],
   ['', ({ noisy, spread }) => (noisy ? `too noisy to trust: rounds lie ${Math.round(spread * 100)}% apart` : '')],
 ];
 
@@ -17,7 +21,14 @@ const COLUMNS = [
 export function formatTable(rows) {
   const lines = [COLUMNS.map(([head]) => head), ...rows.map((row) => COLUMNS.map(([, fill]) => fill(row)))];
   const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column].length)));
-  return lines.map((line) => line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join('  ').trimEnd()).join('\n');
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** The rows as a table in Markdown. */

@@ -13,7 +13,10 @@ export async function imports(bench) {
   try {
     let list = 0;
     const send = async (count) => {
-      const tlds = Array.from({ length: count }, (_, number) => ({ name: tldName(FIRST_NUMBER + list * COUNT + number), description: 'An entry of the benchmark' }));
+      const tlds = Array.from({ length: count }, (_, number) => ({
+        name: tldName(FIRST_NUMBER + list * COUNT + number),
+        description: 'An entry of the benchmark',
+      }));
       list += 1;
       const headers = { ...service.headers, 'content-type': 'application/json' };
       const body = JSON.stringify({ tlds });

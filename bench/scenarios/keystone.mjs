@@ -31,7 +31,13 @@ export async function keystone(bench) {
   const own = await ownToken(service);
   const measure = (headers) => () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers });
   const { ours, theirs } = await interleave(bench, { ours: measure(own), theirs: measure({ 'x-auth-token': 'gAAAAABo'.padEnd(183, 'x') }) });
-  const row = rowOf({ name: 'GET with a cached Keystone token, against an own token', measured: theirs, floor: ours, service, target: { atMost: 1.15 } });
+  const row = rowOf({
+    name: 'GET with a cached Keystone token, against an own token',
+    measured: theirs,
+    floor: ours,
+    service,
+    target: { atMost: 1.15 },
+  });
   await service.stop();
   identity.close();
   return [row];

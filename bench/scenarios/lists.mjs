@@ -25,10 +25,15 @@ export async function lists(bench) {
     texts[name] = text;
     parts[name] = () => underLoad(bench, service, { traffic: 'get', args: { paths: [path], bodies: [text] }, connections: 16, headers });
   }
-  const { json, ...measured } = await interleave(bench, { json: () => floorRun(floor, { text: texts['first page'], seconds: bench.seconds / 2 }), ...parts });
+  const { json, ...measured } = await interleave(bench, {
+    json: () => floorRun(floor, { text: texts['first page'], seconds: bench.seconds / 2 }),
+    ...parts,
+  });
   await Promise.all([service.stop(), floor.stop()]);
   return [
-    ...Object.keys(queries).map((name) => rowOf({ name: `list of 100 of 100,000: ${name}`, measured: measured[name], floor: json, target: { atMost: 3 } })),
+    ...Object.keys(queries).map((name) =>
+      rowOf({ name: `list of 100 of 100,000: ${name}`, measured: measured[name], floor: json, target: { atMost: 3 } }),
+    ),
     rowOf({ name: 'list: last page against first', measured: measured['last page'], floor: measured['first page'], target: { atMost: 1.2 } }),
   ];
 }

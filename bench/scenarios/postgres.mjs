@@ -14,11 +14,24 @@ export async function postgres(bench) {
     const database = await createDatabase(server.url, 'bench');
     const rows = await fill(database, 1000);
     const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
-    const floor = await startFloor('pg', database, rows.slice(0, 100).map(({ id }) => id).join(','));
+    const floor = await startFloor(
+      'pg',
+      database,
+      rows
+        .slice(0, 100)
+        .map(({ id }) => id)
+        .join(','),
+    );
     const bare = await startFloor('http');
     const services = {};
     for (const workers of [1, 2]) {
-      services[workers] = await startService({ database, variables: { TSIGIL_WORKERS: String(workers) }, profile: bench.profileOf(`postgres-${workers}`) });
+      const headers = services[1]?.headers;
+      services[workers] = await startService({
+        database,
+        headers,
+        variables: { TSIGIL_WORKERS: String(workers) },
+        profile: bench.profileOf(`postgres-${workers}`),
+      });
     }
     const headers = await ownToken(services[1]);
     const get = async (service) => {
@@ -39,7 +52,13 @@ export async function postgres(bench) {
     });
     const both = measured.rawGet.map(({ rate, cpu }, round) => ({ rate, cpu: cpu + measured.http[round].cpu }));
     const table = [
-      rowOf({ name: 'PostgreSQL: GET, 1 process, against raw pg', measured: measured.get1, floor: measured.rawGet, service: services[1], target: { atMost: 1.6 } }),
+      rowOf({
+        name: 'PostgreSQL: GET, 1 process, against raw pg',
+        measured: measured.get1,
+        floor: measured.rawGet,
+        service: services[1],
+        target: { atMost: 1.6 },
+      }),
       rowOf({ name: 'PostgreSQL: GET, 1 process, against raw pg and node:http', measured: measured.get1, floor: both, service: services[1] }),
       rowOf({ name: 'PostgreSQL: GET, 2 processes, against 1', measured: measured.get2, floor: measured.get1, figure: 'rate', service: services[2] }),
       rowOf({ name: 'PostgreSQL: create, 1 process, against raw pg', measured: measured.create1, floor: measured.rawCreate, service: services[1] }),

@@ -53,7 +53,10 @@ export async function size() {
   const shipped = Object.entries(packages).filter(([path, { dev, optional }]) => path !== '' && dev !== true && optional !== true);
   const kilobytes = (paths) => {
     const { stdout } = spawnSync('du', ['-sk', ...paths], { cwd: ROOT, encoding: 'utf8' });
-    return stdout.trim().split('\n').reduce((sum, line) => sum + Number(line.split('\t')[0]), 0);
+    return stdout
+      .trim()
+      .split('\n')
+      .reduce((sum, line) => sum + Number(line.split('\t')[0]), 0);
   };
   const outermost = shipped.map(([path]) => path).filter((path) => path.lastIndexOf('node_modules/') === 0);
   const name = `size: ${shipped.length} packages, and the program itself ${(kilobytes(['dist']) / 1024).toFixed(1)} MB`;

@@ -28,6 +28,12 @@ export async function reads(bench) {
 }
 
 async function createKey(service, number) {
-  const key = { name: `key-${number}`, algorithm: 'hmac-sha256', secret: 'c2VjcmV0IG9mIHRoZSBiZW5jaG1hcms=', scope: 'POOL', resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842' };
+  const key = {
+    name: `key-${number}`,
+    algorithm: 'hmac-sha256',
+    secret: 'c2VjcmV0IG9mIHRoZSBiZW5jaG1hcms=',
+    scope: 'POOL',
+    resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+  };
   return JSON.parse(await ask(service, 'POST', '/v2/tsigkeys', key, 201)).id;
 }

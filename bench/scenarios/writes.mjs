@@ -21,7 +21,12 @@ export async function writes(bench) {
   });
   const rows = [
     rowOf({ name: 'durable create, 64 connections', measured: create, floor: one, figure: 'rate', service, target: { atLeast: 2.5 } }),
-    finish({ name: 'durable create: p99', p99: median(create.map(({ p99 }) => p99)), value: median(create.map(({ p99 }) => p99)), target: { atMost: 25, unit: 'ms' } }),
+    finish({
+      name: 'durable create: p99',
+      p99: median(create.map(({ p99 }) => p99)),
+      value: median(create.map(({ p99 }) => p99)),
+      target: { atMost: 25, unit: 'ms' },
+    }),
     rowOf({ name: 'PATCH, 64 connections', measured: patch, floor: one, figure: 'rate', service, target: { atLeast: 2 } }),
     rowOf({ name: 'DELETE, 64 connections', measured: remove, floor: one, figure: 'rate', service, target: { atLeast: 2 } }),
   ];
