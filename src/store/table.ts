@@ -36,8 +36,9 @@ export function tableOf(type: ResourceType, dialect: Dialect): Table {
     remove: `DELETE FROM ${type.collection} WHERE id = ?`,
     find(column, values) {
       const places = MAX_PLACES.find((count) => count >= values.length) ?? MAX_VALUES;
-      const padded = Array.from({ length: places }, (_, index) => values[Math.min(index, values.length - 1)] ?? '');
-      return { text: `${select} WHERE ${column} IN (${padded.map(() => '?').join(', ')})`, parameters: padded };
+      const last = values.at(-1) ?? '';
+      const padded = [...values, ...Array<string>(places - values.length).fill(last)];
+      return { text: `${select} WHERE ${column} IN (${PLACES[places]})`, parameters: padded };
     },
     list: (query) => listStatement(select, query, dialect),
     encode(row) {
@@ -64,6 +65,7 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
 /** The most values one look-up statement takes. Their number is rounded up to one of a few, so that few statements are prepared. */
 export const MAX_VALUES = 256;
 const MAX_PLACES = [1, 4, 16, 64, MAX_VALUES];
+const PLACES = Object.fromEntries(MAX_PLACES.map((count) => [count, Array(count).fill('?').join(', ')]));
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
 function listStatement(select: string, query: ListQuery, dialect: Dialect): Statement {
