@@ -50,6 +50,15 @@ function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
       }
       return rows;
     },
+    async present(type, column, values) {
+      const table = tableFor(type);
+      const found = new Set<string>();
+      for (let start = 0; start < values.length; start += MAX_VALUES) {
+        const { text, parameters } = table.present(column, values.slice(start, start + MAX_VALUES));
+        for (const { value } of await sql.all(text, parameters)) found.add(value as string);
+      }
+      return found;
+    },
     async list(type, query) {
       const table = tableFor(type);
       const { text, parameters } = table.list(query);

@@ -15,6 +15,8 @@ export interface Table {
   readonly remove: string;
   /** The rows whose `column` is one of `values`; more than `MAX_VALUES` need several statements. */
   find(column: string, values: readonly string[]): Statement;
+  /** The values of `column`, as `value`, among `values`. */
+  present(column: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** A row's values in the order of `insert`; `replace` wants the id once more at the end. */
   encode(row: Row): SqlValue[];
@@ -34,12 +36,8 @@ export function tableOf(type: ResourceType, dialect: Dialect): Table {
     insert: `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES (${stored.map(() => '?').join(', ')})`,
     replace: `UPDATE ${type.collection} SET ${stored.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`,
     remove: `DELETE FROM ${type.collection} WHERE id = ?`,
-    find(column, values) {
-      const places = MAX_PLACES.find((count) => count >= values.length) ?? MAX_VALUES;
-      const last = values.at(-1) ?? '';
-      const padded = [...values, ...Array<string>(places - values.length).fill(last)];
-      return { text: `${select} WHERE ${column} IN (${PLACES[places]})`, parameters: padded };
-    },
+    find: (column, values) => amongStatement(select, column, values),
+    present: (column, values) => amongStatement(`SELECT ${column} AS value FROM ${type.collection}`, column, values),
     list: (query) => listStatement(select, query, dialect),
     encode(row) {
       const values = shown.map((column) => encodeValue(row[column], jsonColumns.includes(column)));
@@ -66,6 +64,12 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
 export const MAX_VALUES = 256;
 const MAX_PLACES = [1, 4, 16, 64, MAX_VALUES];
 const PLACES = Object.fromEntries(MAX_PLACES.map((count) => [count, Array(count).fill('?').join(', ')]));
+
+function amongStatement(select: string, column: string, values: readonly string[]): Statement {
+  const places = MAX_PLACES.find((count) => count >= values.length) ?? MAX_VALUES;
+  const padding = Array<string>(places - values.length).fill(values.at(-1) ?? '');
+  return { text: `${select} WHERE ${column} IN (${PLACES[places]})`, parameters: [...values, ...padding] };
+}
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
 function listStatement(select: string, query: ListQuery, dialect: Dialect): Statement {
