@@ -10,12 +10,13 @@ process.on('message', async (job) => {
 /** Runs one job to its end and tells how it went. */
 async function run({ url, headers, traffic, args, connections, seconds, amount, rate }) {
   const { make, check } = TRAFFIC[traffic](args);
+  const allHeaders = { 'content-type': 'application/json', ...headers };
   const times = [];
   const wrong = { count: 0, first: undefined };
   const began = performance.now();
   const result = await autocannon({
     url,
-    headers: { 'content-type': 'application/json', ...headers },
+    headers: allHeaders,
     connections,
     ...(amount === undefined ? { duration: seconds } : { amount }),
     ...(rate === undefined ? {} : { overallRate: rate }),
@@ -26,7 +27,8 @@ async function run({ url, headers, traffic, args, connections, seconds, amount, 
         setupRequest(request, context) {
           context.sent = make();
           const { method, path, body } = context.sent;
-          return Object.assign(request, { method, path, body });
+          // The headers are anew for each: the length of a body would stay among them.
+          return { ...request, headers: { ...allHeaders }, method, path, body };
         },
         onResponse(status, body, context) {
           if (check(status, body, context.sent)) return;

@@ -16,6 +16,9 @@ export function forgetCreated() {
 }
 
 const idsOf = (collection) => created.get(collection) ?? created.set(collection, []).get(collection);
+/** How many created entries mixed traffic keeps, so that changes and removals never meet. */
+const SPARE = 2000;
+
 const run = randomBytes(3).toString('hex');
 let serial = 0;
 
@@ -53,7 +56,7 @@ export const TRAFFIC = {
     return {
       make() {
         const description = `change ${(next += 1)}`;
-        return { method: 'PATCH', path: `/v2/tlds/${ids[next % ids.length]}`, description, body: JSON.stringify({ description }) };
+        return { method: 'PATCH', path: `/v2/tlds/${ids[next % Math.ceil(ids.length / 2)]}`, description, body: JSON.stringify({ description }) };
       },
       check: (status, body, { path, description }) =>
         status === 200 && body.includes(`"description":"${description}"`) && path.endsWith(JSON.parse(body).id),
@@ -65,6 +68,23 @@ export const TRAFFIC = {
     return {
       make: () => ({ method: 'DELETE', path: `/v2/tlds/${ids.pop()}` }),
       check: (status, body) => status === 204 && body === '',
+    };
+  },
+  /** What a day looks like: six reads of one resource, a list, and a creation, a change and a removal, over and over. */
+  mixed({ paths, bodies, list }) {
+    const [get, create, patch, remove] = [TRAFFIC.get({ paths, bodies }), TRAFFIC.create(), TRAFFIC.patch(), TRAFFIC.remove()];
+    const page = TRAFFIC.get({ paths: [list.path], bodies: [list.body] });
+    const cycle = [get, get, create, get, page, get, patch, get, remove, get];
+    const ids = idsOf('tlds');
+    let next = 0;
+    return {
+      make() {
+        const wanted = cycle[(next += 1) % cycle.length];
+        // Changes keep away from what is about to be removed, which is taken from the other end.
+        const kind = (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
+        return { ...kind.make(), kind };
+      },
+      check: (status, body, sent) => sent.kind.check(status, body, sent),
     };
   },
   /** Creates zones under `tlds`. */
