@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { pino, stdTimeFunctions, type Logger } from 'pino';
+import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config.ts';
 import { startService, VERSION, type Service } from './service.ts';
@@ -10,6 +10,9 @@ const EXIT_CODES = { stopped: 0, failed: 1 } as const;
 
 /** How soon a worker that ended by itself is replaced: never faster than this. */
 const RESTART_PAUSE_MS = 1000;
+
+/** How many bytes of log lines may wait for the end of the turn. */
+const LOG_BUFFER_BYTES = 16_000;
 
 /** What processes of one service say to each other. */
 type Message = { readonly tsigil: 'stop' } | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
@@ -35,12 +38,32 @@ export async function serve(config: Config, started: (service: Service) => void)
 }
 
 function createLog(config: Config): Logger {
-  return pino({
+  const options = {
     level: config.log.level,
     base: config.workers > 1 ? { pid: process.pid } : null,
     timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-  });
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return pino(options, standardOutput());
+}
+
+/** Standard output, to which the lines of one turn of the event loop are written together, at its end. */
+function standardOutput(): DestinationStream {
+  const output = destination({ dest: 1, sync: true, minLength: LOG_BUFFER_BYTES });
+  let flushing = false;
+  const flush = () => {
+    flushing = false;
+    output.flush();
+  };
+  process.on('exit', () => output.flushSync());
+  return {
+    write(line) {
+      output.write(line);
+      if (flushing) return;
+      flushing = true;
+      setImmediate(flush);
+    },
+  };
 }
 
 /** Resolves with the signal or message by which this process is told to stop. A worker may be told several times over. */

@@ -32,6 +32,11 @@ export function suffixes(name: string): string[] {
   return labels.map((_, index) => labels.slice(index).join('.'));
 }
 
+/** The last label of a name in comparison form: `c` of `a.b.c`. */
+export function lastLabel(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
 /**
  * A name in comparison form with its labels turned round and each followed by a dot: `example.org` gives `org.example.`.
  * Names below another begin with the other's form, so they stand together in an index.

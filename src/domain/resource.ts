@@ -35,6 +35,8 @@ export interface Reader {
   get(type: ResourceType, id: string): Promise<Row | undefined>;
   /** The rows whose `column`, which must have an index, equals one of `values`. */
   find(type: ResourceType, column: string, values: readonly string[]): Promise<Row[]>;
+  /** Which of `values` some row has in `column`, which must have an index. It reads that index and no row. */
+  present(type: ResourceType, column: string, values: readonly string[]): Promise<Set<string>>;
   list(type: ResourceType, query: ListQuery): Promise<Row[]>;
   count(type: Pick<ResourceType, 'collection'>, conditions: readonly Condition[]): Promise<number>;
   /** Tells whether any row of a collection meets all `conditions`. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { list, nullable, text, timestamp, type Field } from './field.ts';
 import type { ResourceType } from './resource.ts';
 
@@ -7,7 +7,7 @@ const PREFIX = 'tsigil_';
 
 /** The form in which a token is kept: SHA-256 in hexadecimal. Tokens hold 256 random bits, so no salt or stretching is needed. */
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token, 'utf8').digest('hex');
+  return digest('sha256', token, 'hex');
 }
 
 /** Tells whether `text` has the form of a token, and so must not be repeated in an answer or a log. */

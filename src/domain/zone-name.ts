@@ -1,4 +1,4 @@
-import { comparisonForm, suffixes } from './dns-name.ts';
+import { comparisonForm, lastLabel, suffixes } from './dns-name.ts';
 import type { Condition, Reader } from './resource.ts';
 import type { Settings, TldRule } from './settings.ts';
 import { tld } from './tld.ts';
@@ -24,12 +24,12 @@ export interface TldEntries {
  */
 export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldRule): Refusal | undefined {
   const name = comparisonForm(zoneName);
-  const [last = '', ...longer] = suffixes(name).reverse();
-  if (longer.length === 0) {
+  const last = lastLabel(name);
+  if (last === name) {
     return { rule: 'more_than_one_label', message: 'More than one label is required: a zone is created below a top-level domain, not as one' };
   }
   if (!entries.any) return undefined;
-  if (!(rule === 'any-suffix' ? [last, ...longer] : [last]).some((suffix) => entries.has(suffix))) {
+  if (!coveringNames(name, rule).some((suffix) => entries.has(suffix))) {
     const expectation = rule === 'any-suffix' ? 'a zone name must end in a name that is one' : 'the last label of a zone name must be one';
     return { rule: 'tld_entry', message: `Invalid TLD: no TLD entry for '${last}'; ${expectation}` };
   }
@@ -42,16 +42,22 @@ export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldR
   return undefined;
 }
 
+/** The names of which one must be an entry for `name` to be used. */
+function coveringNames(name: string, rule: TldRule): string[] {
+  return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
+}
+
 /** Looks up what `refuseZoneName` needs for these names: one indexed look-up for each suffix that the rule asks about. */
 export async function findTldEntries(reader: Reader, zoneNames: readonly string[], rule: TldRule): Promise<TldEntries> {
   const anyEntry: Condition[] = [];
   if (!(await reader.exists(tld, anyEntry))) return { any: false, has: () => false };
   const wanted = new Set<string>();
   for (const zoneName of zoneNames) {
-    const all = suffixes(comparisonForm(zoneName));
-    for (const suffix of rule === 'any-suffix' ? all : [all[0], all.at(-1)]) if (suffix !== undefined) wanted.add(suffix);
+    const name = comparisonForm(zoneName);
+    wanted.add(name);
+    for (const covering of coveringNames(name, rule)) wanted.add(covering);
   }
-  const found = new Set((await reader.find(tld, 'name_key', [...wanted])).map(({ name }) => comparisonForm(name as string)));
+  const found = await reader.present(tld, 'name_key', [...wanted]);
   return { any: true, has: (name) => found.has(name) };
 }
 

@@ -34,7 +34,12 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
   const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
   const selfOf = (request: FastifyRequest, row: Row) => `${request.base}${path}/${String(row.id)}`;
-  const show = (row: Row, self: string) => ({ ...Object.fromEntries(members.map((member) => [member, row[member]])), links: { self } });
+  const show = (row: Row, self: string) => {
+    const shown: Record<string, unknown> = {};
+    for (const member of members) shown[member] = row[member];
+    shown.links = { self };
+    return shown;
+  };
 
   const statusOf = (operation: Operation, ordinary: number) => type.statuses?.[operation] ?? ordinary;
   /** Collections of projects tell how many resources there are beyond the page, unless the caller would rather not have them counted. */

@@ -57,7 +57,11 @@ export function isModifier(parameter: string): boolean {
 
 /** The caller as the request's modifiers make it. Throws `access_denied` for a modifier the caller has no right to. */
 export function applyModifiers(request: FastifyRequest, parameters: readonly Parameter[], caller: Caller, policy: Policy): Caller {
-  return MODIFIERS.reduce((current, { right, headers, parameters: names, apply }) => {
+  const given = MODIFIERS.filter(
+    ({ headers, parameters: names }) =>
+      headers.some((name) => request.headers[name] !== undefined) || parameters.some(([name]) => names.includes(name)),
+  );
+  return given.reduce((current, { right, headers, parameters: names, apply }) => {
     const values = [
       ...headers.map((name) => request.headers[name]),
       ...parameters.filter(([name]) => names.includes(name)).map(([, value]) => value),

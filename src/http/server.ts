@@ -91,9 +91,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
   addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate });
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     // Else a connection whose last answer is sent while the service stops would hold up the stop until it is cut off.
     if (!app.server.listening) reply.header('connection', 'close');
+    done();
   });
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(unknown)';

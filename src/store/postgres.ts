@@ -51,6 +51,7 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
   const underWay = new Set<Promise<unknown>>();
   const database: Database = {
     dialect,
+    exclusive: false,
     reads: sqlOn((query) => pool.query(query)),
     write(work) {
       if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));

@@ -46,6 +46,8 @@ export interface DatabaseSettings {
 /** One open database. Every method throws `unavailable` when the database cannot do its work. */
 export interface Database {
   readonly dialect: Dialect;
+  /** Whether nobody but this process can change what is kept, for as long as the database is open. */
+  readonly exclusive: boolean;
   /** Reads what is committed. */
   readonly reads: Sql;
   /** Runs `work` in a transaction and resolves once its result is on disk; rethrows after a rollback. */

@@ -1,8 +1,8 @@
-import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
-import type { Database, DatabaseObserver, Dialect, Sql } from './sql.ts';
+import type { Database, DatabaseObserver, Dialect, Sql, SqlRow, SqlValue } from './sql.ts';
 import { startGroupCommit } from './group-commit.ts';
 
 const dialect: Dialect = {
@@ -57,6 +57,7 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
     const commits = startGroupCommit(writes, observer);
     return {
       dialect,
+      exclusive: true,
       reads: sqlOn(reader, path),
       write: commits.write,
       migrate: commits.write,
@@ -145,31 +146,59 @@ function emptyLog(writer: DatabaseSyncInstance): void {
 }
 
 function sqlOn(connection: DatabaseSyncInstance, path: string): Sql {
-  const statements = new Map<string, StatementSyncInstance>();
-  const prepare = (text: string) => {
-    const known = statements.get(text);
-    if (known !== undefined) return known;
-    if (statements.size >= MAX_STATEMENTS) statements.clear();
-    const statement = connection.prepare(text);
-    statements.set(text, statement);
-    return statement;
-  };
+  const query = kept((text) => prepareQuery(connection, text));
+  const change = kept((text) => connection.prepare(text));
   return {
     async all(text, parameters) {
       try {
-        return prepare(text).all(...parameters) as Record<string, unknown>[];
+        return query(text)(parameters);
       } catch (error) {
         throw translate(error, path);
       }
     },
     async run(text, parameters) {
       try {
-        return prepare(text).run(...parameters).changes;
+        return change(text).run(...parameters).changes;
       } catch (error) {
         throw translate(error, path);
       }
     },
   };
+}
+
+/** What `prepare` makes of a statement's text, made once for each text. */
+function kept<T>(prepare: (text: string) => T): (text: string) => T {
+  const statements = new Map<string, T>();
+  return (text) => {
+    const known = statements.get(text);
+    if (known !== undefined) return known;
+    if (statements.size >= MAX_STATEMENTS) statements.clear();
+    const statement = prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
+}
+
+/**
+ * A query that is ready to run. All rows of a SELECT leave the database in one JSON text: made and parsed, that takes less than half
+ * the time of handing over every value by itself. Columns hold text, integers and null, which JSON keeps as they are.
+ */
+function prepareQuery(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow[] {
+  const plain = connection.prepare(text);
+  if (!text.startsWith('SELECT')) return (parameters) => plain.all(...parameters) as SqlRow[];
+  const columns = plain.columns().map(({ name }) => name);
+  const values = columns.map((name) => `"${name}"`).join(', ');
+  const statement = connection.prepare(`SELECT json_group_array(json_array(${values})) AS page FROM (${text})`);
+  return (parameters) => {
+    const { page } = statement.get(...parameters) as { page: string };
+    return (JSON.parse(page) as unknown[][]).map((row) => rowOf(columns, row));
+  };
+}
+
+function rowOf(columns: readonly string[], values: readonly unknown[]): SqlRow {
+  const row: SqlRow = {};
+  for (let index = 0; index < columns.length; index += 1) row[columns[index] as string] = values[index];
+  return row;
 }
 
 function primaryCode(error: unknown): number {

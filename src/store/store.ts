@@ -14,9 +14,19 @@ export function createStore(database: Database): Store {
     tables.set(type, known);
     return known;
   };
+  const changes = new Map<ResourceType, number>();
   return {
     ...readerOn(database.reads, tableFor, database),
-    write: (work) => database.write((sql) => work(writerOn(sql, tableFor, database))),
+    async write(work) {
+      const changed = new Set<ResourceType>();
+      try {
+        return await database.write((sql) => work(writerOn(sql, tableFor, database, changed)));
+      } finally {
+        // After the commit and before anybody is told of it: what was read in between must not be taken for the new state.
+        for (const type of changed) changes.set(type, (changes.get(type) ?? 0) + 1);
+      }
+    },
+    changes: (type) => (database.exclusive ? (changes.get(type) ?? 0) : undefined),
     async ping() {
       await database.reads.all('SELECT number FROM schema_migrations LIMIT 1', []);
     },
@@ -40,6 +50,15 @@ function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
       }
       return rows;
     },
+    async present(type, column, values) {
+      const table = tableFor(type);
+      const found = new Set<string>();
+      for (let start = 0; start < values.length; start += MAX_VALUES) {
+        const { text, parameters } = table.present(column, values.slice(start, start + MAX_VALUES));
+        for (const { value } of await sql.all(text, parameters)) found.add(value as string);
+      }
+      return found;
+    },
     async list(type, query) {
       const table = tableFor(type);
       const { text, parameters } = table.list(query);
@@ -57,8 +76,10 @@ function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
   };
 }
 
-function writerOn(sql: Sql, tableFor: TableFor, database: Database): Writer {
+/** Whatever it changes, it notes in `changed`. */
+function writerOn(sql: Sql, tableFor: TableFor, database: Database, changed: Set<ResourceType>): Writer {
   const change = async (type: ResourceType, statement: string, parameters: SqlValue[]): Promise<number> => {
+    changed.add(type);
     try {
       return await sql.run(statement, parameters);
     } catch (cause) {

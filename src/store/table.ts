@@ -19,6 +19,8 @@ export interface Table {
   removeAll(ids: readonly string[]): Statement;
   /** The rows whose `column` is one of `values`; more than `MAX_VALUES` need several statements. */
   find(column: string, values: readonly string[]): Statement;
+  /** The values of `column`, as `value`, among `values`. */
+  present(column: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** A row's values in the order of `insert`; `replace` wants the id once more at the end. */
   encode(row: Row): SqlValue[];
@@ -51,6 +53,7 @@ export function tableOf(type: ResourceType, dialect: Dialect): Table {
     },
     removeAll: (ids) => among(`DELETE FROM ${type.collection}`, 'id', ids),
     find: (column, values) => among(select, column, values),
+    present: (column, values) => among(`SELECT ${column} AS value FROM ${type.collection}`, column, values),
     list: (query) => listStatement(select, query, dialect),
     encode,
     decode(row) {
@@ -73,12 +76,13 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
 /** The most values, or rows, that one statement takes. Statements are made for a few numbers only, so that few are prepared. */
 export const MAX_VALUES = 256;
 export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
+const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', ')]));
 
 /** `statement` on the rows whose `column` is one of `values`, the last of which is repeated to make up the number. */
 function among(statement: string, column: string, values: readonly string[]): Statement {
   const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
-  const padded = Array.from({ length: size }, (_, index) => values[Math.min(index, values.length - 1)] ?? '');
-  return { text: `${statement} WHERE ${column} IN (${padded.map(() => '?').join(', ')})`, parameters: padded };
+  const padding = Array<string>(size - values.length).fill(values.at(-1) ?? '');
+  return { text: `${statement} WHERE ${column} IN (${PLACES.get(size)})`, parameters: [...values, ...padding] };
 }
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Condition, Reader, Row } from '../../src/domain/resource.ts';
+import type { Condition, Reader } from '../../src/domain/resource.ts';
 import { TLD_RULES, type TldRule } from '../../src/domain/settings.ts';
 import { findTldEntries, refuseZoneName, type Refusal } from '../../src/domain/zone-name.ts';
 
@@ -15,8 +15,9 @@ function readerOf(entries: readonly string[]): Reader {
     count: refuse,
     exists: async ({ collection }, conditions: readonly Condition[]) =>
       collection === 'tlds' && conditions.length === 0 ? entries.length > 0 : refuse(),
-    find: async (_type, column, values): Promise<Row[]> =>
-      column === 'name_key' ? entries.filter((entry) => values.includes(entry.toLowerCase())).map((name) => ({ name })) : refuse(),
+    find: refuse,
+    present: async (_type, column, values) =>
+      column === 'name_key' ? new Set(entries.map((entry) => entry.toLowerCase()).filter((key) => values.includes(key))) : refuse(),
   };
 }
 

@@ -25,9 +25,9 @@ const NOBODY = 65_534;
 
 /**
  * Starts a server from the binaries that the package registry delivers. They are copied to where any user may read them,
- * and their library links, which packages cannot hold, are made there.
+ * and their library links, which packages cannot hold, are made there. `overrides` are settings of the server.
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(overrides: Readonly<Record<string, string | number>> = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-postgres-'));
   const native = copyBinaries(folder);
   const data = join(folder, 'data');
@@ -51,6 +51,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     fsync: 'off',
     max_connections: 200,
     log_min_messages: 'fatal',
+    ...overrides,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let server: ChildProcess | undefined;

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT, temporaryFolder } from './service.mjs';
+
+const dist = (path) => import(join(ROOT, 'dist', path));
+const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
+
+/** A row of the table of TLD entries; `number` decides its name and age. */
+export function tldRow(number) {
+  const created = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString().slice(0, 19);
+  return { id: randomUUID(), name: tldName(number), description: 'An entry of the benchmark', created_at: `${created}.000000`, updated_at: null };
+}
+
+/** The name of the TLD entry with this number. */
+export function tldName(number) {
+  return `tld-${String(number).padStart(6, '0')}`;
+}
+
+/** Writes `count` TLD entries into the database that a setting names, with the service's own store; returns them. */
+export async function fill(setting, count) {
+  const [{ openStore }, { tld }] = await Promise.all([dist('service.js'), dist('domain/tld.js')]);
+  const rows = Array.from({ length: count }, (_, number) => tldRow(number));
+  const store = await openStore(setting, POOL);
+  try {
+    await store.write(async (writer) => {
+      for (const row of rows) await writer.insert(tld, row);
+    });
+  } finally {
+    await store.close();
+  }
+  return rows;
+}
+
+const folder = temporaryFolder();
+const filled = new Map();
+
+/** A new SQLite database with `count` TLD entries: its path and setting. Filled once for each count, then copied. */
+export async function databaseWith(count) {
+  const original = join(folder, `${count}.db`);
+  if (!existsSync(original)) filled.set(count, await fill(`sqlite:${original}`, count));
+  const path = join(temporaryFolder(), 'tsigil.db');
+  copyFileSync(original, path);
+  return { path, setting: `sqlite:${path}`, rows: filled.get(count) };
+}

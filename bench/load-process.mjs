@@ -1,0 +1,52 @@
+// Makes load, in a process of its own, with autocannon; told what to do by `load.mjs`.
+import autocannon from 'autocannon';
+import { forgetCreated, TRAFFIC } from './traffic.mjs';
+
+process.on('message', async (job) => {
+  if (job.forget === true) forgetCreated();
+  process.send(await run(job));
+});
+
+/** Runs one job to its end and tells how it went. */
+async function run({ url, headers, traffic, args, connections, seconds, amount, rate }) {
+  const { make, check } = TRAFFIC[traffic](args);
+  const allHeaders = { 'content-type': 'application/json', ...headers };
+  const times = [];
+  const wrong = { count: 0, first: undefined };
+  const began = performance.now();
+  const result = await autocannon({
+    url,
+    headers: allHeaders,
+    connections,
+    ...(amount === undefined ? { duration: seconds } : { amount }),
+    ...(rate === undefined ? {} : { overallRate: rate }),
+    timeout: 30,
+    sampleInt: 50, // it looks at the time no more often than that
+    requests: [
+      {
+        setupRequest(request, context) {
+          context.sent = make();
+          const { method, path, body } = context.sent;
+          // The headers are anew for each: the length of a body would stay among them.
+          return { ...request, headers: { ...allHeaders }, method, path, body };
+        },
+        onResponse(status, body, context) {
+          if (check(status, body, context.sent)) return;
+          wrong.count += 1;
+          wrong.first ??= `${context.sent.method} ${context.sent.path}: ${status} ${body.slice(0, 300)}`;
+        },
+      },
+    ],
+    setupClient: (client) => client.on('response', (_status, _bytes, milliseconds) => times.push(milliseconds)),
+  });
+  times.sort((one, other) => one - other);
+  const at = (part) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;
+  return {
+    requests: times.length,
+    seconds: (performance.now() - began) / 1000,
+    p50: at(0.5),
+    p99: at(0.99),
+    wrong: wrong.count + result.errors + result.timeouts,
+    firstWrong: wrong.first ?? (result.errors > 0 ? `${result.errors} connections failed` : undefined),
+  };
+}

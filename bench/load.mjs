@@ -1,0 +1,28 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/**
+ * What a run of load came to.
+ *
+ * @typedef {{ requests: number, seconds: number, p50: number, p99: number, wrong: number, firstWrong?: string }} LoadResult
+ */
+
+/**
+ * Starts the process that makes load.
+ *
+ * `send` runs one job, `{ url, headers, traffic, args, connections, seconds | amount, rate }`, and returns its `LoadResult`.
+ * Throws when an answer was wrong.
+ */
+export function startLoad() {
+  const child = fork(new URL('load-process.mjs', import.meta.url), { stdio: 'inherit' });
+  return {
+    /** @returns {Promise<LoadResult>} */
+    async send(job) {
+      child.send(job);
+      const [result] = await once(child, 'message');
+      if (result.wrong > 0) throw new Error(`${result.wrong} of ${result.requests} answers were wrong, such as ${result.firstWrong}`);
+      return result;
+    },
+    stop: () => child.disconnect(),
+  };
+}

@@ -1,0 +1,72 @@
+// `npm run bench`: measures the built service against its floors. See docs/performance.md.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startLoad } from './load.mjs';
+import { imports } from './scenarios/imports.mjs';
+import { keystone } from './scenarios/keystone.mjs';
+import { lists } from './scenarios/lists.mjs';
+import { postgres } from './scenarios/postgres.mjs';
+import { memory, size, start } from './scenarios/process.mjs';
+import { reads } from './scenarios/reads.mjs';
+import { writes } from './scenarios/writes.mjs';
+import { checks, zones } from './scenarios/zones.mjs';
+import { OUTPUT } from './service.mjs';
+import { formatMarkdown, formatTable } from './table.mjs';
+
+const SCENARIOS = { reads, lists, writes, zones, checks, imports, keystone, postgres, start, memory, size };
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: Object.keys(SCENARIOS) },
+    profile: { type: 'boolean', default: false },
+    strict: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const unknown = values.only.filter((name) => !Object.hasOwn(SCENARIOS, name));
+if (values.help || unknown.length > 0) {
+  process.stdout.write(`npm run bench -- [--quick] [--only NAME]... [--profile] [--strict]
+
+  --quick    one short round of everything, in less than a minute; trust nothing but large differences
+  --only     one scenario: ${Object.keys(SCENARIOS).join(', ')}
+  --profile  write CPU profiles of the service to var/bench/profiles; figures are then higher than they should be
+  --strict   end with status 2 when a target is missed
+`);
+  process.exit(unknown.length > 0 ? 1 : 0);
+}
+
+const load = startLoad();
+const bench = {
+  load,
+  quick: values.quick,
+  seconds: values.quick ? 0.4 : 2,
+  rounds: values.quick ? 1 : 3,
+  /** The name of a scenario's CPU profile, if profiles are wanted. */
+  profileOf: (name) => (values.profile ? name : undefined),
+};
+const began = performance.now();
+const rows = [];
+for (const name of values.only) {
+  process.stderr.write(`${name} ...\n`);
+  const began = performance.now();
+  rows.push(...(await SCENARIOS[name](bench)).map((row) => ({ scenario: name, ...row })));
+  process.stderr.write(`${name}: ${Math.round((performance.now() - began) / 1000)} s\n`);
+}
+load.stop();
+
+process.stdout.write(`${formatTable(rows)}\n`);
+mkdirSync(OUTPUT, { recursive: true });
+const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
+const result = { at: new Date().toISOString(), quick: values.quick, machine, seconds: (performance.now() - began) / 1000, rows };
+writeFileSync(join(OUTPUT, 'result.json'), `${JSON.stringify(result, undefined, 2)}\n`);
+writeFileSync(join(OUTPUT, 'result.md'), `${formatMarkdown(rows)}\n`);
+const missed = rows.filter(({ met }) => met === false).length;
+const noisy = rows.filter((row) => row.noisy).length;
+process.stdout.write(
+  `\n${Math.round(result.seconds)} s; ${missed} targets missed; ${noisy} rows too noisy to trust; details in ${join(OUTPUT, 'result.json')}\n`,
+);
+process.exit(values.strict && missed > 0 ? 2 : 0);

@@ -1,0 +1,69 @@
+// `node bench/soak.mjs`: half load for a long time. Writes what it saw to var/bench/soak.json, and the plot to docs/images/soak.svg.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { databaseWith } from './data.mjs';
+import { startLoad } from './load.mjs';
+import { descriptors } from './processes.mjs';
+import { median } from './rounds.mjs';
+import { ask, OUTPUT, ownToken, ROOT, startService } from './service.mjs';
+import { plotSoak } from './soak-plot.mjs';
+
+const CONNECTIONS = 32;
+const SLICE_SECONDS = 10;
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '20' } } });
+const { setting, rows } = await databaseWith(10_000);
+const service = await startService({ database: setting });
+const load = startLoad();
+const headers = await ownToken(service);
+const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
+const list = { path: `/v2/tlds?limit=20&sort_key=name&name=${rows[0].name.slice(0, -2)}*` };
+list.body = await ask(service, 'GET', list.path);
+const bodies = await Promise.all(paths.map((path) => ask(service, 'GET', path)));
+const job = { url: service.url, headers, traffic: 'mixed', args: { paths, bodies, list }, connections: CONNECTIONS };
+
+const full = await load.send({ ...job, seconds: SLICE_SECONDS });
+const rate = Math.round(full.requests / full.seconds / 2);
+process.stderr.write(`full load is ${rate * 2} requests a second; ${values.minutes} minutes at half of it\n`);
+const slices = [];
+const began = performance.now();
+while (performance.now() - began < Number(values.minutes) * 60_000) {
+  const cpu = service.cpu();
+  const { requests, seconds, p50, p99 } = await load.send({ ...job, seconds: SLICE_SECONDS, rate });
+  const minute = (performance.now() - began) / 60_000;
+  slices.push({
+    minute,
+    rate: requests / seconds,
+    p50,
+    p99,
+    cpu: (service.cpu() - cpu) / requests,
+    memoryMb: service.memory(),
+    descriptors: descriptors(service.pid),
+  });
+  service.emptyLog();
+  save();
+}
+load.stop();
+await service.stop();
+
+const part = (member, from, to) =>
+  median(slices.slice(Math.floor(slices.length * from), Math.ceil(slices.length * to)).map((slice) => slice[member]));
+const change = (member) => part(member, 0.75, 1) / part(member, 0.25, 0.5);
+for (const [name, member] of Object.entries({ memory: 'memoryMb', p99: 'p99', descriptors: 'descriptors' })) {
+  process.stdout.write(
+    `${name}: ${part(member, 0.25, 0.5).toFixed(1)} in the second quarter, ${part(member, 0.75, 1).toFixed(1)} in the last (${change(member).toFixed(2)} times)\n`,
+  );
+}
+process.exit(0);
+
+/** Writes what has been seen so far, so that a run which is cut short has its result. */
+function save() {
+  mkdirSync(OUTPUT, { recursive: true });
+  writeFileSync(
+    join(OUTPUT, 'soak.json'),
+    `${JSON.stringify({ at: new Date().toISOString(), rate, connections: CONNECTIONS, slices }, undefined, 2)}\n`,
+  );
+  mkdirSync(join(ROOT, 'docs/images'), { recursive: true });
+  writeFileSync(join(ROOT, 'docs/images/soak.svg'), plotSoak({ rate, slices }));
+}

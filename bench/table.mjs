@@ -1,0 +1,52 @@
+/** How the columns of the table are headed and filled. */
+const COLUMNS = [
+  ['scenario', (row) => row.name],
+  ['per s', ({ rate }) => figure(rate)],
+  ['p50 ms', ({ p50 }) => figure(p50)],
+  ['p99 ms', ({ p99 }) => figure(p99)],
+  ['CPU µs', ({ cpu }) => figure(cpu)],
+  ['peak MB', ({ peakMb }) => figure(peakMb)],
+  ['floor', ({ floor, floorFigure }) => (floor === undefined ? '' : `${figure(floor)} ${floorFigure === 'cpu' ? 'µs' : '/s'}`)],
+  ['ratio', ({ ratio }) => figure(ratio)],
+  ['target', ({ target }) => targetText(target)],
+  [
+    'met',
+    ({ met, value, target }) =>
+      met === undefined ? '' : `${met ? 'yes' : 'NO'}${target.unit === undefined ? '' : ` (${figure(value)} ${target.unit})`}`,
+  ],
+  ['', ({ noisy, spread }) => (noisy ? `too noisy to trust: rounds lie ${Math.round(spread * 100)}% apart` : '')],
+];
+
+/** The rows as text, in columns. */
+export function formatTable(rows) {
+  const lines = [COLUMNS.map(([head]) => head), ...rows.map((row) => COLUMNS.map(([, fill]) => fill(row)))];
+  const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column].length)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** The rows as a table in Markdown. */
+export function formatMarkdown(rows) {
+  const columns = COLUMNS.slice(0, -1);
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  const body = rows.map((row) => line(columns.map(([, fill]) => fill(row) + (fill === columns[0][1] && row.noisy ? ' (noisy)' : ''))));
+  return [line(columns.map(([head]) => head)), line(columns.map((_, column) => (column === 0 ? '---' : '---:'))), ...body].join('\n');
+}
+
+function targetText(target) {
+  if (target === undefined) return '';
+  const [sign, bound] = target.atMost === undefined ? ['≥', target.atLeast] : ['≤', target.atMost];
+  return `${sign} ${figure(bound)}${target.unit === undefined ? '×' : ` ${target.unit}`}`;
+}
+
+function figure(value) {
+  if (value === undefined || Number.isNaN(value)) return '';
+  if (value >= 1000) return Math.round(value).toLocaleString('en-GB').replaceAll(',', ' ');
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
