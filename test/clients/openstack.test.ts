@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { recordShown } from '../harness/evidence.ts';
+import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram, isMet } from '../harness/tools.ts';
@@ -15,11 +16,8 @@ const PATIENCE = 300_000;
 const folder = temporaryFolder();
 let service: TestService;
 let variables: Record<string, string>;
-beforeEach(async () => {
-  // Lists of more than two items come in several pages, which the clients must follow.
-  service = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '2' });
-  variables = { OS_AUTH_TYPE: 'admin_token', OS_ENDPOINT: `${service.url}/v2`, OS_TOKEN: service.token };
-});
+// Lists of more than two items come in several pages, which the clients must follow.
+const PAGES = { TSIGIL_API_DEFAULT_LIMIT: '2' };
 afterEach(() => service.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -70,7 +68,82 @@ function hasClient(): boolean {
 
 const installed = hasClient();
 
-describe.runIf(installed)('the unmodified OpenStack client', { timeout: PATIENCE }, () => {
+/** Signs in with a token that was made before, as scripts do. */
+async function signInWithToken(): Promise<void> {
+  service = await startTestService(PAGES);
+  variables = { OS_AUTH_TYPE: 'admin_token', OS_ENDPOINT: `${service.url}/v2`, OS_TOKEN: service.token };
+}
+
+describe.runIf(installed)('the unmodified OpenStack client with a token', { timeout: PATIENCE }, () => {
+  beforeEach(signInWithToken);
+  testCommands();
+
+  test('what is refused is told with the reason, and with an exit code', async () => {
+    const create = ['tsigkey', 'create', '--name', 'k', '--secret', SECRET, '--resource-id', POOL_ID, '--scope', 'POOL'];
+    await service.post('/v2/tlds', { name: 'taken' });
+    const cases: [string[], RegExp][] = [
+      [['tld', 'show', 'nosuch'], /Name nosuch didn't resolve/],
+      [['tld', 'delete', UNKNOWN_ID], /Could not find Tld/],
+      [['tld', 'create', '--name', 'taken'], /Duplicate Tld/],
+      [['tld', 'create', '--name', 'with space'], /Invalid Tld: 'name' must be labels/],
+      [[...create, '--algorithm', 'hmac-none'], /Invalid TsigKey: 'algorithm' must be one of hmac-md5/],
+      [['zone', 'create', 'a.untaken.', '--email', 'a@example.org'], /Invalid TLD: no TLD entry for 'untaken'/],
+      [['--os-token', 'a-token-that-is-not-valid', 'tld', 'list'], /Forbidden|requires authentication/],
+    ];
+    const ended = await Promise.all(cases.map(([argv]) => one(...argv)));
+    for (const [index, { status, out, err }] of ended.entries()) {
+      expect([status, out], err).toEqual([1, '']);
+      expect(err).toMatch(cases[index]?.[1] ?? /^$/);
+    }
+  });
+});
+
+describe.runIf(installed && hasProgram('keystone-manage', 'keystone'))(
+  'the unmodified OpenStack client with a password',
+  { timeout: PATIENCE },
+  () => {
+    let keystone: Keystone;
+    let password: string;
+    beforeAll(async () => {
+      keystone = await startKeystone();
+      password = await keystone.createUser('operator', 'admin', { project: 'admin' });
+    });
+    afterAll(() => keystone.remove());
+    beforeEach(async () => {
+      service = await startTestService({ ...PAGES, TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_KEYSTONE_URL: keystone.url });
+      await keystone.publish('dns', service.url);
+      variables = {
+        OS_AUTH_URL: `${keystone.url}/v3`,
+        OS_USERNAME: 'operator',
+        OS_PASSWORD: password,
+        OS_PROJECT_NAME: 'admin',
+        OS_USER_DOMAIN_ID: 'default',
+        OS_PROJECT_DOMAIN_ID: 'default',
+        OS_REGION_NAME: 'test',
+        OS_IDENTITY_API_VERSION: '3',
+      };
+    });
+    testCommands();
+  },
+);
+
+describe.runIf(installed && hasProgram('openssl', 'openssl'))('docs/openstack-clients.md', { timeout: PATIENCE }, () => {
+  beforeEach(signInWithToken);
+
+  test('every example works, one after the other as the page shows them', async () => {
+    const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+    expect(blocks.length).toBeGreaterThan(5);
+    mkdirSync(join(folder, 'var'), { recursive: true });
+    writeFileSync(join(folder, 'var/admin.token'), `${service.token}\n`);
+    const script = blocks.join('\n').replaceAll('127.0.0.1:9001', new URL(service.url).host);
+    const { status, err } = await run({}, '', 'bash', '--norc', '-euo', 'pipefail', '-c', script);
+    expect({ status, err }).toEqual({ status: 0, err: '' });
+    expect((await service.get('/v2/tlds?name=com')).body.tlds).toEqual([]);
+  });
+});
+
+/** Every command on entries, keys and zones, for a caller who has signed in. */
+function testCommands(): void {
   test('openstack tld: create, list, show, set and delete, by name and by id', async () => {
     const [created, ...others] = await openstack('tld create --name one --description First', 'tld create --name two', 'tld create --name three');
     expect(created).toMatchObject({ name: 'one', description: 'First', updated_at: null });
@@ -155,36 +228,4 @@ describe.runIf(installed)('the unmodified OpenStack client', { timeout: PATIENCE
     expect(changed).toMatchObject({ id, email: 'b@example.org', ttl: 600, description: null });
     expect(deleted).toMatchObject({ id, status: 'PENDING', action: 'DELETE' });
   });
-
-  test('what is refused is told with the reason, and with an exit code', async () => {
-    const create = ['tsigkey', 'create', '--name', 'k', '--secret', SECRET, '--resource-id', POOL_ID, '--scope', 'POOL'];
-    await service.post('/v2/tlds', { name: 'taken' });
-    const cases: [string[], RegExp][] = [
-      [['tld', 'show', 'nosuch'], /Name nosuch didn't resolve/],
-      [['tld', 'delete', UNKNOWN_ID], /Could not find Tld/],
-      [['tld', 'create', '--name', 'taken'], /Duplicate Tld/],
-      [['tld', 'create', '--name', 'with space'], /Invalid Tld: 'name' must be labels/],
-      [[...create, '--algorithm', 'hmac-none'], /Invalid TsigKey: 'algorithm' must be one of hmac-md5/],
-      [['zone', 'create', 'a.untaken.', '--email', 'a@example.org'], /Invalid TLD: no TLD entry for 'untaken'/],
-      [['--os-token', 'a-token-that-is-not-valid', 'tld', 'list'], /Forbidden|requires authentication/],
-    ];
-    const ended = await Promise.all(cases.map(([argv]) => one(...argv)));
-    for (const [index, { status, out, err }] of ended.entries()) {
-      expect([status, out], err).toEqual([1, '']);
-      expect(err).toMatch(cases[index]?.[1] ?? /^$/);
-    }
-  });
-});
-
-describe.runIf(installed && hasProgram('openssl', 'openssl'))('docs/openstack-clients.md', { timeout: PATIENCE }, () => {
-  test('every example works, one after the other as the page shows them', async () => {
-    const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
-    expect(blocks.length).toBeGreaterThan(5);
-    mkdirSync(join(folder, 'var'), { recursive: true });
-    writeFileSync(join(folder, 'var/admin.token'), `${service.token}\n`);
-    const script = blocks.join('\n').replaceAll('127.0.0.1:9001', new URL(service.url).host);
-    const { status, err } = await run({}, '', 'bash', '--norc', '-euo', 'pipefail', '-c', script);
-    expect({ status, err }).toEqual({ status: 0, err: '' });
-    expect((await service.get('/v2/tlds?name=com')).body.tlds).toEqual([]);
-  });
-});
+}

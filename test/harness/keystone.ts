@@ -29,6 +29,8 @@ export interface Keystone {
   /** Makes an application credential of a user for a project, for all requests or certain ones only. */
   createApplicationCredential(user: string, project: string, accessRules?: object[]): Promise<{ id: string; secret: string }>;
   tokenOfApplicationCredential(id: string, secret: string): Promise<string>;
+  /** Makes `url` the one place in the catalogue where clients find services of this type, in the region `test`. */
+  publish(type: string, url: string): Promise<void>;
 }
 
 const DEFAULT_DOMAIN = 'default';
@@ -135,6 +137,13 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
       logIn({ identity: { methods: ['application_credential'], application_credential: { id, secret } } }),
     async revoke(subject) {
       await asAdmin('DELETE', '/auth/tokens', undefined, { 'x-subject-token': subject });
+    },
+    async publish(type, url) {
+      const { body: known } = await asAdmin('GET', `/services?type=${type}`);
+      const id = known.services[0]?.id ?? (await asAdmin('POST', '/services', { service: { type, name: type } })).body.service.id;
+      const { body: former } = await asAdmin('GET', `/endpoints?service_id=${id}`);
+      for (const endpoint of former.endpoints) await asAdmin('DELETE', `/endpoints/${endpoint.id}`);
+      await asAdmin('POST', '/endpoints', { endpoint: { service_id: id, interface: 'public', region_id: 'test', url } });
     },
     async createApplicationCredential(user, project, accessRules) {
       const own = { 'x-auth-token': await token(user, { project }) };
