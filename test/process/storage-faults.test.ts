@@ -209,7 +209,9 @@ describe('a damaged file', () => {
     const database = await filled();
     damage(database);
     const { status, stdout, stderr } = serveInVain(database);
-    expect(stderr).toMatch(/^tsigil: The database cannot be used: (?:reading the file failed; it may be damaged|the file is damaged; restore a backup) \(.*tsigil\.db: .*\)\n$/);
+    expect(stderr).toMatch(
+      /^tsigil: The database cannot be used: (?:reading the file failed; it may be damaged|the file is damaged; restore a backup) \(.*tsigil\.db: .*\)\n$/,
+    );
     expect([status, stdout]).toEqual([1, '']);
   });
 
