@@ -86,8 +86,8 @@ async function identify(request: FastifyRequest, settings: GateSettings): Promis
 /** `X-Auth-Token: T`, or `Authorization: Bearer T` (RFC 6750 section 2.1). */
 function tokenOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['x-auth-token'];
-  const token = typeof header === 'string' ? header : /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
-  return token === undefined || token === '' ? undefined : token;
+  const token = typeof header === 'string' && header !== '' ? header : /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+  return token;
 }
 
 function unauthenticated(): ServiceError {

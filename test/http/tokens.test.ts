@@ -130,6 +130,13 @@ describe('use', () => {
     expect((await ask(header.replace('%', 'tsigil_nobody'))).status).toBe(401);
   });
 
+  test('200 for a bearer token beside an empty X-Auth-Token; where both hold one, X-Auth-Token counts', async () => {
+    const { token } = await make();
+    expect((await ask('X-Auth-Token:', `Authorization: Bearer ${token}`)).status).toBe(200);
+    expect((await ask('X-Auth-Token: tsigil_nobody', `Authorization: Bearer ${token}`)).status).toBe(401);
+    expect((await ask(`X-Auth-Token: ${token}`, 'Authorization: Bearer tsigil_nobody')).status).toBe(200);
+  });
+
   test('401 for a token in the query', async () => {
     const { token } = await make();
     const answer = await sendRequest(service.url, [`GET /v2/tlds?token=${token}&access_token=${token} HTTP/1.1`, 'Host: h']);
