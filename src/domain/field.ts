@@ -174,10 +174,12 @@ export function timestamp(): Kind {
   };
 }
 
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const UUID = /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
 
 /** The UUID that `text` spells (any case, with or without dashes, braces or `urn:uuid:`), in lower case with dashes. */
 export function normaliseUuid(text: string): string | undefined {
+  if (CANONICAL_UUID.test(text)) return text;
   const match = UUID.exec(text);
   if (match === null || (match[1] === undefined) !== (match[7] === undefined)) return undefined;
   return match.slice(2, 7).join('-').toLowerCase();

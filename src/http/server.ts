@@ -126,15 +126,18 @@ function describeRequest(request: FastifyRequest, reply: FastifyReply, route: st
   const { caller, params } = request;
   const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
   const given = request.headers[requestIdHeader.toLowerCase()];
+  // Members without a value do not appear in the line.
   return {
     requestId: request.id,
-    ...(typeof given === 'string' && REQUEST_ID.test(given) ? { globalRequestId: given } : {}),
+    globalRequestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined,
     method: request.method,
     route,
-    ...(resource === undefined ? {} : { resource }),
+    resource,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-    ...(caller === undefined ? {} : { caller: caller.name, callerId: caller.id, projectId: caller.projectId }),
+    caller: caller?.name,
+    callerId: caller?.id,
+    projectId: caller?.projectId,
     address: request.ip,
   };
 }

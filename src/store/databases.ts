@@ -1,5 +1,4 @@
 import { dirname, resolve } from 'node:path';
-import { openPostgres } from './postgres.ts';
 import type { Database, DatabaseObserver, DatabaseSettings } from './sql.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -16,7 +15,8 @@ export interface DatabaseKind {
 }
 
 const postgres: DatabaseKind = {
-  open: openPostgres,
+  // Loaded when it is wanted: the client of PostgreSQL is a sixth of all that a start has to load.
+  open: async (...details) => (await import('./postgres.ts')).openPostgres(...details),
   accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location),
   folder: () => resolve('var'),
   shared: true,

@@ -1,0 +1,100 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ownTokens } from '../../src/auth/tokens.ts';
+import type { Store } from '../../src/domain/ports.ts';
+import { hashToken, token as tokenType } from '../../src/domain/token.ts';
+import { openStore } from '../../src/service.ts';
+import { temporaryFolder } from '../harness/service.ts';
+
+const TOKEN = 'tsigil_remembered';
+const ID = '00000000-0000-4000-8000-000000000001';
+const NOW = '2026-01-01T00:00:00.000000';
+const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
+
+let folder: string;
+let store: Store;
+let lookUps: number;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
+  lookUps = 0;
+  store = {
+    ...opened,
+    find(...question) {
+      lookUps += 1;
+      return opened.find(...question);
+    },
+  };
+  await insert(ID, TOKEN);
+});
+
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function insert(id: string, token: string): Promise<void> {
+  const row = { id, name: token, roles: ['reader'], project_id: null, expires_at: '2026-01-01T00:00:01.000000', hash: hashToken(token) };
+  return store.write((writer) => writer.insert(tokenType, { ...row, created_at: NOW, updated_at: null }));
+}
+
+const remove = () => store.write((writer) => writer.remove(tokenType, ID));
+
+test('a token is looked up once, and again after any token was changed', async () => {
+  const { authenticate } = ownTokens(store, () => NOW);
+  for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
+  expect(lookUps).toBe(1);
+  await insert('00000000-0000-4000-8000-000000000002', 'tsigil_other');
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  expect(lookUps).toBe(2);
+});
+
+test('a token that is not known is looked up each time', async () => {
+  const { authenticate } = ownTokens(store, () => NOW);
+  expect([await authenticate('tsigil_unknown'), await authenticate('tsigil_unknown')]).toEqual([undefined, undefined]);
+  expect(lookUps).toBe(2);
+});
+
+test('a token that was removed is refused as soon as its removal is known', async () => {
+  const { authenticate } = ownTokens(store, () => NOW);
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  await remove();
+  expect(await authenticate(TOKEN)).toBeUndefined();
+});
+
+test('a remembered token expires all the same', async () => {
+  let now = NOW;
+  const { authenticate } = ownTokens(store, () => now);
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  now = '2026-01-01T00:00:01.000000';
+  expect(await authenticate(TOKEN)).toBeUndefined();
+});
+
+test('what was read before a removal is not remembered after it', async () => {
+  let resume: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (resume = resolve));
+  const slow: Store = {
+    ...store,
+    async find(...question) {
+      const rows = await store.find(...question);
+      await held;
+      return rows;
+    },
+  };
+  const { authenticate } = ownTokens(slow, () => NOW);
+  const early = authenticate(TOKEN);
+  await remove();
+  resume();
+  expect((await early)?.id).toBe(ID); // it was asked before the removal
+  expect(await authenticate(TOKEN)).toBeUndefined();
+});
+
+test('a change that was undone counts like one, and reads do not', async () => {
+  const before = store.changes(tokenType);
+  await store.get(tokenType, ID);
+  expect(store.changes(tokenType)).toBe(before);
+  await expect(insert(ID, TOKEN)).rejects.toThrow('Duplicate Token');
+  expect(store.changes(tokenType)).not.toBe(before);
+});
