@@ -138,9 +138,9 @@ describe('formats', () => {
     expect((await list('-f', 'value', '-c', 'name', '-c', 'id')).split('\n')).toContain(`${name} ${id}`);
   });
 
-  test.skipIf(!hasProgram('script', 'bsdutils'))('table on a terminal: drawn', async () => {
+  test.skipIf(!hasProgram('script', 'bsdutils'))('table on a terminal: drawn, and plain where colours are not wanted', async () => {
     const command = `'${process.execPath}' '${PROGRAM}' token list -c id -c name`;
-    const { out } = await runProgram(folder, variables, 'script', '-qec', command, '/dev/null');
+    const { out } = await runProgram(folder, { ...variables, NO_COLOR: '1' }, 'script', '-qec', command, '/dev/null');
     const lines = out.replaceAll('\r', '').trimEnd().split('\n');
     expect(lines[0]).toMatch(/^\+-+\+-+\+$/);
     expect(lines[1]).toMatch(/^\| id +\| name +\|$/);
