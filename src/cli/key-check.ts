@@ -3,7 +3,7 @@ import { checkRequest, explainBy, isAnswerTo, judge, type Check, type Verdict } 
 import { decodeMessage, FLAGS, rcodeOf, TYPES } from '../domain/dns/message.ts';
 import { createStreamVerifier, signMessage, verifyMessage, type SignedMessage, type SigningKey } from '../domain/dns/tsig.ts';
 import { WireError } from '../domain/dns/wire-name.ts';
-import type { Key } from '../domain/key-formats/key.ts';
+import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { ALGORITHMS } from '../domain/tsigkey.ts';
 import { askOverTcp, askOverUdp, NoAnswerError, type Patience, type Server } from './dns-exchange.ts';
 
@@ -54,7 +54,8 @@ async function findAlgorithm(request: KeyCheck, { opinion }: Verdict, now: () =>
 async function ask({ key, server, zone, check }: KeyCheck, now: () => number, patience: Patience): Promise<Verdict> {
   const id = randomInt(0x1_0000);
   const seconds = () => Math.floor(now() / 1000);
-  const signingKey = { ...key, secret: Buffer.from(key.secret, 'base64') };
+  // In lower case, as other programs send it: PowerDNS finds keys by the letters that are sent.
+  const signingKey = { ...canonicalKey(key), secret: Buffer.from(key.secret, 'base64') };
   const octets = checkRequest(check, zone, id, `tsigil-${randomBytes(12).toString('hex')}`);
   const signed = signMessage(octets, signingKey, { timeSigned: seconds() });
   if (check === 'transfer') return transfer(server, id, signed, signingKey, seconds, patience);

@@ -91,8 +91,13 @@ function curl(document: ApiDocument, { path, method, item, operation }: PlacedOp
     const example = parameters.find((parameter) => parameter.name === name)?.example;
     return encodeURIComponent(typeof example === 'string' ? example : name);
   });
+  const required = (operation.parameters ?? [])
+    .map((parameter) => resolve(document, parameter))
+    .filter((parameter) => parameter.in === 'query' && parameter.required === true)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`);
+  const query = required.length === 0 ? '' : `?${required.join('&')}`;
   const parts = [
-    `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quote(`${document.servers[0]?.url ?? ''}${filled}`)}`,
+    `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quote(`${document.servers[0]?.url ?? ''}${filled}${query}`)}`,
     ...(operation.security.length === 0 ? [] : ['-H "X-Auth-Token: $TOKEN"']),
     ...(value === undefined ? [] : [`-H ${quote('Content-Type: application/json')}`, `-d ${quote(JSON.stringify(value))}`]),
   ];

@@ -3,7 +3,7 @@ import { givenFields, type ResourceType } from '../domain/resource.ts';
 import { RESTORABLE_TYPES, restoreRight } from '../domain/resources.ts';
 import { MAX_RESTORED, type RestoreResult } from '../domain/restore.ts';
 import type { PathItem, Paths } from './openapi-document.ts';
-import { CREATED_AT, EXAMPLE_ID } from './openapi-examples.ts';
+import { CREATED_AT } from './openapi-examples.ts';
 import { commonParameters } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';
 
@@ -16,6 +16,12 @@ const ANSWER: JsonSchema = {
   },
 };
 
+/** What the examples had for ids elsewhere. */
+const FORMER_IDS: Readonly<Record<string, string>> = {
+  tlds: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+  tsigkeys: '8c1e9d47-02b6-4f3a-9e5d-6a7b4c3d2e1f',
+};
+
 /** The paths at which resources are made with their ids and timestamps. */
 export function restorePaths(settings: ApiSettings): Paths {
   return Object.fromEntries(RESTORABLE_TYPES.map((type) => [`/v2/${type.collection}/restore`, restorePath(settings, type)]));
@@ -24,7 +30,8 @@ export function restorePaths(settings: ApiSettings): Paths {
 function restorePath(settings: ApiSettings, type: ResourceType): PathItem {
   const errors = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object', 'duplicate'] as const;
   const example = Object.fromEntries(givenFields(type).map((name) => [name, type.fields[name]?.example]));
-  const items = [{ id: EXAMPLE_ID, ...example, created_at: CREATED_AT, updated_at: null }];
+  const name = `former-${String(example[type.unique.field])}`;
+  const items = [{ id: FORMER_IDS[type.collection], ...example, [type.unique.field]: name, created_at: CREATED_AT, updated_at: null }];
   const result: RestoreResult = { restored: 1, unchanged: 0 };
   return {
     parameters: commonParameters(settings.requestIdHeader),

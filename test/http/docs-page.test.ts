@@ -154,12 +154,18 @@ describe.skipIf(!hasProgram('curl', 'curl'))('the examples for the shell', () =>
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
       // The id of the examples is nobody's.
-      const expected = /\/v2\/tlds\/(?:check|bulk)/.test(command) ? 200 : command.includes('-X POST') ? 201 : /\/v2\/\w+\//.test(command) ? 404 : 200;
+      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/restore)/.test(command)
+        ? 200
+        : command.includes('-X POST')
+          ? 201
+          : /\/v2\/\w+\//.test(command)
+            ? 404
+            : 200;
       expect(await run(command), command).toBe(expected);
     }
     const names = ['tlds', 'tsigkeys', 'pools', 'zones', 'tokens'];
     const counts = await Promise.all(names.map(async (name) => [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const));
-    // Two examples of each, as many TLD entries in one request, and the default pool.
-    expect(Object.fromEntries(counts)).toEqual({ tlds: 4, tsigkeys: 2, pools: 3, zones: 2, tokens: 2 });
+    // Two examples of each, as many TLD entries in one request, one restored of two kinds, and the default pool.
+    expect(Object.fromEntries(counts)).toEqual({ tlds: 5, tsigkeys: 3, pools: 3, zones: 2, tokens: 2 });
   });
 });

@@ -23,6 +23,7 @@ const PATIENCE = { tries: 3, seconds: 2 };
 /** One way in which a key may be right or wrong: the key, how far the clock is off in seconds, and the zone. */
 const CASES = {
   good: { key: ALLOWED },
+  'in upper case': { key: { ...ALLOWED, name: 'ALLOWED.Example.' } },
   'unknown key': { key: { ...ALLOWED, name: 'unknown.example' } },
   'wrong secret': { key: { ...ALLOWED, secret: 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs' } },
   'wrong algorithm': { key: { ...ALLOWED, algorithm: 'hmac-sha512' } },
@@ -37,6 +38,7 @@ type Case = keyof typeof CASES;
 const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opinion, transfer: Opinion, update: Opinion]>>>> = {
   BIND: {
     good: ['good', 'good', 'good'],
+    'in upper case': ['good', 'good', 'good'],
     'unknown key': ['unknown key', 'unknown key', 'unknown key'],
     'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
     'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
@@ -48,6 +50,7 @@ const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opin
   // Knot says of a key that may not do what was asked that it does not know it, and signs no refusals.
   Knot: {
     good: ['good', 'good', 'good'],
+    'in upper case': ['good', 'good', 'good'],
     'unknown key': ['unknown key', 'unknown key', 'unknown key'],
     'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
     'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
@@ -59,6 +62,7 @@ const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opin
   // NSD compares algorithms only where it compares keys with an access list, and knows no updates.
   NSD: {
     good: ['good', 'good', 'not possible'],
+    'in upper case': ['good', 'good', 'not possible'],
     'unknown key': ['unknown key', 'unknown key', 'unknown key'],
     'wrong secret': ['wrong secret', 'wrong secret', 'wrong secret'],
     'wrong algorithm': ['good', 'wrong algorithm', 'not possible'],
@@ -70,6 +74,7 @@ const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opin
   // PowerDNS tells callers nothing about keys that it does not accept.
   PowerDNS: {
     good: ['good', 'good', 'good'],
+    'in upper case': ['good', 'good', 'good'],
     'unknown key': ['rejected', 'rejected', 'rejected'],
     'wrong secret': ['rejected', 'rejected', 'rejected'],
     'wrong algorithm': ['wrong algorithm', 'wrong algorithm', 'wrong algorithm'],
