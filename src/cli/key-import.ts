@@ -24,11 +24,21 @@ export interface KeyImport {
   readonly dryRun: boolean;
 }
 
-/** Brings keys into the service, one after the other, and tells of each. Throws `CommandError` when the service cannot be asked. */
-export async function importKeys(connection: Connection, keys: readonly FoundKey[], wanted: KeyImport, report: Report): Promise<void> {
+/**
+ * Brings keys into the service, one after the other, and tells of each, until `signal` is aborted. Returns how many keys it
+ * told of. Throws `CommandError` when the service cannot be asked.
+ */
+export async function importKeys(
+  connection: Connection,
+  keys: readonly FoundKey[],
+  wanted: KeyImport,
+  report: Report,
+  signal: AbortSignal,
+): Promise<number> {
   const existing = new Map((await listItems(connection, tsigkey, [])).map((item) => [comparisonForm(String(item.name)), item]));
   const seen = new Map<string, string>();
-  for (const { place, found } of keys) {
+  for (const [index, { place, found }] of keys.entries()) {
+    if (signal.aborted) return index;
     if ('problem' in found) {
       report.tell(place, 'invalid', found.problem);
       continue;
@@ -41,6 +51,7 @@ export async function importKeys(connection: Connection, keys: readonly FoundKey
       await importKey(connection, place, key, existing.get(name), wanted, report);
     } else report.tell(place, 'invalid', `${key.name} was there before, at ${earlier}`);
   }
+  return keys.length;
 }
 
 async function importKey(connection: Connection, place: string, key: Key, current: Item | undefined, wanted: KeyImport, report: Report) {

@@ -12,7 +12,7 @@ import { readText } from './input.ts';
 import { importKeys, type FoundKey } from './key-import.ts';
 import { readPowerdnsKeys } from './powerdns.ts';
 import { conclude, copyFromSource, hasSource, withSourceFlags, type SourceFlags } from './source.ts';
-import type { Terminal } from './terminal.ts';
+import { catchInterrupt, type Terminal } from './terminal.ts';
 
 interface ImportFlags extends ConnectionFlags, SourceFlags {
   readonly format?: string;
@@ -50,7 +50,11 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
       const keys =
         file === undefined ? await askPowerdns(flags.fromPowerdns ?? '', terminal) : readKeys(await readText(file, terminal), flags.format);
       const report = startReport(terminal.out);
-      await importKeys(await connect(flags, terminal), keys, { scope, resourceId, update, dryRun }, report);
+      const connection = await connect(flags, terminal);
+      const { signal, release } = catchInterrupt(terminal);
+      const told = await importKeys(connection, keys, { scope, resourceId, update, dryRun }, report, signal).finally(release);
+      if (told < keys.length)
+        throw new CommandError(EXIT.interrupted, `Stopped after ${told} of ${keys.length} keys${told === 0 ? '' : `: ${report.summary()}`}`);
       conclude(report, dryRun, terminal);
     });
   addExamples(withConnectionFlags(command), [

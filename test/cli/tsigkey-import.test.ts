@@ -30,6 +30,18 @@ const kept = async () =>
   itemsOf(await service.get('/v2/tsigkeys?sort_key=name'), TSIGKEYS).map(({ name, algorithm, secret }) => ({ name, algorithm, secret }));
 
 describe('files', () => {
+  test('130: Ctrl-C stops it between two keys, and it says how far it got', async () => {
+    const lines = ['one', 'two', 'three'].map((name) => `hmac-sha256:${name}:${SECRET}`).join('\n');
+    const onInterrupt = (stop: () => void) => {
+      stop();
+      return () => undefined;
+    };
+    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const ended = await runInside({ input: lines, variables, onInterrupt }, 'tsigkey', 'import', '-', ...APPLIES_TO);
+    expect(ended).toMatchObject({ status: 130, out: '', err: 'tsigil: Stopped after 0 of 3 keys\n' });
+    expect(await kept()).toEqual([]);
+  });
+
   test.each(['bind', 'knot', 'nsd', 'knsupdate'])('0: what export writes for %s comes back in', async (format) => {
     const text = exportKey(format, key('Transfer.example.')).text;
     const { status, out, err } = await importText(text);
