@@ -21,7 +21,7 @@ export interface PostgresServer {
 }
 
 /** The user that the server runs as when the tests run as root, which PostgreSQL refuses. */
-const NOBODY = 65_534;
+export const SERVER_USER = 65_534;
 
 /**
  * Starts a server from the binaries that the package registry delivers. They are copied to where any user may read them,
@@ -32,10 +32,10 @@ export async function startPostgres(overrides: Readonly<Record<string, string | 
   const native = copyBinaries(folder);
   const data = join(folder, 'data');
   const isRoot = process.getuid?.() === 0;
-  const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const identity = isRoot ? { uid: SERVER_USER, gid: SERVER_USER } : {};
   mkdirSync(data);
   chmodSync(folder, 0o755);
-  if (isRoot) chownSync(data, NOBODY, NOBODY);
+  if (isRoot) chownSync(data, SERVER_USER, SERVER_USER);
   const options = { ...identity, cwd: data, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' } };
   const made = spawnSync(join(native, 'bin/initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
     ...options,
