@@ -19,12 +19,7 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
   for (const type of RESOURCE_TYPES) {
     let count = 0;
     for await (const rows of batches(type, from)) {
-      await to.write(async (writer) => {
-        for (const row of rows) {
-          if ((await writer.get(type, row.id as string)) === undefined) await writer.insert(type, row);
-          else await writer.replace(type, row);
-        }
-      });
+      await to.write((writer) => writer.putAll(type, rows));
       count += rows.length;
     }
     counts.set(type.collection, count);
