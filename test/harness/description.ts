@@ -1,3 +1,4 @@
+import type { ApiSettings } from '../../src/http/openapi-responses.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import {
@@ -75,4 +76,15 @@ const VARYING = new Set(['access_denied', 'bad_request', 'invalid_object', 'meth
 export async function holder(of: Client, name: string, role: string, projectId: string | null = null): Promise<Client> {
   const { body } = await of.post('/v2/tokens', { name, roles: [role], project_id: projectId });
   return of.with(String(body.token));
+}
+
+/** The settings of a service at `base` as far as its description depends on them. */
+export function describedAt(base: string): ApiSettings {
+  return {
+    base,
+    version: '1',
+    requestIdHeader: 'X-Openstack-Request-Id',
+    defaultLimit: 20,
+    errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
+  };
 }

@@ -4,6 +4,7 @@ import type { ResponseObject } from '../../src/http/openapi-document.ts';
 import { keyExportPath } from '../../src/http/openapi-key-export.ts';
 import { create, expectError, SECRET, TSIGKEYS, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { describedAt } from '../harness/description.ts';
 
 let service: TestService;
 let key: Resource;
@@ -75,13 +76,7 @@ test('405 for POST', async () => {
 });
 
 test('the description of the API has every form, with an example', () => {
-  const settings = {
-    base: service.url,
-    version: '1',
-    requestIdHeader: 'X-Openstack-Request-Id',
-    defaultLimit: 20,
-    errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
-  } as const;
+  const settings = describedAt(service.url);
   const operation = keyExportPath(settings)['/v2/tsigkeys/{id}/export']?.get;
   expect(operation?.parameters).toMatchObject([{ name: 'format', schema: { enum: Object.keys(EXPORT_FORMATS) } }]);
   const content = (operation?.responses['200'] as ResponseObject).content ?? {};

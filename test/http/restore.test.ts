@@ -3,6 +3,7 @@ import { RESTORABLE_TYPES } from '../../src/domain/resources.ts';
 import { restorePaths } from '../../src/http/openapi-restore.ts';
 import { create, expectError, itemsOf, problemsOf, SAMPLES } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { describedAt } from '../harness/description.ts';
 
 let service: TestService;
 beforeEach(async () => {
@@ -125,26 +126,14 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
   });
 
   test('the description of the API has the path', () => {
-    const settings = {
-      base: service.url,
-      version: '1',
-      requestIdHeader: 'X-Openstack-Request-Id',
-      defaultLimit: 20,
-      errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
-    } as const;
+    const settings = describedAt(service.url);
     const operation = restorePaths(settings)[`/v2/${collection}/restore`]?.post;
     expect(operation?.operationId).toBe(`restore_${collection}`);
     expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '409']));
   });
 
   test('200 for the example of the description', async () => {
-    const settings = {
-      base: service.url,
-      version: '1',
-      requestIdHeader: 'X-Openstack-Request-Id',
-      defaultLimit: 20,
-      errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
-    } as const;
+    const settings = describedAt(service.url);
     const content = restorePaths(settings)[`/v2/${collection}/restore`]?.post?.requestBody?.content['application/json'];
     const answer = await service.post(`/v2/${collection}/restore`, content?.examples?.one?.value);
     expect([answer.status, answer.body]).toEqual([200, { restored: 1, unchanged: 0 }]);
