@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+import { destination, pino, type DestinationStream, type Logger } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config.ts';
 import { startService, VERSION, type Service } from './service.ts';
@@ -41,13 +41,27 @@ function createLog(config: Config): Logger {
   const options = {
     level: config.log.level,
     base: config.workers > 1 ? { pid: process.pid } : null,
-    timestamp: stdTimeFunctions.isoTime,
+    timestamp: isoTime(),
     formatters: { level: (label: string) => ({ level: label }) },
   };
   return pino(options, standardOutput());
 }
 
-/** Standard output, to which the lines of one turn of the event loop are written together, at its end. */
+/** The time of a line: ISO 8601 in UTC, made into text once for each millisecond. */
+function isoTime(): () => string {
+  let last = 0;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== last) {
+      last = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
+  };
+}
+
+/** Standard output, to which lines that are logged together are written together. */
 function standardOutput(): DestinationStream {
   const output = destination({ dest: 1, sync: true, minLength: LOG_BUFFER_BYTES });
   let flushing = false;
@@ -61,7 +75,7 @@ function standardOutput(): DestinationStream {
       output.write(line);
       if (flushing) return;
       flushing = true;
-      setImmediate(flush);
+      queueMicrotask(flush);
     },
   };
 }

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Environment } from '../domain/collection.ts';
-import { normaliseUuid } from '../domain/field.ts';
 import type { Authenticate } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { addCollection } from './collections.ts';
@@ -14,18 +13,12 @@ import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { addRequestLog, type Log } from './request-log.ts';
 import { addRestore } from './restore.ts';
 import { knowAllMethods } from './routes.ts';
 import { pathAndQuery, type UrlSettings } from './urls.ts';
 import { addTldBulk } from './tld-bulk.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
-
-/** The part of a structured logger that the server uses. */
-export interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
 
 /** What the HTTP server needs. */
 export interface ServerOptions {
@@ -96,12 +89,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (!app.server.listening) reply.header('connection', 'close');
     done();
   });
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? '(unknown)';
-    metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
-    log.info(describeRequest(request, reply, route, requestIdHeader), 'request');
-    done();
-  });
+  addRequestLog(app, { log, metrics, requestIdHeader });
 
   addProbes(app, environment.store);
   addMetrics(app, metrics, environment.store, options.readMetrics);
@@ -117,29 +105,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addZoneNameCheck(app, environment);
   addTldBulk(app, environment, options);
   return app;
-}
-
-const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** One request as a log line: nothing that the caller sent but an id of a resource and, if it has the right form, a request id of its own. */
-function describeRequest(request: FastifyRequest, reply: FastifyReply, route: string, requestIdHeader: string): object {
-  const { caller, params } = request;
-  const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
-  const given = request.headers[requestIdHeader.toLowerCase()];
-  // Members without a value do not appear in the line.
-  return {
-    requestId: request.id,
-    globalRequestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined,
-    method: request.method,
-    route,
-    resource,
-    status: reply.statusCode,
-    durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-    caller: caller?.name,
-    callerId: caller?.id,
-    projectId: caller?.projectId,
-    address: request.ip,
-  };
 }
 
 /** Answers bytes that are no HTTP request, or one that never arrived in full. */

@@ -1,0 +1,72 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { normaliseUuid } from '../domain/field.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The part of a structured logger that the server uses. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Where requests are told of. */
+export interface RequestLogSettings {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The name of the header that carries the request id. */
+  readonly requestIdHeader: string;
+}
+
+/** A request that has been answered, and how many milliseconds that took. */
+interface Answered {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly milliseconds: number;
+}
+
+/**
+ * Writes a line for each request that was answered, and counts it. Those of one turn of the event loop are told of together at
+ * its end, before the next request is read: one after the other they cost half as much as each between two requests.
+ */
+export function addRequestLog(app: FastifyInstance, { log, metrics, requestIdHeader }: RequestLogSettings): void {
+  let answered: Answered[] = [];
+  const globalIdHeader = requestIdHeader.toLowerCase();
+  const tell = () => {
+    const requests = answered;
+    answered = [];
+    for (const { request, reply, milliseconds } of requests) {
+      const route = request.routeOptions.url ?? '(unknown)';
+      metrics.observeRequest(request.method, route, reply.statusCode, milliseconds / 1000);
+      log.info(describeRequest(request, reply, route, milliseconds, globalIdHeader), 'request');
+    }
+  };
+  app.addHook('onResponse', (request, reply, done) => {
+    if (answered.length === 0) setImmediate(tell);
+    answered.push({ request, reply, milliseconds: reply.elapsedTime });
+    done();
+  });
+  app.addHook('onClose', async () => tell());
+}
+
+const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** One request as a log line: nothing that the caller sent but an id of a resource and, if it has the right form, a request id of its own. */
+function describeRequest(request: FastifyRequest, reply: FastifyReply, route: string, milliseconds: number, globalIdHeader: string): object {
+  const { caller, params } = request;
+  const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
+  const given = request.headers[globalIdHeader];
+  // Members without a value do not appear in the line.
+  return {
+    requestId: request.id,
+    globalRequestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined,
+    method: request.method,
+    route,
+    resource,
+    status: reply.statusCode,
+    durationMs: Math.round(milliseconds * 1000) / 1000,
+    caller: caller?.name,
+    callerId: caller?.id,
+    projectId: caller?.projectId,
+    address: request.ip,
+  };
+}
