@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError, type Problem } from './errors.ts';
-import { givenFields, isReadOnly, shownFields, type ResourceType, type Row } from './resource.ts';
+import { givenFields, isReadOnly, perType, shownFields, type ResourceType, type Row } from './resource.ts';
 import type { Settings } from './settings.ts';
 
 /** The most problems one answer lists. */
@@ -42,14 +42,14 @@ export function readBody(type: ResourceType, body: unknown, settings: Settings, 
   return current === undefined ? { ...defaults(type), ...given } : given;
 }
 
-function defaults(type: ResourceType): Row {
-  return Object.fromEntries(
+const defaults = perType((type): Row =>
+  Object.fromEntries(
     shownFields(type).flatMap((name) => {
       const onCreate = type.fields[name]?.onCreate;
       return onCreate === undefined || onCreate === 'required' ? [] : [[name, onCreate.default]];
     }),
-  );
-}
+  ),
+);
 
 function unexpectedMember(type: ResourceType, name: string): Problem {
   return isReadOnly(type, name)

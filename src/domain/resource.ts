@@ -148,12 +148,20 @@ export function uniqueColumn(type: ResourceType): string {
   return `${type.unique.field}_key`;
 }
 
-/** The names of the fields that callers see, in order, between `id` and `created_at`. */
-export function shownFields(type: ResourceType): string[] {
-  return Object.keys(type.fields).filter((name) => type.fields[name]?.set !== 'hidden');
+/** `derive`, done once for each type. */
+export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceType) => T {
+  const derived = new Map<ResourceType, T>();
+  return (type) => {
+    const known = derived.get(type);
+    if (known !== undefined) return known;
+    const value = derive(type);
+    derived.set(type, value);
+    return value;
+  };
 }
 
+/** The names of the fields that callers see, in order, between `id` and `created_at`. */
+export const shownFields = perType((type): readonly string[] => Object.keys(type.fields).filter((name) => type.fields[name]?.set !== 'hidden'));
+
 /** The names of the fields that callers may give when they create a resource. */
-export function givenFields(type: ResourceType): string[] {
-  return shownFields(type).filter((name) => !isReadOnly(type, name));
-}
+export const givenFields = perType((type): readonly string[] => shownFields(type).filter((name) => !isReadOnly(type, name)));

@@ -16,21 +16,34 @@ export interface GroupCommit {
   close(): Promise<void>;
 }
 
-/** One write that waits for its turn; `settle` tells its caller how it ended. */
+/** One write that waits for its turn. */
 interface Pending {
   run(sql: Sql): Promise<void>;
+  /** Tells the caller how the write ended: as `run` found, or with the failure of the whole transaction. */
   settle(failure?: Error): void;
+  /** True once `run` had to refuse. */
+  refused: boolean;
 }
 
 /**
  * Concurrent writes share one transaction and so one fsync: all that arrive in one turn of the event loop, or while
- * the transaction before is being written, are committed together. Each runs in a savepoint, so that one that fails
- * leaves no trace and does not hinder the others. Nobody is told of success before the commit has returned.
+ * the transaction before is being written, are committed together. One that fails leaves no trace and does not hinder the others:
+ * mostly it has changed nothing yet, and otherwise all of them are done once more, each in a savepoint. Nobody is told of success
+ * before the commit has returned. `beforeCommit` is called just before that.
  */
-export function startGroupCommit(sql: Sql, observer: DatabaseObserver): GroupCommit {
+export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCommit: () => void): GroupCommit {
   let waiting: Pending[] = [];
   let closed = false;
   let working: Promise<void> | undefined;
+  let changes = 0;
+  const counting: Sql = {
+    ...sql,
+    async run(text, parameters) {
+      const rows = await sql.run(text, parameters);
+      changes += 1;
+      return rows;
+    },
+  };
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
@@ -46,11 +59,12 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver): GroupCom
     const began = performance.now();
     try {
       await sql.run('BEGIN IMMEDIATE', []);
-      for (const pending of batch) {
-        await sql.run('SAVEPOINT write', []);
-        await pending.run(sql);
-        await sql.run('RELEASE write', []);
+      if (!(await runPlainly(batch))) {
+        await sql.run('ROLLBACK', []);
+        await sql.run('BEGIN IMMEDIATE', []);
+        await runInSavepoints(batch);
       }
+      beforeCommit();
       await sql.run('COMMIT', []);
     } catch (failure) {
       await sql.run('ROLLBACK', []).catch(() => undefined); // most faults have already rolled back
@@ -61,24 +75,46 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver): GroupCom
     for (const pending of batch) pending.settle();
   }
 
+  /** Returns false as soon as one was refused that had changed something. */
+  async function runPlainly(batch: Pending[]): Promise<boolean> {
+    for (const pending of batch) {
+      changes = 0;
+      await pending.run(counting);
+      if (pending.refused && changes > 0) return false;
+    }
+    return true;
+  }
+
+  async function runInSavepoints(batch: Pending[]): Promise<void> {
+    for (const pending of batch) {
+      await sql.run('SAVEPOINT write', []);
+      await pending.run(sql);
+      if (pending.refused) await sql.run('ROLLBACK TO write', []);
+      await sql.run('RELEASE write', []);
+    }
+  }
+
   return {
     write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
       if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping', { retryAfterSeconds: RETRY_AFTER_SECONDS }));
       return new Promise<T>((resolve, reject) => {
         let settled: () => void;
-        waiting.push({
-          async run() {
+        const pending: Pending = {
+          refused: false,
+          async run(on) {
             try {
-              const value = await work(sql);
+              const value = await work(on);
+              pending.refused = false;
               settled = () => resolve(value);
             } catch (error) {
               if (isFault(error)) throw error;
-              await sql.run('ROLLBACK TO write', []);
+              pending.refused = true;
               settled = () => reject(error);
             }
           },
           settle: (failure) => (failure === undefined ? settled() : reject(failure)),
-        });
+        };
+        waiting.push(pending);
         working ??= drain();
       });
     },

@@ -14,7 +14,7 @@ export async function migrate(database: Database, now: string): Promise<void> {
   const { text } = database.dialect;
   await database.migrate(async (sql) => {
     await sql.run(`CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER NOT NULL PRIMARY KEY, applied_at ${text} NOT NULL)`, []);
-    const [row] = await sql.all('SELECT coalesce(max(number), 0) AS newest FROM schema_migrations', []);
+    const row = await sql.one('SELECT coalesce(max(number), 0) AS newest FROM schema_migrations', []);
     const applied = Number(row?.newest);
     const newest = MIGRATIONS.at(-1)?.number ?? 0;
     if (applied > newest) {

@@ -81,7 +81,7 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
     },
   };
   try {
-    await database.reads.all('SELECT 1 AS answer', []);
+    await database.reads.one('SELECT 1 AS answer', []);
   } catch (error) {
     await pool.end();
     throw error;
@@ -164,6 +164,7 @@ function sqlOn(query: Query): Sql {
   };
   return {
     all: async (text, parameters) => (await send(text, parameters)).rows,
+    one: async (text, parameters) => (await send(text, parameters)).rows[0],
     run: async (text, parameters) => (await send(text, parameters)).rowCount ?? 0,
   };
 }

@@ -7,6 +7,8 @@ export type SqlValue = string | number | null;
 /** Runs statements, with `?` for each parameter. Statements are prepared once and kept by their text. */
 export interface Sql {
   all(statement: string, parameters: readonly SqlValue[]): Promise<SqlRow[]>;
+  /** The first row that the statement finds. */
+  one(statement: string, parameters: readonly SqlValue[]): Promise<SqlRow | undefined>;
   /** Returns how many rows the statement changed. */
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }

@@ -30,6 +30,9 @@ const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   26: 'the file is not a SQLite database',
 };
 
+/** How many pages the log grows to, 16 MB, before they go to the database file: a page that changes often goes there once. */
+const CHECKPOINT_PAGES = 4000;
+
 /** Statements kept prepared per connection; the service has a few dozen. */
 const MAX_STATEMENTS = 500;
 
@@ -51,14 +54,13 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
     for (const connection of connections.splice(0).reverse()) connection.close();
   };
   try {
-    const writer = connect('journal_mode = WAL', 'synchronous = FULL', 'wal_autocheckpoint = 1000');
-    const reader = connect('query_only = ON');
-    const writes = sqlOn(writer, path);
-    const commits = startGroupCommit(writes, observer);
+    const writer = connect('journal_mode = WAL', 'synchronous = FULL', `wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    const { reads, end: endSnapshot } = sharedSnapshot(connect('query_only = ON'), path);
+    const commits = startGroupCommit(sqlOn(writer, translated(path)), observer, endSnapshot);
     return {
       dialect,
       exclusive: true,
-      reads: sqlOn(reader, path),
+      reads,
       write: commits.write,
       migrate: commits.write,
       async close() {
@@ -145,24 +147,47 @@ function emptyLog(writer: DatabaseSyncInstance): void {
   }
 }
 
-function sqlOn(connection: DatabaseSyncInstance, path: string): Sql {
-  const query = kept((text) => prepareQuery(connection, text));
+/**
+ * Reads on `connection` that share a snapshot, which saves each of them locks of its own: as no other process writes, what was
+ * committed stays as it is until this one commits. `end` gives the snapshot up, and the next read takes a new one. It has to be
+ * called before every commit, which can then empty the log as well.
+ */
+function sharedSnapshot(connection: DatabaseSyncInstance, path: string): { reads: Sql; end(): void } {
+  const end = () => {
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+  };
+  const inSnapshot = <T>(read: () => T): T => {
+    try {
+      if (!connection.isTransaction) connection.exec('BEGIN');
+      return read();
+    } catch (error) {
+      end();
+      throw translate(error, path);
+    }
+  };
+  return { reads: sqlOn(connection, inSnapshot), end };
+}
+
+/** Runs statements on `connection`, each by way of `run`, which throws what is to be thrown. */
+function sqlOn(connection: DatabaseSyncInstance, run: <T>(work: () => T) => T): Sql {
   const change = kept((text) => connection.prepare(text));
+  const row = kept((text) => prepareRow(connection, text));
+  const page = kept((text) => preparePage(connection, text));
   return {
-    async all(text, parameters) {
-      try {
-        return query(text)(parameters);
-      } catch (error) {
-        throw translate(error, path);
-      }
-    },
-    async run(text, parameters) {
-      try {
-        return change(text).run(...parameters).changes;
-      } catch (error) {
-        throw translate(error, path);
-      }
-    },
+    all: async (text, parameters) => run(() => page(text)(parameters)),
+    one: async (text, parameters) => run(() => row(text)(parameters)),
+    run: async (text, parameters) => run(() => change(text).run(...parameters).changes),
+  };
+}
+
+/** Runs `work` and throws what an operator can do something about as `unavailable`. */
+function translated(path: string): <T>(work: () => T) => T {
+  return (work) => {
+    try {
+      return work();
+    } catch (error) {
+      throw translate(error, path);
+    }
   };
 }
 
@@ -179,11 +204,22 @@ function kept<T>(prepare: (text: string) => T): (text: string) => T {
   };
 }
 
+/** A query of one row that is ready to run. */
+function prepareRow(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow | undefined {
+  const statement = connection.prepare(text);
+  const columns = statement.columns().map(({ name }) => name);
+  statement.setReturnArrays(true);
+  return (parameters) => {
+    const row = statement.get(...parameters) as unknown[] | undefined;
+    return row && rowOf(columns, row);
+  };
+}
+
 /**
  * A query that is ready to run. All rows of a SELECT leave the database in one JSON text: made and parsed, that takes less than half
  * the time of handing over every value by itself. Columns hold text, integers and null, which JSON keeps as they are.
  */
-function prepareQuery(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow[] {
+function preparePage(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow[] {
   const plain = connection.prepare(text);
   if (!text.startsWith('SELECT')) return (parameters) => plain.all(...parameters) as SqlRow[];
   const columns = plain.columns().map(({ name }) => name);

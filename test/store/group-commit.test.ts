@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
@@ -78,6 +78,42 @@ describe('group commit', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
     expect(await words()).toEqual(['a', 'b']);
     expect(commits).toEqual([4]);
+  });
+
+  test('a change of the schema that fails leaves no trace either', async () => {
+    const half = database.migrate(async (sql) => {
+      await sql.run('CREATE TABLE half_done (word TEXT)', []);
+      throw new Error('no');
+    });
+    await Promise.all([expect(half).rejects.toThrow('no'), database.write(add('a'))]);
+    const [tables] = await database.reads.all(`SELECT count(*) AS count FROM sqlite_schema WHERE name = 'half_done'`, []);
+    expect(tables).toEqual({ count: 0 });
+    expect(await words()).toEqual(['a']);
+  });
+
+  test('a read sees what was committed before it, and nothing that is not', async () => {
+    await database.write(async (sql) => {
+      await add('a')(sql);
+      expect(await words()).toEqual([]);
+    });
+    expect(await words()).toEqual(['a']);
+    await expect(
+      database.write(async (sql) => {
+        await add('b')(sql);
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
+    expect(await words()).toEqual(['a']);
+  });
+
+  test('the log is emptied into the file while reads and writes take turns', async () => {
+    const long = 'x'.repeat(2000);
+    for (let round = 0; round < 40; round += 1) {
+      await Promise.all(Array.from({ length: 400 }, (_, number) => database.write(add(`${round}-${number}-${long}`))));
+      await database.reads.one('SELECT word FROM words LIMIT 1', []);
+    }
+    expect(statSync(join(folder, 'group.db')).size).toBeGreaterThan(20_000_000);
+    expect(statSync(join(folder, 'group.db-wal')).size).toBeLessThan(40_000_000);
   });
 
   test('a write that fails is told so only after the commit that its reason may depend on', async () => {

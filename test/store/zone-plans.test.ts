@@ -36,6 +36,7 @@ function recording(sql: Sql): Sql {
   const note = (text: string, parameters: readonly SqlValue[]) => statements.push({ text, parameters });
   return {
     all: (text, parameters) => (note(text, parameters), sql.all(text, parameters)),
+    one: (text, parameters) => (note(text, parameters), sql.one(text, parameters)),
     run: (text, parameters) => (note(text, parameters), sql.run(text, parameters)),
   };
 }
