@@ -1,8 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import type { Database, DatabaseObserver, DatabaseSettings } from './sql.ts';
-import { openSqlite } from './sqlite.ts';
 
-/** One kind of database. */
+/** One kind of database. Its driver is loaded when it is opened. */
 export interface DatabaseKind {
   /** Opens the database at `location`, which is what follows the scheme in the configuration. Throws `unavailable`. */
   open(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database>;
@@ -15,7 +14,6 @@ export interface DatabaseKind {
 }
 
 const postgres: DatabaseKind = {
-  // Loaded when it is wanted: the client of PostgreSQL is a sixth of all that a start has to load.
   open: async (...details) => (await import('./postgres.ts')).openPostgres(...details),
   accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location),
   folder: () => resolve('var'),
@@ -25,7 +23,7 @@ const postgres: DatabaseKind = {
 /** The databases by the scheme that names them in the configuration: `sqlite:var/tsigil.db`, `postgres://user@host/tsigil`. */
 export const DATABASES: Readonly<Record<string, DatabaseKind>> = {
   sqlite: {
-    open: openSqlite,
+    open: async (location, observer) => (await import('./sqlite.ts')).openSqlite(location, observer),
     accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location),
     folder: (location) => dirname(resolve(location)),
     shared: false,

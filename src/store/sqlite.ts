@@ -65,7 +65,10 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
       migrate: commits.write,
       async close() {
         await commits.close();
-        if (connections.length > 0) emptyLog(writer);
+        if (connections.length > 0) {
+          endSnapshot();
+          emptyLog(writer);
+        }
         disconnect();
       },
     };
