@@ -3,11 +3,9 @@ import { CommandError, EXIT } from './cli/errors.ts';
 import { runCommand } from './cli/program.ts';
 import { ConfigError, describeConfig, readConfig, type Config } from './config.ts';
 import { ServiceError } from './domain/errors.ts';
-import { serve } from './serve.ts';
-import { openStore, VERSION } from './service.ts';
-import { copyResources } from './store/copy.ts';
-import { parseDatabase } from './store/databases.ts';
-import { backUpSqlite } from './store/sqlite.ts';
+import { VERSION } from './version.ts';
+
+// What only some commands need, such as the web server and the databases, they load themselves: others start in half the time.
 
 // Whoever reads the output may stop, as `head` does.
 for (const stream of [process.stdout, process.stderr]) {
@@ -58,6 +56,7 @@ function configFrom(path: string | undefined): Config {
 
 async function run(configPath: string | undefined): Promise<void> {
   const config = configFrom(configPath);
+  const { serve } = await import('./serve.ts');
   const code = await forOperator(() =>
     serve(config, ({ url, tokenFile }) => {
       if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
@@ -81,7 +80,9 @@ function checkConfig(configPath: string | undefined): void {
 }
 
 async function backUp(configPath: string | undefined, target: string): Promise<void> {
-  const { kind, location } = parseDatabase(configFrom(configPath).database);
+  const config = configFrom(configPath);
+  const [{ parseDatabase }, { backUpSqlite }] = await Promise.all([import('./store/databases.ts'), import('./store/sqlite.ts')]);
+  const { kind, location } = parseDatabase(config.database);
   if (kind.shared)
     throw new CommandError(EXIT.refused, 'Only the embedded database is copied like this: back up PostgreSQL with its own tools, such as pg_dump');
   await forOperator(() => backUpSqlite(location, target));
@@ -90,6 +91,7 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
 /** Copies everything from one database into another and says what was copied. */
 async function migrateDatabase(configPath: string | undefined, from: string, to: string): Promise<void> {
   const { databasePool } = configFrom(configPath);
+  const [{ openStore }, { copyResources }] = await Promise.all([import('./service.ts'), import('./store/copy.ts')]);
   await forOperator(async () => {
     const source = await openStore(from, databasePool);
     try {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { destination, pino, type DestinationStream, type Logger } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config.ts';
-import { startService, VERSION, type Service } from './service.ts';
+import { startService, type Service } from './service.ts';
+import { VERSION } from './version.ts';
 
 /** Why and how a serving process ends. */
 const EXIT_CODES = { stopped: 0, failed: 1 } as const;

@@ -15,6 +15,7 @@ import { createServer } from './http/server.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
 import { createStore } from './store/store.ts';
+import { VERSION } from './version.ts';
 
 /** A running service. */
 export interface Service {
@@ -35,9 +36,6 @@ export interface World {
   /** Gives the figures of all processes of the service, where there are several. */
   readonly readMetrics?: () => Promise<string>;
 }
-
-/** The version in package.json. */
-export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 
 /** Opens the database that a setting names, on its own, with its schema up to date. Throws `ServiceError` `unavailable`. */
 export async function openStore(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<Store> {
