@@ -1,8 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { destination, pino, type DestinationStream, type Logger } from 'pino';
+import { destination, pino, type DestinationStream } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config.ts';
+import type { Log } from './http/request-log.ts';
 import { startService, type Service } from './service.ts';
 import { VERSION } from './version.ts';
 
@@ -11,9 +12,6 @@ const EXIT_CODES = { stopped: 0, failed: 1 } as const;
 
 /** How soon a worker that ended by itself is replaced: never faster than this. */
 const RESTART_PAUSE_MS = 1000;
-
-/** How many bytes of log lines may wait for the end of the turn. */
-const LOG_BUFFER_BYTES = 16_000;
 
 /** What processes of one service say to each other. */
 type Message = { readonly tsigil: 'stop' } | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
@@ -38,7 +36,7 @@ export async function serve(config: Config, started: (service: Service) => void)
   return EXIT_CODES.stopped;
 }
 
-function createLog(config: Config): Logger {
+function createLog(config: Config): Log {
   const options = {
     level: config.log.level,
     base: config.workers > 1 ? { pid: process.pid } : null,
@@ -64,19 +62,21 @@ function isoTime(): () => string {
 
 /** Standard output, to which lines that are logged together are written together. */
 function standardOutput(): DestinationStream {
-  const output = destination({ dest: 1, sync: true, minLength: LOG_BUFFER_BYTES });
-  let flushing = false;
+  const output = destination({ dest: 1, sync: true });
+  let lines = '';
   const flush = () => {
-    flushing = false;
-    output.flush();
+    const text = lines;
+    lines = '';
+    if (text !== '') output.write(text);
   };
-  process.on('exit', () => output.flushSync());
+  process.on('exit', () => {
+    flush();
+    output.flushSync();
+  });
   return {
     write(line) {
-      output.write(line);
-      if (flushing) return;
-      flushing = true;
-      queueMicrotask(flush);
+      if (lines === '') queueMicrotask(flush);
+      lines += line;
     },
   };
 }
@@ -101,7 +101,7 @@ function endAtNextSignal(): void {
 }
 
 /** Keeps `count` workers running until a signal. A first worker that cannot start ends the service. */
-async function superviseWorkers(count: number, log: Logger): Promise<number> {
+async function superviseWorkers(count: number, log: Log): Promise<number> {
   const told = stopRequest();
   let stopping = false;
   const seen = { listening: false };

@@ -32,6 +32,7 @@ export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GE
 export function addCollection(app: FastifyInstance, type: ResourceType, environment: Environment): void {
   const path = `/v2/${type.collection}`;
   const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
+  const shownOnce = Object.keys(type.shownOnce ?? {});
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
   const selfOf = (request: FastifyRequest, row: Row) => `${request.base}${path}/${String(row.id)}`;
   const show = (row: Row, self: string) => {
@@ -54,9 +55,10 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
       const body = readJsonBody(request);
       const row = await createResource(environment, type, signedIn(request), body);
       const self = selfOf(request, row);
-      const shownOnce = Object.keys(type.shownOnce ?? {}).map((name): [string, unknown] => [name, row[name]]);
+      const shown = show(row, self);
+      for (const name of shownOnce) shown[name] = row[name];
       reply.header('location', self);
-      return sendJson(reply, 201, { ...show(row, self), ...Object.fromEntries(shownOnce) });
+      return sendJson(reply, 201, shown);
     },
     async list(request, reply) {
       const caller = signedIn(request);

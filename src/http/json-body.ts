@@ -32,9 +32,30 @@ function parseJson(bytes: Buffer): unknown {
     const position = /at position (\d+)/.exec((cause as Error).message)?.[1];
     throw new ServiceError('invalid_json', `The request body is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
   }
-  const doubled = findDoubledMember(text);
+  // As many colons as members: none can be doubled. Else some are in strings, or there is one.
+  const doubled = countColons(text) === countMembers(value) ? undefined : findDoubledMember(text);
   if (doubled !== undefined) throw new ServiceError('invalid_json', `The request body has two members of the same name at character ${doubled}`);
   return value;
+}
+
+function countColons(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) count += 1;
+  return count;
+}
+
+/** How many members all objects in a value have. Without recursion: a body may be as deep as it is long. */
+function countMembers(value: unknown): number {
+  let count = 0;
+  const left = [value];
+  while (left.length > 0) {
+    const each = left.pop();
+    if (typeof each !== 'object' || each === null) continue;
+    const members: unknown[] = Object.values(each);
+    if (!Array.isArray(each)) count += members.length;
+    for (const member of members) left.push(member);
+  }
+  return count;
 }
 
 /** Where a member name stands that its object already has, in text that is known to be JSON; undefined if nowhere. */

@@ -26,8 +26,8 @@ interface Pending {
 }
 
 /**
- * Concurrent writes share one transaction and so one fsync: all that arrive in one turn of the event loop, or while
- * the transaction before is being written, are committed together. One that fails leaves no trace and does not hinder the others:
+ * Concurrent writes share one transaction and so one fsync: all that arrive until a turn of the event loop brings no more
+ * are committed together. One that fails leaves no trace and does not hinder the others:
  * mostly it has changed nothing yet, and otherwise all of them are done once more, each in a savepoint. Nobody is told of success
  * before the commit has returned. `beforeCommit` is called just before that.
  */
@@ -47,12 +47,21 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCom
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      await new Promise((resume) => setImmediate(resume));
+      await arrivals();
       const batch = waiting.slice(0, MAX_BATCH);
       waiting = waiting.slice(MAX_BATCH);
       await commit(batch);
     }
     working = undefined;
+  }
+
+  /** Waits for as long as every turn of the event loop brings more writes: the fewer commits, the less there is to write. */
+  async function arrivals(): Promise<void> {
+    let known: number;
+    do {
+      known = waiting.length;
+      await new Promise((resume) => setImmediate(resume));
+    } while (waiting.length > known && waiting.length < MAX_BATCH);
   }
 
   async function commit(batch: Pending[]): Promise<void> {

@@ -30,8 +30,8 @@ const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   26: 'the file is not a SQLite database',
 };
 
-/** How many pages the log grows to, 16 MB, before they go to the database file: a page that changes often goes there once. */
-const CHECKPOINT_PAGES = 4000;
+/** How many pages the log grows to, 32 MB, before they go to the database file: a page that changes often goes there once. */
+const CHECKPOINT_PAGES = 8000;
 
 /** Statements kept prepared per connection; the service has a few dozen. */
 const MAX_STATEMENTS = 500;
