@@ -13,7 +13,7 @@ export interface Surroundings {
 
 /** Every method by its name in the configuration. A token goes to the first that claims it. */
 export const METHODS = {
-  tokens: ({ store, clock }: Surroundings): Method => ownTokens(store, clock),
+  tokens: ({ store, clock }: Surroundings): Method => ownTokens(store, clock, () => performance.now() / 1000),
   keystone: ({ keystone, keystoneObserver }: Surroundings): Method => keystoneTokens(keystone, keystoneObserver),
 };
 

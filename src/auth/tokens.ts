@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../domain/ports.ts';
 import { ADMIN, ADMIN_PROJECT, type Caller } from '../domain/caller.ts';
 import { hashToken, looksLikeToken, token as tokenType } from '../domain/token.ts';
+import { createCache } from './cache.ts';
 import type { Method } from './method.ts';
 
 /** The caller behind the administrator token that the configuration sets. */
@@ -21,8 +22,11 @@ export function configuredToken(adminToken: string): Method {
   };
 }
 
-/** The most tokens that are remembered; beyond it all are forgotten. */
+/** The most tokens that are remembered. */
 const MAX_REMEMBERED = 10_000;
+
+/** How long a token is remembered that another process may revoke. */
+const MAX_AGE_SECONDS = 0.5;
 
 /** What is kept of a token. */
 interface KnownToken {
@@ -31,11 +35,11 @@ interface KnownToken {
 }
 
 /**
- * Knows the callers of the service's own tokens. A deleted or expired one is refused at once: a token is looked up by its
- * hash at every request, unless nothing can have changed since the last time.
+ * Knows the callers of the service's own tokens. An expired one is refused at once, and so is a deleted one, or where another
+ * process deleted it within half a second. `seconds` is a clock that does not go back.
  */
-export function ownTokens(store: Store, clock: Clock): Method {
-  const find = rememberUnchanged(store);
+export function ownTokens(store: Store, clock: Clock, seconds: () => number): Method {
+  const find = rememberUnchanged(store, seconds);
   return {
     claims: looksLikeToken,
     async authenticate(token) {
@@ -48,17 +52,20 @@ export function ownTokens(store: Store, clock: Clock): Method {
   };
 }
 
-/** Finds tokens by their hash, and remembers them for as long as the store can tell that no token was changed. */
-function rememberUnchanged(store: Store): (hash: string) => Promise<KnownToken | undefined> {
-  const remembered = new Map<string, KnownToken>();
+/** Finds tokens by their hash, and remembers them until a token is changed, or for a short time where others may change them. */
+function rememberUnchanged(store: Store, seconds: () => number): (hash: string) => Promise<KnownToken | undefined> {
+  let remembered = createCache<KnownToken>(MAX_REMEMBERED, seconds);
   let asOf = store.changes(tokenType);
   return async (hash) => {
     const changes = store.changes(tokenType);
-    if (changes !== asOf || remembered.size > MAX_REMEMBERED) remembered.clear();
+    if (changes !== asOf) remembered = createCache(MAX_REMEMBERED, seconds);
     asOf = changes;
-    const known = remembered.get(hash) ?? (await findToken(store, hash));
-    if (known !== undefined && changes !== undefined && changes === store.changes(tokenType)) remembered.set(hash, known);
-    return known;
+    const known = remembered.get(hash);
+    if (known !== undefined) return known;
+    const until = store.exclusive ? Infinity : seconds() + MAX_AGE_SECONDS;
+    const found = await findToken(store, hash);
+    if (found !== undefined && changes === store.changes(tokenType)) remembered.set(hash, found, until);
+    return found;
   };
 }
 

@@ -22,11 +22,10 @@ export interface Store extends Reader {
    * What `work` throws is rethrown after the rollback. `work` must wait for nothing but its writer.
    */
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
-  /**
-   * How often rows of `type` were changed in this process; undefined where other processes may change them too. What was read
-   * still holds while this number stays the same.
-   */
-  changes(type: ResourceType): number | undefined;
+  /** How often this process has changed rows of `type`. */
+  changes(type: ResourceType): number;
+  /** Whether no other process can change anything: what was read then holds while `changes` stays the same. */
+  readonly exclusive: boolean;
   /** Resolves when the database answers, else throws `unavailable`. */
   ping(): Promise<void>;
   /** Waits for writes that are under way and lets the database go. */

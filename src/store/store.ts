@@ -33,7 +33,8 @@ export function createStore(database: Database): Store {
         for (const type of changed) changes.set(type, (changes.get(type) ?? 0) + 1);
       }
     },
-    changes: (type) => (database.exclusive ? (changes.get(type) ?? 0) : undefined),
+    changes: (type) => changes.get(type) ?? 0,
+    exclusive: database.exclusive,
     async ping() {
       await database.reads.one('SELECT number FROM schema_migrations LIMIT 1', []);
     },

@@ -43,7 +43,11 @@ function insert(id: string, token: string): Promise<void> {
 const remove = () => store.write((writer) => writer.remove(tokenType, ID));
 
 test('a token is looked up once, and again after any token was changed', async () => {
-  const { authenticate } = ownTokens(store, () => NOW);
+  const { authenticate } = ownTokens(
+    store,
+    () => NOW,
+    () => 0,
+  );
   for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
   expect(lookUps).toBe(1);
   await insert('00000000-0000-4000-8000-000000000002', 'tsigil_other');
@@ -52,13 +56,21 @@ test('a token is looked up once, and again after any token was changed', async (
 });
 
 test('a token that is not known is looked up each time', async () => {
-  const { authenticate } = ownTokens(store, () => NOW);
+  const { authenticate } = ownTokens(
+    store,
+    () => NOW,
+    () => 0,
+  );
   expect([await authenticate('tsigil_unknown'), await authenticate('tsigil_unknown')]).toEqual([undefined, undefined]);
   expect(lookUps).toBe(2);
 });
 
 test('a token that was removed is refused as soon as its removal is known', async () => {
-  const { authenticate } = ownTokens(store, () => NOW);
+  const { authenticate } = ownTokens(
+    store,
+    () => NOW,
+    () => 0,
+  );
   expect((await authenticate(TOKEN))?.id).toBe(ID);
   await remove();
   expect(await authenticate(TOKEN)).toBeUndefined();
@@ -66,7 +78,11 @@ test('a token that was removed is refused as soon as its removal is known', asyn
 
 test('a remembered token expires all the same', async () => {
   let now = NOW;
-  const { authenticate } = ownTokens(store, () => now);
+  const { authenticate } = ownTokens(
+    store,
+    () => now,
+    () => 0,
+  );
   expect((await authenticate(TOKEN))?.id).toBe(ID);
   now = '2026-01-01T00:00:01.000000';
   expect(await authenticate(TOKEN)).toBeUndefined();
@@ -83,12 +99,53 @@ test('what was read before a removal is not remembered after it', async () => {
       return rows;
     },
   };
-  const { authenticate } = ownTokens(slow, () => NOW);
+  const { authenticate } = ownTokens(
+    slow,
+    () => NOW,
+    () => 0,
+  );
   const early = authenticate(TOKEN);
   await remove();
   resume();
   expect((await early)?.id).toBe(ID); // it was asked before the removal
   expect(await authenticate(TOKEN)).toBeUndefined();
+});
+
+test('a token that another process may have removed is looked up again after half a second', async () => {
+  let seconds = 100;
+  const { authenticate } = ownTokens(
+    { ...store, exclusive: false, changes: () => 0 },
+    () => NOW,
+    () => seconds,
+  );
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  await remove();
+  seconds = 100.49;
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  expect(lookUps).toBe(1);
+  seconds = 100.5;
+  expect(await authenticate(TOKEN)).toBeUndefined();
+  expect(lookUps).toBe(2);
+});
+
+test('the half second begins before the look-up, however long that takes', async () => {
+  let seconds = 100;
+  const slow: Store = {
+    ...store,
+    exclusive: false,
+    async find(...question) {
+      const rows = await store.find(...question);
+      seconds += 0.5;
+      return rows;
+    },
+  };
+  const { authenticate } = ownTokens(
+    slow,
+    () => NOW,
+    () => seconds,
+  );
+  for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
+  expect(lookUps).toBe(3);
 });
 
 test('a change that was undone counts like one, and reads do not', async () => {
