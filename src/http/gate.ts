@@ -26,6 +26,8 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** The URL of the service as the caller knows it, without a final slash. */
     base: string;
+    /** Where the request came from, for as long as it is remembered: a connection that is closed does not know any more. */
+    address: string | undefined;
   }
 }
 
@@ -36,7 +38,9 @@ declare module 'fastify' {
 export function addGate(app: FastifyInstance, settings: GateSettings): void {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('base', '');
+  app.decorateRequest('address', undefined);
   app.addHook('onRequest', async (request, reply) => {
+    request.address = request.ip;
     reply.header(settings.requestIdHeader, request.id);
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');

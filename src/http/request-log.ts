@@ -67,6 +67,6 @@ function describeRequest(request: FastifyRequest, reply: FastifyReply, route: st
     caller: caller?.name,
     callerId: caller?.id,
     projectId: caller?.projectId,
-    address: request.ip,
+    address: request.address,
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { sendRequest, type WireAnswer } from '../harness/wire.ts';
 
 type Line = Record<string, unknown>;
 
@@ -9,6 +10,7 @@ const folder = temporaryFolder();
 const SECRET = 'c2VjcmV0IG9mIHRoZSB0ZXN0IG9mIHRoZSBsb2c=';
 let service: ServiceProcess;
 let answers: Record<string, Awaited<ReturnType<ServiceProcess['get']>>>;
+let closed: WireAnswer;
 let madeToken: string;
 let lines: Line[];
 
@@ -24,6 +26,7 @@ beforeAll(async () => {
   const id = created.body.id as string;
   const globalRequestId = `req-${randomUUID()}`;
   const bearer = await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${madeToken}` } });
+  closed = await sendRequest(service.url, ['GET /v2/tlds HTTP/1.1', 'Host: tsigil.example', `X-Auth-Token: ${madeToken}`]);
   answers = {
     bearer: { status: bearer.status, headers: bearer.headers, text: await bearer.text(), body: undefined },
     created,
@@ -57,7 +60,7 @@ function lineOf(name: string): Line {
 }
 
 test('every request has one line: id, caller, route, status, duration', () => {
-  expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(Object.keys(answers).length + 1);
+  expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(Object.keys(answers).length + 2);
   for (const name of Object.keys(answers)) expect(lineOf(name).status).toBe(answers[name]?.status);
   expect(lineOf('got')).toEqual({
     level: 'info',
@@ -86,6 +89,11 @@ test('a caller without a valid token is not named, and a request id of another f
 test('a weak algorithm is told to the operator by the id of its key', () => {
   const advice = lines.filter(({ level, resource }) => level === 'warn' && resource === answers.weak?.body.id);
   expect(advice).toEqual([expect.objectContaining({ collection: 'tsigkeys', msg: expect.stringContaining('hmac-md5') as string })]);
+});
+
+test('the address of a request is known though its connection is closed', () => {
+  const [line] = lines.filter(({ requestId }) => requestId === closed.headers.get('x-openstack-request-id'));
+  expect(line).toMatchObject({ msg: 'request', status: 200, address: '127.0.0.1' });
 });
 
 test('the lines of a life: listening with the address and version, stopping with the signal, stopped', () => {
