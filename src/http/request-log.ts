@@ -26,7 +26,7 @@ interface Answered {
 
 /**
  * Writes a line for each request that was answered, and counts it. Those of one turn of the event loop are told of together at
- * its end, before the next request is read: one after the other they cost half as much as each between two requests.
+ * its end: one after the other they cost half as much as each between two requests.
  */
 export function addRequestLog(app: FastifyInstance, { log, metrics, requestIdHeader }: RequestLogSettings): void {
   let answered: Answered[] = [];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endOfTurn } from '../harness/client.ts';
 import { POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import type { Ended } from './run.ts';
@@ -168,6 +169,7 @@ describe('lists', () => {
   test('the service is asked for no more than --limit', async () => {
     const before = service.log.length;
     await names('tld', 'list', '--name', 'many-*', '--limit', '2');
+    await endOfTurn();
     expect(service.log.slice(before).filter((line) => line.includes('"route":"/v2/tlds"'))).toHaveLength(1);
   });
 });

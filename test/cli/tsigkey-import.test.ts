@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { exportKey } from '../../src/domain/key-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
+import { endOfTurn } from '../harness/client.ts';
 import { NAME_SERVERS } from '../harness/name-servers.ts';
 import { create, itemsOf, POOL_ID, SAMPLES, SECRET, TSIGKEYS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
@@ -181,6 +182,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     const { status, err } = await tsigil('', {}, noun, 'import', '--from', other.url);
     expect(status).toBe(2);
     expect(err).toContain('TSIGIL_FROM_TOKEN');
+    await endOfTurn();
     expect(other.log.slice(seen)).toEqual([]);
   });
 

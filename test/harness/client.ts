@@ -35,6 +35,7 @@ export function createClient(url: string, token: string): Client {
       ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
     });
     const text = await answer.text();
+    await endOfTurn();
     const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
     const parsed: unknown = isJson ? JSON.parse(text) : undefined;
     if (answer.status >= 400) recordShown('error', text);
@@ -52,6 +53,11 @@ export function createClient(url: string, token: string): Client {
     delete: (path, headers) => call('DELETE', path, undefined, headers),
     with: (other) => createClient(url, other),
   };
+}
+
+/** By the end of the turn in which an answer arrives, a service in this process has told of the request in its log and metrics. */
+export function endOfTurn(): Promise<void> {
+  return new Promise((resume) => setImmediate(resume));
 }
 
 function noteSecrets(value: unknown): void {
