@@ -7,12 +7,15 @@ import { VERSION } from './version.ts';
 
 // What only some commands need, such as the web server and the databases, they load themselves: others start in half the time.
 
-// Whoever reads the output may stop, as `head` does.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
+// Whoever reads the output may stop, as `head` does; anything else that keeps it from being written is a failure.
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') return;
+  process.stderr.write(`tsigil: The output cannot be written: ${message}\n`);
+  process.exit(EXIT.refused);
+});
+process.stderr.on('error', () => {
+  // There is nobody left to tell.
+});
 
 process.exitCode = await runCommand(
   process.argv.slice(2),

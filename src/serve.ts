@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { destination, pino, type DestinationStream } from 'pino';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config.ts';
 import type { Log } from './http/request-log.ts';
+import { createLog } from './log.ts';
 import { startService, type Service } from './service.ts';
 import { VERSION } from './version.ts';
 
@@ -22,8 +22,8 @@ type Message = { readonly tsigil: 'stop' } | { readonly tsigil: 'metrics'; reado
  * exit code; throws what `startService` throws.
  */
 export async function serve(config: Config, started: (service: Service) => void): Promise<number> {
-  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config.workers, createLog(config));
-  const log = createLog(config);
+  const log = createLog(config.log.level, config.workers > 1 ? { pid: process.pid } : {});
+  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config.workers, log);
   const told = stopRequest();
   const service = await startService(config, { log, ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}) });
   started(service);
@@ -34,51 +34,6 @@ export async function serve(config: Config, started: (service: Service) => void)
   log.info({}, 'stopped');
   if (cluster.isWorker) process.disconnect();
   return EXIT_CODES.stopped;
-}
-
-function createLog(config: Config): Log {
-  const options = {
-    level: config.log.level,
-    base: config.workers > 1 ? { pid: process.pid } : null,
-    timestamp: isoTime(),
-    formatters: { level: (label: string) => ({ level: label }) },
-  };
-  return pino(options, standardOutput());
-}
-
-/** The time of a line: ISO 8601 in UTC, made into text once for each millisecond. */
-function isoTime(): () => string {
-  let last = 0;
-  let text = '';
-  return () => {
-    const now = Date.now();
-    if (now !== last) {
-      last = now;
-      text = `,"time":"${new Date(now).toISOString()}"`;
-    }
-    return text;
-  };
-}
-
-/** Standard output, to which lines that are logged together are written together. */
-function standardOutput(): DestinationStream {
-  const output = destination({ dest: 1, sync: true });
-  let lines = '';
-  const flush = () => {
-    const text = lines;
-    lines = '';
-    if (text !== '') output.write(text);
-  };
-  process.on('exit', () => {
-    flush();
-    output.flushSync();
-  });
-  return {
-    write(line) {
-      if (lines === '') queueMicrotask(flush);
-      lines += line;
-    },
-  };
 }
 
 /** Resolves with the signal or message by which this process is told to stop. A worker may be told several times over. */

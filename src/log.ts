@@ -1,0 +1,81 @@
+import { writeSync } from 'node:fs';
+import { destination, pino, type DestinationStream } from 'pino';
+import type { Log } from './http/request-log.ts';
+
+/** How often a line is tried, a tenth of a second apart, while the reader of the log takes nothing. */
+const TRIES = 10;
+
+/**
+ * The service's log: one JSON object a line on standard output, from `level` upwards, each with what `fields` holds. When no lines can be
+ * written, because the disk is full or nobody reads, the service goes on without them, and says how many were lost when they can again.
+ */
+export function createLog(level: string, fields: Readonly<Record<string, unknown>>): Log {
+  const options = { level, base: fields, timestamp: isoTime(), formatters: { level: (label: string) => ({ level: label }) } };
+  const log: Log = pino(
+    options,
+    standardOutput((lines) => log.warn({ lines }, 'lines of the log were lost')),
+  );
+  return log;
+}
+
+/** The time of a line: ISO 8601 in UTC, made into text once for each millisecond. */
+function isoTime(): () => string {
+  let last = 0;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== last) {
+      last = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
+  };
+}
+
+/** Standard output, to which lines that are logged together are written together. `tellLost` hears how many lines it did not take once it takes some. */
+function standardOutput(tellLost: (lines: number) => void): DestinationStream {
+  let lines: string[] = [];
+  let lost = 0;
+  let failing = false;
+  let tries = 0;
+  const output = destination({ dest: 1, sync: true, retryEAGAIN: () => !failing && (tries += 1) < TRIES });
+  output.on('write', (bytes: number) => {
+    if (bytes === 0) return; // another try
+    failing = false;
+    tries = 0;
+  });
+  output.on('error', (error: Error) => {
+    if (!failing) complain(error);
+    failing = true;
+  });
+  const flush = () => {
+    const some = lines;
+    lines = [];
+    if (failing) output.write(''); // tries once more what it holds back since it failed
+    if (failing) {
+      lost += some.length;
+      return;
+    }
+    if (some.length > 0) output.write(some.join(''));
+    if (lost === 0) return;
+    const missing = lost;
+    lost = 0;
+    tellLost(missing);
+  };
+  process.on('exit', flush);
+  return {
+    write(line) {
+      if (lines.length === 0) queueMicrotask(flush);
+      lines.push(line);
+    },
+  };
+}
+
+/** Says on standard error why the log ends. That may be on the same disk. */
+function complain({ message }: Error): void {
+  try {
+    writeSync(2, `tsigil: The log cannot be written: ${message}\n`);
+  } catch {
+    // There is nobody left to tell.
+  }
+}

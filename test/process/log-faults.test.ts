@@ -1,0 +1,144 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createClient, type Client } from '../harness/client.ts';
+import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
+import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
+
+interface Line {
+  readonly msg: string;
+  /** How many lines were lost, where the line tells that. */
+  readonly lines?: number;
+}
+
+let folder: string;
+let child: ChildProcess | undefined;
+let fileSystem: SmallFileSystem | undefined;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => {
+  child?.kill('SIGKILL');
+  child = undefined;
+  fileSystem?.remove();
+  fileSystem = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The lines of a log, every one of which is whole. */
+function parseLog(text: string): Line[] {
+  expect(text.endsWith('\n')).toBe(true);
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/** How many requests a log tells of, and how many lines it says are missing. */
+function countLines(lines: readonly Line[]): { told: number; lost: number } {
+  return {
+    told: lines.filter(({ msg }) => msg === 'request').length,
+    lost: lines.reduce((sum, { msg, lines: missing = 0 }) => (msg === 'lines of the log were lost' ? sum + missing : sum), 0),
+  };
+}
+
+async function ask(client: Client, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) expect((await client.get('/v2/tlds')).status).toBe(200);
+}
+
+/** Starts a service whose standard output is the file `log`. */
+async function startWithLogIn(log: string): Promise<{ client: Client; complaints: () => string; stop: () => Promise<number | null> }> {
+  const descriptor = openSync(log, 'a');
+  const service = spawn(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env: cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0' }),
+    stdio: ['ignore', descriptor, 'pipe'],
+  });
+  child = service;
+  closeSync(descriptor);
+  const exited = once(service, 'exit') as Promise<[number | null]>;
+  const { stderr } = service;
+  let complaints = '';
+  stderr?.setEncoding('utf8');
+  const url = await new Promise<string>((resolve, reject) => {
+    stderr?.on('data', (text: string) => {
+      complaints += text;
+      const [, found] = /(http:\S+)\/v2\/tlds/.exec(complaints) ?? [];
+      if (found !== undefined) resolve(found);
+    });
+    void exited.then(([code]) => reject(new Error(`The service ended with ${code}: ${complaints}`)));
+  });
+  return {
+    client: createClient(url, readFileSync(join(folder, 'var/admin.token'), 'utf8').trim()),
+    complaints: () => complaints,
+    async stop() {
+      service.kill('SIGTERM');
+      return (await exited)[0];
+    },
+  };
+}
+
+/** Leaves no room on the file system of `path`. */
+function fill(path: string): void {
+  expect(() => writeFileSync(path, Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
+}
+
+describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('the log on a full disk', () => {
+  test('requests are answered, and the log goes on when there is room, saying what it lacks', async () => {
+    fileSystem = mountMemory(folder, '1m');
+    const disk = fileSystem?.folder ?? '';
+    const { client, complaints, stop } = await startWithLogIn(join(disk, 'log'));
+    await ask(client, 3);
+    fill(join(disk, 'filler'));
+    await ask(client, 40);
+    expect(complaints().match(/tsigil: The log cannot be written: ENOSPC/g)).toHaveLength(1);
+    rmSync(join(disk, 'filler'));
+    await ask(client, 3);
+    expect(await stop()).toBe(0);
+    const lines = parseLog(readFileSync(join(disk, 'log'), 'utf8'));
+    const { told, lost } = countLines(lines);
+    expect(lost).toBeGreaterThan(10);
+    expect(told + lost).toBe(46);
+    expect(lines.at(-1)?.msg).toBe('stopped');
+  });
+});
+
+test('the service can be stopped while its log takes nothing', async () => {
+  const { client, complaints, stop } = await startWithLogIn('/dev/full');
+  await ask(client, 3);
+  expect(await stop()).toBe(0);
+  expect(complaints()).toMatch(/tsigil: The log cannot be written: ENOSPC/);
+});
+
+test('a reader of the log that stands still does not hold up the service', async () => {
+  const service = await startServiceProcess(folder);
+  child = service.process;
+  const { stdout } = service.process;
+  stdout?.pause();
+  let asked = 3000;
+  await ask(service, asked);
+  stdout?.resume();
+  for (; !service.output().includes('lines of the log were lost'); asked += 1) await ask(service, 1);
+  expect(await service.stop('SIGTERM')).toBe(0);
+  if (stdout?.readableEnded === false) await once(stdout, 'end');
+  const printed = service.output().split('\n');
+  const log = printed.filter((line) => line.startsWith('{'));
+  const { told, lost } = countLines(parseLog(`${log.join('\n')}\n`));
+  expect(lost).toBeGreaterThan(0);
+  expect(told + lost).toBe(asked);
+  expect(printed.filter((line) => line.startsWith('tsigil: The log cannot be written'))).toHaveLength(1);
+});
+
+test.each(['--help', 'check-config'])('%s says so when its output cannot be written', (argument) => {
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, argument], {
+    env: cleanEnvironment(),
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  });
+  closeSync(full);
+  expect(stderr).toMatch(/^tsigil: The output cannot be written: ENOSPC.*\n$/);
+  expect(status).toBe(1);
+});
