@@ -35,5 +35,8 @@ export interface Store extends Reader {
 /** The moment as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, later than every moment it gave before. */
 export type Clock = () => string;
 
-/** Turns a token into its caller; undefined for a token that is unknown, revoked or expired. Throws `unavailable` when that cannot be told. */
+/**
+ * Turns a token into its caller; undefined for a token that is unknown, expired, or revoked, at the latest half a second after another process
+ * did that. Throws `unavailable` when that cannot be told.
+ */
 export type Authenticate = (token: string) => Promise<Caller | undefined>;

@@ -5,6 +5,9 @@ import type { DatabaseObserver, Sql } from './sql.ts';
 /** The most writes that share one transaction. */
 const MAX_BATCH = 500;
 
+/** How long the first write of a transaction waits for others at most: turns are long where lists are read as well. */
+const MAX_WAIT_MS = 5;
+
 /** How long a caller should wait for the service to be back after it was told to stop. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -21,13 +24,13 @@ interface Pending {
   run(sql: Sql): Promise<void>;
   /** Tells the caller how the write ended: as `run` found, or with the failure of the whole transaction. */
   settle(failure?: Error): void;
-  /** True once `run` had to refuse. */
+  /** Whether `run` had to refuse when it ran last. */
   refused: boolean;
 }
 
 /**
- * Concurrent writes share one transaction and so one fsync: all that arrive until a turn of the event loop brings no more
- * are committed together. One that fails leaves no trace and does not hinder the others:
+ * Concurrent writes share one transaction and so one fsync: all that arrive until a turn of the event loop brings no more,
+ * or for a few milliseconds, are committed together. One that fails leaves no trace and does not hinder the others:
  * mostly it has changed nothing yet, and otherwise all of them are done once more, each in a savepoint. Nobody is told of success
  * before the commit has returned. `beforeCommit` is called just before that.
  */
@@ -55,13 +58,14 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCom
     working = undefined;
   }
 
-  /** Waits for as long as every turn of the event loop brings more writes: the fewer commits, the less there is to write. */
+  /** Waits for as long as every turn of the event loop brings more writes, but not long: the fewer commits, the less there is to write. */
   async function arrivals(): Promise<void> {
+    const until = performance.now() + MAX_WAIT_MS;
     let known: number;
     do {
       known = waiting.length;
       await new Promise((resume) => setImmediate(resume));
-    } while (waiting.length > known && waiting.length < MAX_BATCH);
+    } while (waiting.length > known && waiting.length < MAX_BATCH && performance.now() < until);
   }
 
   async function commit(batch: Pending[]): Promise<void> {

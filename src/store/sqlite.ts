@@ -1,5 +1,5 @@
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
-import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ServiceError } from '../domain/errors.ts';
 import type { Database, DatabaseObserver, Dialect, Sql, SqlRow, SqlValue } from './sql.ts';
@@ -30,8 +30,13 @@ const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   26: 'the file is not a SQLite database',
 };
 
-/** How many pages the log grows to, 32 MB, before they go to the database file: a page that changes often goes there once. */
-const CHECKPOINT_PAGES = 8000;
+const PAGE_BYTES = 4096;
+
+/**
+ * How many pages the log grows to before they go to the database file: 32 MB, as a page that changes often goes there once, and less
+ * where the disk has less than four times as much room. A log that took the last of it could never be emptied.
+ */
+const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };
 
 /** Statements kept prepared per connection; the service has a few dozen. */
 const MAX_STATEMENTS = 500;
@@ -54,9 +59,13 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
     for (const connection of connections.splice(0).reverse()) connection.close();
   };
   try {
-    const writer = connect('journal_mode = WAL', 'synchronous = FULL', `wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    const writer = connect('journal_mode = WAL', 'synchronous = FULL');
+    const fitLog = logFitter(writer, path);
     const { reads, end: endSnapshot } = sharedSnapshot(connect('query_only = ON'), path);
-    const commits = startGroupCommit(sqlOn(writer, translated(path)), observer, endSnapshot);
+    const commits = startGroupCommit(sqlOn(writer, translated(path)), observer, () => {
+      endSnapshot();
+      fitLog();
+    });
     return {
       dialect,
       exclusive: true,
@@ -139,6 +148,27 @@ function lock(path: string): DatabaseSyncInstance {
     );
   }
   return guard;
+}
+
+/** What to do before a commit, so that the log it adds to is emptied in time. */
+function logFitter(writer: DatabaseSyncInstance, path: string): () => void {
+  const { most, least, partOfRoom } = CHECKPOINT_PAGES;
+  let fitted: number | undefined;
+  return () => {
+    const pages = Math.max(least, Math.min(most, Math.floor((roomBeside(path) * partOfRoom) / PAGE_BYTES)));
+    if (pages !== fitted) writer.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+    fitted = pages;
+  };
+}
+
+/** How many bytes may be written on the file system of `path`; none where it cannot tell. */
+function roomBeside(path: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
 }
 
 /** The driver keeps a connection half open until its statements are collected as garbage, so closing alone would leave the log. */

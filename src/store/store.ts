@@ -15,7 +15,7 @@ export function createStore(database: Database): Store {
     return known;
   };
   const changes = new Map<ResourceType, number>();
-  // The embedded database runs every write on the same connection: its reader is made once.
+  // The embedded database runs every write on the same connection: its readers are made once.
   const readers = new WeakMap<Sql, Reader>();
   const readerFor = (sql: Sql): Reader => {
     const reader = readers.get(sql) ?? readerOn(sql, tableFor, database);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Database, Sql } from '../../src/store/sql.ts';
@@ -57,6 +58,26 @@ describe('group commit', () => {
     await Promise.all(Array.from({ length: 1201 }, () => database.write(add(randomUUID()))));
     expect(commits).toEqual([500, 500, 201]);
     expect(await words()).toHaveLength(1201);
+  });
+
+  test('writes that go on arriving do not put off those that wait, however long a turn of the event loop takes', async () => {
+    const waiting = new Set<Promise<unknown>>();
+    let most = 0;
+    await new Promise<void>((resolve) => {
+      const turn = (left: number) => {
+        // Before the write, so that the next turn has its write before anybody looks for more of them.
+        if (left > 0) setImmediate(turn, left - 1);
+        else resolve();
+        const written = database.write(add(randomUUID())).finally(() => waiting.delete(written));
+        waiting.add(written);
+        most = Math.max(most, waiting.size);
+        const busyUntil = performance.now() + 10;
+        while (performance.now() < busyUntil);
+      };
+      turn(40);
+    });
+    await Promise.all(waiting);
+    expect(most).toBeLessThan(8);
   });
 
   test('nobody is told of success before the commit', async () => {

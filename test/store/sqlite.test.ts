@@ -8,6 +8,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql.ts';
 import { backUpSqlite, openSqlite } from '../../src/store/sqlite.ts';
 import { tableOf } from '../../src/store/table.ts';
+import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { storeContract } from './contract.ts';
 
@@ -169,6 +170,30 @@ describe('query plans', () => {
         expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/)]);
       }
     });
+  });
+});
+
+describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('the log on a small disk', () => {
+  let disk: SmallFileSystem | undefined;
+  afterEach(() => disk?.remove());
+
+  test.each([
+    ['that is small from the beginning', '10m', 0],
+    ['that other files fill later', '160m', 150 * 2 ** 20],
+  ])('%s is emptied before it takes all the room', async (_what, size, others) => {
+    disk = mountMemory(folder, size);
+    const location = join(disk?.folder ?? '', 'small.db');
+    const database = await openSqlite(location, observer);
+    const put = (id: number, text: string) =>
+      database.write((sql) => sql.run('INSERT INTO texts VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET text = excluded.text', [id, text]));
+    await database.migrate(async (sql) => {
+      await sql.run('CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL)', []);
+    });
+    await put(0, 'first');
+    writeFileSync(join(disk?.folder ?? '', 'others'), Buffer.alloc(others));
+    for (let change = 0; change < 4000; change += 1) await put(change % 200, String(change).padEnd(3000));
+    await database.close();
+    expect(statSync(location).size).toBeLessThan(2 ** 20);
   });
 });
 
