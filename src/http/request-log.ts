@@ -24,6 +24,13 @@ interface Answered {
   readonly milliseconds: number;
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** When its head had been read, in milliseconds of a clock that does not go back. */
+    began: number;
+  }
+}
+
 /**
  * Writes a line for each request that was answered, and counts it. Those of one turn of the event loop are told of together at
  * its end: one after the other they cost half as much as each between two requests.
@@ -34,15 +41,26 @@ export function addRequestLog(app: FastifyInstance, { log, metrics, requestIdHea
   const tell = () => {
     const requests = answered;
     answered = [];
-    for (const { request, reply, milliseconds } of requests) {
+    for (const each of requests) {
+      const { request, reply, milliseconds } = each;
       const route = request.routeOptions.url ?? '(unknown)';
       metrics.observeRequest(request.method, route, reply.statusCode, milliseconds / 1000);
-      log.info(describeRequest(request, reply, route, milliseconds, globalIdHeader), 'request');
+      log.info(describeRequest(each, route, globalIdHeader), 'request');
     }
   };
-  app.addHook('onResponse', (request, reply, done) => {
+  const note = (request: FastifyRequest, reply: FastifyReply) => {
     if (answered.length === 0) setImmediate(tell);
-    answered.push({ request, reply, milliseconds: reply.elapsedTime });
+    answered.push({ request, reply, milliseconds: performance.now() - request.began });
+  };
+  app.decorateRequest('began', 0);
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.began = performance.now();
+    done();
+  });
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // An answer to a caller who is gone never finishes, and its end may have been announced already.
+    if (request.raw.socket.destroyed) note(request, reply);
+    else reply.raw.once('close', () => note(request, reply));
     done();
   });
   app.addHook('onClose', async () => tell());
@@ -51,7 +69,7 @@ export function addRequestLog(app: FastifyInstance, { log, metrics, requestIdHea
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** One request as a log line: nothing that the caller sent but an id of a resource and, if it has the right form, a request id of its own. */
-function describeRequest(request: FastifyRequest, reply: FastifyReply, route: string, milliseconds: number, globalIdHeader: string): object {
+function describeRequest({ request, reply, milliseconds }: Answered, route: string, globalIdHeader: string): object {
   const { caller, params } = request;
   const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
   const given = request.headers[globalIdHeader];

@@ -86,13 +86,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   knowAllMethods(app);
 
   const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
+  addRequestLog(app, { log, metrics, requestIdHeader });
   addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate });
   app.addHook('onSend', (_request, reply, _payload, done) => {
     // Else a connection whose last answer is sent while the service stops would hold up the stop until it is cut off.
     if (!app.server.listening) reply.header('connection', 'close');
     done();
   });
-  addRequestLog(app, { log, metrics, requestIdHeader });
 
   addProbes(app, environment.store);
   addMetrics(app, metrics, environment.store, options.readMetrics);

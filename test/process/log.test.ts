@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endOfTurn } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { sendRequest, type WireAnswer } from '../harness/wire.ts';
 
@@ -107,3 +110,34 @@ test('nothing that callers send gets into the log: no query, path, token or secr
     expect(service.output(), sent).not.toContain(sent);
   }
 });
+
+test('requests whose callers leave before the answer have a line as well', async () => {
+  const home = temporaryFolder();
+  const first = await startServiceProcess(home);
+  for (let count = 0; count < 60; count += 1) await sendAndLeave(first, JSON.stringify({ name: `left-${count}` }), count);
+  expect(await first.stop('SIGTERM')).toBe(0);
+  const told = first
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"msg":"request"'))
+    .map((line) => JSON.parse(line) as Line);
+  const second = await startServiceProcess(home);
+  const { body } = await second.get('/v2/tlds?limit=100');
+  await second.stop('SIGKILL');
+  rmSync(home, { recursive: true, force: true });
+
+  expect(told.filter(({ status }) => status === 201)).toHaveLength((body.tlds as unknown[]).length);
+});
+
+/** Sends a creation and, after some turns of the event loop, closes or resets the connection. */
+async function sendAndLeave(to: ServiceProcess, body: string, count: number): Promise<void> {
+  const { hostname, port } = new URL(to.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const head = ['POST /v2/tlds HTTP/1.1', 'Host: tsigil.example', `X-Auth-Token: ${to.token}`, 'Content-Type: application/json'];
+  await new Promise((resolve) => socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, resolve));
+  for (let turn = 0; turn < (count >> 1) % 10; turn += 1) await endOfTurn();
+  if (count % 2 === 0) socket.resetAndDestroy();
+  else socket.destroy();
+  await once(socket, 'close');
+}
