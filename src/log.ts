@@ -62,7 +62,10 @@ function standardOutput(tellLost: (lines: number) => void): DestinationStream {
     lost = 0;
     tellLost(missing);
   };
-  process.on('exit', flush);
+  process.on('exit', () => {
+    flush();
+    flush(); // the first may have told of lost lines
+  });
   return {
     write(line) {
       if (lines.length === 0) queueMicrotask(flush);
