@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    // Most files wait for services, disks and name servers rather than for the processor.
+    maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       {
         extends: true,
