@@ -6,25 +6,28 @@
 /** A JSON Schema (draft 2020-12, as OpenAPI 3.1 uses it). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a parser answers: the value to keep, or what is wrong, worded to follow the field's name. */
-export type Parsed = { readonly value: unknown } | { readonly problem: string; readonly validator: string };
+/** What a parser returns: the value to store, or what is wrong with it, worded to follow the field's name. */
+export type Parsed<T = unknown> = { readonly value: T } | { readonly problem: string; readonly validator: string };
 
-/** What a value must be. */
-export interface Kind {
+/** What a value must be. `T` is the type of the values that it stores. */
+export interface Kind<T = unknown> {
   readonly schema: JsonSchema;
-  /** Checks one value and brings it into the form that is kept. Never throws. */
-  parse(value: unknown): Parsed;
+  /** Checks one value and converts it to the form that is stored. Never throws. */
+  parse(value: unknown): Parsed<T>;
 }
 
+/** The type of the values that a kind stores. */
+export type ValueOf<K extends Kind> = K extends Kind<infer T> ? T : never;
+
 /** One field of a resource type: a kind, and how the field is used. */
-export interface Field extends Kind {
+export interface Field<T = unknown> extends Kind<T> {
   /** What the field is for, in a sentence. */
   readonly description: string;
-  readonly example: unknown;
+  readonly example: T;
   /** Another example, for fields in which two resources must differ. */
-  readonly otherExample?: unknown;
+  readonly otherExample?: T;
   /** On creation: `required`, or the value that stands for an absent one. `complete` may fill it later. */
-  readonly onCreate: 'required' | { readonly default: unknown };
+  readonly onCreate: 'required' | { readonly default: T | undefined };
   /** True for values that no log, table or error may show. */
   readonly secret?: boolean;
   /** Who may set it: callers, callers at creation only, the service, or the service without even showing it. */
@@ -32,7 +35,7 @@ export interface Field extends Kind {
 }
 
 /** Text of `min` to `max` Unicode code points; `problemOf` says what else may be wrong with it. */
-export function text(options: { min: number; max: number; pattern?: string; problemOf?: (value: string) => string | undefined }): Kind {
+export function text(options: { min: number; max: number; pattern?: string; problemOf?: (value: string) => string | undefined }): Kind<string> {
   const { min, max, pattern, problemOf } = options;
   return {
     schema: { type: 'string', minLength: min, maxLength: max, ...(pattern === undefined ? {} : { pattern }) },
@@ -49,16 +52,18 @@ export function text(options: { min: number; max: number; pattern?: string; prob
 }
 
 /** One of a closed set of words, compared exactly. */
-export function choice(words: readonly string[]): Kind {
+export function choice<const Word extends string>(words: readonly Word[]): Kind<Word> {
   return {
     schema: { type: 'string', enum: words },
-    parse: (value) =>
-      typeof value === 'string' && words.includes(value) ? { value } : { problem: `must be one of ${words.join(', ')}`, validator: 'enum' },
+    parse(value) {
+      const word = words.find((each) => each === value);
+      return word === undefined ? { problem: `must be one of ${words.join(', ')}`, validator: 'enum' } : { value: word };
+    },
   };
 }
 
 /** A UUID in any common spelling, kept in lower case with dashes. */
-export function uuid(): Kind {
+export function uuid(): Kind<string> {
   return {
     schema: { type: 'string', format: 'uuid' },
     parse(value) {
@@ -69,7 +74,7 @@ export function uuid(): Kind {
 }
 
 /** Null, or what `kind` takes. */
-export function nullable(kind: Kind): Kind {
+export function nullable<T>(kind: Kind<T>): Kind<T | null> {
   return {
     schema: { ...kind.schema, type: [kind.schema.type, 'null'] },
     parse: (value) => (value === null ? { value } : kind.parse(value)),
@@ -77,19 +82,19 @@ export function nullable(kind: Kind): Kind {
 }
 
 /** A whole number, also when it is given as text. */
-export function integer(min: number, max: number): Kind {
+export function integer(min: number, max: number): Kind<number> {
   return {
     schema: { type: 'integer', minimum: min, maximum: max },
     parse(value) {
       const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-      const fits = Number.isSafeInteger(number) && (number as number) >= min && (number as number) <= max;
+      const fits = typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max;
       return fits ? { value: number } : { problem: `must be an integer from ${min} to ${max}`, validator: 'type' };
     },
   };
 }
 
 /** True or false. */
-export function truth(): Kind {
+export function truth(): Kind<boolean> {
   return {
     schema: { type: 'boolean' },
     parse: (value) => (typeof value === 'boolean' ? { value } : { problem: 'must be true or false', validator: 'type' }),
@@ -97,13 +102,13 @@ export function truth(): Kind {
 }
 
 /** A list of `min` to `max` values of one kind, none of them twice. */
-export function list(item: Kind, min: number, max: number): Kind {
+export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
   return {
     schema: { type: 'array', items: item.schema, minItems: min, maxItems: max, uniqueItems: true },
     parse(value) {
       if (!Array.isArray(value)) return { problem: 'must be an array', validator: 'type' };
       if (value.length < min || value.length > max) return { problem: `must hold ${min} to ${max} items`, validator: 'items' };
-      const items: unknown[] = [];
+      const items: T[] = [];
       for (const [index, element] of value.entries()) {
         const parsed = item.parse(element);
         if ('problem' in parsed) return { ...parsed, problem: `item ${index} ${parsed.problem}` };
@@ -115,8 +120,11 @@ export function list(item: Kind, min: number, max: number): Kind {
   };
 }
 
+/** The type of an object whose members have these kinds. */
+export type RecordOf<Members extends Readonly<Record<string, Kind>>> = { readonly [Name in keyof Members]: ValueOf<Members[Name]> };
+
 /** An object with exactly these members, each of its kind. */
-export function record(members: Readonly<Record<string, Kind>>): Kind {
+export function record<const Members extends Readonly<Record<string, Kind>>>(members: Members): Kind<RecordOf<Members>> {
   const names = Object.keys(members);
   return {
     schema: {
@@ -135,26 +143,28 @@ export function record(members: Readonly<Record<string, Kind>>): Kind {
         if ('problem' in member) return { ...member, problem: `must have a '${name}' that ${member.problem}` };
         parsed[name] = member.value;
       }
-      return { value: parsed };
+      return { value: parsed as RecordOf<Members> };
     },
   };
 }
 
 /** An object of at most `max` members with any names, each value of one kind. */
-export function dictionary(name: Kind, item: Kind, max: number): Kind {
+export function dictionary<T>(name: Kind<string>, item: Kind<T>, max: number): Kind<Readonly<Record<string, T>>> {
   return {
     schema: { type: 'object', additionalProperties: item.schema, maxProperties: max },
     parse(value) {
       if (!isObject(value)) return { problem: 'must be an object', validator: 'type' };
       const members = Object.entries(value);
       if (members.length > max) return { problem: `must have at most ${max} members`, validator: 'maxProperties' };
+      const parsedMembers: [string, T][] = [];
       for (const [key, member] of members) {
         const parsedName = name.parse(key);
         if ('problem' in parsedName) return { ...parsedName, problem: `must have names of which each ${parsedName.problem}` };
         const parsed = item.parse(member);
         if ('problem' in parsed) return { ...parsed, problem: `must have values of which each ${parsed.problem}` };
+        parsedMembers.push([parsedName.value, parsed.value]);
       }
-      return { value };
+      return { value: Object.fromEntries(parsedMembers) };
     },
   };
 }
@@ -164,7 +174,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** A moment: ISO 8601 with optional fraction and offset, UTC where none is given; kept in the API's own form. */
-export function timestamp(): Kind {
+export function timestamp(): Kind<string> {
   return {
     schema: { type: 'string', pattern: TIMESTAMP.source },
     parse(value) {
