@@ -84,7 +84,7 @@ function checkConfig(configPath: string | undefined): void {
 
 async function backUp(configPath: string | undefined, target: string): Promise<void> {
   const config = configFrom(configPath);
-  const [{ parseDatabase }, { backUpSqlite }] = await Promise.all([import('./store/databases.ts'), import('./store/sqlite.ts')]);
+  const [{ parseDatabase }, { backUpSqlite }] = await Promise.all([import('./store/databases.ts'), import('./store/sqlite/backup.ts')]);
   const { kind, location } = parseDatabase(config.database);
   if (kind.shared)
     throw new CommandError(EXIT.refused, 'Only the embedded database is copied like this: back up PostgreSQL with its own tools, such as pg_dump');

@@ -23,7 +23,7 @@ const postgres: DatabaseKind = {
 /** The databases by the scheme that names them in the configuration: `sqlite:var/tsigil.db`, `postgres://user@host/tsigil`. */
 export const DATABASES: Readonly<Record<string, DatabaseKind>> = {
   sqlite: {
-    open: async (location, observer) => (await import('./sqlite.ts')).openSqlite(location, observer),
+    open: async (location, observer) => (await import('./sqlite/open.ts')).openSqlite(location, observer),
     accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location),
     folder: (location) => dirname(resolve(location)),
     shared: false,

@@ -14,7 +14,7 @@ import { describeApi } from '../../src/http/openapi.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi-document.ts';
 import { createServer } from '../../src/http/server.ts';
 import { LENIENT } from '../../src/http/openapi-examples.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 

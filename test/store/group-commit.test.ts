@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/domain/errors.ts';
 import type { Database, Sql } from '../../src/store/sql.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 let folder: string;

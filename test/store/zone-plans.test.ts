@@ -12,7 +12,7 @@ import { tld } from '../../src/domain/tld.ts';
 import { zone } from '../../src/domain/zone.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Sql, SqlValue } from '../../src/store/sql.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { primary } from '../harness/zones.ts';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { ServiceError } from '../domain/errors.ts';
-import type { DatabaseObserver, Sql } from './sql.ts';
+import { ServiceError } from '../../domain/errors.ts';
+import type { DatabaseObserver, Sql } from '../sql.ts';
 
 /** The most writes that share one transaction. */
 const MAX_BATCH = 500;

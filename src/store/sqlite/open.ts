@@ -1,0 +1,63 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { resolve } from 'node:path';
+import type { Database, DatabaseObserver, Dialect } from '../sql.ts';
+import { emptyLog, logFitter } from './checkpoint.ts';
+import { isUniqueViolation, translate, translated } from './faults.ts';
+import { startGroupCommit } from './group-commit.ts';
+import { lock } from './lock.ts';
+import { preparePrivateFile } from './private-file.ts';
+import { sharedSnapshot } from './snapshot.ts';
+import { sqlOn } from './statements.ts';
+
+const dialect: Dialect = {
+  text: 'TEXT',
+  like: 'GLOB',
+  likePattern: (pattern) => pattern.replaceAll(/[?[]/g, '[$&]').replaceAll(/\*+/g, '*'),
+  isUniqueViolation,
+};
+
+/**
+ * Opens, or creates, the SQLite file at `location` for this process alone. Creates missing folders; files are
+ * private to the user who runs the service. Throws `unavailable` when another process has the file open
+ * or the file cannot be used.
+ */
+export async function openSqlite(location: string, observer: DatabaseObserver): Promise<Database> {
+  const path = preparePrivateFile(resolve(location));
+  const connections = [lock(path)];
+  const connect = (...pragmas: string[]) => {
+    const connection = new DatabaseSync(path);
+    connections.push(connection);
+    for (const pragma of ['busy_timeout = 5000', 'foreign_keys = ON', 'temp_store = MEMORY', ...pragmas]) connection.exec(`PRAGMA ${pragma}`);
+    return connection;
+  };
+  const disconnect = () => {
+    for (const connection of connections.splice(0).reverse()) connection.close();
+  };
+  try {
+    const writer = connect('journal_mode = WAL', 'synchronous = FULL');
+    const fitLog = logFitter(writer, path);
+    const { reads, end: endSnapshot } = sharedSnapshot(connect('query_only = ON'), path);
+    const commits = startGroupCommit(sqlOn(writer, translated(path)), observer, () => {
+      endSnapshot();
+      fitLog();
+    });
+    return {
+      dialect,
+      exclusive: true,
+      reads,
+      write: commits.write,
+      migrate: commits.write,
+      async close() {
+        await commits.close();
+        if (connections.length > 0) {
+          endSnapshot();
+          emptyLog(writer);
+        }
+        disconnect();
+      },
+    };
+  } catch (error) {
+    disconnect();
+    throw translate(error, path);
+  }
+}
