@@ -3,6 +3,7 @@ import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { CONTENT_SECURITY_POLICY, renderDocsPage } from './docs-page.ts';
 import { JSON_TYPE } from './errors.ts';
 import { describeApi } from './openapi.ts';
+import type { ApiDocument } from './openapi-document.ts';
 import { keyExportPath } from './openapi-key-export.ts';
 import { openPaths } from './openapi-open-paths.ts';
 import { restorePaths } from './openapi-restore.ts';
@@ -11,38 +12,50 @@ import { ZONE_NAME_CHECK_SCHEMAS, zoneNameCheckPath } from './openapi-zone-name-
 import type { ApiSettings } from './openapi-responses.ts';
 import { addRoutes } from './routes.ts';
 
-/** Serves the description of the API, which needs no token: for programs at `/openapi.json`, for people at `/docs`. */
-export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>): void {
-  const describe = keepLatest((base) => {
-    const settings = { ...service, base };
-    const paths = {
-      ...keyExportPath(settings),
-      ...restorePaths(settings),
-      ...tldBulkPath(settings),
-      ...zoneNameCheckPath(settings),
-      ...openPaths(settings, RESOURCE_TYPES[0]),
-    };
-    return describeApi(settings, RESOURCE_TYPES, { paths, schemas: { ...TLD_BULK_SCHEMAS, ...ZONE_NAME_CHECK_SCHEMAS } });
-  });
-  const write = keepLatest((base) => JSON.stringify(describe(base)));
-  const render = keepLatest((base) => renderDocsPage(describe(base)));
-  addRoutes(app, '/openapi.json', [{ method: 'GET', handler: async ({ base }, reply) => reply.header('content-type', JSON_TYPE).send(write(base)) }]);
+/** The base URL in a template. No host has a name in `.invalid` (RFC 6761 section 6.4). */
+const PLACEHOLDER = 'https://base-url.invalid';
+
+/**
+ * Serves the description of the API, which needs no token: for programs at `/openapi.json`, for people at `/docs`. Each is
+ * rendered once, at the first request for it. `publicUrl` is the configured base URL; without one, the request's base URL is filled in.
+ */
+export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>, publicUrl: string | undefined): void {
+  const base = publicUrl ?? PLACEHOLDER;
+  const json = renderOnce(() => JSON.stringify(describeService({ ...service, base })));
+  const page = renderOnce(() => renderDocsPage(describeService({ ...service, base })));
+  addRoutes(app, '/openapi.json', [
+    { method: 'GET', handler: async (request, reply) => reply.header('content-type', JSON_TYPE).send(json(request.base)) },
+  ]);
   addRoutes(app, '/docs', [
     {
       method: 'GET',
-      async handler({ base }, reply) {
+      async handler(request, reply) {
         reply.header('content-type', 'text/html; charset=UTF-8').header('content-security-policy', CONTENT_SECURITY_POLICY);
-        return reply.send(render(base));
+        return reply.send(page(request.base));
       },
     },
   ]);
 }
 
-/** `work`, which is done again only when its argument changes: a service has one base URL, or few. */
-function keepLatest<T>(work: (base: string) => T): (base: string) => T {
-  let latest: { base: string; result: T } | undefined;
+function describeService(settings: ApiSettings): ApiDocument {
+  const paths = {
+    ...keyExportPath(settings),
+    ...restorePaths(settings),
+    ...tldBulkPath(settings),
+    ...zoneNameCheckPath(settings),
+    ...openPaths(settings, RESOURCE_TYPES[0]),
+  };
+  return describeApi(settings, RESOURCE_TYPES, { paths, schemas: { ...TLD_BULK_SCHEMAS, ...ZONE_NAME_CHECK_SCHEMAS } });
+}
+
+/**
+ * A text that `render` makes once, with each request's base URL in place of the placeholder. Such a base URL needs no escaping,
+ * neither in JSON nor in HTML: `baseUrl` accepts only letters, digits and `. : - _ [ ]` in hosts.
+ */
+function renderOnce(render: () => string): (base: string) => string {
+  let parts: readonly string[] | undefined;
   return (base) => {
-    if (latest?.base !== base) latest = { base, result: work(base) };
-    return latest.result;
+    parts ??= render().split(PLACEHOLDER);
+    return parts.join(base);
   };
 }

@@ -96,12 +96,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   addProbes(app, environment.store);
   addMetrics(app, metrics, environment.store, options.readMetrics);
-  addDocuments(app, {
-    version: options.version,
-    requestIdHeader,
-    defaultLimit: environment.settings.defaultLimit,
-    errors: options.errors,
-  });
+  const { version, errors } = options;
+  addDocuments(app, { version, requestIdHeader, defaultLimit: environment.settings.defaultLimit, errors }, options.urls.publicUrl);
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
   addKeyExport(app, environment);
   addRestore(app, environment);

@@ -1,0 +1,63 @@
+import { performance } from 'node:perf_hooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { sendRequest } from '../harness/wire.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+
+const PATHS = ['/docs', '/openapi.json'];
+
+async function read(path: string, host: string): Promise<string> {
+  const answer = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, `Host: ${host}`]);
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+/** How many milliseconds a request takes for each of `hosts`, one after the other. */
+async function millisecondsEach(path: string, hosts: readonly string[]): Promise<number> {
+  const start = performance.now();
+  for (const host of hosts) await read(path, host);
+  return (performance.now() - start) / hosts.length;
+}
+
+describe.each(PATHS)('%s', (path) => {
+  test.each(['dns.example', 'dns.example:8080', '[2001:db8::1]:9001', 'a_b.example', '127.0.0.1', 'base-url.invalid'])(
+    '200 with the links of Host: %s and nothing else changed',
+    async (host) => {
+      const reference = await read(path, 'reference.example');
+      const links = reference.split('http://reference.example').length - 1;
+      expect(links).toBeGreaterThan(path === '/docs' ? 1 : 10);
+      expect(reference).not.toContain('base-url.invalid');
+      expect(await read(path, host)).toBe(reference.replaceAll('http://reference.example', `http://${host}`));
+    },
+  );
+
+  test('200 with the text that a configured base URL gives, which may need escaping', async () => {
+    const publicUrl = 'https://dns.example/a&b';
+    const other = await startTestService({ TSIGIL_PUBLIC_URL: publicUrl });
+    const text = (await other.get(path)).text;
+    await other.close();
+    const escaped = path === '/docs' ? publicUrl.replaceAll('&', '&amp;') : publicUrl;
+    expect(text).toBe((await read(path, 'reference.example')).replaceAll('http://reference.example', escaped));
+  });
+
+  test('200 as fast for a Host that changes with each request as for one that does not', async () => {
+    await millisecondsEach(
+      path,
+      Array.from({ length: 20 }, () => 'warm.example'),
+    );
+    const same = await millisecondsEach(
+      path,
+      Array.from({ length: 60 }, () => 'same.example'),
+    );
+    const different = await millisecondsEach(
+      path,
+      Array.from({ length: 60 }, (_, index) => `host-${index}.example`),
+    );
+    expect(different).toBeLessThan(3 * same + 2);
+  });
+});
