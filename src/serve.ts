@@ -2,6 +2,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config.ts';
+import { ServiceError } from './domain/errors.ts';
+import { singleFlight } from './domain/single-flight.ts';
 import type { Log } from './http/request-log.ts';
 import { createLog } from './log.ts';
 import { startService, type Service } from './service.ts';
@@ -102,9 +104,10 @@ async function superviseWorkers(count: number, log: Log): Promise<number> {
 /** In the supervising process: gives workers the figures of all of them together. */
 function answerMetricsRequests(): void {
   const aggregator = new AggregatorRegistry();
+  const aggregate = singleFlight(() => aggregator.clusterMetrics());
   cluster.on('message', (worker, message: Message) => {
     if (message.tsigil !== 'metrics') return;
-    void aggregator.clusterMetrics().then(
+    void aggregate().then(
       (text) => worker.isConnected() && worker.send({ ...message, text }),
       () => undefined, // a worker that ended meanwhile; the one that asked gives up by itself
     );
@@ -127,7 +130,8 @@ function readClusterMetrics(): () => Promise<string> {
       waiting.set(request, resolve);
       process.send?.({ tsigil: 'metrics', request } satisfies Message);
       setTimeout(() => {
-        if (waiting.delete(request)) reject(new Error('The figures of the other workers did not arrive'));
+        if (waiting.delete(request))
+          reject(new ServiceError('unavailable', 'The metrics of the other processes did not arrive in time', { retryAfterSeconds: 5 }));
       }, 10_000).unref();
     });
 }

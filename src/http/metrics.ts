@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
 import type { Store } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
+import { cachedFlight, singleFlight } from '../domain/single-flight.ts';
 import { addRoutes } from './routes.ts';
 
 /** What the service counts. */
@@ -75,48 +77,70 @@ export function createMetrics(version: string): Metrics {
   };
 }
 
+/** How long the numbers of resources count, so that no scrape rate makes the database count rows all the time. */
+const COUNTS_MAX_AGE_SECONDS = 15;
+
+/** How long a scrape waits for the database. What it has not answered by then is left out. */
+const DATABASE_TIMEOUT_MS = 3000;
+
+/** What `/metrics` reads besides what the process counts. */
+export interface MetricsSources {
+  readonly store: Store;
+  /** Resolves when the database answers. */
+  readonly ping: () => Promise<void>;
+  /** Reads the metrics of all processes of the service, where there are several. */
+  readonly readAll: (() => Promise<string>) | undefined;
+}
+
 /**
- * Serves `/metrics` in Prometheus' text format. The state of the database and the number of resources are looked up when
- * they are asked for. `readAll` gives the figures of all processes of the service, where there are several.
+ * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the same text. The numbers of
+ * resources are at most 15 seconds old; their series are left out when the database does not answer.
  */
-export function addMetrics(app: FastifyInstance, { registry }: Metrics, store: Store, readAll: (() => Promise<string>) | undefined): void {
+export function addMetrics(app: FastifyInstance, { registry }: Metrics, { store, ping, readAll }: MetricsSources): void {
   const registers = [registry];
+  const countAll = cachedFlight(
+    COUNTS_MAX_AGE_SECONDS,
+    () => performance.now() / 1000,
+    async () => {
+      const counts: [collection: string, count: number][] = [];
+      for (const type of RESOURCE_TYPES) counts.push([type.collection, await store.count(type, [])]);
+      return counts;
+    },
+  );
   new Gauge({
     name: 'tsigil_database_up',
     help: 'Whether the database answers.',
     aggregator: 'min',
     registers,
     async collect() {
-      this.set(
-        await store.ping().then(
-          () => 1,
-          () => 0,
-        ),
-      );
+      this.set((await inTime(ping().then(() => true))) === true ? 1 : 0);
     },
   });
   new Gauge({
     name: 'tsigil_resources',
-    help: 'Resources by collection.',
+    help: `Resources by collection, at most ${COUNTS_MAX_AGE_SECONDS} seconds ago.`,
     labelNames: ['collection'] as const,
     aggregator: 'max',
     registers,
     async collect() {
-      this.reset();
-      try {
-        for (const type of RESOURCE_TYPES) this.set({ collection: type.collection }, await store.count(type, []));
-      } catch {
-        this.reset(); // no figure is better than an old one, and the others are wanted most when the database does not answer
-      }
+      const counts = (await inTime(countAll())) ?? [];
+      this.reset(); // together with what follows: a scrape in between must not see a part
+      for (const [collection, count] of counts) this.set({ collection }, count);
     },
   });
+  const read = singleFlight(readAll ?? (() => registry.metrics()));
   addRoutes(app, '/metrics', [
-    {
-      method: 'GET',
-      async handler(_request, reply) {
-        const text = readAll === undefined ? await registry.metrics() : await readAll();
-        return reply.header('content-type', registry.contentType).send(text);
-      },
-    },
+    { method: 'GET', handler: async (_request, reply) => reply.header('content-type', registry.contentType).send(await read()) },
   ]);
+}
+
+/** What `work` resolves with; undefined when it fails or takes too long. */
+async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+  const timeout = new AbortController();
+  const tooLate = pause(DATABASE_TIMEOUT_MS, undefined, { signal: timeout.signal, ref: false }).catch(() => undefined);
+  try {
+    return await Promise.race([work.catch(() => undefined), tooLate]);
+  } finally {
+    timeout.abort();
+  }
 }

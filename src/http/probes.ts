@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import type { Store } from '../domain/ports.ts';
 import { JSON_TYPE } from './errors.ts';
 import { addRoutes } from './routes.ts';
 
 /** When the API last changed for its callers. */
 const API_UPDATED = '2022-06-29T00:00:00Z';
 
-/** Serves what needs no token: the version document, and whether the service is alive and ready. */
-export function addProbes(app: FastifyInstance, store: Store): void {
+/** Serves what needs no token: the version document, and whether the service is alive and ready, which `ping` says by resolving. */
+export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void {
   addRoutes(app, '/', [
     {
       method: 'GET',
@@ -19,7 +18,7 @@ export function addProbes(app: FastifyInstance, store: Store): void {
     {
       method: 'GET',
       async handler(_request, reply) {
-        await store.ping();
+        await ping();
         return reply.type('text/plain; charset=UTF-8').send('OK');
       },
     },

@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Environment } from '../domain/collection.ts';
 import type { Authenticate } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
+import { singleFlight } from '../domain/single-flight.ts';
 import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type AnswerSettings } from './errors.ts';
 import { addGate } from './gate.ts';
@@ -94,8 +95,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     done();
   });
 
-  addProbes(app, environment.store);
-  addMetrics(app, metrics, environment.store, options.readMetrics);
+  const ping = singleFlight(() => environment.store.ping());
+  addProbes(app, ping);
+  addMetrics(app, metrics, { store: environment.store, ping, readAll: options.readMetrics });
   const { version, errors } = options;
   addDocuments(app, { version, requestIdHeader, defaultLimit: environment.settings.defaultLimit, errors }, options.urls.publicUrl);
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);

@@ -109,6 +109,8 @@ describe('workers', () => {
       (await service.get('/metrics')).text,
     );
     expect(Number(counted?.[1])).toBe(30);
+    const scrapes = await Promise.all(Array.from({ length: 10 }, () => service.get('/metrics')));
+    for (const { text } of scrapes) expect(text).toContain('tsigil_resources{collection="pools"} 1\n');
 
     process.kill([...pids][0] ?? 0, 'SIGKILL');
     await vi.waitFor(() => expect((service.output().match(/"listening"/g) ?? []).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 });
