@@ -71,9 +71,9 @@ function rememberUnchanged(store: Store, seconds: () => number): (hash: string) 
 
 async function findToken(store: Store, hash: string): Promise<KnownToken | undefined> {
   const [row] = await store.find(tokenType, 'hash', [hash]);
-  if (row === undefined || !equalHashes(hash, row.hash as string)) return undefined;
-  const { id, name, roles } = row as { id: string; name: string; roles: string[] };
-  return { caller: { id, name, roles, projectId: row.project_id as string | null, allProjects: false }, expiresAt: row.expires_at as string | null };
+  if (row === undefined || !equalHashes(hash, row.hash)) return undefined;
+  const { id, name, roles, project_id: projectId, expires_at: expiresAt } = row;
+  return { caller: { id, name, roles, projectId, allProjects: false }, expiresAt };
 }
 
 function equalHashes(one: string, other: string): boolean {

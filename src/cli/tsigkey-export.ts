@@ -4,7 +4,7 @@ import { Option, type Command } from 'commander';
 import { ServiceError } from '../domain/errors.ts';
 import { EXPORT_FORMATS, exportKey, type KeyFile } from '../domain/key-formats/formats.ts';
 import type { Key } from '../domain/key-formats/key.ts';
-import { ALGORITHMS } from '../domain/tsigkey.ts';
+import { weaknessOf } from '../domain/tsigkey.ts';
 import type { ConnectionFlags } from './connection.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
@@ -30,7 +30,7 @@ export function addExport(tsigkey: Command, terminal: Terminal): void {
     .action(async (idOrName: string, flags: ExportFlags) => {
       const key = await getKey(await connect(flags, terminal), idOrName);
       const { text } = write(flags.format, key);
-      const weakness = ALGORITHMS[key.algorithm]?.weakness;
+      const weakness = weaknessOf(key.algorithm);
       if (weakness !== undefined) terminal.err.write(`${key.algorithm} ${weakness}\n`);
       if (flags.output === undefined || flags.output === '-') terminal.out.write(text);
       else saveFile(flags.output, text, flags.overwrite === true);

@@ -1,17 +1,40 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError, type Problem } from './errors.ts';
-import { givenFields, isReadOnly, perType, shownFields, type ResourceType, type Row } from './resource.ts';
+import {
+  givenFields,
+  isReadOnly,
+  perType,
+  shownFields,
+  type DraftFields,
+  type Fields,
+  type Given,
+  type ResourceOf,
+  type ResourceType,
+  type Row,
+} from './resource.ts';
 import type { Settings } from './settings.ts';
 
 /** The most problems one answer lists. */
 const MAX_PROBLEMS = 50;
 
 /**
- * The fields that a request body gives, checked and in the form that is kept. `current` is the resource that the body
- * changes; without one it creates a resource, and absent fields get their defaults. Throws `invalid_object` with
- * everything that is wrong with the body, not just the first.
+ * The fields of the resource that a request body creates, checked and in the form that is stored. Absent fields get their
+ * defaults. Throws `invalid_object` with everything that is wrong with the body.
  */
-export function readBody(type: ResourceType, body: unknown, settings: Settings, current?: Row): Row {
+export function readCreation<F extends Fields>(type: ResourceType<F>, body: unknown, settings: Settings): DraftFields<F> {
+  // Every field is either given or has a default, so the sum of both is complete.
+  return { ...defaults(type), ...readMembers(type, body, settings, undefined) } as DraftFields<F>;
+}
+
+/**
+ * The fields that a request body changes in the resource `current`, checked and in the form that is stored. Throws
+ * `invalid_object` with everything that is wrong with the body.
+ */
+export function readChanges<F extends Fields>(type: ResourceType<F>, body: unknown, settings: Settings, current: ResourceOf<F>): Given<F> {
+  return readMembers(type, body, settings, current) as Given<F>;
+}
+
+function readMembers(type: ResourceType, body: unknown, settings: Settings, current: Row | undefined): Given {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ServiceError('invalid_object', `The request body must be a JSON object that describes a ${type.title}`);
   }
@@ -39,10 +62,10 @@ export function readBody(type: ResourceType, body: unknown, settings: Settings, 
     problems.push({ ...problem, message: `'${problem.path.join('.')}' ${problem.message}` });
   }
   if (problems.length > 0) throw invalidObject(type, problems);
-  return current === undefined ? { ...defaults(type), ...given } : given;
+  return given;
 }
 
-const defaults = perType((type): Row =>
+const defaults = perType((type): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     shownFields(type).flatMap((name) => {
       const onCreate = type.fields[name]?.onCreate;

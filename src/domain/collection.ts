@@ -1,4 +1,4 @@
-import { readBody } from './body.ts';
+import { readChanges, readCreation } from './body.ts';
 import type { Caller } from './caller.ts';
 import { ServiceError } from './errors.ts';
 import { normaliseUuid } from './field.ts';
@@ -40,13 +40,13 @@ export async function createResource(
   body: unknown,
   beforeCommit: (created: Row) => void = () => undefined,
 ): Promise<Row> {
-  const given = readBody(type, body, environment.settings);
+  const given = readCreation(type, body, environment.settings);
   const id = environment.newId();
   // The timestamp is taken inside the transaction: rows become visible in the order of their created_at,
   // so that a list in that order never skips one.
   const created = await environment.store.write(async (writer) => {
     const now = environment.clock();
-    const change: Change = { operation: 'create', row: { id, ...given, created_at: now, updated_at: null } };
+    const change: Change = { operation: 'create', row: { ...given, id, created_at: now, updated_at: null } };
     const { row, shownOnce }: Admitted = (await type.admit?.(change, writer, admission(environment, caller, now))) ?? change;
     await writer.insert(type, row);
     beforeCommit({ ...row, ...shownOnce });
@@ -82,10 +82,10 @@ export async function listResources(environment: Environment, type: ResourceType
     after = positionOf(last);
     await new Promise((resume) => setImmediate(resume)); // a long scan lets other requests in
   }
-  return { rows, next: rows.length === limit ? (rows.at(-1)?.id as string) : undefined };
+  return { rows, next: rows.length === limit ? rows.at(-1)?.id : undefined };
 
   function positionOf(row: Row) {
-    return { sortValue: row[sortColumn], id: row.id as string };
+    return { sortValue: row[sortColumn], id: row.id };
   }
 
   async function markerRow(id: string): Promise<Row> {
@@ -130,7 +130,7 @@ export async function getResource(environment: Environment, type: ResourceType, 
 export async function updateResource(environment: Environment, type: ResourceType, caller: Caller, id: string, body: unknown): Promise<Row> {
   const row = await environment.store.write(async (writer) => {
     const current = existing(type, caller, await writer.get(type, id));
-    const given = readBody(type, body, environment.settings, current);
+    const given = readChanges(type, body, environment.settings, current);
     const now = environment.clock();
     const change: Change = { operation: 'update', row: { ...current, ...given, updated_at: now }, current, given };
     const { row: updated } = (await type.admit?.(change, writer, admission(environment, caller, now))) ?? change;
@@ -192,5 +192,5 @@ export function admission({ settings, policy, randomBytes }: Environment, caller
 
 /** Tells the operator what is odd about a resource that was accepted. */
 export function advise(environment: Environment, type: ResourceType, row: Row): void {
-  for (const advice of type.advice?.(row) ?? []) environment.advise(type, row.id as string, advice);
+  for (const advice of type.advice?.(row) ?? []) environment.advise(type, row.id, advice);
 }

@@ -1,7 +1,7 @@
 import { isRelativeName, withoutFinalDot } from './dns-name.ts';
 import { ServiceError } from './errors.ts';
 import { dictionary, integer, list, nullable, record, text } from './field.ts';
-import { OPERATIONS, type Change, type Reader, type ResourceType } from './resource.ts';
+import { defineResource, OPERATIONS, type Change, type Reader } from './resource.ts';
 
 /** The pool that every service has from the start, and that zones go to unless another is chosen. */
 export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -15,7 +15,7 @@ const hostname = text({
 const shortText = text({ min: 0, max: 50 });
 
 /** A set of name servers that serve the same zones. */
-export const pool: ResourceType = {
+export const pool = defineResource({
   collection: 'pools',
   noun: 'pool',
   title: 'Pool',
@@ -63,11 +63,11 @@ export const pool: ResourceType = {
     if (change.operation === 'delete') await refuseIfUsed(change, transaction);
     return { row: change.operation === 'create' ? { ...change.row, project_id: caller.projectId } : change.row };
   },
-};
+});
 
 async function refuseIfUsed({ row }: Change, transaction: Reader): Promise<void> {
   if (row.id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'The default pool cannot be deleted');
-  if (await transaction.exists({ collection: 'zones' }, [{ column: 'pool_id', test: '=', value: row.id as string }])) {
+  if (await transaction.exists({ collection: 'zones' }, [{ column: 'pool_id', test: '=', value: row.id }])) {
     throw new ServiceError('invalid_operation', 'The pool has zones and cannot be deleted');
   }
 }

@@ -1,10 +1,32 @@
 import type { ErrorCode, Problem } from './errors.ts';
-import type { Field } from './field.ts';
+import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
 import type { Settings } from './settings.ts';
 
-/** One resource as it is kept: its id, its fields and its timestamps, by name. */
-export type Row = Readonly<Record<string, unknown>>;
+/** The fields of a resource type by their names. */
+export type Fields = Readonly<Record<string, Field>>;
+
+/** The members that the service sets on every resource. */
+export type ServiceMembers = { readonly id: string; readonly created_at: string; readonly updated_at: string | null };
+
+/** A resource of a type with the fields `F`, as the store holds it. */
+export type ResourceOf<F extends Fields> = ServiceMembers & { readonly [Name in keyof F]: ValueOf<F[Name]> };
+
+/** A resource of any type: its id, its fields and its timestamps, by name. */
+export type Row = ResourceOf<Fields>;
+
+/** The members of a resource that a request gives, checked. Those whose value is invalid are undefined. */
+export type Given<F extends Fields = Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
+
+/** A resource that is about to be created: `admit` still has to fill in the fields whose default is undefined. */
+export type Draft<F extends Fields = Fields> = ServiceMembers & DraftFields<F>;
+
+/** The fields of a resource that is about to be created. */
+export type DraftFields<F extends Fields = Fields> = {
+  readonly [Name in keyof F]: F[Name] extends { readonly onCreate: { readonly default: undefined } }
+    ? ValueOf<F[Name]> | undefined
+    : ValueOf<F[Name]>;
+};
 
 /** What can be done with a collection. */
 export const OPERATIONS = ['create', 'list', 'get', 'update', 'delete'] as const;
@@ -32,12 +54,12 @@ export interface ListQuery {
 
 /** Reads what is committed. Every method throws `unavailable` when the database cannot answer. */
 export interface Reader {
-  get(type: ResourceType, id: string): Promise<Row | undefined>;
+  get<F extends Fields>(type: ResourceType<F>, id: string): Promise<ResourceOf<F> | undefined>;
   /** The rows whose `column`, which must have an index, equals one of `values`. */
-  find(type: ResourceType, column: string, values: readonly string[]): Promise<Row[]>;
+  find<F extends Fields>(type: ResourceType<F>, column: string, values: readonly string[]): Promise<ResourceOf<F>[]>;
   /** Which of `values` some row has in `column`, which must have an index. It reads that index and no row. */
   present(type: ResourceType, column: string, values: readonly string[]): Promise<Set<string>>;
-  list(type: ResourceType, query: ListQuery): Promise<Row[]>;
+  list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]>;
   count(type: Pick<ResourceType, 'collection'>, conditions: readonly Condition[]): Promise<number>;
   /** Tells whether any row of a collection meets all `conditions`. */
   exists(type: Pick<ResourceType, 'collection'>, conditions: readonly Condition[]): Promise<boolean>;
@@ -47,20 +69,20 @@ export interface Reader {
 export type FilterForm = 'exact' | 'integer' | 'unique';
 
 /** A filter that no column answers: it asks, with what else is kept, which of some rows it is true of. */
-export interface Question {
+export interface Question<F extends Fields = Fields> {
   /** What it asks, in a sentence. */
   readonly description: string;
   /** The right it needs beside that to list. Rows of every project are asked about. */
   readonly right?: string;
   /** Answers for each row, in order. */
-  ask(rows: readonly Row[], reader: Reader, settings: Settings): Promise<boolean[]>;
+  ask(rows: readonly ResourceOf<F>[], reader: Reader, settings: Settings): Promise<boolean[]>;
 }
 
 /** A change that a transaction is about to make. */
-export type Change =
-  | { readonly operation: 'create'; readonly row: Row }
-  | { readonly operation: 'update'; readonly row: Row; readonly current: Row; readonly given: Row }
-  | { readonly operation: 'delete'; readonly row: Row };
+export type Change<F extends Fields = Fields> =
+  | { readonly operation: 'create'; readonly row: Draft<F> }
+  | { readonly operation: 'update'; readonly row: ResourceOf<F>; readonly current: ResourceOf<F>; readonly given: Given<F> }
+  | { readonly operation: 'delete'; readonly row: ResourceOf<F> };
 
 /** What the rules about a change may use, beside the transaction. */
 export interface Admission {
@@ -75,16 +97,32 @@ export interface Admission {
 }
 
 /** The row as it will be kept, and members that only the answer to its creation shows. */
-export interface Admitted {
-  readonly row: Row;
-  readonly shownOnce?: Row;
+export interface Admitted<F extends Fields = Fields> {
+  readonly row: ResourceOf<F>;
+  readonly shownOnce?: Readonly<Record<string, unknown>>;
+}
+
+/** A column that is stored for searches, beside those of the fields. */
+export interface Lookup<F extends Fields = Fields> {
+  /** The column's value for a resource. */
+  valueOf(row: ResourceOf<F>): string;
+}
+
+/** Checks fields where they are written, and infers the type of each. */
+export function defineFields<const F extends Fields>(fields: F): F {
+  return fields;
+}
+
+/** Checks a definition where it is written, and infers the type of its resource from its fields. */
+export function defineResource<const F extends Fields>(definition: ResourceType<F>): ResourceType<F> {
+  return definition;
 }
 
 /**
  * The definition of one resource type. Routes, filters, columns, the OpenAPI document and command-line
  * flags are all read off it; nothing else knows which fields a resource has.
  */
-export interface ResourceType {
+export interface ResourceType<F extends Fields = Fields> {
   /** The collection's name: the path segment, the list's member and the table. */
   readonly collection: string;
   /** What one is called in error types and ids: `tld` gives `tld_not_found` and `tld_id`. */
@@ -99,19 +137,19 @@ export interface ResourceType {
   /** The statuses of successes that are not the ordinary ones; a deletion with 202 shows what was deleted. */
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
   /** What the answer that shows a deleted resource says otherwise than the resource did. */
-  readonly deleted?: Row;
+  readonly deleted?: Partial<ResourceOf<F>>;
   /** The fields between `id` and `created_at`, in the order in which they are shown. */
-  readonly fields: Readonly<Record<string, Field>>;
+  readonly fields: F;
   /** The field by which resources are told apart, and the form in which its values compare. */
-  readonly unique: { readonly field: string; comparisonForm(value: string): string };
+  readonly unique: { readonly field: keyof F & string; comparisonForm(value: string): string };
   /** Columns that are kept for look-ups, beside that of the unique field, and how they follow from a row. */
-  readonly lookups?: Readonly<Record<string, (row: Row) => string>>;
+  readonly lookups?: Readonly<Record<string, Lookup<F>>>;
   /** The field with the project that owns a resource. Callers see those of their own project. */
-  readonly owner?: string;
+  readonly owner?: keyof F & string;
   /** Sort keys beside the common ones, and their columns. */
   readonly sortKeys?: Readonly<Record<string, string>>;
-  readonly filters: Readonly<Record<string, FilterForm>>;
-  readonly questions?: Readonly<Record<string, Question>>;
+  readonly filters: { readonly [Name in keyof F]?: FilterForm };
+  readonly questions?: Readonly<Record<string, Question<F>>>;
   /** The members that only the answer to a creation shows. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /** The errors by which the rules of `admit` refuse each operation. */
@@ -120,11 +158,11 @@ export interface ResourceType {
    * What is wrong with the given members beyond what each field's kind says; those that their kind refused are there, as
    * undefined. `current` is the resource that an update changes.
    */
-  problems?(given: Row, settings: Settings, current: Row | undefined): Problem[];
+  problems?(given: Given<F>, settings: Settings, current: ResourceOf<F> | undefined): Problem[];
   /** Applies, in the transaction of the change, the rules that need other resources. Throws `ServiceError` to refuse. */
-  admit?(change: Change, transaction: Reader, admission: Admission): Promise<Admitted>;
+  admit?(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
   /** What an operator should hear about a resource that was accepted all the same. */
-  advice?(row: Row): string[];
+  advice?(row: ResourceOf<F>): string[];
 }
 
 /** The fields every resource may be sorted by. */

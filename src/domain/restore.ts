@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readBody } from './body.ts';
+import { readCreation } from './body.ts';
 import type { Caller } from './caller.ts';
 import { admission, advise, type Environment } from './collection.ts';
 import { ServiceError, type Problem } from './errors.ts';
@@ -17,9 +17,6 @@ export interface RestoreResult {
   readonly unchanged: number;
 }
 
-/** The members that the service sets otherwise. */
-const SERVICE_MEMBERS: Readonly<Record<string, Kind>> = { id: uuid(), created_at: timestamp(), updated_at: nullable(timestamp()) };
-
 /**
  * Makes the resources in a body `{"<collection>": [...]}` as they are, with their ids and timestamps, as answers show them:
  * all in one transaction or none. One that exists just so is left alone, so that a request can be made again. Throws
@@ -31,7 +28,7 @@ export async function restoreResources(environment: Environment, type: ResourceT
     const conflicts: string[] = [];
     const missing: Row[] = [];
     for (const row of rows) {
-      const [byId, byName] = [await writer.get(type, row.id as string), await findByName(writer, type, row)];
+      const [byId, byName] = [await writer.get(type, row.id), await findByName(writer, type, row)];
       if (byId === undefined && byName === undefined) missing.push(row);
       else if (!isDeepStrictEqual({ ...(byId ?? byName) }, { ...row })) conflicts.push(String(row[type.unique.field]));
     }
@@ -66,12 +63,12 @@ function readResources(type: ResourceType, body: unknown, settings: Settings): R
     throw invalid(type, [{ path: [type.collection], message: `'${type.collection}' ${message}`, validator: 'type' }]);
   }
   const problems: Problem[] = [];
-  const rows = items.map((item: unknown, index): Row => {
+  const rows: Row[] = [];
+  for (const [index, item] of items.entries()) {
     const read = readResource(type, item, settings);
-    if (!('problems' in read)) return read.row;
-    problems.push(...read.problems.map(({ path, ...problem }) => ({ ...problem, path: [type.collection, index, ...path] })));
-    return {};
-  });
+    if (!('problems' in read)) rows.push(read.row);
+    else problems.push(...read.problems.map(({ path, ...problem }) => ({ ...problem, path: [type.collection, index, ...path] })));
+  }
   if (problems.length > 0) throw invalid(type, problems);
   return rows;
 }
@@ -83,20 +80,24 @@ function readResource(type: ResourceType, item: unknown, settings: Settings): { 
   }
   const { id, created_at, updated_at, ...members } = item as Record<string, unknown>;
   const fields = Object.fromEntries(Object.entries(members).filter(([name]) => name !== 'links'));
-  const own: Record<string, unknown> = {};
   const problems: Problem[] = [];
-  for (const [name, value] of Object.entries({ id, created_at, updated_at })) {
-    const parsed = SERVICE_MEMBERS[name]?.parse(value) ?? { value };
-    if ('problem' in parsed) problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
-    else own[name] = parsed.value;
-  }
+  const read = <T>(name: string, kind: Kind<T>, value: unknown): T | undefined => {
+    const parsed = kind.parse(value);
+    if ('value' in parsed) return parsed.value;
+    problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
+    return undefined;
+  };
+  const own = {
+    id: read('id', uuid(), id),
+    created: read('created_at', timestamp(), created_at),
+    updated: read('updated_at', nullable(timestamp()), updated_at),
+  };
   for (const name of givenFields(type).filter((each) => !Object.hasOwn(fields, each))) {
     problems.push({ path: [name], message: `'${name}' is a required property`, validator: 'required' });
   }
-  if (problems.length > 0) return { problems };
+  if (own.id === undefined || own.created === undefined || own.updated === undefined || problems.length > 0) return { problems };
   try {
-    const { id: ownId, ...timestamps } = own;
-    return { row: { id: ownId, ...readBody(type, fields, settings), ...timestamps } };
+    return { row: { ...readCreation(type, fields, settings), id: own.id, created_at: own.created, updated_at: own.updated } };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.details.problems === undefined) throw error;
     return { problems: error.details.problems };

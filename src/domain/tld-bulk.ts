@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readBody } from './body.ts';
+import { readCreation } from './body.ts';
 import { readBulkRequest, refuseTogether, type BulkRequest } from './bulk-request.ts';
 import type { Caller } from './caller.ts';
 import type { Environment } from './collection.ts';
 import { ServiceError } from './errors.ts';
 import { may, requireRight } from './policy.ts';
-import { uniqueColumn, type Reader, type Row } from './resource.ts';
+import { uniqueColumn, type DraftFields, type Reader } from './resource.ts';
 import { MAX_LIMIT } from './settings.ts';
-import { tld } from './tld.ts';
+import { tld, type Tld } from './tld.ts';
 
 /** What became of one entry of the list, by its place there. */
 export type Outcome =
-  | { readonly index: number; readonly outcome: 'added' | 'unchanged'; readonly row: Row }
+  | { readonly index: number; readonly outcome: 'added' | 'unchanged'; readonly row: Tld }
   /** `previous` are the members that changed, as they were. */
-  | { readonly index: number; readonly outcome: 'updated'; readonly row: Row; readonly previous: Row }
+  | { readonly index: number; readonly outcome: 'updated'; readonly row: Tld; readonly previous: Partial<Tld> }
   | { readonly index: number; readonly outcome: 'refused'; readonly error: ServiceError };
 
 /** How a list is applied, without the list. */
@@ -24,16 +24,18 @@ export interface BulkResult extends Settled {
   /** In the order of the list. */
   readonly outcomes: readonly Outcome[];
   /** What was there and is not in a list that replaces everything, by name. */
-  readonly removed: readonly Row[];
+  readonly removed: readonly Tld[];
 }
 
 /** An entry that may be kept: its members with the defaults of absent ones, and those that were given beside the name. */
 interface Entry {
   readonly index: number;
   readonly key: string;
-  readonly row: Row;
-  readonly given: Row;
+  readonly row: DraftFields<TldFields>;
+  readonly given: Partial<DraftFields<TldFields>>;
 }
+
+type TldFields = (typeof tld)['fields'];
 
 /** How many entries are checked before others have their turn. */
 const CHECKED_AT_A_TIME = 500;
@@ -66,11 +68,11 @@ async function checkEntries(list: readonly unknown[], { settings }: Environment)
     if (index % CHECKED_AT_A_TIME === CHECKED_AT_A_TIME - 1) await new Promise((resume) => setImmediate(resume));
     try {
       if (!isObject(value)) throw new ServiceError('invalid_object', `An entry must be a JSON object that describes a ${tld.title}`);
-      const row = readBody(tld, value, settings);
+      const row = readCreation(tld, value, settings);
       const key = keyOf(row);
       const earlier = entries.get(key);
       if (earlier !== undefined) throw repeated(earlier.index);
-      const given = Object.fromEntries(Object.entries(row).filter(([name]) => name !== tld.unique.field && Object.hasOwn(value, name)));
+      const given = pick(row, (name) => name !== tld.unique.field && Object.hasOwn(value, name));
       entries.set(key, { index, key, row, given });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -101,12 +103,12 @@ async function planChange(reader: Reader, entries: readonly Entry[], request: Se
     : new ServiceError('access_denied', 'Access denied: changing an entry needs tlds:update');
   const outcomes = entries.map(({ index, key, row, given }): Outcome => {
     const current = existing.get(key);
-    if (current === undefined) return { index, outcome: 'added', row: { id: newId(), ...row, created_at: clock(), updated_at: null } };
-    const changed = Object.keys(given).filter((name) => !isDeepStrictEqual(given[name], current[name]));
-    if (changed.length === 0) return { index, outcome: 'unchanged', row: current };
+    if (current === undefined) return { index, outcome: 'added', row: { ...row, id: newId(), created_at: clock(), updated_at: null } };
+    const changed = pick(given, (name) => !isDeepStrictEqual(given[name], current[name]));
+    if (Object.keys(changed).length === 0) return { index, outcome: 'unchanged', row: current };
     if (denied !== undefined && request.mode === 'transactional') throw denied;
     if (denied !== undefined) return { index, outcome: 'refused', error: denied };
-    const previous = Object.fromEntries(changed.map((name) => [name, current[name]]));
+    const previous = pick(current, (name) => Object.hasOwn(changed, name));
     return { index, outcome: 'updated', row: { ...current, ...given, updated_at: clock() }, previous };
   });
   const wanted = new Set(keys);
@@ -114,11 +116,11 @@ async function planChange(reader: Reader, entries: readonly Entry[], request: Se
 }
 
 /** Every entry that is kept, by name. */
-async function readEverything(reader: Reader): Promise<Row[]> {
-  const rows: Row[] = [];
+async function readEverything(reader: Reader): Promise<Tld[]> {
+  const rows: Tld[] = [];
   for (;;) {
     const last = rows.at(-1);
-    const after = last === undefined ? {} : { after: { sortValue: last.name, id: last.id as string } };
+    const after = last === undefined ? {} : { after: { sortValue: last.name, id: last.id } };
     const page = await reader.list(tld, { limit: MAX_LIMIT, sortColumn: 'name', descending: false, conditions: [], ...after });
     for (const row of page) rows.push(row);
     if (page.length < MAX_LIMIT) return rows;
@@ -139,7 +141,7 @@ async function apply({ store }: Environment, plan: (reader: Reader) => Promise<P
         put.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
         await writer.removeAll(
           tld,
-          planned.removed.map(({ id }) => id as string),
+          planned.removed.map(({ id }) => id),
         );
         await writer.putAll(tld, put);
         return planned;
@@ -152,6 +154,13 @@ async function apply({ store }: Environment, plan: (reader: Reader) => Promise<P
   }
 }
 
-function keyOf(row: Row): string {
-  return tld.unique.comparisonForm(row[tld.unique.field] as string);
+function keyOf({ name }: { readonly name: string }): string {
+  return tld.unique.comparisonForm(name);
+}
+
+/** The members of an object that pass a test. */
+function pick<T extends object>(object: T, passes: (name: keyof T) => boolean): Partial<T> {
+  const picked: Partial<T> = {};
+  for (const name of Object.keys(object) as (keyof T)[]) if (passes(name)) picked[name] = object[name];
+  return picked;
 }

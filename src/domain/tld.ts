@@ -1,6 +1,6 @@
 import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from './dns-name.ts';
 import { nullable, text } from './field.ts';
-import { OPERATIONS, type ResourceType } from './resource.ts';
+import { defineResource, OPERATIONS, type ResourceOf } from './resource.ts';
 
 /** What is wrong with `name` as the name of a TLD entry, or undefined. */
 function nameProblem(name: string): string | undefined {
@@ -15,7 +15,7 @@ function nameProblem(name: string): string | undefined {
  * A top-level domain under which zones may be created. Entries may have several labels (`co.uk`).
  * They are kept in the service's database and never sent to a name server.
  */
-export const tld: ResourceType = {
+export const tld = defineResource({
   collection: 'tlds',
   noun: 'tld',
   title: 'Tld',
@@ -43,4 +43,7 @@ export const tld: ResourceType = {
   },
   unique: { field: 'name', comparisonForm: (name) => name.toLowerCase() },
   filters: { name: 'unique', description: 'exact' },
-};
+});
+
+/** A TLD entry as the store holds it. */
+export type Tld = ResourceOf<(typeof tld)['fields']>;

@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { list, nullable, text, timestamp, type Field } from './field.ts';
-import type { ResourceType } from './resource.ts';
+import { defineResource, type ResourceOf } from './resource.ts';
 
 /** What every token begins with, so that scanners for leaked credentials can find one. */
 const PREFIX = 'tsigil_';
@@ -22,16 +22,16 @@ const plainWord = text({
   problemOf: (value) => (/^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only'),
 });
 
-const hash: Field = {
+const hash = {
   ...text({ min: 64, max: 64 }),
   description: 'The SHA-256 of the token.',
   example: '',
   onCreate: { default: undefined },
   set: 'hidden',
-};
+} satisfies Field<string>;
 
 /** A bearer token of the service's own. The token itself is shown once, in the answer to its creation. */
-export const token: ResourceType = {
+export const token = defineResource({
   collection: 'tokens',
   noun: 'token',
   title: 'Token',
@@ -78,4 +78,7 @@ export const token: ResourceType = {
     const token = PREFIX + randomBytes(32).toString('base64url');
     return { row: { ...row, hash: hashToken(token) }, shownOnce: { token } };
   },
-};
+});
+
+/** A token as the store holds it: its hash and rights, never the token itself. */
+export type Token = ResourceOf<(typeof token)['fields']>;

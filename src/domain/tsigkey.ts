@@ -2,7 +2,7 @@ import { comparisonForm, fitsInMessage, withoutFinalDot } from './dns-name.ts';
 import { ServiceError, type Problem } from './errors.ts';
 import { choice, text, uuid } from './field.ts';
 import { pool } from './pool.ts';
-import { OPERATIONS, type Reader, type ResourceType, type Row } from './resource.ts';
+import { defineFields, defineResource, OPERATIONS, type Reader, type ResourceOf, type ResourceType } from './resource.ts';
 import { zone } from './zone.ts';
 
 /** What the service knows about a TSIG algorithm. */
@@ -14,14 +14,26 @@ export interface Algorithm {
 }
 
 /** The algorithms by the names that the API uses. */
-export const ALGORITHMS: Readonly<Record<string, Algorithm>> = {
+export const ALGORITHMS = {
   'hmac-md5': { hashOctets: 16, weakness: 'must not be used (RFC 8945 section 6)' },
   'hmac-sha1': { hashOctets: 20, weakness: 'is not recommended (RFC 8945 section 6)' },
   'hmac-sha224': { hashOctets: 28 },
   'hmac-sha256': { hashOctets: 32 },
   'hmac-sha384': { hashOctets: 48 },
   'hmac-sha512': { hashOctets: 64 },
-};
+} satisfies Record<string, Algorithm>;
+
+/** The name of a TSIG algorithm. */
+export type AlgorithmName = keyof typeof ALGORITHMS;
+
+/** The names of all algorithms. */
+export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
+
+/** Why an algorithm should not be used for new keys; undefined for one that may, and for one that is not known. */
+export function weaknessOf(algorithm: string): string | undefined {
+  const algorithms: Readonly<Record<string, Algorithm>> = ALGORITHMS;
+  return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
+}
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 
@@ -30,58 +42,63 @@ function noControlCharacters(value: string): string | undefined {
 }
 
 /** Why no DNS message could carry the given members of a key: an empty list for a key that works on the wire. */
-export function wireProblems(given: Row): Problem[] {
+export function wireProblems(given: { readonly name?: string | undefined; readonly secret?: string | undefined }): Problem[] {
   const problems: Problem[] = [];
-  if (typeof given.name === 'string' && !fitsInMessage(withoutFinalDot(given.name))) {
+  if (given.name !== undefined && !fitsInMessage(withoutFinalDot(given.name))) {
     problems.push({ path: ['name'], message: 'must be a domain name to be used in DNS messages', validator: 'format' });
   }
-  if (typeof given.secret === 'string' && !BASE64.test(given.secret)) {
+  if (given.secret !== undefined && !BASE64.test(given.secret)) {
     problems.push({ path: ['secret'], message: 'must be base64 (RFC 4648 section 4) to be used in DNS messages', validator: 'format' });
   }
   return problems;
 }
 
+const fields = defineFields({
+  name: {
+    ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+    description: 'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
+    example: 'transfer-key',
+    otherExample: 'update-key',
+    onCreate: 'required',
+  },
+  algorithm: {
+    ...choice(ALGORITHM_NAMES),
+    description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted for old peers only.',
+    example: 'hmac-sha256',
+    onCreate: 'required',
+  },
+  secret: {
+    ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+    description: "The shared secret, in base64. Left out on creation, the service makes one of the algorithm's length.",
+    example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
+    onCreate: { default: undefined },
+    secret: true,
+  },
+  scope: {
+    ...choice(['POOL', 'ZONE']),
+    description: 'What the key applies to: every zone of a pool, or one zone.',
+    example: 'POOL',
+    onCreate: 'required',
+  },
+  resource_id: {
+    ...uuid(),
+    description: 'The id of the pool or zone that the key applies to.',
+    example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+    onCreate: 'required',
+  },
+});
+
+/** A TSIG key as the store holds it. */
+export type Tsigkey = ResourceOf<typeof fields>;
+
 /** A shared secret by which name servers authenticate their messages to each other (RFC 8945). */
-export const tsigkey: ResourceType = {
+export const tsigkey = defineResource({
   collection: 'tsigkeys',
   noun: 'tsigkey',
   title: 'TsigKey',
   description: 'A transaction-signature key: the shared secret by which name servers authenticate transfers and dynamic updates.',
   operations: OPERATIONS,
-  fields: {
-    name: {
-      ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
-      description: 'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
-      example: 'transfer-key',
-      otherExample: 'update-key',
-      onCreate: 'required',
-    },
-    algorithm: {
-      ...choice(Object.keys(ALGORITHMS)),
-      description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted for old peers only.',
-      example: 'hmac-sha256',
-      onCreate: 'required',
-    },
-    secret: {
-      ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
-      description: "The shared secret, in base64. Left out on creation, the service makes one of the algorithm's length.",
-      example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
-      onCreate: { default: undefined },
-      secret: true,
-    },
-    scope: {
-      ...choice(['POOL', 'ZONE']),
-      description: 'What the key applies to: every zone of a pool, or one zone.',
-      example: 'POOL',
-      onCreate: 'required',
-    },
-    resource_id: {
-      ...uuid(),
-      description: 'The id of the pool or zone that the key applies to.',
-      example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-      onCreate: 'required',
-    },
-  },
+  fields,
   unique: { field: 'name', comparisonForm },
   filters: { name: 'exact', algorithm: 'exact', scope: 'exact', resource_id: 'exact' },
   questions: {
@@ -93,38 +110,41 @@ export const tsigkey: ResourceType = {
     const { row } = change;
     const refers = change.operation === 'create' || (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));
     if (settings.requireResource && refers) await requireResource(row, transaction);
-    return { row: { ...row, secret: row.secret ?? generateSecret(row.algorithm as string, randomBytes) } };
+    return { row: { ...row, secret: row.secret ?? generateSecret(row.algorithm, randomBytes) } };
   },
   advice: (row) => {
-    const weakness = ALGORITHMS[row.algorithm as string]?.weakness;
+    const weakness = weaknessOf(row.algorithm);
     return [
-      ...(weakness === undefined ? [] : [`${String(row.algorithm)} ${weakness}`]),
+      ...(weakness === undefined ? [] : [`${row.algorithm} ${weakness}`]),
       ...wireProblems(row).map(({ path, message }) => `the ${path.join('.')} ${message}`),
     ];
   },
-};
+});
 
 /** A random secret as long as the algorithm's hash output, in base64. */
-function generateSecret(algorithm: string, randomBytes: (size: number) => Buffer): string {
-  return randomBytes(ALGORITHMS[algorithm]?.hashOctets ?? 32).toString('base64');
+function generateSecret(algorithm: AlgorithmName, randomBytes: (size: number) => Buffer): string {
+  return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
 }
 
 /** What a key of each scope applies to. */
-const SCOPES: Readonly<Record<string, ResourceType>> = { POOL: pool, ZONE: zone };
+const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
 
-async function requireResource(row: Row, transaction: Reader): Promise<void> {
-  const type = SCOPES[row.scope as string];
-  const id = row.resource_id as string;
-  if (type !== undefined && (await transaction.get(type, id)) === undefined) {
-    throw new ServiceError('invalid_tsigkey', `The resource_id ${id} is not the id of a ${type.noun}, which the scope ${String(row.scope)} asks for`);
+/** What says which resource a key applies to. */
+type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
+
+async function requireResource({ scope, resource_id: id }: Target, transaction: Reader): Promise<void> {
+  const type: ResourceType = SCOPES[scope];
+  if ((await transaction.get(type, id)) === undefined) {
+    throw new ServiceError('invalid_tsigkey', `The resource_id ${id} is not the id of a ${type.noun}, which the scope ${scope} asks for`);
   }
 }
 
-async function areOrphaned(rows: readonly Row[], reader: Reader): Promise<boolean[]> {
+async function areOrphaned(rows: readonly Target[], reader: Reader): Promise<boolean[]> {
   const existing = new Set<string>();
-  for (const [scope, type] of Object.entries(SCOPES)) {
-    const ids = new Set(rows.filter((row) => row.scope === scope).map((row) => row.resource_id as string));
-    for (const { id } of await reader.find(type, 'id', [...ids])) existing.add(`${scope} ${String(id)}`);
+  const types: Readonly<Record<string, ResourceType>> = SCOPES;
+  for (const [scope, type] of Object.entries(types)) {
+    const ids = new Set(rows.filter((row) => row.scope === scope).map((row) => row.resource_id));
+    for (const { id } of await reader.find(type, 'id', [...ids])) existing.add(`${scope} ${id}`);
   }
-  return rows.map((row) => !existing.has(`${String(row.scope)} ${String(row.resource_id)}`));
+  return rows.map((row) => !existing.has(`${row.scope} ${row.resource_id}`));
 }

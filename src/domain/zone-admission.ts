@@ -2,14 +2,17 @@ import { comparisonForm, suffixes, treeForm } from './dns-name.ts';
 import { ServiceError } from './errors.ts';
 import { normaliseUuid } from './field.ts';
 import { DEFAULT_POOL_ID, pool } from './pool.ts';
-import type { Admission, Admitted, Change, Condition, Reader, Row } from './resource.ts';
+import type { Admission, Admitted, Change, Condition, Reader } from './resource.ts';
+import type { Zone, zoneFields } from './zone-fields.ts';
 import { findTldEntries, refuseZoneName } from './zone-name.ts';
+
+type ZoneFields = typeof zoneFields;
 
 /** The table of zones; the definition of zones is made with the rules here. */
 const ZONES = { collection: 'zones' };
 
 /** What a zone shows when it has been deleted. */
-export const DELETED: Row = { status: 'PENDING', action: 'DELETE' };
+export const DELETED = { status: 'PENDING', action: 'DELETE' } as const;
 
 /** The right to choose a pool for a zone. */
 export const CHOOSE_POOL = 'zones:choose_pool';
@@ -18,31 +21,35 @@ export const CHOOSE_POOL = 'zones:choose_pool';
  * The rules about a change to a zone, in the transaction of the change. A creation is checked in this order: the kind of
  * zone, the project, the quota, the name against the TLD entries, the zones of other projects around it, the pool.
  */
-export async function admitZone(change: Change, transaction: Reader, admission: Admission): Promise<Admitted> {
+export async function admitZone(change: Change<ZoneFields>, transaction: Reader, admission: Admission): Promise<Admitted<ZoneFields>> {
   switch (change.operation) {
     case 'create':
       return { row: await admitCreation(change.row, transaction, admission) };
     case 'update':
-      return { row: { ...change.row, version: (change.row.version as number) + 1, serial: nextSerial(change, admission.now) } };
+      return { row: { ...change.row, version: change.row.version + 1, serial: nextSerial(change, admission.now) } };
     case 'delete':
       await refuseWithSubzones(change.row, transaction);
       return { row: { ...change.row, ...DELETED } };
   }
 }
 
-async function admitCreation(row: Row, transaction: Reader, admission: Admission): Promise<Row> {
+async function admitCreation(row: Zone, transaction: Reader, admission: Admission): Promise<Zone> {
   const { caller, settings, now } = admission;
-  const name = row.name as string;
+  const { name } = row;
   if (row.type === 'CATALOG') throw new ServiceError('forbidden', 'CATALOG zones are made by the service alone');
   if (caller.projectId === null) {
     throw new ServiceError('missing_project_id', 'A zone belongs to a project, and this token is for none: use a token with a project_id');
   }
-  const owned: Row = { ...row, project_id: caller.projectId };
   await refuseOverQuota(caller.projectId, transaction, settings.zonesPerProject);
   const refusal = refuseZoneName(name, await findTldEntries(transaction, [name], settings.tldRule), settings.tldRule);
   if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal.message);
   await refuseAmongOthers(comparisonForm(name), caller.projectId, transaction);
-  return { ...owned, pool_id: await choosePool(row, transaction, admission), serial: row.type === 'SECONDARY' ? 1 : unixSeconds(now) };
+  return {
+    ...row,
+    project_id: caller.projectId,
+    pool_id: await choosePool(row, transaction, admission),
+    serial: row.type === 'SECONDARY' ? 1 : unixSeconds(now),
+  };
 }
 
 async function refuseOverQuota(projectId: string, transaction: Reader, quota: number): Promise<void> {
@@ -74,10 +81,10 @@ function below(name: string): Condition[] {
   ];
 }
 
-async function choosePool(row: Row, transaction: Reader, { may }: Admission): Promise<string> {
-  const named = (row.attributes as Readonly<Record<string, string>>).pool_id;
+async function choosePool(row: Zone, transaction: Reader, { may }: Admission): Promise<string> {
+  const named = row.attributes.pool_id;
   const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
-  const wanted = (row.pool_id as string | null) ?? attribute ?? DEFAULT_POOL_ID;
+  const wanted = row.pool_id ?? attribute ?? DEFAULT_POOL_ID;
   if (attribute !== undefined && attribute !== wanted)
     throw new ServiceError('no_valid_pool_found', 'pool_id and the attribute pool_id name different pools');
   if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL))
@@ -87,16 +94,15 @@ async function choosePool(row: Row, transaction: Reader, { may }: Admission): Pr
 }
 
 /** The serial goes up when what the SOA record says changes (RFC 1982 arithmetic is not needed before 2106). */
-function nextSerial(change: Change & { operation: 'update' }, now: string): number {
-  const { row, current } = change;
-  const serial = current.serial as number;
+function nextSerial({ row, current }: Change<ZoneFields> & { operation: 'update' }, now: string): number {
+  const { serial } = current;
   const changed = row.type === 'PRIMARY' && (row.email !== current.email || row.ttl !== current.ttl);
   return changed ? Math.max(unixSeconds(now), serial + 1) : serial;
 }
 
-async function refuseWithSubzones(row: Row, transaction: Reader): Promise<void> {
-  const samePool: Condition = { column: 'pool_id', test: '=', value: row.pool_id as string };
-  if (await transaction.exists(ZONES, [...below(comparisonForm(row.name as string)), samePool])) {
+async function refuseWithSubzones(row: Zone, transaction: Reader): Promise<void> {
+  const samePool: Condition = { column: 'pool_id', test: '=', value: row.pool_id ?? '' };
+  if (await transaction.exists(ZONES, [...below(comparisonForm(row.name)), samePool])) {
     throw new ServiceError('zone_has_sub_zone', 'The zone has subzones; delete those first');
   }
 }

@@ -5,7 +5,7 @@ import { isStorableText } from './field.ts';
 import type { Reader } from './resource.ts';
 import type { Settings } from './settings.ts';
 import { findTldEntries, refuseZoneName, type Refusal, type TldEntries } from './zone-name.ts';
-import { zoneNameProblem } from './zone.ts';
+import { zoneNameProblem } from './zone-fields.ts';
 
 /** The most names that one request may ask about. */
 export const MAX_NAMES = 1000;

@@ -1,4 +1,4 @@
-import { readBody } from '../domain/body.ts';
+import { readCreation } from '../domain/body.ts';
 import { readId } from '../domain/collection.ts';
 import { ServiceError, type ErrorCode } from '../domain/errors.ts';
 import { readListRequest } from '../domain/list-query.ts';
@@ -68,7 +68,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   },
   invalid_object: {
     when: 'Members of the body are missing, unknown or not as they must be; `errors` lists them all.',
-    example: (type) => thrownBy(() => readBody(type, { id: EXAMPLE_ID }, LENIENT)),
+    example: (type) => thrownBy(() => readCreation(type, { id: EXAMPLE_ID }, LENIENT)),
   },
   invalid_operation: {
     when: 'The resource is in use, or is one that always exists.',

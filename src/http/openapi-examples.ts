@@ -1,7 +1,7 @@
-import { readBody } from '../domain/body.ts';
+import { readCreation } from '../domain/body.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Field } from '../domain/field.ts';
-import { givenFields, shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
+import { givenFields, shownFields, type Operation, type ResourceType } from '../domain/resource.ts';
 import { MAX_LIMIT, type Settings } from '../domain/settings.ts';
 import type { Example } from './openapi-document.ts';
 
@@ -9,6 +9,9 @@ import type { Example } from './openapi-document.ts';
  * The examples of a resource type, made from its fields' examples by the code that serves requests,
  * so that the service takes and gives what they show.
  */
+
+/** A JSON object. */
+type Body = Readonly<Record<string, unknown>>;
 
 export const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 export const EXAMPLE_REQUEST_ID = 'req-0f6c3a52-8d7e-4b1f-9c55-3e2d1a0b9f87';
@@ -35,14 +38,14 @@ export function givenFieldsOf(type: ResourceType, operation: Operation): [string
 }
 
 /** Request bodies that `operation` takes, by name; none for operations without a body. */
-export function requestExamples(type: ResourceType, operation: Operation): Record<string, Example<Row>> {
+export function requestExamples(type: ResourceType, operation: Operation): Record<string, Example<Body>> {
   if (operation === 'create') return creationBodies(type);
   if (operation !== 'update') return {};
   return { partial: { summary: 'One member given.', value: examplesOf(givenFieldsOf(type, 'update').slice(0, 1)) } };
 }
 
 /** What `operation` answers, by name; to each of `requestExamples` under the same name. */
-export function answerExamples(type: ResourceType, operation: Operation, base: string): Record<string, Example<Row>> {
+export function answerExamples(type: ResourceType, operation: Operation, base: string): Record<string, Example<Body>> {
   const resource = show(type, base, wholeBody(type));
   switch (operation) {
     case 'create':
@@ -62,13 +65,13 @@ export function answerExamples(type: ResourceType, operation: Operation, base: s
   }
 }
 
-function onlyPage(type: ResourceType, base: string, resource: Row): Row {
+function onlyPage(type: ResourceType, base: string, resource: Body): Body {
   const metadata = type.owner === undefined ? {} : { metadata: { total_count: 1 } };
   return { [type.collection]: [resource], links: { self: `${base}/v2/${type.collection}` }, ...metadata };
 }
 
 /** With every member, and with as few as will do. Each can be sent after the other. */
-function creationBodies(type: ResourceType): Record<string, Example<Row>> {
+function creationBodies(type: ResourceType): Record<string, Example<Body>> {
   const complete = { summary: 'Every member given.', value: wholeBody(type) };
   const required = requiredFields(type);
   if (required.length === Object.keys(complete.value).length) return { complete };
@@ -85,7 +88,7 @@ export function requiredFields(type: ResourceType): [string, Field][] {
   const fields = givenFieldsOf(type, 'create');
   const required = fields.filter(([, { onCreate }]) => onCreate === 'required');
   try {
-    readBody(type, examplesOf(required), LENIENT);
+    readCreation(type, examplesOf(required), LENIENT);
     return required;
   } catch (error) {
     const missed = error instanceof ServiceError ? (error.details.problems ?? []).map(({ path }) => path[0]) : [];
@@ -93,17 +96,17 @@ export function requiredFields(type: ResourceType): [string, Field][] {
   }
 }
 
-function wholeBody(type: ResourceType): Row {
+function wholeBody(type: ResourceType): Body {
   return examplesOf(givenFieldsOf(type, 'create'));
 }
 
-function examplesOf(fields: [string, { readonly example: unknown }][]): Row {
+function examplesOf(fields: [string, { readonly example: unknown }][]): Body {
   return Object.fromEntries(fields.map(([name, { example }]) => [name, example]));
 }
 
 /** The resource that a request body makes; what the service fills in is as in the fields' examples. */
-function show(type: ResourceType, base: string, body: Row): Row {
-  const kept = readBody(type, body, LENIENT);
+function show(type: ResourceType, base: string, body: Body): Body {
+  const kept = readCreation(type, body, LENIENT);
   const members = fieldsOf(type).map(([name, { set, example }]) => [name, set === 'by the service' ? example : (kept[name] ?? example)] as const);
   const links = { self: `${base}/v2/${type.collection}/${EXAMPLE_ID}` };
   return { id: EXAMPLE_ID, ...Object.fromEntries(members), created_at: CREATED_AT, updated_at: null, links };

@@ -30,12 +30,20 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
 
 async function refuseStrangers(type: ResourceType, from: Reader, to: Reader): Promise<void> {
   for await (const rows of batches(type, to)) {
-    const known = new Set((await from.find(type, 'id', rows.map(idOf))).map(idOf));
-    const strangers = rows.filter((row) => !known.has(idOf(row)));
-    if (strangers.length > 0) {
+    const known = new Set(
+      (
+        await from.find(
+          type,
+          'id',
+          rows.map(({ id }) => id),
+        )
+      ).map(({ id }) => id),
+    );
+    const stranger = rows.find((row) => !known.has(row.id));
+    if (stranger !== undefined) {
       throw new ServiceError(
         'bad_request',
-        `The target holds ${type.collection} that the source does not, such as ${idOf(strangers[0] ?? {})}: nothing was copied`,
+        `The target holds ${type.collection} that the source does not, such as ${stranger.id}: nothing was copied`,
       );
     }
   }
@@ -45,9 +53,17 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
   const [wanted, found] = [await from.count(type, []), await to.count(type, [])];
   if (wanted !== found) throw new ServiceError('bad_request', `The copy has ${found} ${type.collection} instead of ${wanted}`);
   for await (const rows of batches(type, from)) {
-    const copies = new Map((await to.find(type, 'id', rows.map(idOf))).map((row) => [idOf(row), row]));
-    const different = rows.find((row) => !isDeepStrictEqual({ ...row }, { ...copies.get(idOf(row)) }));
-    if (different !== undefined) throw new ServiceError('bad_request', `The copy of ${type.noun} ${idOf(different)} is not equal to it`);
+    const copies = new Map(
+      (
+        await to.find(
+          type,
+          'id',
+          rows.map(({ id }) => id),
+        )
+      ).map((row) => [row.id, row]),
+    );
+    const different = rows.find((row) => !isDeepStrictEqual({ ...row }, { ...copies.get(row.id) }));
+    if (different !== undefined) throw new ServiceError('bad_request', `The copy of ${type.noun} ${different.id} is not equal to it`);
   }
 }
 
@@ -64,10 +80,6 @@ async function* batches(type: ResourceType, reader: Reader): AsyncGenerator<Row[
     if (rows.length > 0) yield rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < BATCH) return;
-    after = { sortValue: last.id, id: idOf(last) };
+    after = { sortValue: last.id, id: last.id };
   }
-}
-
-function idOf(row: Row): string {
-  return row.id as string;
 }

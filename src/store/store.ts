@@ -1,18 +1,18 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { Store, Writer } from '../domain/ports.ts';
-import type { Reader, ResourceType, Row } from '../domain/resource.ts';
+import type { Fields, Reader, ResourceOf, ResourceType } from '../domain/resource.ts';
 import type { Database, Sql, SqlValue } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, SIZES, tableOf, type Table } from './table.ts';
 
-type TableFor = (type: ResourceType) => Table;
+type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
 /** The domain's store on an open database whose schema is up to date. */
 export function createStore(database: Database): Store {
-  const tables = new Map<ResourceType, Table>();
-  const tableFor: TableFor = (type) => {
+  const tables = new Map<ResourceType, unknown>();
+  const tableFor = <F extends Fields>(type: ResourceType<F>): Table<F> => {
     const known = tables.get(type) ?? tableOf(type, database.dialect);
     tables.set(type, known);
-    return known;
+    return known as Table<F>; // the map holds each type's own table
   };
   const changes = new Map<ResourceType, number>();
   // The embedded database runs every write on the same connection: its readers are made once.
@@ -49,9 +49,9 @@ function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
       const row = await sql.one(table.get, [id]);
       return row === undefined ? undefined : table.decode(row);
     },
-    async find(type, column, values) {
+    async find<F extends Fields>(type: ResourceType<F>, column: string, values: readonly string[]) {
       const table = tableFor(type);
-      const rows: Row[] = [];
+      const rows: ResourceOf<F>[] = [];
       for await (const some of parts(values, MAX_VALUES)) {
         const { text, parameters } = table.find(column, some);
         for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
@@ -108,7 +108,7 @@ function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Databa
     },
     async replace(type, row) {
       const table = tableFor(type);
-      await change(type, table.replace, [...table.encode(row), row.id as string]);
+      await change(type, table.replace, [...table.encode(row), row.id]);
     },
     async remove(type, id) {
       return (await change(type, tableFor(type).remove, [id])) > 0;

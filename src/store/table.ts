@@ -1,4 +1,4 @@
-import { uniqueColumn, type Condition, type ListQuery, type ResourceType, type Row } from '../domain/resource.ts';
+import { uniqueColumn, type Condition, type Fields, type ListQuery, type ResourceOf, type ResourceType } from '../domain/resource.ts';
 import type { Dialect, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
@@ -8,13 +8,13 @@ export interface Statement {
 }
 
 /** The statements on one resource type's table, derived once from its definition. */
-export interface Table {
+export interface Table<F extends Fields = Fields> {
   readonly get: string;
   readonly insert: string;
   readonly replace: string;
   readonly remove: string;
   /** Inserts rows, and replaces those whose id is there: as many as one of `SIZES`. */
-  putAll(rows: readonly Row[]): Statement;
+  putAll(rows: readonly ResourceOf<F>[]): Statement;
   /** Removes the rows with these ids, of which there are at most `MAX_VALUES`. */
   removeAll(ids: readonly string[]): Statement;
   /** The rows whose `column` is one of `values`; more than `MAX_VALUES` need several statements. */
@@ -23,12 +23,12 @@ export interface Table {
   present(column: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** A row's values in the order of `insert`; `replace` wants the id once more at the end. */
-  encode(row: Row): SqlValue[];
-  decode(row: SqlRow): Row;
+  encode(row: ResourceOf<F>): SqlValue[];
+  decode(row: SqlRow): ResourceOf<F>;
 }
 
 /** Makes the statements for `type`. */
-export function tableOf(type: ResourceType, dialect: Dialect): Table {
+export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialect): Table<F> {
   const shown = ['id', ...Object.keys(type.fields), 'created_at', 'updated_at'];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
   const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
@@ -37,9 +37,10 @@ export function tableOf(type: ResourceType, dialect: Dialect): Table {
   const select = `SELECT ${shown.join(', ')} FROM ${type.collection}`;
   const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
   const places = `(${stored.map(() => '?').join(', ')})`;
-  const encode = (row: Row): SqlValue[] => {
-    const values = shown.map((column) => encodeValue(row[column], jsonColumns.includes(column)));
-    return [...values, type.unique.comparisonForm(row[type.unique.field] as string), ...lookups.map(([, form]) => form(row))];
+  const encode = (row: ResourceOf<F>): SqlValue[] => {
+    const members: Readonly<Record<string, unknown>> = row;
+    const values = shown.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
+    return [...values, type.unique.comparisonForm(members[type.unique.field] as string), ...lookups.map(([, lookup]) => lookup.valueOf(row))];
   };
   return {
     get: `${select} WHERE id = ?`,
@@ -59,7 +60,7 @@ export function tableOf(type: ResourceType, dialect: Dialect): Table {
     decode(row) {
       for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
       for (const column of booleans) row[column] = row[column] === 1;
-      return row;
+      return row as ResourceOf<F>; // the definition and the migrations agree, as tests show
     },
   };
 }

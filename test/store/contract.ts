@@ -37,7 +37,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
     test('a row reads back equal, by id and by its unique field', async () => {
       const row = sampleOf(type);
       await insert(store, type, row);
-      expect(await store.get(type, row.id as string)).toEqual(row);
+      expect(await store.get(type, row.id)).toEqual(row);
       expect(await store.find(type, 'name_key', [type.unique.comparisonForm(row.name as string)])).toEqual([row]);
       expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([row]);
       expect(await store.count(type, MADE_HERE)).toBe(1);
@@ -62,16 +62,16 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       const changed = { ...one, updated_at: NOW };
       await store.write((writer) => writer.replace(type, changed));
       await expect(store.write((writer) => writer.replace(type, { ...one, name: 'two' }))).rejects.toMatchObject({ code: 'duplicate' });
-      expect(await store.get(type, one.id as string)).toEqual(changed);
-      expect(await store.get(type, two.id as string)).toEqual(two);
+      expect(await store.get(type, one.id)).toEqual(changed);
+      expect(await store.get(type, two.id)).toEqual(two);
     });
 
     test('a removed row is gone, its name is free, and removing it again says so', async () => {
       const row = sampleOf(type);
       await insert(store, type, row);
-      expect(await store.write((writer) => writer.remove(type, row.id as string))).toBe(true);
-      expect(await store.get(type, row.id as string)).toBeUndefined();
-      expect(await store.write((writer) => writer.remove(type, row.id as string))).toBe(false);
+      expect(await store.write((writer) => writer.remove(type, row.id))).toBe(true);
+      expect(await store.get(type, row.id)).toBeUndefined();
+      expect(await store.write((writer) => writer.remove(type, row.id))).toBe(false);
       await insert(store, type, sampleOf(type));
       expect(await store.count(type, MADE_HERE)).toBe(1);
     });
@@ -82,7 +82,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
         another(type, { name, ...(type === token ? { hash: String(index).padStart(64, '0') } : {}) });
       const rows = Array.from({ length: 600 }, (_, index) => numbered(index));
       await store.write((writer) => writer.putAll(type, rows));
-      const ids = rows.map(({ id }) => id as string);
+      const ids = rows.map(({ id }) => id);
       const found = () => store.find(type, 'id', ids).then((kept) => new Map(kept.map((row) => [row.id, row])));
       expect(await found()).toEqual(new Map(rows.map((row) => [row.id, row])));
 
@@ -90,12 +90,12 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       const more = numbered(600);
       await store.write((writer) => writer.putAll(type, [...changed, more]));
       expect(await found()).toEqual(new Map([...rows, ...changed].map((row: Row) => [row.id, row])));
-      expect(await store.get(type, more.id as string)).toEqual(more);
+      expect(await store.get(type, more.id)).toEqual(more);
 
       const good = numbered(601);
       const bad = numbered(602, 'name-599');
       await expect(store.write((writer) => writer.putAll(type, [good, ...changed, bad]))).rejects.toMatchObject({ code: 'duplicate' });
-      expect(await store.get(type, good.id as string)).toBeUndefined();
+      expect(await store.get(type, good.id)).toBeUndefined();
 
       await store.write((writer) => writer.removeAll(type, ids.slice(1)));
       expect([...(await found()).keys()]).toEqual(ids.slice(0, 1));
@@ -166,10 +166,10 @@ function transactionContract(engine: string, current: () => Store): void {
       const row = tldNamed('com');
       await store.write(async (writer) => {
         await writer.insert(tld, row);
-        expect(await writer.get(tld, row.id as string)).toEqual(row);
-        expect(await store.get(tld, row.id as string)).toBeUndefined();
+        expect(await writer.get(tld, row.id)).toEqual(row);
+        expect(await store.get(tld, row.id)).toBeUndefined();
       });
-      expect(await store.get(tld, row.id as string)).toEqual(row);
+      expect(await store.get(tld, row.id)).toEqual(row);
     });
 
     test('fifty concurrent creations of one name: one succeeds, the others are duplicates', async () => {

@@ -32,21 +32,21 @@ const AWKWARD = [
 
 const byCodePoint = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-function sortedIds(rows: readonly Row[], sortColumn: string, descending: boolean): unknown[] {
+function sortedIds(rows: readonly Row[], sortColumn: string, descending: boolean): string[] {
   const valueOf = (row: Row) => (row[sortColumn] ?? '') as string;
-  const ascending = rows.toSorted((one, other) => byCodePoint(valueOf(one), valueOf(other)) || byCodePoint(String(one.id), String(other.id)));
+  const ascending = rows.toSorted((one, other) => byCodePoint(valueOf(one), valueOf(other)) || byCodePoint(one.id, other.id));
   return (descending ? ascending.toReversed() : ascending).map(({ id }) => id);
 }
 
-async function idsPageByPage(store: Store, query: ListQuery, between: () => Promise<void> = async () => undefined): Promise<unknown[]> {
-  const ids: unknown[] = [];
+async function idsPageByPage(store: Store, query: ListQuery, between: () => Promise<void> = async () => undefined): Promise<string[]> {
+  const ids: string[] = [];
   let after: ListQuery['after'];
   for (;;) {
-    const page = await store.list(tsigkey, after === undefined ? query : { ...query, after });
+    const page: readonly Row[] = await store.list(tsigkey, after === undefined ? query : { ...query, after });
     ids.push(...page.map(({ id }) => id));
     const last = page.at(-1);
     if (last === undefined || page.length < query.limit) return ids;
-    after = { sortValue: last[query.sortColumn], id: last.id as string };
+    after = { sortValue: last[query.sortColumn], id: last.id };
     await between();
   }
 }
@@ -89,7 +89,7 @@ export function listContract(engine: string, current: () => Store): void {
           const passing = sampleOf(tsigkey, { name: `passing ${step}`, created_at: `2026-01-0${(step % 3) + 1}T00:00:00.000000` });
           await insert(store, tsigkey, passing);
           await insert(store, tsigkey, sampleOf(tsigkey, { name: `staying ${step}` }));
-          await store.write((writer) => writer.remove(tsigkey, passing.id as string));
+          await store.write((writer) => writer.remove(tsigkey, passing.id));
         });
         const wanted = new Set(stable.map(({ id }) => id));
         expect(ids.filter((id) => wanted.has(id))).toEqual(sortedIds(stable, sortColumn, descending));

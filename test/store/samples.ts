@@ -12,7 +12,7 @@ export const NOW = '2026-01-02T03:04:05.000006';
 export const MADE_HERE: readonly Condition[] = [{ column: 'id', test: '<>', value: DEFAULT_POOL_ID }];
 
 /** One valid row of each resource type, by collection. */
-const SAMPLES: Readonly<Record<string, Row>> = {
+const SAMPLES: Readonly<Record<string, Partial<Row>>> = {
   tlds: { name: 'Co.UK', description: 'Großbritannien 🇬🇧 "quoted" \\ \' % _' },
   tsigkeys: {
     name: 'Transfer-Key',
@@ -49,18 +49,18 @@ const SAMPLES: Readonly<Record<string, Row>> = {
 };
 
 /** A valid row of `type`, with `changes`. */
-export function sampleOf(type: ResourceType, changes: Row = {}): Row {
+export function sampleOf(type: ResourceType, changes: Partial<Row> = {}): Row {
   const { id = randomUUID(), created_at = NOW, updated_at = null, ...fields } = { ...SAMPLES[type.collection], ...changes };
   return { id, ...fields, created_at, updated_at };
 }
 
 /** A row that shares nothing unique with the sample but its name. */
-export function another(type: ResourceType, changes: Row = {}): Row {
+export function another(type: ResourceType, changes: Partial<Row> = {}): Row {
   return sampleOf(type, { ...(type === token ? { hash: 'e'.repeat(64) } : {}), ...changes });
 }
 
 /** A TLD entry with this name. */
-export function tldNamed(name: string, changes: Row = {}): Row {
+export function tldNamed(name: string, changes: Partial<Row> = {}): Row {
   return sampleOf(tld, { name, ...changes });
 }
 
