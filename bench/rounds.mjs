@@ -1,3 +1,5 @@
+import { runWrk } from './wrk.mjs';
+
 /** How far the rounds of one row may lie apart, as a part of their median, before the machine was too noisy to trust it. */
 const MAX_SPREAD = 0.3;
 
@@ -24,6 +26,17 @@ export async function underLoad(bench, server, job) {
     ...(job.amount === undefined ? { seconds: bench.seconds } : {}),
     ...job,
   });
+  return { rate: requests / seconds, cpu: (server.cpu() - before) / requests, p50, p99 };
+}
+
+/**
+ * Loads a service, or a floor that speaks HTTP, with GET requests by wrk and measures it.
+ *
+ * @returns {Promise<Measured>}
+ */
+export async function underWrk(bench, server, { paths, connections }) {
+  const before = server.cpu();
+  const { requests, seconds, p50, p99 } = await runWrk({ url: server.url, headers: server.headers, paths, connections, seconds: bench.seconds });
   return { rate: requests / seconds, cpu: (server.cpu() - before) / requests, p50, p99 };
 }
 
