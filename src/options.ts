@@ -41,7 +41,8 @@ export const OPTIONS: readonly Option[] = [
     key: 'publicUrl',
     ...url(),
     default: undefined,
-    meaning: "The URL under which callers reach the service, for links. Unset, links follow each request's `Host` header.",
+    meaning:
+      "The URL under which callers reach the service, for links. It is used in its ASCII form. Unset, links follow each request's `Host` header.",
   },
   {
     key: 'database',

@@ -40,9 +40,9 @@ export function yesOrNo(): Reading {
   return reading('true or false', (value) => typeof value === 'boolean');
 }
 
-/** A word of letters, as it is part of a name. */
+/** A word of letters, as it is part of a header's name. */
 export function word(): Reading {
-  return pattern('a word of letters', /^[A-Za-z]+$/);
+  return pattern('a word of 1 to 64 letters', /^[A-Za-z]{1,64}$/);
 }
 
 /** A file's path; nothing is opened. */
@@ -50,9 +50,11 @@ export function file(): Reading {
   return pattern('the path of a file', /^\P{Cc}+$/u);
 }
 
-/** What a token may look like. */
+/** A token that an operator chooses: long enough that no one can guess it. */
 export function tokenText(): Reading {
-  return pattern('1 to 512 printable ASCII characters without blanks', /^[\x21-\x7e]{1,512}$/);
+  const type = '32 to 512 printable ASCII characters without blanks';
+  const isToken = (value: unknown) => typeof value === 'string' && /^[\x21-\x7e]{32,512}$/.test(value);
+  return { type, read: (value) => (isToken(value) ? { value } : { problem: `must be ${type}. Make one with: openssl rand -hex 32` }) };
 }
 
 /** Where to listen. */
@@ -63,23 +65,40 @@ export function address(): Reading {
   });
 }
 
-function isHttpUrl(value: unknown): boolean {
-  if (typeof value !== 'string' || !URL.canParse(value)) return false;
-  const { protocol, search, hash, username } = new URL(value);
-  return ['http:', 'https:'].includes(protocol) && search + hash + username === '';
+/** A host as a header can carry it: a name in ASCII form, an IPv4 address, or an IPv6 address in brackets. */
+const ASCII_HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
+
+/** The ASCII form of a base URL (https://url.spec.whatwg.org/), with a final slash where `value` has one; undefined if it is no base URL. */
+function asciiUrl(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
+  const { protocol, hostname, username, password, href } = new URL(value);
+  const isBase = ['http:', 'https:'].includes(protocol) && ASCII_HOST.test(hostname) && username + password === '' && !/[?#]/.test(href);
+  if (!isBase) return undefined;
+  return value.endsWith('/') ? href : href.replace(/\/$/, '');
 }
 
-/** A base URL. */
+/** A base URL. The value is its ASCII form, which any header and answer can carry. */
 export function url(): Reading {
-  return reading('an http or https URL without query, fragment or user', isHttpUrl);
+  const type = 'an http or https URL with a host name or address, without query, fragment or user';
+  return {
+    type,
+    read(given) {
+      const value = asciiUrl(given);
+      return value === undefined ? { problem: `must be ${type}` } : { value };
+    },
+  };
 }
 
-/** Origins as browsers send them. */
+/** Origins in the form in which browsers send them (RFC 6454 section 6.2). */
 export function origins(): Reading {
-  return reading(
-    'a list of origins',
-    (value) => Array.isArray(value) && value.every((item) => isHttpUrl(item) && new URL(item as string).origin === item),
-  );
+  const type = 'a list of origins such as `https://console.example`, without a path';
+  return {
+    type,
+    read(given) {
+      const value = Array.isArray(given) ? given.map(asciiUrl) : [undefined];
+      return value.every((item) => item !== undefined && new URL(item).origin === item) ? { value } : { problem: `must be ${type}` };
+    },
+  };
 }
 
 /** A database by the scheme of its URL. */

@@ -7,7 +7,7 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'databasePool.connectTimeoutSeconds': ['TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS', 2, 601],
   'databasePool.statementTimeoutSeconds': ['TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS', 3, 'long'],
   workers: ['TSIGIL_WORKERS', 4, 257],
-  adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own', 'two words'],
+  adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own-that-nobody-guesses', 'two words'],
   'tls.cert': ['TSIGIL_TLS_CERT', 'cert.pem', ['cert.pem']],
   'tls.key': ['TSIGIL_TLS_KEY', 'key.pem', ['key.pem']],
   'auth.insufficientRightsStatus': ['TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS', 403, 404],

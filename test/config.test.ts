@@ -211,6 +211,14 @@ describe('problems', () => {
     expect(problemsOf(undefined, { TSIGIL_LISTEN: listen })).toEqual(['TSIGIL_LISTEN must be `host:port`']);
   });
 
+  test('an administrator token needs 32 characters, and the message says how to make one', () => {
+    expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) })).toEqual([]);
+    expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(31) })).toEqual([
+      'TSIGIL_ADMIN_TOKEN must be 32 to 512 printable ASCII characters without blanks. Make one with: openssl rand -hex 32',
+    ]);
+    expect(problemsOf('adminToken: short\n')).toEqual([expect.stringMatching(/: 'adminToken' must be 32 to 512 .* openssl rand -hex 32$/)]);
+  });
+
   test('rights on tokens cannot be opened to other roles', () => {
     expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([expect.stringMatching(/'tokens:create' is not an operation/)]);
   });
@@ -233,21 +241,24 @@ describe('variables', () => {
   });
 
   test('text is taken as it is, even where YAML would mean something else', () => {
-    for (const token of ['123', 'true', '"quoted"', '*star', '!bang', '{a}', 'a#b', "it's"]) {
+    for (const character of ['1', '"', '*', '!', '{', '#', "'"]) {
+      const token = character.repeat(32);
       expect(readConfig(undefined, { TSIGIL_ADMIN_TOKEN: token }).adminToken).toBe(token);
     }
-    expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'token # of mine' })).toHaveLength(1);
+    expect(readConfig(undefined, { TSIGIL_PUBLIC_URL: 'http://true' }).publicUrl).toBe('http://true');
+    expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: `${'token'.repeat(8)} # of mine` })).toHaveLength(1);
   });
 });
 
 describe('the effective configuration', () => {
   test('is YAML that can be read back, but for secrets, which are hidden', () => {
-    const environment = { TSIGIL_ADMIN_TOKEN: 'very-secret-token', TSIGIL_API_DEFAULT_LIMIT: '20', TSIGIL_POLICY: 'tlds:list: [reader]' };
+    const token = 'very-secret-token'.repeat(2);
+    const environment = { TSIGIL_ADMIN_TOKEN: token, TSIGIL_API_DEFAULT_LIMIT: '20', TSIGIL_POLICY: 'tlds:list: [reader]' };
     const config = readConfig(undefined, environment);
     const described = describeConfig(config);
-    expect(described).not.toContain('very-secret-token');
+    expect(described).not.toContain(token);
     expect((parse(described) as { adminToken: string }).adminToken).toBe('(hidden)');
-    const again = readConfig(fileWith(described.replace(/^adminToken:.*$/m, '')), { TSIGIL_ADMIN_TOKEN: 'very-secret-token' });
+    const again = readConfig(fileWith(described.replace(/^adminToken:.*$/m, '')), { TSIGIL_ADMIN_TOKEN: token });
     expect(again).toEqual(config);
   });
 

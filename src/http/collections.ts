@@ -1,3 +1,4 @@
+import { validateHeaderValue } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../domain/caller.ts';
 import {
@@ -34,7 +35,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
   const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
-  const selfOf = (request: FastifyRequest, row: Row) => `${request.base}${path}/${String(row.id)}`;
+  const selfOf = (request: FastifyRequest, row: Row) => `${request.base}${path}/${row.id}`;
   const show = (row: Row, self: string) => {
     const shown: Record<string, unknown> = {};
     for (const member of members) shown[member] = row[member];
@@ -53,12 +54,17 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
   const handlers: Record<Operation, Handler> = {
     async create(request, reply) {
       const body = readJsonBody(request);
-      const row = await createResource(environment, type, signedIn(request), body);
-      const self = selfOf(request, row);
-      const shown = show(row, self);
-      for (const name of shownOnce) shown[name] = row[name];
-      reply.header('location', self);
-      return sendJson(reply, 201, shown);
+      // The response is built before the commit: one that cannot be built or sent leaves nothing behind.
+      let location = '';
+      let text = '';
+      await createResource(environment, type, signedIn(request), body, (row) => {
+        location = selfOf(request, row);
+        validateHeaderValue('location', location);
+        const shown = show(row, location);
+        for (const name of shownOnce) shown[name] = row[name];
+        text = JSON.stringify(shown);
+      });
+      return reply.code(201).header('content-type', JSON_TYPE).header('location', location).send(text);
     },
     async list(request, reply) {
       const caller = signedIn(request);
@@ -69,7 +75,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
         self: withParameters(base, parameters),
         ...(next === undefined ? {} : { next: withParameters(base, withMarker(parameters, next)) }),
       };
-      const items = rows.map((row) => show(row, `${base}/${String(row.id)}`));
+      const items = rows.map((row) => show(row, `${base}/${row.id}`));
       return sendJson(reply, 200, { [type.collection]: items, links, ...(await metadata(request, caller, parameters)) });
     },
     async get(request, reply) {

@@ -1,6 +1,11 @@
+import { rmSync } from 'node:fs';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { startService } from '../../src/service.ts';
+import { createClient } from '../harness/client.ts';
 import { create, TLDS } from '../harness/samples.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';
 
 let service: TestService;
@@ -119,4 +124,25 @@ describe('by the configuration', () => {
       expect(await baseSeen(...headers)).toBe('https://dns.example/base');
     },
   );
+});
+
+describe('by a configured base with letters beyond ASCII', () => {
+  test('201 with links and a Location in its ASCII form', async () => {
+    service = await startTestService({ TSIGIL_PUBLIC_URL: 'https://bücher.example/dns ä/' });
+    const { status, headers, body } = await service.post('/v2/tlds', { name: 'com' });
+    const links = [headers.get('location'), body.links.self, (await service.get('/v2/tlds')).body.tlds[0].links.self];
+    await service.close();
+    expect([status, ...new Set(links)]).toEqual([201, `https://xn--bcher-kva.example/dns%20%C3%A4/v2/tlds/${body.id}`]);
+  });
+
+  test('500 and nothing created, should a base that no header can carry ever get past the configuration', async () => {
+    const folder = temporaryFolder();
+    const variables = { TSIGIL_DATABASE_URL: `sqlite:${folder}/tsigil.db`, TSIGIL_ADMIN_TOKEN: 'x'.repeat(32), TSIGIL_LISTEN: '127.0.0.1:0' };
+    const running = await startService({ ...readConfig(undefined, variables), publicUrl: 'https://рф' }, { log: pino({ level: 'silent' }) });
+    const client = createClient(running.url, variables.TSIGIL_ADMIN_TOKEN);
+    const [made, list] = [await client.post('/v2/tlds', { name: 'com' }), await client.get('/v2/tlds')];
+    await running.close();
+    rmSync(folder, { recursive: true });
+    expect([made.status, list.body.tlds]).toEqual([500, []]);
+  });
 });

@@ -24,7 +24,10 @@ afterAll(async () => {
 test(
   `${SECONDS} seconds of killed services and databases: every acknowledged write is there once, and nothing is half there`,
   async () => {
-    const variables = { TSIGIL_DATABASE_URL: await createDatabase(server.url, 'chaos'), TSIGIL_ADMIN_TOKEN: 'chaos-token-0123456789' };
+    const variables = {
+      TSIGIL_DATABASE_URL: await createDatabase(server.url, 'chaos'),
+      TSIGIL_ADMIN_TOKEN: 'chaos-token-0123456789-0123456789abcdef',
+    };
     const services: (ServiceProcess | undefined)[] = [];
     for (let index = 0; index < PROCESSES; index += 1) services[index] = await startServiceProcess(folder, variables);
     const end = Date.now() + SECONDS * 1000;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
-const TOKEN = 'copy-token-0123456789';
+const TOKEN = 'copy-token-0123456789-0123456789abcdef';
 const folder = temporaryFolder();
 const sqlite = `sqlite:${join(folder, 'source.db')}`;
 let postgres: string;

@@ -4,7 +4,7 @@ import type { Client } from '../harness/client.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
-const TOKEN = 'processes-token-0123456789';
+const TOKEN = 'processes-token-0123456789-0123456789abcdef';
 const folder = temporaryFolder();
 let url: string;
 

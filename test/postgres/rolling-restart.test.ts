@@ -7,7 +7,7 @@ import { createDatabase, freePort } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
-const TOKEN = 'rolling-token-0123456789';
+const TOKEN = 'rolling-token-0123456789-0123456789abcdef';
 const CALLERS = 6;
 const ROUNDS = 3;
 

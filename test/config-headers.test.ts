@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { ConfigError, describeConfig, readConfig } from '../src/config.ts';
+
+/** Everything wrong with the value of one variable. */
+function problemsOf(variable: string, value: string): readonly string[] {
+  try {
+    readConfig(undefined, { [variable]: value });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('a URL that headers or responses carry', () => {
+  test.each([
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
+    ['https://dns.example/Bücher und mehr', 'https://dns.example/B%C3%BCcher%20und%20mehr'],
+    ['https://рф:8443/api', 'https://xn--p1ai:8443/api'],
+    ['HTTP://Dns.Example:80', 'http://dns.example'],
+    ['http://[2001:DB8::1]:9001', 'http://[2001:db8::1]:9001'],
+    ['https://dns.example/a"b', 'https://dns.example/a%22b'],
+  ])('is used and shown in its ASCII form: %j', (given, ascii) => {
+    const names = ['TSIGIL_PUBLIC_URL', 'TSIGIL_AUTH_KEYSTONE_URL', 'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL'];
+    const config = readConfig(undefined, Object.fromEntries(names.map((name) => [name, given])));
+    expect(parse(describeConfig(config))).toMatchObject({ publicUrl: ascii, auth: { keystone: { url: ascii, publicUrl: ascii } } });
+  });
+
+  test.each(
+    ['TSIGIL_PUBLIC_URL', 'TSIGIL_AUTH_KEYSTONE_URL', 'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL'].flatMap((variable) =>
+      ['http://a"b', "http://a'b", 'http://a{b', 'http://', 'http://h?', 'http://h#', 'http://:x@h', 'ftp://h', '//h', 'h', 'http://\u{7f}'].map(
+        (value) => [variable, value],
+      ),
+    ),
+  )('%s is refused by name when no header can carry it: %j', (variable = '', value = '') => {
+    const problem = 'must be an http or https URL with a host name or address, without query, fragment or user';
+    expect(problemsOf(variable, value)).toEqual([`${variable} ${problem}`]);
+  });
+});
+
+describe('cors.allowedOrigins', () => {
+  test('are used and shown in their ASCII form', () => {
+    const config = readConfig(undefined, { TSIGIL_CORS_ALLOWED_ORIGINS: '["https://bücher.example"]' });
+    expect(parse(describeConfig(config))).toMatchObject({ cors: { allowedOrigins: ['https://xn--bcher-kva.example'] } });
+  });
+
+  test.each(['https://console.example/', 'https://console.example/path', 'null', '*', 'https://a"b', 'file:///x'])(
+    'are refused by name when no browser sends one: %j',
+    (origin) => {
+      const problem = 'must be a list of origins such as `https://console.example`, without a path';
+      expect(problemsOf('TSIGIL_CORS_ALLOWED_ORIGINS', JSON.stringify([origin]))).toEqual([`TSIGIL_CORS_ALLOWED_ORIGINS ${problem}`]);
+    },
+  );
+});
+
+test.each(['Ö', 'a b', 'a\r\nb', 'x'.repeat(65)])('api.platform is refused by name when it cannot be part of a header name: %j', (word) => {
+  expect(problemsOf('TSIGIL_API_PLATFORM', word)).toEqual(['TSIGIL_API_PLATFORM must be a word of 1 to 64 letters']);
+});
