@@ -51,8 +51,8 @@ export function addGate(app: FastifyInstance, settings: GateSettings): void {
       throw new ServiceError('request_too_large', `The request body is larger than ${bodyLimit} bytes`);
     }
     const { allow, refused, right } = request.routeOptions.config;
-    if (request.method === 'OPTIONS') return answerOptions(reply, allow);
     request.base = baseUrl(request, settings.urls);
+    if (request.method === 'OPTIONS') return answerOptions(reply, allow);
     if (isApi(request.routeOptions.url ?? request.url)) request.caller = await identify(request, settings);
     if (request.is404) throw new ServiceError('not_found', 'There is no such resource or page');
     if (refused === true) {

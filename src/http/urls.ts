@@ -13,10 +13,11 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
 
 /**
- * The URL of the service as this caller knows it, without a final slash. Throws `bad_request` for a Host header that is none,
- * and for a request without one unless its protocol is older than the header (RFC 9112 section 3.2).
+ * The URL of the service as this caller knows it, without a final slash. Throws `bad_request` for an invalid Host header, for more
+ * than one, and for none unless the request's protocol is HTTP/1.0 (RFC 9112 section 3.2).
  */
 export function baseUrl(request: FastifyRequest, settings: UrlSettings): string {
+  if (countHosts(request.raw.rawHeaders) > 1) throw new ServiceError('bad_request', 'The request has more than one Host header. Send one.');
   if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') throw new ServiceError('bad_request', 'The Host header is missing');
   if (settings.publicUrl !== undefined) return settings.publicUrl;
   const forwarded = (name: string) => (settings.trustProxyHeaders ? firstOf(request.headers[name]) : undefined);
@@ -25,6 +26,16 @@ export function baseUrl(request: FastifyRequest, settings: UrlSettings): string 
   const port = Object.hasOwn(DEFAULT_PORTS, scheme) ? DEFAULT_PORTS[scheme] : undefined;
   if (port === undefined || !HOST.test(host)) throw new ServiceError('bad_request', 'The Host header is not valid');
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
+}
+
+/** How many Host header fields a request has. Node's `headers` show only the first. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
 }
 
 function firstOf(header: string | string[] | undefined): string | undefined {

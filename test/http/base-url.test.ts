@@ -57,6 +57,22 @@ describe('by the Host header', () => {
     expect(await baseSeen()).toEqual([400, 'bad_request']);
   });
 
+  test.each([
+    ['Host: h', 'Host: h'],
+    ['Host: h', 'HOST: other'],
+    ['host:', 'Host: h'],
+  ])('400 for two: %s, %s', async (...headers) => {
+    expect(await baseSeen(...headers)).toEqual([400, 'bad_request']);
+  });
+
+  test.each([[[]], [['Host: h', 'Host: h']], [['Host: a b']]])('400 for OPTIONS too: %j', async (headers) => {
+    expect((await sendRequest(service.url, ['OPTIONS /v2/tlds HTTP/1.1', ...headers])).status).toBe(400);
+  });
+
+  test('400 for two in HTTP/1.0', async () => {
+    expect((await sendRequest(service.url, ['GET / HTTP/1.0', 'Host: h', 'Host: h'])).status).toBe(400);
+  });
+
   test('200 for HTTP/1.0, which has none, with the address that was asked', async () => {
     const answer = await sendRequest(service.url, ['GET /v2/tlds HTTP/1.0', `X-Auth-Token: ${service.token}`]);
     expect(JSON.parse(answer.body)).toMatchObject({ links: { self: `${service.url}/v2/tlds` } });
@@ -117,6 +133,10 @@ describe('by the configuration', () => {
     await create(service, TLDS, 'com');
   });
   afterAll(() => service.close());
+
+  test('400 for two Host headers', async () => {
+    expect(await baseSeen('Host: h', 'Host: h')).toEqual([400, 'bad_request']);
+  });
 
   test.each([['Host: h'], ['Host: a b'], ['Host: h', 'X-Forwarded-Host: evil.example']])(
     '200 with the configured base for %s',
