@@ -1,3 +1,4 @@
+import { DatabaseSync } from '@photostructure/sqlite';
 import { randomUUID } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -151,6 +152,20 @@ describe('group commit', () => {
     expect(await words()).toEqual([]);
     await database.write(add('c'));
     expect(await words()).toEqual(['c']);
+  });
+
+  test('a write that finds 2,000 others waiting for a lock is refused at once with a time to come back; those that wait are written', async () => {
+    const other = new DatabaseSync(join(folder, 'group.db'));
+    other.exec('BEGIN IMMEDIATE');
+    const waiting = Array.from({ length: 2000 }, () => database.write(add(randomUUID())));
+    await expect(database.write(add('one too many'))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'More than 2000 changes wait for the database',
+      details: { retryAfterSeconds: 5 },
+    });
+    other.close();
+    await Promise.all(waiting);
+    expect(await words()).toHaveLength(2000);
   });
 
   test('closing waits for what is under way; later writes are refused with a time to come back', async () => {

@@ -1,17 +1,19 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { LOCK_WAIT_MS, pauseForLock } from './busy.ts';
 
 const PAGE_BYTES = 4096;
 
 /**
- * How many pages the log grows to before they go to the database file: 32 MB, as a page that changes often goes there once, and less
- * where the disk has less than four times as much room. A log that took the last of it could never be emptied.
+ * How many pages the WAL grows to before SQLite moves them to the database file: 32 MB, because a page that changes often moves once.
+ * The WAL stays smaller where the disk has less than four times as much room: one that takes the last of it can never be emptied.
  */
 const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };
 
-/** What to do before a commit, so that the log it adds to is emptied in time. */
-export function logFitter(writer: DatabaseSyncInstance, path: string): () => void {
+/** Returns what to run before each commit, so that SQLite moves the WAL into the database file in time. */
+export function walFitter(writer: DatabaseSyncInstance, path: string): () => void {
   const { most, least, partOfRoom } = CHECKPOINT_PAGES;
   let fitted: number | undefined;
   return () => {
@@ -31,11 +33,17 @@ function roomBeside(path: string): number {
   }
 }
 
-/** The driver keeps a connection half open until its statements are collected as garbage, so closing alone would leave the log. */
-export function emptyLog(writer: DatabaseSyncInstance): void {
+/**
+ * Moves the whole WAL into the database file and empties it. Waits at most `LOCK_WAIT_MS` for programs that read it. Closing the
+ * connections is not enough: the driver keeps each half open until its statements are collected as garbage.
+ */
+export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
+  const until = performance.now() + LOCK_WAIT_MS;
   try {
-    writer.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const checkpoint = writer.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+    const isBusy = () => (checkpoint.get() as { busy: number }).busy !== 0;
+    while (isBusy() && performance.now() < until) await pauseForLock();
   } catch {
-    // Nothing is lost: the next start reads the log.
+    // Nothing is lost: the next start reads the WAL.
   }
 }

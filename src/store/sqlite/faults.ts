@@ -1,6 +1,7 @@
 import { ServiceError } from '../../domain/errors.ts';
 
 const BUSY = 5;
+const FULL = 13;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
@@ -12,7 +13,7 @@ const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   8: 'it cannot be written (read-only file or file system)',
   10: 'reading or writing the file failed',
   11: 'the file is damaged; restore a backup',
-  13: 'the disk is full',
+  [FULL]: 'the disk is full',
   14: 'the file cannot be opened',
   15: 'its locks do not work on this file system',
   26: 'the file is not a SQLite database',
@@ -28,15 +29,9 @@ export function isUniqueViolation(error: unknown): boolean {
   return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
 }
 
-/** Runs `work` and throws what an operator can do something about as `unavailable`. */
-export function translated(path: string): <T>(work: () => T) => T {
-  return (work) => {
-    try {
-      return work();
-    } catch (error) {
-      throw translate(error, path);
-    }
-  };
+/** Tells whether the file system has no room for what was to be written. */
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === FULL;
 }
 
 function primaryCode(error: unknown): number {

@@ -1,6 +1,10 @@
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
 import { ServiceError } from '../../domain/errors.ts';
 import type { DatabaseObserver, Sql } from '../sql.ts';
+import { LOCK_WAIT_MS, pauseForLock, retrying } from './busy.ts';
+import { isBusy, translate } from './faults.ts';
+import { sqlOn } from './statements.ts';
 
 /** The most writes that share one transaction. */
 const MAX_BATCH = 500;
@@ -8,7 +12,10 @@ const MAX_BATCH = 500;
 /** How long the first write of a transaction waits for others at most: turns are long where lists are read as well. */
 const MAX_WAIT_MS = 5;
 
-/** How long a caller should wait for the service to be back after it was told to stop. */
+/** The most writes that wait, which bounds the memory that they take: four full transactions. */
+const MAX_WAITING = 4 * MAX_BATCH;
+
+/** How long a caller should wait before it repeats a write that was refused. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** Writes that wait for each other's disk. */
@@ -21,6 +28,8 @@ export interface GroupCommit {
 
 /** One write that waits for its turn. */
 interface Pending {
+  /** When it arrived, in milliseconds of a clock that does not go back. */
+  readonly since: number;
   run(sql: Sql): Promise<void>;
   /** Tells the caller how the write ended: as `run` found, or with the failure of the whole transaction. */
   settle(failure?: Error): void;
@@ -31,10 +40,13 @@ interface Pending {
 /**
  * Concurrent writes share one transaction and so one fsync: all that arrive until a turn of the event loop brings no more,
  * or for a few milliseconds, are committed together. One that fails leaves no trace and does not hinder the others:
- * mostly it has changed nothing yet, and otherwise all of them are done once more, each in a savepoint. Nobody is told of success
- * before the commit has returned. `beforeCommit` is called just before that.
+ * mostly it has changed nothing yet, and otherwise all of them are done once more, each in a savepoint. No caller gets a success
+ * before the commit has returned. `beforeCommit` is called just before that. While another program holds the write lock of the database at
+ * `path`, writes wait, each for `LOCK_WAIT_MS` at most.
  */
-export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCommit: () => void): GroupCommit {
+export function startGroupCommit(writer: DatabaseSyncInstance, path: string, observer: DatabaseObserver, beforeCommit: () => void): GroupCommit {
+  const sql = sqlOn(writer, retrying(path));
+  const beginning = writer.prepare('BEGIN IMMEDIATE');
   let waiting: Pending[] = [];
   let closed = false;
   let working: Promise<void> | undefined;
@@ -51,6 +63,7 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCom
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
       await arrivals();
+      if (!(await begin())) continue;
       const batch = waiting.slice(0, MAX_BATCH);
       waiting = waiting.slice(MAX_BATCH);
       await commit(batch);
@@ -68,10 +81,26 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCom
     } while (waiting.length > known && waiting.length < MAX_BATCH && performance.now() < until);
   }
 
+  /** Begins a transaction. Refuses the writes that have waited too long for that, and returns false when none is left. */
+  async function begin(): Promise<boolean> {
+    for (;;) {
+      try {
+        beginning.run();
+        return true;
+      } catch (error) {
+        const latest = isBusy(error) ? performance.now() - LOCK_WAIT_MS : Infinity;
+        const refused = waiting.filter(({ since }) => since <= latest);
+        waiting = waiting.filter(({ since }) => since > latest);
+        for (const pending of refused) pending.settle(translate(error, path) as Error);
+      }
+      if (waiting.length === 0) return false;
+      await pauseForLock();
+    }
+  }
+
   async function commit(batch: Pending[]): Promise<void> {
     const began = performance.now();
     try {
-      await sql.run('BEGIN IMMEDIATE', []);
       if (!(await runPlainly(batch))) {
         await sql.run('ROLLBACK', []);
         await sql.run('BEGIN IMMEDIATE', []);
@@ -109,10 +138,12 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCom
 
   return {
     write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-      if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping', { retryAfterSeconds: RETRY_AFTER_SECONDS }));
+      if (closed) return Promise.reject(refusal('The service is stopping'));
+      if (waiting.length >= MAX_WAITING) return Promise.reject(refusal(`More than ${MAX_WAITING} changes wait for the database`));
       return new Promise<T>((resolve, reject) => {
         let settled: () => void;
         const pending: Pending = {
+          since: performance.now(),
           refused: false,
           async run(on) {
             try {
@@ -136,6 +167,10 @@ export function startGroupCommit(sql: Sql, observer: DatabaseObserver, beforeCom
       await working;
     },
   };
+}
+
+function refusal(message: string): ServiceError {
+  return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 /** After a fault of the machine the whole transaction is in doubt; any other error concerns one write alone. */

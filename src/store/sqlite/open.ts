@@ -1,13 +1,13 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { resolve } from 'node:path';
 import type { Database, DatabaseObserver, Dialect } from '../sql.ts';
-import { emptyLog, logFitter } from './checkpoint.ts';
-import { isUniqueViolation, translate, translated } from './faults.ts';
+import { retryWhileBusy } from './busy.ts';
+import { emptyWal, walFitter } from './checkpoint.ts';
+import { isUniqueViolation, translate } from './faults.ts';
 import { startGroupCommit } from './group-commit.ts';
 import { lock } from './lock.ts';
 import { preparePrivateFile } from './private-file.ts';
 import { sharedSnapshot } from './snapshot.ts';
-import { sqlOn } from './statements.ts';
 
 const dialect: Dialect = {
   text: 'TEXT',
@@ -24,22 +24,24 @@ const dialect: Dialect = {
 export async function openSqlite(location: string, observer: DatabaseObserver): Promise<Database> {
   const path = preparePrivateFile(resolve(location));
   const connections = [lock(path)];
-  const connect = (...pragmas: string[]) => {
+  const connect = async (...pragmas: string[]) => {
     const connection = new DatabaseSync(path);
     connections.push(connection);
-    for (const pragma of ['busy_timeout = 5000', 'foreign_keys = ON', 'temp_store = MEMORY', ...pragmas]) connection.exec(`PRAGMA ${pragma}`);
+    for (const pragma of ['busy_timeout = 0', 'foreign_keys = ON', 'temp_store = MEMORY', ...pragmas]) {
+      await retryWhileBusy(() => connection.exec(`PRAGMA ${pragma}`));
+    }
     return connection;
   };
   const disconnect = () => {
     for (const connection of connections.splice(0).reverse()) connection.close();
   };
   try {
-    const writer = connect('journal_mode = WAL', 'synchronous = FULL');
-    const fitLog = logFitter(writer, path);
-    const { reads, end: endSnapshot } = sharedSnapshot(connect('query_only = ON'), path);
-    const commits = startGroupCommit(sqlOn(writer, translated(path)), observer, () => {
+    const writer = await connect('journal_mode = WAL', 'synchronous = FULL');
+    const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);
+    const fitWal = walFitter(writer, path);
+    const commits = startGroupCommit(writer, path, observer, () => {
       endSnapshot();
-      fitLog();
+      fitWal();
     });
     return {
       dialect,
@@ -51,7 +53,7 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
         await commits.close();
         if (connections.length > 0) {
           endSnapshot();
-          emptyLog(writer);
+          await emptyWal(writer);
         }
         disconnect();
       },

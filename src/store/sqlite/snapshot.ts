@@ -1,12 +1,12 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Sql } from '../sql.ts';
-import { translate } from './faults.ts';
+import { retrying } from './busy.ts';
 import { sqlOn } from './statements.ts';
 
 /**
  * Reads on `connection` that share a snapshot, which saves each of them locks of its own: as no other process writes, what was
- * committed stays as it is until this one commits. `end` gives the snapshot up, and the next read takes a new one. It has to be
- * called before every commit, which can then empty the log as well.
+ * committed stays as it is until this one commits. `end` releases the snapshot, and the next read takes a new one. It has to be
+ * called before every commit, which can then empty the WAL as well.
  */
 export function sharedSnapshot(connection: DatabaseSyncInstance, path: string): { reads: Sql; end(): void } {
   const end = () => {
@@ -18,8 +18,9 @@ export function sharedSnapshot(connection: DatabaseSyncInstance, path: string): 
       return read();
     } catch (error) {
       end();
-      throw translate(error, path);
+      throw error;
     }
   };
-  return { reads: sqlOn(connection, inSnapshot), end };
+  const run = retrying(path);
+  return { reads: sqlOn(connection, (read) => run(() => inSnapshot(read))), end };
 }

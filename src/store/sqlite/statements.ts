@@ -4,8 +4,8 @@ import type { Sql, SqlRow, SqlValue } from '../sql.ts';
 /** Statements kept prepared per connection; the service has a few dozen. */
 const MAX_STATEMENTS = 500;
 
-/** Runs statements on `connection`, each by way of `run`, which throws what is to be thrown. */
-export function sqlOn(connection: DatabaseSyncInstance, run: <T>(work: () => T) => T): Sql {
+/** Runs statements on `connection`, each by way of `run`, which throws what is to be thrown and may repeat a statement that was locked out. */
+export function sqlOn(connection: DatabaseSyncInstance, run: <T>(work: () => T) => T | Promise<T>): Sql {
   const change = kept((text) => connection.prepare(text));
   const row = kept((text) => prepareRow(connection, text));
   const page = kept((text) => preparePage(connection, text));

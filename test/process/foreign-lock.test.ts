@@ -1,0 +1,85 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Answer } from '../harness/client.ts';
+import { startForeignProgram, type ForeignProgram } from '../harness/foreign-lock.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+
+let folder: string;
+let service: ServiceProcess;
+let other: ForeignProgram | undefined;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}` });
+  expect((await service.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+});
+afterEach(async () => {
+  await other?.release();
+  other = undefined;
+  await service.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function lock(statement: string): Promise<void> {
+  other = await startForeignProgram(join(folder, 'tsigil.db'), statement);
+}
+
+/** The answer, and how many milliseconds it took. */
+async function timed(request: Promise<Answer>): Promise<{ status: number; milliseconds: number; answer: Answer }> {
+  const began = performance.now();
+  const answer = await request;
+  return { status: answer.status, milliseconds: performance.now() - began, answer };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, two) => one - two)[Math.floor(values.length / 2)] ?? NaN;
+}
+
+describe('while another program holds the write lock of the database', () => {
+  test.each(['BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE'])(
+    '200 from /healthcheck and lists without a wait, and 201 when it releases the lock (%s)',
+    async (statement) => {
+      await lock(statement);
+      let created = 0;
+      const creations = ['net', 'org'].map((name) => timed(service.post('/v2/tlds', { name })).finally(() => (created += 1)));
+      const times: number[] = [];
+      for (let round = 0; round < 8; round += 1) {
+        for (const path of ['/healthcheck', '/readyz', '/v2/tlds']) {
+          const { status, milliseconds } = await timed(service.get(path));
+          expect(status).toBe(200);
+          times.push(milliseconds);
+        }
+      }
+      expect(median(times)).toBeLessThan(100);
+      expect(Math.max(...times)).toBeLessThan(2000);
+      expect(created).toBe(0);
+
+      await other?.release();
+      for (const { status, milliseconds } of await Promise.all(creations)) {
+        expect(status).toBe(201);
+        expect(milliseconds).toBeLessThan(5000);
+      }
+      expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(3);
+    },
+  );
+
+  test('503 with Retry-After for each write that waited 5 s, and 201 for one that still waits when the lock is released', async () => {
+    await lock('BEGIN IMMEDIATE');
+    const early = ['net', 'org'].map((name) => timed(service.post('/v2/tlds', { name })));
+    await new Promise((resume) => setTimeout(resume, 2000));
+    const late = timed(service.post('/v2/tlds', { name: 'info' }));
+    for (const { status, milliseconds, answer } of await Promise.all(early)) {
+      expect(status).toBe(503);
+      expect(answer.headers.get('retry-after')).toBe('5');
+      expect(answer.body).toMatchObject({ type: 'service_unavailable', message: 'The database cannot be used: it is locked by another program' });
+      expect(milliseconds).toBeGreaterThan(4900);
+      expect(milliseconds).toBeLessThan(8000);
+    }
+    await other?.release();
+    expect((await late).status).toBe(201);
+    const names = ((await service.get('/v2/tlds')).body.tlds as { name: string }[]).map(({ name }) => name);
+    expect(names).toEqual(['com', 'info']);
+  });
+});
