@@ -14,7 +14,7 @@ export interface DatabaseKind {
 }
 
 const postgres: DatabaseKind = {
-  open: async (...details) => (await import('./postgres.ts')).openPostgres(...details),
+  open: async (...details) => (await import('./postgres/open.ts')).openPostgres(...details),
   accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location),
   folder: () => resolve('var'),
   shared: true,

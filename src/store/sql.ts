@@ -4,11 +4,14 @@ export type SqlRow = Record<string, unknown>;
 /** A value that every database takes. */
 export type SqlValue = string | number | null;
 
-/** Runs statements, with `?` for each parameter. Statements are prepared once and kept by their text. */
+/**
+ * Runs statements, with `?` for each parameter. Each is prepared once per connection, by its text. A statement whose text
+ * follows from a request is sent with `once`: a database server then prepares nothing that stays in its memory.
+ */
 export interface Sql {
-  all(statement: string, parameters: readonly SqlValue[]): Promise<SqlRow[]>;
+  all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
   /** The first row that the statement finds. */
-  one(statement: string, parameters: readonly SqlValue[]): Promise<SqlRow | undefined>;
+  one(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow | undefined>;
   /** Returns how many rows the statement changed. */
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }

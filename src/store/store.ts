@@ -69,8 +69,8 @@ function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
     },
     async list(type, query) {
       const table = tableFor(type);
-      const { text, parameters } = table.list(query);
-      return (await sql.all(text, parameters)).map((row) => table.decode(row));
+      const { text, parameters, use } = table.list(query);
+      return (await sql.all(text, parameters, use)).map((row) => table.decode(row));
     },
     async count(type, conditions) {
       const { text, parameters } = countStatement(type.collection, conditions, dialect);

@@ -5,6 +5,8 @@ import type { Dialect, SqlRow, SqlValue } from './sql.ts';
 export interface Statement {
   readonly text: string;
   readonly parameters: SqlValue[];
+  /** Set where the text follows from a request: see `Sql`. */
+  readonly use?: 'once' | undefined;
 }
 
 /** The statements on one resource type's table, derived once from its definition. */
@@ -55,7 +57,7 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
     removeAll: (ids) => among(`DELETE FROM ${type.collection}`, 'id', ids),
     find: (column, values) => among(select, column, values),
     present: (column, values) => among(`SELECT ${column} AS value FROM ${type.collection}`, column, values),
-    list: (query) => listStatement(select, query, dialect),
+    list: (query) => ({ ...listStatement(select, query, dialect), use: isFixed(type, query.conditions) ? undefined : 'once' }),
     encode,
     decode(row) {
       for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
@@ -121,7 +123,15 @@ function sortExpression(column: string): string {
   return column === 'updated_at' ? 'updated_order' : column;
 }
 
-function conditionsText(conditions: readonly Condition[], dialect: Dialect): { texts: string[]; parameters: SqlValue[] } {
+/** Tells whether the statements of lists with these conditions have one of a few dozen texts, whatever filters a request combines. */
+function isFixed<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): boolean {
+  const columns: readonly (string | undefined)[] = [type.owner, type.unique.field, uniqueColumn(type)];
+  return conditions.every(({ column, test }) => test === '=' && columns.includes(column));
+}
+
+/** The conditions in the order of their columns: the order in which a request gives its filters makes no further statements. */
+function conditionsText(given: readonly Condition[], dialect: Dialect): { texts: string[]; parameters: SqlValue[] } {
+  const conditions = given.length < 2 ? given : given.toSorted((one, other) => (one.column < other.column ? -1 : Number(one.column > other.column)));
   return {
     texts: conditions.map(({ column, test }) => `${column} ${test === 'matches' ? dialect.like : test} ?`),
     parameters: conditions.map(({ test, value }) => (test === 'matches' ? dialect.likePattern(String(value)) : value)),

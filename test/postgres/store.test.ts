@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { openPostgres } from '../../src/store/postgres.ts';
+import { openPostgres } from '../../src/store/postgres/open.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { storeContract } from '../store/contract.ts';
 

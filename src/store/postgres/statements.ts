@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import type { Sql, SqlRow } from '../sql.ts';
+import { translate } from './faults.ts';
+
+/** Sends one query over a connection. */
+export type Query = (query: { name?: string; text: string; values: unknown[] }) => Promise<pg.QueryResult<SqlRow>>;
+
+/** The prepared statements by their texts. The texts follow from the definitions of the resource types, so there are a few hundred at most. */
+const statements = new Map<string, { name: string; text: string }>();
+
+/** The statement with its parameters numbered, and the name under which each connection prepares it once. */
+function prepared(text: string): { name: string; text: string } {
+  const known = statements.get(text);
+  if (known !== undefined) return known;
+  const statement = { name: createHash('sha256').update(text).digest('base64url').slice(0, 32), text: numbered(text) };
+  statements.set(text, statement);
+  return statement;
+}
+
+function numbered(text: string): string {
+  let position = 0;
+  return text.replaceAll('?', () => `$${(position += 1)}`);
+}
+
+/** Runs statements by `query`. Those with parameters are prepared, unless they are used once. */
+export function sqlOn(query: Query): Sql {
+  const send = async (text: string, parameters: readonly unknown[], use?: 'once'): Promise<pg.QueryResult<SqlRow>> => {
+    const statement = parameters.length === 0 ? { text } : use === 'once' ? { text: numbered(text) } : prepared(text);
+    try {
+      return await query({ ...statement, values: [...parameters] });
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+  return {
+    all: async (text, parameters, use) => (await send(text, parameters, use)).rows,
+    one: async (text, parameters, use) => (await send(text, parameters, use)).rows[0],
+    run: async (text, parameters) => (await send(text, parameters)).rowCount ?? 0,
+  };
+}

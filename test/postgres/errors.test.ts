@@ -1,0 +1,46 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase } from '../harness/postgres.ts';
+import { TSIGKEYS } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+let service: TestService;
+let admin: pg.Client;
+beforeAll(async () => {
+  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'errors');
+  service = await startTestService({ TSIGIL_DATABASE_URL: url });
+  admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin.end();
+  await service.close();
+});
+
+/** The lines at `error` that were logged since `before` lines. */
+const errors = (before: number) => service.log.slice(before).filter((line) => line.includes('"level":50'));
+
+test('500 for a row that the database refuses; the log names code, table and constraint and no value of the row', async () => {
+  const secret = 'YW5vdGhlciBzZWNyZXQgdGhhdCBubyBsb2cgbWF5IHNob3c=';
+  await admin.query('ALTER TABLE tsigkeys ADD CONSTRAINT no_more_keys CHECK (name = $$none$$)');
+  const before = service.log.length;
+  const answer = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('refused'), secret });
+  await admin.query('ALTER TABLE tsigkeys DROP CONSTRAINT no_more_keys');
+  expect(answer.status).toBe(500);
+  expect(errors(before)).toHaveLength(1);
+  for (const word of ['23514', 'tsigkeys', 'no_more_keys']) expect(errors(before)[0]).toContain(word);
+  expect(service.log.join('\n')).not.toContain(secret);
+  expect(answer.text).not.toContain(secret);
+});
+
+test('500 for a value that the database cannot read; the log does not quote it', async () => {
+  await admin.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM NEW.secret::bigint; RETURN NEW; END $$`);
+  await admin.query('CREATE TRIGGER refuse BEFORE INSERT ON tsigkeys FOR EACH ROW EXECUTE FUNCTION refuse()');
+  const secret = 'c2VjcmV0IG9mIGEgbWVzc2FnZQ==';
+  const before = service.log.length;
+  const answer = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('unreadable'), secret });
+  await admin.query('DROP TRIGGER refuse ON tsigkeys');
+  expect(answer.status).toBe(500);
+  expect(errors(before)[0]).toContain('22P02');
+  expect(service.log.join('\n')).not.toContain(secret);
+});

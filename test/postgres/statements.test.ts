@@ -1,0 +1,80 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClock } from '../../src/clock.ts';
+import type { Caller } from '../../src/domain/caller.ts';
+import { listResources, type Environment } from '../../src/domain/collection.ts';
+import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
+import { zone } from '../../src/domain/zone.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openPostgres } from '../../src/store/postgres/open.ts';
+import type { Database } from '../../src/store/sql.ts';
+import { createStore } from '../../src/store/store.ts';
+import { createDatabase } from '../harness/postgres.ts';
+
+const READER: Caller = { id: 'reader', name: 'reader', roles: ['reader'], projectId: 'project', allProjects: false };
+const SETTINGS = { strictTsigkeys: false, requireResource: false, zonesPerProject: 0, defaultLimit: 10, tldRule: 'last-label' } as const;
+const CONNECTIONS = 3;
+
+let database: Database;
+let environment: Environment;
+beforeAll(async () => {
+  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `statements-${randomUUID()}`);
+  const pool = { maxConnections: CONNECTIONS, connectTimeoutSeconds: 5, statementTimeoutSeconds: 5 };
+  database = await openPostgres(url.replace(/^postgres:/, ''), { committed: () => undefined }, pool);
+  const clock = createClock();
+  await migrate(database, clock());
+  environment = {
+    store: createStore(database),
+    clock,
+    settings: SETTINGS,
+    policy: DEFAULT_POLICY,
+    newId: randomUUID,
+    randomBytes,
+    advise: () => undefined,
+  };
+});
+afterAll(() => database.close());
+
+/** The memory of its own that each of the server's processes for this database has, in MB, by process id. */
+async function backends(): Promise<Map<number, number>> {
+  const rows = await database.reads.all('SELECT pid FROM pg_stat_activity WHERE datname = current_database()', []);
+  return new Map(
+    rows.map(({ pid }) => [pid as number, Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024]),
+  );
+}
+
+/** How many statements each connection for reads has prepared. */
+async function preparedStatements(): Promise<number[]> {
+  const counts = Array.from({ length: CONNECTIONS * 4 }, async () => {
+    const row = await database.reads.one('SELECT count(*) AS count, pg_sleep(0.05) FROM pg_prepared_statements', []);
+    return row?.count as number;
+  });
+  return Promise.all(counts);
+}
+
+/** Lists zones by filters in an order of their own, with values and patterns of their own. */
+function list(number: number): Promise<unknown> {
+  const filters = ['name', 'type', 'email', 'status', 'description', 'ttl'].map((name): [string, string] => [
+    name,
+    name === 'ttl' ? '3600' : (number >> name.length) % 2 === 0 ? `value-${number}` : `value-${number}*`,
+  ]);
+  const kept = filters.filter((_, index) => (number >> index) % 2 === 0);
+  for (let index = kept.length - 1; index > 0; index -= 1) {
+    const other = (number * 7 + index * 13) % (index + 1);
+    [kept[index], kept[other]] = [kept[other] ?? ['', ''], kept[index] ?? ['', '']];
+  }
+  const order: [string, string][] = [
+    ['sort_key', ['created_at', 'name', 'serial', 'ttl'][number % 4] ?? ''],
+    ['sort_dir', number % 3 === 0 ? 'desc' : 'asc'],
+  ];
+  return listResources(environment, zone, READER, [...kept, ...order]);
+}
+
+test('thousands of combinations and orders of filters leave few prepared statements and little memory in the database', async () => {
+  await Promise.all(Array.from({ length: 100 }, (_, number) => list(number)));
+  const before = await backends();
+  for (let start = 100; start < 4000; start += 100) await Promise.all(Array.from({ length: 100 }, (_, number) => list(start + number)));
+  for (const count of await preparedStatements()) expect(count).toBeLessThan(50);
+  for (const [pid, megabytes] of await backends()) expect(megabytes - (before.get(pid) ?? megabytes)).toBeLessThan(4);
+});
