@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { parse, parseDocument, stringify, LineCounter } from 'yaml';
+import { parse, parseDocument, LineCounter } from 'yaml';
 import type { KeystoneSettings } from './auth/keystone.ts';
 import type { MethodName } from './auth/methods.ts';
+import { formatYaml, plainText } from './cli/plain-text.ts';
 import type { TldRule } from './domain/settings.ts';
 import { isDatabase, parseDatabase } from './store/databases.ts';
 import { OPTIONS, variableOf, type Option } from './options.ts';
@@ -42,7 +43,7 @@ export class ConfigError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(`The configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    super(`The configuration is not valid:\n${problems.map((problem) => `  - ${plainText(problem)}`).join('\n')}`);
     this.name = 'ConfigError';
     this.problems = problems;
   }
@@ -110,7 +111,7 @@ export function describeConfig(config: Config): string {
     const hidden = value !== undefined && OPTIONS.find((option) => option.key === key)?.secret === true;
     return [key, hidden ? '(hidden)' : typeof value === 'string' ? withoutPassword(value) : value];
   });
-  return stringify(unflatten(Object.fromEntries(values.filter(([, value]) => value !== undefined))));
+  return formatYaml(unflatten(Object.fromEntries(values.filter(([, value]) => value !== undefined))));
 }
 
 function readFile(path: string, problems: string[]): Tree {

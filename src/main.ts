@@ -52,8 +52,9 @@ function configFrom(path: string | undefined): Config {
   try {
     return readConfig(path, process.env);
   } catch (error) {
-    if (error instanceof ConfigError) throw new CommandError(EXIT.usage, error.message);
-    throw error;
+    if (!(error instanceof ConfigError)) throw error;
+    const [summary = '', ...problems] = error.message.split('\n');
+    throw new CommandError(EXIT.usage, summary, problems.join('\n'), error);
   }
 }
 

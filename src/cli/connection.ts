@@ -55,7 +55,7 @@ async function connectToCloud(cloud: Cloud, url: string | undefined, trust: Trus
 /** Endpoints in catalogues may end in `/v2`, as paths begin with it. */
 function checkUrl(text: string): string {
   const url = text.replace(/\/+$/, '').replace(/\/v2$/, '');
-  if (/^https?:\/\/[^/@]+(?:\/[^@?#]*)?$/.test(url) && URL.canParse(url)) return url;
+  if (!/\s|\p{Cc}/u.test(url) && /^https?:\/\/[^/@]+(?:\/[^@?#]*)?$/.test(url) && URL.canParse(url)) return url;
   throw new CommandError(EXIT.usage, 'The URL of the service must be an http or https URL without user, query or fragment');
 }
 

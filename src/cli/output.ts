@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { csvCell, formatJson, formatYaml, plainText } from './plain-text.ts';
 import { drawTable } from './table.ts';
 import type { Look } from './terminal.ts';
 
@@ -23,9 +23,9 @@ export function formatList(items: readonly Item[], columns: readonly string[], f
     case 'json':
       return formatJson(items.map((item) => pick(item, chosen)));
     case 'yaml':
-      return stringify(items.map((item) => pick(item, chosen)));
+      return formatYaml(items.map((item) => pick(item, chosen)));
     case 'csv':
-      return lines([chosen, ...rows].map((row) => row.map(csvCell).join(',')));
+      return lines([chosen, ...rows].map((row) => row.map((value) => csvCell(typeof value === 'number' ? value : textOf(value))).join(',')));
     case 'value':
       return lines(rows.map((row) => row.map(plainCell).join(' ')));
     case 'table': {
@@ -43,7 +43,7 @@ export function formatItem(item: Item, columns: readonly string[], flags: Output
     case 'json':
       return formatJson(pick(item, chosen));
     case 'yaml':
-      return stringify(pick(item, chosen));
+      return formatYaml(pick(item, chosen));
     case 'value':
       return lines(chosen.map((column) => plainCell(item[column])));
     default:
@@ -59,24 +59,9 @@ function lines(rows: readonly string[]): string {
   return rows.map((row) => `${row}\n`).join('');
 }
 
-/** Characters that could move a terminal's cursor, forge a row or turn the order of a line round. */
-const UNPRINTABLE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
-
-function escapeUnprintable(text: string): string {
-  return text.replaceAll(UNPRINTABLE, (character) => {
-    const quoted = JSON.stringify(character).slice(1, -1);
-    return quoted === character ? `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}` : quoted;
-  });
-}
-
-function formatJson(value: unknown): string {
-  // Line feeds are the layout's own; those in texts are escaped already.
-  return `${JSON.stringify(value, null, 2).split('\n').map(escapeUnprintable).join('\n')}\n`;
-}
-
 /** A value on one line. */
 export function plainCell(value: unknown): string {
-  return escapeUnprintable(textOf(value));
+  return plainText(textOf(value));
 }
 
 function textOf(value: unknown): string {
@@ -92,10 +77,4 @@ function textOf(value: unknown): string {
 
 function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null;
-}
-
-/** As RFC 4180 section 2 has it: the value as it is, in quotes where it needs them. */
-function csvCell(value: unknown): string {
-  const text = textOf(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -5,6 +5,7 @@ import { CommandError, EXIT } from './errors.ts';
 import { addExamples } from './help.ts';
 import { addLocalCommands, type LocalCommands } from './local-commands.ts';
 import { manualPage } from './manual-page.ts';
+import { plainLines } from './plain-text.ts';
 import { addResourceCommands } from './resource-commands.ts';
 import { bold, lookOf, red, type Stream, type Terminal } from './terminal.ts';
 import { addTldImport } from './tld-import.ts';
@@ -21,7 +22,7 @@ export async function runCommand(argv: readonly string[], version: string, local
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     const hint = error instanceof CommandError ? error.hint : undefined;
     printError(terminal, `${(error as Error).message}\n${hint === undefined ? '' : `${hint}\n`}`);
-    if (program.opts<{ debug?: boolean }>().debug === true) terminal.err.write(`${inspect(error)}\n`);
+    if (program.opts<{ debug?: boolean }>().debug === true) terminal.err.write(`${plainLines(inspect(error))}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;
   }
 }
@@ -75,6 +76,7 @@ function addShellCommands(program: Command, version: string, out: Stream): void 
   addExamples(man, ['tsigil man | man -l -']);
 }
 
+/** Prints an error. Messages may quote servers and files. */
 function printError({ err, environment }: Terminal, text: string): void {
-  err.write(`${red('tsigil:', lookOf(err, environment))} ${text}`);
+  err.write(`${red('tsigil:', lookOf(err, environment))} ${plainLines(text)}`);
 }

@@ -10,6 +10,7 @@ import { addExamples } from './help.ts';
 import { checkKey } from './key-check.ts';
 import { getKey } from './key-requests.ts';
 import { absoluteAsciiName } from './names.ts';
+import { plainText } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
 interface VerifyFlags extends ConnectionFlags {
@@ -39,7 +40,7 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
       if (problems.length > 0) throw new CommandError(EXIT.refused, `No name server can use the key: ${problems.join('; ')}`);
       const check: Check = flags.transfer === true ? 'transfer' : flags.update === true ? 'update' : 'query';
       const { opinion, reason, hint } = await checkKey({ key, server: flags.server, zone: flags.zone, check }, terminal.now);
-      const text = `${opinion}: ${reason}`;
+      const text = plainText(`${opinion}: ${reason}`);
       if (opinion !== 'good') throw new CommandError(opinion === 'no answer' ? EXIT.unreachable : EXIT.refused, text, hint);
       terminal.out.write(`${text}\n`);
     });

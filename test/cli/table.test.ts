@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { FORMATS, formatItem, formatList } from '../../src/cli/output.ts';
 import { displayWidth, drawTable } from '../../src/cli/table.ts';
 import { lookOf } from '../../src/cli/terminal.ts';
@@ -93,7 +94,7 @@ describe('formats', () => {
   ];
   const columns = ['name', 'description', 'list', 'map', 'records', 'none'];
 
-  test('csv holds values as they are, quoted where they must be', () => {
+  test('csv holds values on one or more lines, quoted where they must be', () => {
     expect(formatList(items, columns, { format: 'csv' }, PIPE)).toBe(
       'name,description,list,map,records,none\n"a ""b"", c","one\ntwo","x, y",tier:gold,1:ns1.,\n',
     );
@@ -110,15 +111,47 @@ describe('formats', () => {
     ]);
   });
 
-  test('no format but csv prints what moves the cursor or turns the line round', () => {
-    const nasty = '\x1b[2J\u009b31m\u202efdp.exe\u2066\r';
-    for (const format of FORMATS.filter((each) => each !== 'csv')) {
+  test('no format prints what moves the cursor or turns the line round', () => {
+    const nasty = '\x1b[2J\u009b31m\u202efdp.exe\u2066\r\u200f';
+    const items = [{ name: nasty, attributes: { [nasty]: nasty }, text: `one\n${nasty}` }];
+    for (const format of FORMATS) {
       for (const each of [PIPE, look(80)]) {
-        const printed = formatItem({ name: nasty }, ['name'], { format }, each) + formatList([{ name: nasty }], ['name'], { format }, each);
-        expect(printed.replaceAll(/[\n\t]/g, '')).not.toMatch(format === 'yaml' ? /[\x00-\x1f]/ : /[\p{Cc}\u202e\u2066]/u);
+        const columns = Object.keys(items[0] ?? {});
+        const printed = formatItem(items[0] ?? {}, columns, { format }, each) + formatList(items, columns, { format }, each);
+        expect(printed.replaceAll(/[\n\t]/g, '')).not.toMatch(/[\p{Cc}\u202e\u2066\u200f]/u);
       }
     }
-    expect(JSON.parse(formatItem({ name: nasty }, ['name'], { format: 'json' }, PIPE))).toEqual({ name: nasty });
+  });
+
+  test('json and yaml are exact for any text', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.string({ unit: fc.constantFrom('a', ' ', '\n', '\t', '\x1b', '\u009b', '\u2028', '\u202e', "'", '"', '\\', ':', '-') }),
+    );
+    fc.assert(
+      fc.property(text, text, (name, value) => {
+        const item = { name: value, map: { [`k${name}`]: value }, list: [value] };
+        const columns = Object.keys(item);
+        expect(JSON.parse(formatItem(item, columns, { format: 'json' }, PIPE))).toEqual(item);
+        expect(parse(formatItem(item, columns, { format: 'yaml' }, PIPE))).toEqual(item);
+      }),
+    );
+  });
+
+  test.each([
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['\t=1', "'\\t=1"],
+    ['\r=1', "'\\r=1"],
+    ['＝1', "'＝1"],
+    ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
+    ['a=1', 'a=1'],
+    ['', ''],
+    [-5, '-5'],
+  ])('csv makes %j a cell that no spreadsheet runs', (value, cell) => {
+    expect(formatList([{ value }], ['value'], { format: 'csv' }, PIPE)).toBe(`value\n${cell}\n`);
   });
 });
 

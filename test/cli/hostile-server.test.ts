@@ -1,0 +1,143 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../harness/service.ts';
+import { runInside } from './session.ts';
+
+/** Clears the screen in three ways, forges a line and turns its order round. */
+const NASTY = '\x1b[2J\u009b2J\x1bc\r\ntsigil: forged\u202e\u2066\x07=1';
+const NASTY_HEADER = Buffer.from('\u009b2J', 'latin1').toString('latin1');
+const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const OTHER_ID = 'a86dba58-0043-4cc6-a1bb-69d5e86f3ca3';
+
+const folder = temporaryFolder();
+let server: Server;
+let url: string;
+/** What the server answers now. */
+let answer: 'success' | 'refusal' | 'page';
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    request.resume().on('end', () => respond(request.method ?? '', request.url ?? '', response));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function respond(method: string, path: string, response: ServerResponse): void {
+  if (answer === 'page') {
+    response.writeHead(500, `Oh ${NASTY_HEADER}`, { 'x-openstack-request-id': NASTY_HEADER }).end(`<html>${NASTY}</html>`);
+  } else if (answer === 'refusal') {
+    const status = path.includes('identity') ? 401 : 429;
+    const headers = { 'x-openstack-request-id': NASTY_HEADER, 'retry-after': NASTY_HEADER };
+    response.writeHead(status, headers).end(JSON.stringify({ message: NASTY, error: { message: NASTY }, type: NASTY }));
+  } else if (path.includes('/identity')) {
+    const endpoints = [{ interface: NASTY, region: NASTY, url: NASTY }];
+    response.writeHead(201, { 'x-subject-token': 'token' }).end(JSON.stringify({ token: { catalog: [{ type: 'dns', endpoints }] } }));
+  } else {
+    response.writeHead(200).end(JSON.stringify(bodyFor(method, path)));
+  }
+}
+
+function bodyFor(method: string, path: string): unknown {
+  const item = (id: string) => {
+    const texts = ['name', 'description', 'algorithm', 'scope', 'resource_id', 'token', 'email', 'status', 'type', 'action', 'project_id'];
+    const text = Object.fromEntries(texts.map((member) => [member, NASTY]));
+    const records = [{ priority: NASTY, hostname: NASTY }];
+    return { id, ...text, secret: NASTY, key: NASTY, roles: [NASTY], attributes: { [NASTY]: NASTY }, masters: [NASTY], ns_records: records };
+  };
+  if (path.endsWith('/bulk')) {
+    const counts = { added: 1, unchanged: 0, updated: 1, refused: 1, removed: 1 };
+    const results = ['added', 'updated', 'refused'].map((outcome, index) => ({
+      index,
+      outcome,
+      name: NASTY,
+      message: NASTY,
+      previous: { description: NASTY },
+    }));
+    return { counts, results, removed: [{ name: NASTY }] };
+  }
+  if (path.includes('/servers/localhost/tsigkeys')) return path.endsWith('tsigkeys') ? [{ id: NASTY }] : item(ID);
+  const collection = /^\/v2\/(\w+)(?:\?|$)/.exec(path)?.[1];
+  return method === 'GET' && collection !== undefined ? { [collection]: [item(ID), item(NASTY)], links: {} } : item(ID);
+}
+
+function file(name: string, content: string): string {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+}
+
+const list = file('list.txt', `com\nnet\n${NASTY}\norg\n`);
+const csv = file('list.csv', `com,"${NASTY}"\nnet,"${NASTY}"\n${NASTY},x\n`);
+const keys = file('keys.conf', `key "${NASTY.replaceAll(/[\r\n]/g, '')}" { algorithm hmac-sha256; secret "c2VjcmV0"; };\n`);
+const clouds = file('clouds.yaml', JSON.stringify({ clouds: { [NASTY]: {}, odd: { auth_type: NASTY, auth: { auth_url: 'http://127.0.0.1:1' } } } }));
+const scope = ['--scope', 'POOL', '--resource-id', OTHER_ID];
+
+const nouns = ['tld', 'tsigkey', 'zone', 'pool'];
+const commands: string[][] = [
+  ...nouns.flatMap((noun) => [
+    ...['table', 'yaml', 'json', 'csv', 'value'].flatMap((format) => [
+      [noun, 'list', '-f', format],
+      [noun, 'show', ID, '-f', format],
+    ]),
+    [noun, 'show', NASTY],
+    [noun, 'delete', ID, OTHER_ID],
+    [noun, 'delete', NASTY],
+    [noun, 'nosuch', NASTY],
+  ]),
+  ['tld', 'create', '--name', 'com'],
+  ['tld', 'set', ID, '--description', NASTY],
+  ['tld', 'import', list],
+  ['tld', 'import', list, '--dry-run'],
+  ['tld', 'import', csv],
+  ['tld', 'import', csv, '--all-or-nothing'],
+  ['tld', 'import', '--from', 'URL', '--from-token-file', 'TOKEN'],
+  ['tsigkey', 'export', ID, '--format', 'bind'],
+  ['tsigkey', 'verify', ID, '--server', '127.0.0.1:1', '--zone', 'example.org'],
+  ['tsigkey', 'import', keys, ...scope],
+  ['tsigkey', 'import', keys, ...scope, '--format', 'nsd'],
+  ['tsigkey', 'import', '--from-powerdns', 'URL', ...scope],
+  ['token', 'list'],
+  ['token', 'create', '--name', 'x', '--role', 'admin'],
+  ['token', 'revoke', ID],
+  ['token', 'revoke', NASTY],
+  ['tld', 'list', '--url', `http://127.0.0.1:1/${NASTY}`],
+  ['tld', 'list', '--os-cloud', NASTY],
+  ['tld', 'list', '--os-cloud', 'other'],
+  ['tld', 'list', '--os-cloud', 'odd'],
+  ['tld', 'list', '--url', NASTY],
+  ['--debug', 'tld', 'show', NASTY],
+];
+
+describe('nothing that a server or a file holds reaches the terminal as a control character', () => {
+  test.each(['success', 'refusal', 'page'] as const)('%s', async (kind) => {
+    answer = kind;
+    const token = file('token', 'token');
+    const surroundings = { variables: { TSIGIL_URL: url, TSIGIL_TOKEN: 'token', OS_CLIENT_CONFIG_FILE: clouds, PDNS_API_KEY: 'key' } };
+    for (const command of commands) {
+      const argv = command.map((word) => (word === 'URL' ? url : word === 'TOKEN' ? token : word));
+      const { out, err } = await runInside(surroundings, ...argv);
+      const printed = `${out}${err}`;
+      expect({ argv, control: /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/u.exec(printed)?.[0] }).toEqual({ argv, control: undefined });
+      // A line feed in a cell of CSV is the value's; csv is read by programs.
+      if (!argv.includes('csv'))
+        expect({ argv, lines: printed.split('\n').filter((line) => line.startsWith('tsigil: forged')) }).toEqual({ argv, lines: [] });
+    }
+  });
+
+  test('an identity service', async () => {
+    for (const kind of ['success', 'refusal', 'page'] as const) {
+      answer = kind;
+      const variables = { OS_AUTH_URL: `${url}/identity`, OS_USERNAME: 'u', OS_PASSWORD: 'p', OS_PROJECT_NAME: 'p' };
+      const { status, err } = await runInside({ variables }, 'tld', 'list');
+      expect(status).toBe(3);
+      expect(err).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e]|^tsigil: forged/mu);
+    }
+  });
+});
