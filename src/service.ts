@@ -75,6 +75,7 @@ export async function startService(config: Config, world: World): Promise<Servic
         tldRule: config.zones.tldRule,
         zonesPerProject: config.zones.perProject,
         defaultLimit: config.api.defaultLimit,
+        otherAdministrators: config.adminToken !== undefined || config.auth.method.includes('keystone'),
       },
       newId: world.newId ?? randomUUID,
       randomBytes: world.randomBytes ?? randomBytes,

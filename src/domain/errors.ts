@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'invalid_tsigkey'
   | 'invalid_uuid'
   | 'invalid_zone_name'
+  | 'last_administrator'
   | 'marker_not_found'
   | 'method_not_allowed'
   | 'missing_project_id'

@@ -10,6 +10,8 @@ export interface Settings {
   readonly zonesPerProject: number;
   /** How many items a list holds when the caller names no limit: 1 to `MAX_LIMIT`. */
   readonly defaultLimit: number;
+  /** Whether administrators have access without the service's own tokens: through the configured token or Keystone. */
+  readonly otherAdministrators: boolean;
 }
 
 /** The most items one page may hold; a larger `limit` means this many. */

@@ -1,6 +1,9 @@
 import { hash as digest } from 'node:crypto';
+import { ADMIN } from './caller.ts';
+import { ServiceError } from './errors.ts';
 import { list, nullable, text, timestamp, type Field } from './field.ts';
-import { defineResource, type ResourceOf } from './resource.ts';
+import { defineFields, defineResource, type Reader, type ResourceOf } from './resource.ts';
+import { MAX_LIMIT } from './settings.ts';
 
 /** What every token begins with, so that scanners for leaked credentials can find one. */
 const PREFIX = 'tsigil_';
@@ -30,6 +33,38 @@ const hash = {
   set: 'hidden',
 } satisfies Field<string>;
 
+const fields = defineFields({
+  name: {
+    ...text({ min: 1, max: 255, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
+    description: 'Who or what the token is for; shown in the log of every request made with it. Unique.',
+    example: 'terraform',
+    otherExample: 'dashboard',
+    onCreate: 'required',
+  },
+  roles: {
+    ...list(plainWord, 1, 32),
+    description: 'The roles of whoever holds the token.',
+    example: ['reader'],
+    onCreate: 'required',
+  },
+  project_id: {
+    ...nullable(plainWord),
+    description: 'The project that the holder acts for.',
+    example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
+    onCreate: { default: null },
+  },
+  expires_at: {
+    ...nullable(timestamp()),
+    description: 'The moment from which the token is refused; null for one that stays valid until it is deleted.',
+    example: '2030-01-31T12:00:00.000000',
+    onCreate: { default: null },
+  },
+  hash,
+});
+
+/** A token as the store holds it: its hash and rights, never the token itself. */
+export type Token = ResourceOf<typeof fields>;
+
 /** A bearer token of the service's own. The token itself is shown once, in the answer to its creation. */
 export const token = defineResource({
   collection: 'tokens',
@@ -37,34 +72,7 @@ export const token = defineResource({
   title: 'Token',
   description: 'A bearer token of the service, for people and programs. Rights are fixed at creation; to change them, create another.',
   operations: ['create', 'list', 'get', 'delete'],
-  fields: {
-    name: {
-      ...text({ min: 1, max: 255, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
-      description: 'Who or what the token is for; shown in the log of every request made with it. Unique.',
-      example: 'terraform',
-      otherExample: 'dashboard',
-      onCreate: 'required',
-    },
-    roles: {
-      ...list(plainWord, 1, 32),
-      description: 'The roles of whoever holds the token.',
-      example: ['reader'],
-      onCreate: 'required',
-    },
-    project_id: {
-      ...nullable(plainWord),
-      description: 'The project that the holder acts for.',
-      example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
-      onCreate: { default: null },
-    },
-    expires_at: {
-      ...nullable(timestamp()),
-      description: 'The moment from which the token is refused; null for one that stays valid until it is deleted.',
-      example: '2030-01-31T12:00:00.000000',
-      onCreate: { default: null },
-    },
-    hash,
-  },
+  fields,
   unique: { field: 'name', comparisonForm: (name) => name },
   filters: { name: 'exact', project_id: 'exact' },
   shownOnce: {
@@ -74,11 +82,43 @@ export const token = defineResource({
       example: 'tsigil_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
     },
   },
-  admit: async ({ row }, _transaction, { randomBytes }) => {
+  refusals: { delete: ['last_administrator'] },
+  async admit(change, transaction, { settings, now, randomBytes }) {
+    if (change.operation === 'delete') {
+      if (!settings.otherAdministrators) await assertAdministratorLeft(change.row, transaction, now);
+      return { row: change.row };
+    }
     const token = PREFIX + randomBytes(32).toString('base64url');
-    return { row: { ...row, hash: hashToken(token) }, shownOnce: { token } };
+    return { row: { ...change.row, hash: hashToken(token) }, shownOnce: { token } };
   },
 });
 
-/** A token as the store holds it: its hash and rights, never the token itself. */
-export type Token = ResourceOf<(typeof token)['fields']>;
+/** Throws `last_administrator` if no valid administrator token but this one exists. */
+async function assertAdministratorLeft(row: Token, transaction: Reader, now: string): Promise<void> {
+  if (!isAdministrator(row, now)) return;
+  const others = {
+    limit: MAX_LIMIT,
+    sortColumn: 'created_at',
+    descending: false,
+    conditions: [{ column: 'id', test: '<>', value: row.id }],
+  } as const;
+  let page = await transaction.list(token, others);
+  while (!page.some((other) => isAdministrator(other, now))) {
+    const last = page.at(-1);
+    if (last === undefined) throw lastAdministrator(row.name);
+    page = await transaction.list(token, { ...others, after: { sortValue: last.created_at, id: last.id } });
+  }
+}
+
+/** Tells whether a token gives the rights of an administrator at `now`. Roles compare without regard to case. */
+function isAdministrator({ roles, expires_at: expiresAt }: Token, now: string): boolean {
+  return (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN);
+}
+
+/** The refusal to delete the last valid administrator token. */
+export function lastAdministrator(name: string): ServiceError {
+  return new ServiceError(
+    'last_administrator',
+    `Token '${name}' is the last valid administrator token. Create another token with the role admin first.`,
+  );
+}

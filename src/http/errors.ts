@@ -24,6 +24,7 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number
   invalid_tsigkey: [400, 'invalid_tsigkey'],
   invalid_uuid: [400, 'invalid_uuid'],
   invalid_zone_name: [400, 'invalid_zone_name'],
+  last_administrator: [409, 'last_administrator'],
   marker_not_found: [400, 'marker_not_found'],
   method_not_allowed: [405, 'method_not_allowed'],
   missing_project_id: [401, 'missing_project_id'],

@@ -6,6 +6,7 @@ import { requireRight } from '../domain/policy.ts';
 import { exportKey } from '../domain/key-formats/formats.ts';
 import type { ResourceType } from '../domain/resource.ts';
 import { MAX_LIMIT } from '../domain/settings.ts';
+import { lastAdministrator } from '../domain/token.ts';
 import { refuseZoneName } from '../domain/zone-name.ts';
 import { toServiceError } from './errors.ts';
 import { EXAMPLE_ID, LENIENT } from './openapi-examples.ts';
@@ -96,6 +97,10 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
       const refusal = refuseZoneName('example.net.', { any: true, has: () => false }, LENIENT.tldRule);
       return new ServiceError('invalid_zone_name', refusal?.message ?? '');
     },
+  },
+  last_administrator: {
+    when: 'The token is the last valid one with the role `admin`, and neither `adminToken` nor Keystone gives administrators access.',
+    example: () => lastAdministrator('admin'),
   },
   marker_not_found: {
     when: 'The resource that `marker` names does not exist, or no longer.',

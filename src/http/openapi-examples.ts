@@ -25,6 +25,7 @@ export const LENIENT: Settings = {
   tldRule: 'last-label',
   zonesPerProject: 0,
   defaultLimit: MAX_LIMIT,
+  otherAdministrators: true,
 };
 
 /** The fields of `type` that callers see, in order. */

@@ -4,7 +4,7 @@ import { STATUS_OF_CODE } from '../../src/http/errors.ts';
 import type { ApiDocument } from '../../src/http/openapi-document.ts';
 import type { Answer, Client } from '../harness/client.ts';
 import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
-
+import { startWithTokens } from '../harness/administrators.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /** The id of the document's examples, which nothing has. */
@@ -37,6 +37,10 @@ describe('the rules of collections', () => {
     const key = { name: 'k', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: pool };
     const keyId = await made(ruled.post('/v2/tsigkeys', key));
 
+    const administrators = await startWithTokens([{ name: 'admin', roles: ['admin'] }]);
+    onTestFinished(() => administrators.service.close());
+    const [last] = administrators.tokens;
+
     const mishaps: [right: string, type: string, () => Promise<Answer>][] = [
       ['zones:create', 'forbidden', () => zone(ruled, 'catalog.com.', { type: 'CATALOG' })],
       ['zones:create', 'missing_project_id', () => zone(projectless, 'free.com.')],
@@ -49,6 +53,7 @@ describe('the rules of collections', () => {
       ['pools:delete', 'invalid_operation', () => ruled.delete(`/v2/pools/${pool}`)],
       ['tsigkeys:create', 'invalid_tsigkey', () => ruled.post('/v2/tsigkeys', { ...key, name: 'l', resource_id: UNKNOWN_ID })],
       ['tsigkeys:update', 'invalid_tsigkey', () => ruled.patch(`/v2/tsigkeys/${keyId}`, { resource_id: UNKNOWN_ID })],
+      ['tokens:delete', 'last_administrator', () => administrators.service.with(last?.token ?? '').delete(`/v2/tokens/${last?.id}`)],
     ];
     for (const [right, type, provoke] of mishaps) {
       const [collection = '', operation = ''] = right.split(':');

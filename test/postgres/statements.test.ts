@@ -13,7 +13,14 @@ import { createStore } from '../../src/store/store.ts';
 import { createDatabase } from '../harness/postgres.ts';
 
 const READER: Caller = { id: 'reader', name: 'reader', roles: ['reader'], projectId: 'project', allProjects: false };
-const SETTINGS = { strictTsigkeys: false, requireResource: false, zonesPerProject: 0, defaultLimit: 10, tldRule: 'last-label' } as const;
+const SETTINGS = {
+  strictTsigkeys: false,
+  requireResource: false,
+  zonesPerProject: 0,
+  defaultLimit: 10,
+  otherAdministrators: true,
+  tldRule: 'last-label',
+} as const;
 const CONNECTIONS = 3;
 
 let database: Database;

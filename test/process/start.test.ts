@@ -76,14 +76,16 @@ describe('the first start, with nothing configured, in an empty folder', () => {
     expect((await again.with(token).get('/v2/tlds')).status).toBe(200);
   });
 
-  test('when the last token was revoked, the next start makes another', async () => {
+  test('when the last token was revoked, which takes TSIGIL_ADMIN_TOKEN, the next start makes another', async () => {
     const first = await start();
     const token = readToken(join(folder, 'var/admin.token'));
-    const admin = first.with(token);
-    const [listed] = (await admin.get('/v2/tokens')).body.tokens as { id: string }[];
-    expect((await admin.delete(`/v2/tokens/${listed?.id}`)).status).toBe(204);
-    expect((await admin.get('/v2/tlds')).status).toBe(401);
+    const [listed] = (await first.with(token).get('/v2/tokens')).body.tokens as { id: string }[];
+    expect((await first.with(token).delete(`/v2/tokens/${listed?.id}`)).status).toBe(409);
     await first.stop('SIGTERM');
+    const configured = await start({ TSIGIL_ADMIN_TOKEN: 'a-token-for-the-test-of-revocation' });
+    expect((await configured.with(token).delete(`/v2/tokens/${listed?.id}`)).status).toBe(204);
+    expect((await configured.with(token).get('/v2/tlds')).status).toBe(401);
+    await configured.stop('SIGTERM');
 
     const second = await start();
     const another = readToken(join(folder, 'var/admin.token'));

@@ -23,7 +23,7 @@ interface Statement {
 }
 
 const CALLER: Caller = { id: 'test', name: 'test', roles: ['member'], projectId: 'project', allProjects: false };
-const SETTINGS = { strictTsigkeys: false, requireResource: false, zonesPerProject: 1_000_000, defaultLimit: 1000 };
+const SETTINGS = { strictTsigkeys: false, requireResource: false, zonesPerProject: 1_000_000, defaultLimit: 1000, otherAdministrators: true };
 
 const folder = temporaryFolder();
 const path = join(folder, 'tsigil.db');

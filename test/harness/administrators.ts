@@ -1,0 +1,29 @@
+import { rmSync } from 'node:fs';
+import { startTestService, temporaryFolder, type TestService } from './service.ts';
+import type { World } from '../../src/service.ts';
+
+/** A token as the answer to its creation shows it. */
+export interface CreatedToken {
+  readonly id: string;
+  readonly name: string;
+  readonly token: string;
+}
+
+/** A service whose administrators have tokens of the service only, and those tokens, in the order of `bodies`. */
+export async function startWithTokens(
+  bodies: readonly object[],
+  variables: Record<string, string> = {},
+  world: Partial<World> = {},
+): Promise<{ service: TestService; tokens: CreatedToken[] }> {
+  const folder = temporaryFolder();
+  const first = await startTestService({}, { folder, ...world });
+  const tokens: CreatedToken[] = [];
+  for (const body of bodies) tokens.push((await first.post('/v2/tokens', body)).body as CreatedToken);
+  await first.close();
+  const service = await startTestService({ TSIGIL_ADMIN_TOKEN: '', ...variables }, { folder, ...world });
+  const close = async () => {
+    await service.close();
+    rmSync(folder, { recursive: true });
+  };
+  return { service: { ...service, close }, tokens };
+}

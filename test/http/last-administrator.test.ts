@@ -1,0 +1,94 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { startWithTokens, type CreatedToken } from '../harness/administrators.ts';
+import { expectError } from '../harness/samples.ts';
+import type { Client } from '../harness/client.ts';
+import type { TestService } from '../harness/service.ts';
+
+const ADA = { name: 'ada', roles: ['admin'] };
+const BOB = { name: 'bob', roles: ['member', 'Admin'] };
+const READER = { name: 'reader', roles: ['reader', 'administrator'] };
+
+let service: TestService;
+afterEach(() => service.close());
+
+/** The tokens of a new service by their names, and a client with the token of `ada`. */
+async function open(bodies: readonly object[], variables: Record<string, string> = {}, clock?: () => string) {
+  const started = await startWithTokens(bodies, variables, clock === undefined ? {} : { clock });
+  service = started.service;
+  const tokens = new Map(started.tokens.map((each) => [each.name, each]));
+  const clientOf = (name: string): Client => service.with(tokens.get(name)?.token ?? '');
+  const remove = (name: string, client = clientOf('ada')) => client.delete(`/v2/tokens/${(tokens.get(name) as CreatedToken).id}`);
+  return { admin: clientOf('ada'), clientOf, remove };
+}
+
+describe('DELETE of a token', () => {
+  test('409 for the last administrator token, which stays valid, and what else exists does not count', async () => {
+    const { admin, remove } = await open([READER, { ...BOB, expires_at: '2001-01-01T00:00:00' }, ADA]);
+    const message = expectError(await remove('ada'), 409, 'last_administrator');
+    expect(message).toBe("Token 'ada' is the last valid administrator token. Create another token with the role admin first.");
+    expect((await admin.get('/v2/tokens')).body.tokens).toHaveLength(3);
+  });
+
+  test('204 for every other token while the last administrator token stays', async () => {
+    const { remove } = await open([READER, { ...BOB, expires_at: '2001-01-01T00:00:00' }, ADA]);
+    expect([(await remove('reader')).status, (await remove('bob')).status]).toEqual([204, 204]);
+    expectError(await remove('ada'), 409, 'last_administrator');
+  });
+
+  test('204 for an administrator token while another one is valid, whatever the case of its role', async () => {
+    const { clientOf, remove } = await open([ADA, BOB]);
+    expect((await remove('ada')).status).toBe(204);
+    expectError(await remove('bob', clientOf('bob')), 409, 'last_administrator');
+  });
+
+  test('204 as long as the other administrator token has not expired, 409 from then on', async () => {
+    let now = '2030-01-01T00:00:00.000000';
+    const expiring = { ...BOB, expires_at: '2030-01-02T00:00:00' };
+    const { remove } = await open([ADA, { ...ADA, name: 'eve' }, expiring], {}, () => now);
+    expect((await remove('eve')).status).toBe(204);
+    now = '2030-01-02T00:00:00.000000';
+    expectError(await remove('ada'), 409, 'last_administrator');
+    now = '2030-01-01T23:59:59.999999';
+    expect((await remove('ada')).status).toBe(204);
+  });
+
+  test('204 for the last one where Keystone or adminToken gives administrators access', async () => {
+    for (const variables of [
+      { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:9' },
+      { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) },
+    ]) {
+      const { remove } = await open([ADA], variables);
+      expect((await remove('ada')).status).toBe(204);
+      if (!('TSIGIL_ADMIN_TOKEN' in variables)) await service.close();
+    }
+  });
+
+  test('204 for one and 409 for the other when the last two are deleted at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { admin, clientOf, remove } = await open([ADA, BOB]);
+      const answers = await Promise.all([remove('ada'), remove('bob', clientOf('bob'))]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([204, 409]);
+      const left = [await admin.get('/v2/tlds'), await clientOf('bob').get('/v2/tlds')];
+      expect(left.map(({ status }) => status).sort()).toEqual([200, 401]);
+      if (round < 4) await service.close();
+    }
+  });
+
+  test('204 for an administrator token whose only other one comes after many of other roles', async () => {
+    const { admin, clientOf, remove } = await open([ADA]);
+    for (let made = 0; made < 1001; made += 50) {
+      const some = Array.from({ length: 50 }, (_, index) => ({ ...READER, name: `reader-${made + index}` }));
+      await Promise.all(some.map((body) => admin.post('/v2/tokens', body)));
+    }
+    expectError(await remove('ada'), 409, 'last_administrator');
+    const { body } = await admin.post('/v2/tokens', BOB);
+    expect((await remove('ada')).status).toBe(204);
+    expectError(
+      await clientOf('')
+        .with(body.token as string)
+        .delete(`/v2/tokens/${body.id}`),
+      409,
+      'last_administrator',
+    );
+  });
+});
