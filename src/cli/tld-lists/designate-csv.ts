@@ -1,6 +1,6 @@
 import { asciiForm, type ListEntry, type RefusedLine, type TldList } from './list.ts';
 
-/** One record of a CSV file and the line on which it begins; `open` if the file ends inside a quotation. */
+/** One record of a CSV file, and the line on which it begins. `open` is true if the file ends inside quotation marks. */
 interface CsvRecord {
   readonly line: number;
   readonly fields: readonly string[];
@@ -8,8 +8,8 @@ interface CsvRecord {
 }
 
 /**
- * Reads the CSV that `designate-manage tlds import` takes: name and description, or a name alone, without a header. An empty
- * description is one; a missing one says nothing. Blanks count; non-ASCII names get their ASCII form.
+ * Reads the CSV format of `designate-manage tlds import`: a name, or a name and a description, without a header. An empty
+ * description is a value; a missing one is undefined. Blanks are part of the value. Non-ASCII names become A-labels.
  */
 export function readDesignateCsv(text: string, delimiter: string): TldList {
   const entries: ListEntry[] = [];
@@ -24,12 +24,12 @@ export function readDesignateCsv(text: string, delimiter: string): TldList {
 }
 
 /**
- * The records of a CSV text (RFC 4180), but for empty lines. As usual, a quotation mark stands for itself where it does not
- * begin a field, and what follows a closed quotation belongs to the field.
+ * Returns the records of a CSV text (RFC 4180), without empty lines. As in other CSV parsers, a quotation mark inside an unquoted
+ * field is literal, and text after a closing quotation mark belongs to the field.
  */
 function readRecords(text: string, delimiter: string): CsvRecord[] {
   const records: CsvRecord[] = [];
-  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'; // of the field that is being read
+  let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'; // of the current field
   let fields: string[] = [];
   let field = '';
   let line = 1;

@@ -1,46 +1,46 @@
 import { toAsciiName } from '../../domain/dns-name.ts';
 import { tld } from '../../domain/tld.ts';
 
-/** One entry of a list, and the line on which it begins. */
+/** An entry of a list, and the line on which it begins. */
 export interface ListEntry {
   readonly line: number;
   readonly name: string;
-  /** Absent where the list says nothing about it. */
+  /** Absent if the list has no description for the entry. */
   readonly description?: string;
 }
 
-/** A line that cannot be taken, and why. */
+/** A line that cannot be imported, and why. */
 export interface RefusedLine {
   readonly line: number;
   readonly text: string;
   readonly reason: string;
 }
 
-/** What a file holds. Lines count from 1; every line is in one of these, or blank, or a comment. */
+/** The content of a list file. Lines count from 1. A line that is in none of the members is blank or a comment. */
 export interface TldList {
   readonly entries: readonly ListEntry[];
   readonly refused: readonly RefusedLine[];
-  /** How many lines that name a domain were left out, because the caller or the format says so. */
+  /** The number of lines with a domain name that the caller or the format excludes. */
   readonly leftOut: number;
 }
 
-/** One line of a text, without its end. */
+/** One line of a text, without its line ending. */
 export interface Line {
   readonly number: number;
   readonly text: string;
 }
 
-/** The lines of `text`, however they end. */
+/** Returns the lines of `text`, with any line ending. */
 export function linesOf(text: string): Line[] {
   return text.split(/\r\n|\n|\r/).map((line, index) => ({ number: index + 1, text: line }));
 }
 
-/** `name` in its ASCII form if it has one; what is no domain name stays as it is, for the service to refuse. */
+/** Returns `name` as A-labels. An invalid domain name is returned unchanged, so that the service refuses it. */
 export function asciiForm(name: string): string {
   return toAsciiName(name) ?? name;
 }
 
-/** The list with every entry refused whose name an earlier one has. */
+/** Returns the list with every repeated name refused, except the first. */
 export function refuseRepeats(list: TldList): TldList {
   const first = new Map<string, ListEntry>();
   const refused = [...list.refused];

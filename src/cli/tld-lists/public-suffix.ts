@@ -1,29 +1,29 @@
 import { asciiForm, linesOf, type ListEntry, type RefusedLine, type TldList } from './list.ts';
 
-/** The parts of the Public Suffix List that can be asked for. */
+/** The parts of the Public Suffix List that a caller can select. */
 export const SECTIONS = ['icann', 'private', 'all'] as const;
 
-/** What can become of a rule such as `*.ck`, for which a table of names has no form. */
+/** How to handle a rule such as `*.ck`, which a TLD entry cannot express. */
 export const WILDCARD_CHOICES = ['parent', 'skip', 'refuse'] as const;
 
-/** What to take of a Public Suffix List. */
+/** Which rules of a Public Suffix List to import. */
 export interface PublicSuffixOptions {
   readonly section: (typeof SECTIONS)[number];
   readonly wildcards: (typeof WILDCARD_CHOICES)[number];
 }
 
-/** One rule: what stands before the first blank of a line that is no comment. */
+/** One rule: the text before the first blank of a line that is not a comment. */
 interface Rule {
   readonly line: number;
   readonly text: string;
-  /** The section that it stands in; none for rules outside both. */
+  /** The section that contains the rule; undefined for a rule outside both. */
   readonly section: string | undefined;
 }
 
 /**
- * Reads a list in the form of https://publicsuffix.org/list/. Names become lower case and ASCII. An exception (`!www.ck`) is
- * left out: it says that a name is no suffix, which it is not without an entry either. A rule that is outside both sections
- * is taken whatever section is asked for.
+ * Reads a list in the format of https://publicsuffix.org/list/. Names become lower-case A-labels. An exception (`!www.ck`) is
+ * skipped: it says that a name is not a suffix, which is also true without an entry. A rule outside both sections is imported for
+ * every value of `section`.
  */
 export function readPublicSuffixList(text: string, { section, wildcards }: PublicSuffixOptions): TldList {
   const rules = rulesOf(text);

@@ -3,17 +3,17 @@ import { refuseRepeats, type ListEntry, type TldList } from './list.ts';
 import { readIanaList, readPlainList } from './plain.ts';
 import { readPublicSuffixList, type PublicSuffixOptions } from './public-suffix.ts';
 
-/** The forms in which lists of top-level domains are known to come. */
+/** The formats of lists of top-level domains. */
 export const LIST_FORMATS = ['csv', 'iana', 'psl', 'plain'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 
-/** How to read a list. */
+/** The options for reading a list. */
 export interface ListOptions extends PublicSuffixOptions {
-  /** What stands between the fields of a CSV record. */
+  /** The character between the fields of a CSV record. */
   readonly delimiter: string;
 }
 
-/** Reads `text` in the given form. Never throws: what cannot be taken is among the refused lines. */
+/** Reads `text` in the given format. Never throws: `refused` contains the lines that cannot be imported. */
 export function readTldList(text: string, format: ListFormat, options: ListOptions): TldList {
   const readers: Readonly<Record<ListFormat, () => TldList>> = {
     csv: () => readDesignateCsv(text, options.delimiter),
@@ -24,7 +24,7 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
   return refuseRepeats(refuseOverlong(readers[format]()));
 }
 
-/** Far beyond any entry: what is longer is a mistake in the form of the file, and would not fit in a request. */
+/** The maximum length of an entry. A longer one means that the file has another format, and it would not fit in a request. */
 const MAX_CHARACTERS = 2000;
 
 function refuseOverlong(list: TldList): TldList {
@@ -33,7 +33,7 @@ function refuseOverlong(list: TldList): TldList {
   return { ...list, entries: list.entries.filter((entry) => !isOverlong(entry)), refused: [...list.refused, ...refused] };
 }
 
-/** The form that `text` seems to have. */
+/** Returns the format that `text` appears to have. */
 export function detectFormat(text: string, delimiter: string): ListFormat {
   if (/^\s*# Version \d+, Last Updated /.test(text)) return 'iana';
   if (/^\/\/|^\*\.|^!/m.test(text)) return 'psl';

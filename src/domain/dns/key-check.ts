@@ -1,11 +1,11 @@
 import { CLASSES, encodeMessage, FLAGS, OPCODES, rcodeOf, RCODES, TYPES, type Message, type ResourceRecord } from './message.ts';
 import type { Verification } from './tsig.ts';
 
-/** What a name server can be asked to see what it thinks of a key: a question, to send the whole zone, or to change it. */
+/** The requests that verify a key: an SOA query, a zone transfer, an update. */
 export const CHECKS = ['query', 'transfer', 'update'] as const;
 export type Check = (typeof CHECKS)[number];
 
-/** What a name server thinks of a key. */
+/** Whether a name server accepts a key, and if not, why. */
 export type Opinion =
   | 'good'
   | 'unknown key'
@@ -18,16 +18,16 @@ export type Opinion =
   | 'not to be trusted'
   | 'no answer';
 
-/** An opinion, why, and what to do next. */
+/** The result of a check, with its reason and what to do next. */
 export interface Verdict {
   readonly opinion: Opinion;
   readonly reason: string;
   readonly hint?: string;
-  /** The response code of an answer that was not signed. */
+  /** The response code of an unsigned response. */
   readonly unsignedRcode?: string;
 }
 
-/** What a check asks for, in words that follow "asked to". */
+/** What each check requests, worded to follow "asked to". */
 const REQUESTS: Readonly<Record<Check, string>> = {
   query: 'answer a question about the zone',
   transfer: 'transfer the zone',
@@ -35,8 +35,9 @@ const REQUESTS: Readonly<Record<Check, string>> = {
 };
 
 /**
- * The unsigned request of a check. The update asks to delete `label` below the zone on condition that it does not exist (RFC
- * 2136 sections 2.4.5 and 2.5.3), so it changes nothing, while servers look at rights as for any other: some pass an empty one.
+ * Returns the unsigned request of a check. The update deletes `label` below the zone on condition that it does not exist (RFC
+ * 2136 sections 2.4.5 and 2.5.3), so it changes nothing. Servers check its authorisation as for any update. An empty update would
+ * not do, because some servers accept it from everyone.
  */
 export function checkRequest(check: Check, zone: string, id: number, label: string): Buffer {
   const empty = { answers: [], authorities: [], additionals: [] };
@@ -56,12 +57,12 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
   });
 }
 
-/** Tells whether a message answers the request with this id. */
+/** Returns whether a message is the response to the request with this id. */
 export function isAnswerTo(id: number, message: Message): boolean {
   return message.id === id && (message.flags & FLAGS.response) !== 0;
 }
 
-/** What an answer, or the first message of one, says about the key. `now` is in seconds since 1970. */
+/** Returns what a response, or the first message of one, says about the key. `now` is in seconds since 1970. */
 export function judge(verification: Verification, check: Check, now: number): Verdict {
   const { outcome, tsig, message } = verification;
   const rcode = rcodeOf(message);
@@ -88,7 +89,7 @@ function notAuthorised(rcode: string, check: Check): Verdict {
   };
 }
 
-/** The error in the TSIG record (RFC 8945 section 5.2). Errors about keys and signatures cannot be signed. */
+/** Returns the verdict for the error in the TSIG record (RFC 8945 section 5.2). Errors about keys and signatures are never signed. */
 function judgeError({ outcome, tsig }: Verification, now: number): Verdict {
   switch (RCODES[tsig?.error ?? 0]) {
     case 'BADKEY':
@@ -133,8 +134,8 @@ const UNEXPLAINED =
   'It may not know the key, know it by another secret, or have another time; PowerDNS tells its log alone. It may also not serve the zone.';
 
 /**
- * The verdict on a request other than a question, in the light of what the server says to a signed question: the answers to
- * other requests are often not signed, and then tell nothing about the key.
+ * Returns the final verdict on a transfer or an update. The response to either is often unsigned, and then says nothing about the
+ * key. In that case the verdict on a signed query (`question`) explains it.
  */
 export function explainBy(question: Verdict, verdict: Verdict, check: Check): Verdict {
   const { unsignedRcode } = verdict;

@@ -1,26 +1,26 @@
 import { decodeName, encodeName, WireError } from './wire-name.ts';
 
-/** What is asked (RFC 1035 section 4.1.2); in an update, the zone (RFC 2136 section 2.3). */
+/** A question (RFC 1035 section 4.1.2); in an update, the zone (RFC 2136 section 2.3). */
 export interface Question {
   readonly name: string;
   readonly type: number;
   readonly class: number;
 }
 
-/** A resource record (RFC 1035 section 4.1.3) with its data as it stands. */
+/** A resource record (RFC 1035 section 4.1.3) with its data as octets. */
 export interface ResourceRecord extends Question {
   readonly ttl: number;
   readonly data: Buffer;
 }
 
-/** A resource record of a message that was read, and where it is in it. */
+/** A resource record of a decoded message, with its offsets in the message. */
 export interface PlacedRecord extends ResourceRecord {
   readonly start: number;
-  /** Where its data begins. */
+  /** The offset of its data. */
   readonly dataStart: number;
 }
 
-/** A DNS message (RFC 1035 section 4.1): the header, and the sections by their names. */
+/** A DNS message (RFC 1035 section 4.1): the header, and the four sections. */
 export interface Message<R extends ResourceRecord = ResourceRecord> {
   readonly id: number;
   /** The second 16 bits of the header: `FLAGS`, the opcode and the response code. */
@@ -37,7 +37,7 @@ export const OPCODES = { query: 0, update: 5 } as const;
 export const TYPES = { soa: 6, tsig: 250, ixfr: 251, axfr: 252, any: 255 } as const;
 export const CLASSES = { in: 1, none: 254, any: 255 } as const;
 
-/** Response codes by number (RFC 6895 section 2.3): those of headers, and from 16 on those of TSIG records. */
+/** Response codes by number (RFC 6895 section 2.3). Codes from 16 on occur in TSIG records, the others in headers. */
 export const RCODES: Readonly<Record<number, string>> = {
   0: 'NOERROR',
   1: 'FORMERR',
@@ -58,12 +58,12 @@ export const RCODES: Readonly<Record<number, string>> = {
 
 const HEADER_OCTETS = 12;
 
-/** The name of the response code in a message's header. */
+/** Returns the name of the response code in a message's header, or the number if it has no name. */
 export function rcodeOf({ flags }: Message): string {
   return RCODES[flags & 0xf] ?? String(flags & 0xf);
 }
 
-/** The octets of a message. Names are not compressed. Throws `WireError`. */
+/** Returns the octets of a message, without name compression. Throws `WireError`. */
 export function encodeMessage(message: Message): Buffer {
   const sections = [message.answers, message.authorities, message.additionals];
   const header = Buffer.alloc(HEADER_OCTETS);
@@ -73,7 +73,7 @@ export function encodeMessage(message: Message): Buffer {
   return Buffer.concat([header, ...message.questions.map(encodeQuestion), ...sections.flat().map(encodeRecord)]);
 }
 
-/** The octets of a resource record. Throws `WireError`. */
+/** Returns the octets of a resource record. Throws `WireError`. */
 export function encodeRecord(record: ResourceRecord): Buffer {
   if (record.data.length > 0xffff) throw new WireError('The data of a record has 65535 octets at most');
   const rest = Buffer.alloc(6);
@@ -89,7 +89,7 @@ function encodeQuestion({ name, type, class: recordClass }: Question): Buffer {
   return Buffer.concat([encodeName(name), rest]);
 }
 
-/** The message that these octets are, all of them. Throws `WireError`. */
+/** Decodes a message. Throws `WireError`, also for octets after its end. */
 export function decodeMessage(octets: Buffer): Message<PlacedRecord> {
   if (octets.length < HEADER_OCTETS) throw new WireError('The message is shorter than a header');
   const [id = 0, flags = 0, ...counts] = Array.from({ length: 6 }, (_, index) => octets.readUInt16BE(index * 2));

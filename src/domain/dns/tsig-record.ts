@@ -1,38 +1,38 @@
 import { CLASSES, TYPES, type Message, type PlacedRecord, type ResourceRecord } from './message.ts';
 import { decodeName, encodeName, WireError } from './wire-name.ts';
 
-/** What a TSIG record holds (RFC 8945 section 4.2). */
+/** The content of a TSIG record (RFC 8945 section 4.2). */
 export interface Tsig {
   readonly keyName: string;
-  /** The algorithm's domain name: `hmac-sha256.`. */
+  /** The algorithm as a domain name: `hmac-sha256.`. */
   readonly algorithm: string;
   /** Seconds since 1970. */
   readonly timeSigned: number;
-  /** How many seconds the clocks may differ. */
+  /** The permitted clock difference, in seconds. */
   readonly fudge: number;
   readonly mac: Buffer;
   readonly originalId: number;
-  /** 0, or one of `RCODES` from 16 on. */
+  /** 0, or a code of `RCODES` from 16 on. */
   readonly error: number;
-  /** For the error BADTIME, the server's time in seconds since 1970 as 48 bits. */
+  /** For the error BADTIME, the server's time: seconds since 1970, in 48 bits. */
   readonly other: Buffer;
 }
 
-/** `value` as 48 bits. */
+/** Returns `value` in 48 bits. */
 export function uint48(value: number): Buffer {
   const octets = Buffer.alloc(6);
   octets.writeUIntBE(value, 0, 6);
   return octets;
 }
 
-/** The values as 16 bits each. */
+/** Returns the values in 16 bits each. */
 export function uint16s(...values: readonly number[]): Buffer {
   const octets = Buffer.alloc(values.length * 2);
   values.forEach((value, index) => octets.writeUInt16BE(value, index * 2));
   return octets;
 }
 
-/** A TSIG record. */
+/** Returns the resource record for `tsig`. Throws `WireError`. */
 export function tsigRecord(tsig: Tsig): ResourceRecord {
   const { keyName, algorithm, timeSigned, fudge, mac, originalId, error, other } = tsig;
   const data = [encodeName(algorithm), uint48(timeSigned), uint16s(fudge, mac.length), mac, uint16s(originalId, error, other.length), other];
@@ -40,8 +40,8 @@ export function tsigRecord(tsig: Tsig): ResourceRecord {
 }
 
 /**
- * The TSIG record of a message and where it begins; undefined for a message without one. It must be the last record, there
- * may be one only (RFC 8945 section 5.1). Throws `WireError`.
+ * Returns the TSIG record of a message and its offset, or undefined for a message without one. Throws `WireError` unless it is the
+ * last record and the only TSIG record (RFC 8945 section 5.1).
  */
 export function findTsig(octets: Buffer, message: Message<PlacedRecord>): { tsig: Tsig; start: number } | undefined {
   const isTsig = ({ type }: ResourceRecord) => type === TYPES.tsig;

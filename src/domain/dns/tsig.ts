@@ -3,41 +3,41 @@ import { CLASSES, decodeMessage, encodeRecord, type Message, type PlacedRecord }
 import { findTsig, tsigRecord, uint16s, uint48, type Tsig } from './tsig-record.ts';
 import { encodeName, foldedName, WireError } from './wire-name.ts';
 
-/** A key as signatures need it. */
+/** A key for signing, with its secret decoded. */
 export interface SigningKey {
   readonly name: string;
-  /** As the API names it: `hmac-sha256`. */
+  /** The API's name of the algorithm: `hmac-sha256`. */
   readonly algorithm: string;
   readonly secret: Buffer;
 }
 
-/** A message with its TSIG record, and the MAC that the answer's signature covers. */
+/** A message with its TSIG record, and its MAC, which the signature of the response covers. */
 export interface SignedMessage {
   readonly octets: Buffer;
   readonly mac: Buffer;
 }
 
-/** When and how to sign. */
+/** The options for signing a message. */
 export interface SigningOptions {
   /** Seconds since 1970. */
   readonly timeSigned: number;
-  /** How many seconds the clocks may differ; 300 if not given (RFC 8945 section 10). */
+  /** The permitted clock difference, in seconds. The default is 300 (RFC 8945 section 10). */
   readonly fudge?: number;
-  /** The MAC of the request that the message answers, or of the message before it in a stream. */
+  /** The MAC of the request to which the message responds, or of the previous message in a stream. */
   readonly priorMac?: Buffer;
   readonly error?: number;
   readonly other?: Buffer;
-  /** The messages of a stream that were sent unsigned since `priorMac`. */
+  /** The unsigned messages of a stream since `priorMac`. */
   readonly between?: Buffer;
-  /** True for the messages of a stream after the first: only the times are signed with them (RFC 8945 section 5.3.1). */
+  /** True for the messages of a stream after the first. Their signature covers only the times (RFC 8945 section 5.3.1). */
   readonly later?: boolean;
 }
 
-/** What became of the check of a message. */
+/** The result of verifying a message. */
 export interface Verification {
   /**
-   * `good`; `unsigned` without a TSIG record or with an empty MAC, as errors about keys are sent; or what is wrong: the key or
-   * algorithm is another, the signature does not fit, or it fits and the time is too far from ours.
+   * `unsigned`: the message has no TSIG record, or an empty MAC, as in errors about keys. `other key`: the key or the algorithm
+   * differs. `wrong time`: the signature is correct, but the time differs from `now` by more than the fudge.
    */
   readonly outcome: 'good' | 'unsigned' | 'other key' | 'wrong signature' | 'wrong time';
   readonly message: Message<PlacedRecord>;
@@ -45,10 +45,10 @@ export interface Verification {
 }
 
 const NO_OCTETS = Buffer.alloc(0);
-/** The most messages of a stream between two that are signed (RFC 8945 section 5.3.1). */
+/** The maximum number of unsigned messages between two signed ones of a stream (RFC 8945 section 5.3.1). */
 const MAX_UNSIGNED = 99;
 
-/** The algorithm's name in messages (RFC 8945 section 6). */
+/** Returns the algorithm's name in DNS messages (RFC 8945 section 6). */
 function wireName(algorithm: string): string {
   return algorithm === 'hmac-md5' ? 'hmac-md5.sig-alg.reg.int.' : `${algorithm}.`;
 }
@@ -66,16 +66,17 @@ export function signMessage(octets: Buffer, key: SigningKey, options: SigningOpt
 }
 
 /**
- * Checks a message that was signed with `key` (RFC 8945 section 5.2), one that answers the request with `requestMac`. `now` is
- * in seconds since 1970. Throws `WireError` for octets that are no message.
+ * Verifies the signature of a message with `key` (RFC 8945 section 5.2). `requestMac` is the MAC of the request if the message is a
+ * response. `now` is in seconds since 1970. Throws `WireError` for octets that are not a message.
  */
 export function verifyMessage(octets: Buffer, key: SigningKey, requestMac: Buffer | undefined, now: number): Verification {
   return check(octets, key, prefixed(requestMac), false, now);
 }
 
 /**
- * Checks one after the other the messages of a stream that answers the request with `requestMac` (RFC 8945 section 5.3.1). The
- * first must be signed; then up to 99 may be `unsigned` before the next that is, whose signature covers them too.
+ * Returns a function that verifies the messages of a stream in order (RFC 8945 section 5.3.1). The stream is the response to the
+ * request with `requestMac`. The first message must be signed. At most 99 `unsigned` messages may follow a signed one, and the
+ * next signature covers them.
  */
 export function createStreamVerifier(key: SigningKey, requestMac: Buffer): (octets: Buffer, now: number) => Verification {
   let before = prefixed(requestMac);
@@ -107,12 +108,12 @@ function check(octets: Buffer, key: SigningKey, before: readonly Buffer[], later
   signed.writeUInt16BE(tsig.originalId, 0);
   signed.writeUInt16BE(message.additionals.length - 1, 10);
   const mac = computeMac(key, [...before, signed, ...signedParts(tsig, later)]);
-  // Shorter MACs may be agreed on (RFC 8945 section 5.2.2.1); nobody agreed on any here.
+  // Truncated MACs need a local policy (RFC 8945 section 5.2.2.1); this program has none, so it refuses them.
   if (mac.length !== tsig.mac.length || !timingSafeEqual(mac, tsig.mac)) return { outcome: 'wrong signature', message, tsig };
   return { outcome: Math.abs(now - tsig.timeSigned) <= tsig.fudge ? 'good' : 'wrong time', message, tsig };
 }
 
-/** The parts of a TSIG record that its MAC covers (RFC 8945 sections 4.3.3 and 5.3.1). */
+/** Returns the parts of a TSIG record that its MAC covers (RFC 8945 sections 4.3.3 and 5.3.1). */
 function signedParts(tsig: Tsig, later: boolean): Buffer[] {
   const times = [uint48(tsig.timeSigned), uint16s(tsig.fudge)];
   if (later) return times;
@@ -120,7 +121,7 @@ function signedParts(tsig: Tsig, later: boolean): Buffer[] {
   return [...names, ...times, uint16s(tsig.error, tsig.other.length), tsig.other];
 }
 
-/** A MAC as another covers it: with its length before it. */
+/** Returns a MAC with its length before it, as the MAC of the next message covers it. */
 function prefixed(mac: Buffer | undefined): Buffer[] {
   return mac === undefined ? [] : [uint16s(mac.length), mac];
 }

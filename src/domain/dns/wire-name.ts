@@ -1,4 +1,4 @@
-/** Octets that are not a DNS message, or values that none could hold. */
+/** Octets that are not a valid DNS message, or values that do not fit into one. */
 export class WireError extends Error {
   constructor(problem: string) {
     super(problem);
@@ -6,13 +6,13 @@ export class WireError extends Error {
   }
 }
 
-/** The most octets of a label and of a name (RFC 1035 section 2.3.4). */
+/** The maximum length of a label and of a name, in octets (RFC 1035 section 2.3.4). */
 const MAX_LABEL = 63;
 const MAX_NAME = 255;
 
 /**
- * A domain name as a message has it, without compression (RFC 1035 section 3.1), from its text with or without a final dot.
- * `\.` and `\ddd` stand for octets as in zone files (section 5.1). Throws `WireError`.
+ * Encodes a domain name for a message, without compression (RFC 1035 section 3.1). The text may end in a dot. `\.` and `\ddd` are
+ * escaped octets, as in zone files (section 5.1). Throws `WireError`.
  */
 export function encodeName(text: string): Buffer {
   const labels = text === '.' || text === '' ? [] : labelsOf(text);
@@ -35,15 +35,15 @@ function labelsOf(text: string): Buffer[] {
   return labels.map((label) => Buffer.from(label));
 }
 
-/** A name that was read: its text with a final dot, and where what follows it begins. */
+/** A decoded name: its text with a final dot, and the offset after it. */
 export interface DecodedName {
   readonly name: string;
   readonly end: number;
 }
 
 /**
- * The name at `offset` of `message`. Compression (RFC 1035 section 4.1.4) may point only backwards, further at each step, so
- * reading always ends. Throws `WireError`.
+ * Decodes the name at `offset` of `message`. Each compression pointer (RFC 1035 section 4.1.4) must point further back than the
+ * one before, so that decoding always ends. Throws `WireError`.
  */
 export function decodeName(message: Buffer, offset: number): DecodedName {
   const labels: string[] = [];
@@ -72,7 +72,7 @@ export function decodeName(message: Buffer, offset: number): DecodedName {
   }
 }
 
-/** The form in which names compare and are signed: letters in lower case (RFC 4343 section 2). */
+/** Returns the name in lower case, for comparison and signatures (RFC 4343 section 2). Throws `WireError`. */
 export function foldedName(name: string): string {
   return decodeName(encodeName(name), 0).name.toLowerCase();
 }

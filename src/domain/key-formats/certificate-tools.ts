@@ -1,6 +1,6 @@
 import { environmentFile, EVERY_ALGORITHM, lines, quoted, WITHOUT_MD5, type KeyWriter } from './writer.ts';
 
-/** A Secret for cert-manager, and in comments the part of an Issuer that refers to it. */
+/** A Secret for cert-manager. Its comments show the part of an Issuer that refers to the Secret. */
 export const certManagerSecret: KeyWriter = {
   consumer: 'cert-manager',
   mediaType: 'application/yaml',
@@ -30,12 +30,12 @@ export const certManagerSecret: KeyWriter = {
   },
 };
 
-/** A name that Kubernetes takes for an object (RFC 1123), made from a key's. */
+/** Returns a valid Kubernetes object name (RFC 1123) for the key with this name. */
 function objectName(name: string): string {
   return `tsig-${name.replaceAll(/[._-]+/g, '-')}`.replaceAll(/-{2,}/g, '-').slice(0, 253).replace(/-$/, '');
 }
 
-/** The credentials file of certbot-dns-rfc2136. Releases before 4.0 fall back to hmac-md5 unless the algorithm is in upper case. */
+/** The credentials file of certbot-dns-rfc2136. Releases before 4.0 use hmac-md5 unless the algorithm is in upper case. */
 export const certbot: KeyWriter = {
   consumer: 'certbot (certbot-dns-rfc2136)',
   mediaType: 'text/plain',
@@ -50,7 +50,7 @@ export const certbot: KeyWriter = {
     ),
 };
 
-/** Environment variables of lego and what is built on it. The final dot of the algorithm is part of its name there. */
+/** Environment variables of lego and of programs that use it. lego's algorithm names end in a dot. */
 export const lego: KeyWriter = {
   consumer: 'lego and Traefik',
   mediaType: 'text/plain',

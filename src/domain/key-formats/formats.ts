@@ -6,7 +6,7 @@ import { dnspython, knsupdate, nsupdate } from './query-tools.ts';
 import type { KeyWriter } from './writer.ts';
 import { dnscontrol, externalDns, octodns, terraform } from './zone-tools.ts';
 
-/** Every form in which a key can be written, by name. */
+/** Every export format, by name. */
 export const EXPORT_FORMATS: Readonly<Record<string, KeyWriter>> = {
   bind,
   knot,
@@ -24,22 +24,22 @@ export const EXPORT_FORMATS: Readonly<Record<string, KeyWriter>> = {
   dnscontrol,
 };
 
-/** A key written out. */
+/** An exported key. */
 export interface KeyFile {
   readonly text: string;
   readonly mediaType: string;
-  /** A name that every file system takes. */
+  /** A name that is valid on every file system. */
   readonly fileName: string;
 }
 
-/** The form of this name. Throws `bad_request`. */
+/** Returns the export format with this name. Throws `bad_request` if there is none. */
 export function findFormat(name: string): KeyWriter {
   const format = Object.hasOwn(EXPORT_FORMATS, name) ? EXPORT_FORMATS[name] : undefined;
   if (format === undefined) throw new ServiceError('bad_request', `format must be one of ${Object.keys(EXPORT_FORMATS).join(', ')}`);
   return format;
 }
 
-/** Why the consumer of `format` could not use the key: an empty list for one that it takes. */
+/** Returns why the consumer of `format` cannot use the key. The list is empty if it can. */
 export function exportProblems(format: KeyWriter, key: Key): string[] {
   const problems = keyProblems(key);
   if (problems.length > 0 || format.algorithms.includes(key.algorithm)) return problems;
@@ -47,8 +47,8 @@ export function exportProblems(format: KeyWriter, key: Key): string[] {
 }
 
 /**
- * The key in the form of this name. Names and secrets that are not what they should be are refused rather than escaped, so
- * nothing in them can be read as anything but a name and a secret. Throws `bad_request`, `not_exportable`.
+ * Returns the key in the format with this name. Invalid names and secrets are refused and not escaped, so they cannot inject
+ * anything into the output. Throws `bad_request` for an unknown format, and `not_exportable` for a key that its consumer cannot use.
  */
 export function exportKey(formatName: string, key: Key): KeyFile {
   const format = findFormat(formatName);

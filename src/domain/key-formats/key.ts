@@ -1,14 +1,14 @@
 import { comparisonForm } from '../dns-name.ts';
 import { ALGORITHMS, wireProblems } from '../tsigkey.ts';
 
-/** What programs need to know of a TSIG key, as text: the secret is in base64. */
+/** A TSIG key as programs exchange it, as text. The secret is base64. */
 export interface Key {
   readonly name: string;
   readonly algorithm: string;
   readonly secret: string;
 }
 
-/** Why no program could use the key: an empty list for one that works on the wire. No value is quoted: any may hold a secret. */
+/** Returns why no program can use the key. The list is empty for a valid key. Messages quote no value, because any may contain a secret. */
 export function keyProblems({ name, algorithm, secret }: Key): string[] {
   const problems = wireProblems(secret === '' ? { name } : { name, secret });
   return [
@@ -19,25 +19,25 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
 }
 
 /**
- * The key as it is written out: its name in lower case, which no program reads differently and some need (a signature covers
- * the name in lower case, RFC 8945 section 4.3.3), and without a final dot.
+ * Returns the key for export: with its name in lower case and without a final dot. Some programs need lower case, and all treat
+ * it as the same name. A signature covers the name in lower case (RFC 8945 section 4.3.3).
  */
 export function canonicalKey({ name, algorithm, secret }: Key): Key {
   return { name: comparisonForm(name), algorithm, secret };
 }
 
-/** Tells whether two keys are the same to every program. */
+/** Returns whether every program treats the two keys as the same. */
 export function isSameKey(one: Key, other: Key): boolean {
   return comparisonForm(one.name) === comparisonForm(other.name) && one.algorithm === other.algorithm && one.secret === other.secret;
 }
 
-/** The DNS algorithm names that are not the API's, and what they stand for (RFC 8945 section 6; NSD leaves `hmac-` out). */
+/** Algorithm names that differ from the API's, with the API's name (RFC 8945 section 6). NSD omits `hmac-`. */
 const ALIASES: Readonly<Record<string, string>> = {
   'hmac-md5.sig-alg.reg.int': 'hmac-md5',
   ...Object.fromEntries(Object.keys(ALGORITHMS).map((algorithm) => [algorithm.slice('hmac-'.length), algorithm])),
 };
 
-/** An algorithm as programs spell it, in the API's spelling; undefined for one that the service does not know. */
+/** Returns the API's name of an algorithm as another program spells it, or undefined for an unknown algorithm. */
 export function readAlgorithm(text: string): string | undefined {
   const name = comparisonForm(text);
   if (Object.hasOwn(ALGORITHMS, name)) return name;

@@ -1,12 +1,12 @@
 import type { Key } from './key.ts';
 import { EVERY_ALGORITHM, lines, quoted, type KeyWriter } from './writer.ts';
 
-/** A key clause of BIND, a statement on each line: lego's reader knows no other layout. */
+/** Returns a BIND key clause with one statement on each line, because lego parses no other layout. */
 export function bindClause({ name, algorithm, secret }: Key): string {
   return lines(`key ${quoted(name)} {`, `\talgorithm ${algorithm};`, `\tsecret ${quoted(secret)};`, '};');
 }
 
-/** For the configuration of BIND's `named`. */
+/** A key clause for `named.conf` of BIND. */
 export const bind: KeyWriter = {
   consumer: 'BIND 9',
   mediaType: 'text/plain',
@@ -15,7 +15,7 @@ export const bind: KeyWriter = {
   write: bindClause,
 };
 
-/** For the configuration of Knot DNS. */
+/** A key section for `knot.conf` of Knot DNS. */
 export const knot: KeyWriter = {
   consumer: 'Knot DNS',
   mediaType: 'text/plain',
@@ -25,7 +25,7 @@ export const knot: KeyWriter = {
     lines('key:', `  - id: ${quoted(`${name}.`)}`, `    algorithm: ${algorithm}`, `    secret: ${quoted(secret)}`),
 };
 
-/** For the configuration of NSD. */
+/** A key section for `nsd.conf` of NSD. */
 export const nsd: KeyWriter = {
   consumer: 'NSD',
   mediaType: 'text/plain',
@@ -34,7 +34,7 @@ export const nsd: KeyWriter = {
   write: ({ name, algorithm, secret }) => lines('key:', `    name: ${quoted(name)}`, `    algorithm: ${algorithm}`, `    secret: ${quoted(secret)}`),
 };
 
-/** The body that PowerDNS' API takes at `/api/v1/servers/localhost/tsigkeys`. */
+/** The request body for `/api/v1/servers/localhost/tsigkeys` of the PowerDNS API. */
 export const powerdns: KeyWriter = {
   consumer: 'PowerDNS (the body of a request to its API)',
   mediaType: 'application/json',

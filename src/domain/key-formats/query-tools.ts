@@ -1,7 +1,7 @@
 import { bindClause } from './name-servers.ts';
 import { EVERY_ALGORITHM, lines, quoted, type KeyWriter } from './writer.ts';
 
-/** The file for `-k` of BIND's tools. */
+/** The key file for `-k` of BIND's tools. */
 export const nsupdate: KeyWriter = {
   consumer: 'nsupdate, dig and delv (`-k`)',
   mediaType: 'text/plain',
@@ -10,7 +10,7 @@ export const nsupdate: KeyWriter = {
   write: bindClause,
 };
 
-/** The file for `-k` of Knot's tools. */
+/** The key file for `-k` of Knot's tools. */
 export const knsupdate: KeyWriter = {
   consumer: 'knsupdate and kdig (`-k`)',
   mediaType: 'text/plain',
@@ -19,7 +19,7 @@ export const knsupdate: KeyWriter = {
   write: ({ name, algorithm, secret }) => lines(`${algorithm}:${name}:${secret}`),
 };
 
-/** A Python module with a `keyring`. The algorithm is a part of it: a keyring without one takes signatures by any. */
+/** A Python module with a `keyring`. It includes the algorithm, because a keyring without one accepts signatures with any algorithm. */
 export const dnspython: KeyWriter = {
   consumer: 'dnspython',
   mediaType: 'text/x-python',

@@ -6,7 +6,7 @@ interface Token {
   readonly line: number;
 }
 
-/** Key clauses of BIND, wherever they are in a configuration: what `tsig-keygen` prints, `named.conf` and parts of it. */
+/** BIND key clauses anywhere in a configuration: the output of `tsig-keygen`, `named.conf`, and parts of it. */
 export const bindClauses: KeyReader = {
   source: 'BIND key clauses (tsig-keygen, named.conf)',
   recognises: (text) => /(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text),
@@ -15,7 +15,7 @@ export const bindClauses: KeyReader = {
     const entries: Entry[] = [];
     for (const [index, token] of tokens.entries()) {
       const [name, brace] = tokens.slice(index + 1, index + 3);
-      // Elsewhere `key` is a reference, and no brace follows the name.
+      // A `key` without a brace after the name is a reference.
       if (!isWord(token, 'key') || !isText(name) || brace?.kind !== '{') continue;
       entries.push(entryOf(token.line, readClause(tokens, index + 3, name.text, token.line)));
     }
@@ -23,7 +23,7 @@ export const bindClauses: KeyReader = {
   },
 };
 
-/** What the statements of a key clause from `start` on say. */
+/** Returns the values of the statements of a key clause. `start` is the index of its first token. Throws `KeyFileError`. */
 function readClause(tokens: readonly Token[], start: number, name: string, line: number): Parts {
   const parts: Parts = { name };
   for (let index = start; index < tokens.length; index += 3) {
@@ -47,7 +47,7 @@ function isText(token: Token | undefined): token is Token & { kind: 'word' | 'qu
   return token?.kind === 'word' || token?.kind === 'quoted';
 }
 
-/** The tokens of a configuration, without its comments, of which there are three forms. */
+/** Returns the tokens of a configuration, without the comments, which have three forms. */
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   let line = 1;
@@ -63,7 +63,7 @@ function tokensOf(text: string): Token[] {
   return tokens;
 }
 
-/** Where what begins at `start` ends: a comment, quoted text, punctuation, a blank or a word. */
+/** Returns the end of the comment, quoted text, punctuation, blank or word that begins at `start`. Throws `KeyFileError`. */
 function endOfToken(text: string, start: number, line: number): number {
   const character = text.charAt(start);
   if (text.startsWith('/*', start)) {

@@ -1,9 +1,9 @@
 import { entryOf, KeyFileError, linesOf, type Entry, type KeyReader, type Parts } from './reader.ts';
 
-/** The items of Knot's key section that make up a key. */
+/** The items of Knot's key section that define a key. */
 const ITEMS: Readonly<Record<string, keyof Parts>> = { id: 'name', algorithm: 'algorithm', secret: 'secret' };
 
-/** The key section of a configuration of Knot DNS, such as `keymgr -t` prints and `knotc conf-export` holds. */
+/** The key section of a Knot DNS configuration, for example from `keymgr -t` or `knotc conf-export`. */
 export const knotSections: KeyReader = {
   source: 'Knot DNS configuration (keymgr -t, knot.conf)',
   recognises: (text) => /^key:/m.test(text) && /^[ \t]*-[ \t]*id[ \t]*:/m.test(text),
@@ -27,7 +27,7 @@ export const knotSections: KeyReader = {
   },
 };
 
-/** A value with its quotation marks and what follows it taken off. */
+/** Returns a value without its quotation marks and without a comment after it. Throws `KeyFileError`. */
 function readValue(text: string, line: number): string {
   const value = text.trim();
   const mark = value[0];

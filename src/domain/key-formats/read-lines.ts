@@ -1,6 +1,6 @@
 import { entryOf, linesOf, type Entry, type KeyReader } from './reader.ts';
 
-/** What `pdnsutil list-tsig-keys` prints: name, algorithm and secret, each key on a line of its own. */
+/** The output of `pdnsutil list-tsig-keys`: one key on each line, as name, algorithm and secret. */
 export const pdnsutilLines: KeyReader = {
   source: 'pdnsutil list-tsig-keys',
   recognises: (text) => linesOf(text).some((line) => /^\S+ hmac-\S+ \S+$/i.test(line.trim())),
@@ -14,7 +14,7 @@ export const pdnsutilLines: KeyReader = {
     }),
 };
 
-/** What `-y` and the key files of Knot's tools take: `hmac-sha256:name:secret`, each key on a line of its own. */
+/** The format of `-y` and of the key files of Knot's tools: one key on each line, as `hmac-sha256:name:secret`. */
 export const colonLines: KeyReader = {
   source: '`algorithm:name:secret` lines (kdig, dig -y)',
   recognises: (text) => linesOf(text).some((line) => /^[^\s:#]+:[^\s:]+:[^\s:]+$/.test(line.trim())),
@@ -28,7 +28,7 @@ export const colonLines: KeyReader = {
     }),
 };
 
-/** What `read` makes of each line that is neither empty nor a comment. */
+/** Applies `read` to each line that is neither empty nor a comment, and returns the results. */
 function eachLine(text: string, read: (content: string, line: number) => Entry): Entry[] {
   return linesOf(text).flatMap((raw, index) => {
     const content = raw.trim();

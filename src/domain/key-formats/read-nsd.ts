@@ -1,13 +1,13 @@
 import { entryOf, KeyFileError, type Entry, type KeyReader, type Parts } from './reader.ts';
 
-/** The attributes that begin a part of NSD's configuration other than a key. */
+/** The attributes that begin a section of NSD's configuration other than a key. */
 const SECTIONS = ['server:', 'remote-control:', 'zone:', 'pattern:', 'tls-auth:', 'verify:', 'dnstap:'];
 /** The attributes of a key. */
 const ATTRIBUTES: Readonly<Record<string, keyof Parts>> = { 'name:': 'name', 'algorithm:': 'algorithm', 'secret:': 'secret' };
-/** A comment, quoted text, a word, or a quotation mark without a counterpart. */
+/** A comment, quoted text, a word, or an unclosed quotation mark. */
 const TOKEN = /#[^\n]*|"[^"\n]*"|'[^'\n]*'|[^\s"']+|["']/g;
 
-/** The key sections of a configuration of NSD. */
+/** The key sections of an NSD configuration. */
 export const nsdSections: KeyReader = {
   source: 'NSD configuration (nsd.conf)',
   recognises: (text) => /^[ \t]*key:/m.test(text) && /(?:^|\s)name:/.test(text),

@@ -1,19 +1,19 @@
 import { keyProblems, readAlgorithm, type Key } from './key.ts';
 
-/** What was found at one place of a text: a key, or what is wrong with what should be one. Lines count from 1. */
+/** One entry of a key file: a key, or the problem with an invalid one. Lines count from 1. */
 export type Entry = { readonly line: number; readonly key: Key } | { readonly line: number; readonly problem: string };
 
-/** A form from which keys can be read. */
+/** An import format. */
 export interface KeyReader {
-  /** What writes it, for people. */
+  /** The programs that write this format, for help and documentation. */
   readonly source: string;
-  /** Tells whether a text looks like it. */
+  /** Returns whether a text appears to be in this format. */
   recognises(text: string): boolean;
-  /** Every key in the text, in order. Throws `KeyFileError` where the text cannot be followed any further. */
+  /** Returns every entry in the text, in order. Throws `KeyFileError` if the rest of the text cannot be parsed. */
   read(text: string): Entry[];
 }
 
-/** A text that is not in the form that it should have. The message says at which line, and quotes nothing: it could be a secret. */
+/** A syntax error in a key file. The message states the line, and quotes no text, because the text may be a secret. */
 export class KeyFileError extends Error {
   readonly line: number;
 
@@ -24,14 +24,14 @@ export class KeyFileError extends Error {
   }
 }
 
-/** The parts of a key as they were found; undefined where there were none. */
+/** The parts of a key as read; a missing part is undefined. */
 export interface Parts {
   name?: string;
   algorithm?: string;
   secret?: string;
 }
 
-/** What `parts`, found at `line`, stand for. Blanks within base64 mean nothing to the programs that these forms are from. */
+/** Returns the entry for `parts`, which begin at `line`. It ignores blanks in base64, as the programs that write these formats do. */
 export function entryOf(line: number, parts: Parts): Entry {
   const missing = (['name', 'algorithm', 'secret'] as const).filter((part) => parts[part] === undefined);
   const { name = '', algorithm = '', secret = '' } = parts;
@@ -42,7 +42,7 @@ export function entryOf(line: number, parts: Parts): Entry {
   return problems.length > 0 ? { line, problem: problems.join('; ') } : { line, key };
 }
 
-/** The lines of a text, whatever system it is from. */
+/** Returns the lines of a text, with any line ending and with or without a byte order mark. */
 export function linesOf(text: string): string[] {
   return text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
 }

@@ -4,7 +4,7 @@ import { colonLines, pdnsutilLines } from './read-lines.ts';
 import { nsdSections } from './read-nsd.ts';
 import type { KeyReader } from './reader.ts';
 
-/** Every form from which keys can be read, by name, the most telling first. */
+/** Every import format, by name. Detection tries them in this order, so the most distinctive come first. */
 export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   bind: bindClauses,
   knot: knotSections,
@@ -13,7 +13,7 @@ export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   lines: colonLines,
 };
 
-/** The name of the form that `text` seems to be in; undefined where it looks like none. */
+/** Returns the name of the format that `text` appears to be in, or undefined. */
 export function detectFormat(text: string): string | undefined {
   return Object.entries(IMPORT_FORMATS).find(([, { recognises }]) => recognises(text))?.[0];
 }

@@ -1,41 +1,41 @@
 import { ALGORITHMS } from '../tsigkey.ts';
 import type { Key } from './key.ts';
 
-/** A form in which a program takes a key. */
+/** An export format: the form in which a program accepts a key. */
 export interface KeyWriter {
-  /** What takes it, for people. */
+  /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;
   readonly mediaType: string;
-  /** How names of files in this form end. */
+  /** The extension of file names in this format. */
   readonly extension: string;
-  /** The algorithms that the consumer takes. */
+  /** The algorithms that the consumer supports. */
   readonly algorithms: readonly string[];
-  /** Why the consumer takes no others, worded to follow its name. */
+  /** Why the consumer supports no other algorithm, worded to follow its name. */
   readonly algorithmNote?: string;
-  /** The text for a key that every program could use, in canonical form. */
+  /** Returns the text for a key. The key must be valid and canonical. */
   write(key: Key): string;
 }
 
-/** The algorithms that the service knows. */
+/** All algorithms that the service supports. */
 export const EVERY_ALGORITHM: readonly string[] = Object.keys(ALGORITHMS);
 
-/** Every algorithm but hmac-md5, which newer libraries have dropped. */
+/** Every algorithm except hmac-md5, which newer libraries do not support. */
 export const WITHOUT_MD5: readonly string[] = EVERY_ALGORITHM.filter((algorithm) => algorithm !== 'hmac-md5');
 
 /**
- * Text in double quotes. JSON's strings are also YAML's, Python's and, for what names and secrets may hold, those of name
- * servers' configurations.
+ * Returns text in double quotes, as a JSON string. YAML and Python accept JSON strings. Name server configurations accept them for
+ * the characters that names and secrets may contain.
  */
 export function quoted(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Lines of text, each with its end. */
+/** Returns the texts as lines, each with a newline at its end. */
 export function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${text}\n`).join('');
 }
 
-/** Variables as a file of environment variables has them. No value holds a character that a shell or such a file gives a meaning. */
+/** Returns an environment file with these variables. Values need no quoting: none contains a character that is special in such a file. */
 export function environmentFile(comment: string, variables: Readonly<Record<string, string>>): string {
   return lines(`# ${comment}`, ...Object.entries(variables).map(([name, value]) => `${name}=${value}`));
 }

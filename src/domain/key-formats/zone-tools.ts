@@ -1,6 +1,6 @@
 import { environmentFile, EVERY_ALGORITHM, lines, quoted, WITHOUT_MD5, type KeyWriter } from './writer.ts';
 
-/** Environment variables of external-dns, which stand for its flags and keep the secret off the command line. */
+/** Environment variables of external-dns. They replace its flags, so the secret is not on the command line. */
 export const externalDns: KeyWriter = {
   consumer: 'external-dns',
   mediaType: 'text/plain',
@@ -15,7 +15,7 @@ export const externalDns: KeyWriter = {
     }),
 };
 
-/** A provider of octodns-bind. */
+/** A provider configuration for octodns-bind. */
 export const octodns: KeyWriter = {
   consumer: 'octoDNS (octodns-bind)',
   mediaType: 'application/yaml',
@@ -33,7 +33,7 @@ export const octodns: KeyWriter = {
     ),
 };
 
-/** Environment variables of Terraform's DNS provider, which keep the secret out of plans. */
+/** Environment variables of Terraform's DNS provider, so that plans do not contain the secret. */
 export const terraform: KeyWriter = {
   consumer: 'Terraform and OpenTofu (hashicorp/dns)',
   mediaType: 'text/plain',
@@ -48,7 +48,7 @@ export const terraform: KeyWriter = {
     }),
 };
 
-/** An entry of DNSControl's creds.json. */
+/** An entry for `creds.json` of DNSControl. */
 export const dnscontrol: KeyWriter = {
   consumer: 'DNSControl (creds.json)',
   mediaType: 'application/json',
