@@ -6,18 +6,18 @@ import { ROOT, temporaryFolder } from './service.mjs';
 const dist = (path) => import(join(ROOT, 'dist', path));
 const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
 
-/** A row of the table of TLD entries; `number` decides its name and age. */
+/** Returns a row of the table of TLD entries. `number` determines its name and age. */
 export function tldRow(number) {
   const created = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString().slice(0, 19);
   return { id: randomUUID(), name: tldName(number), description: 'An entry of the benchmark', created_at: `${created}.000000`, updated_at: null };
 }
 
-/** The name of the TLD entry with this number. */
+/** Returns the name of the TLD entry with this number. */
 export function tldName(number) {
   return `tld-${String(number).padStart(6, '0')}`;
 }
 
-/** Writes `count` TLD entries into the database that a setting names, with the service's own store; returns them. */
+/** Writes `count` TLD entries into the database with this URL, with the service's store. Returns the entries. */
 export async function fill(setting, count) {
   const [{ openStore }, { tld }] = await Promise.all([dist('service.js'), dist('domain/tld.js')]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));
@@ -35,7 +35,10 @@ export async function fill(setting, count) {
 const folder = temporaryFolder();
 const filled = new Map();
 
-/** A new SQLite database with `count` TLD entries: its path and setting. Filled once for each count, then copied. */
+/**
+ * Creates a SQLite database with `count` TLD entries. Returns its path, its URL and the entries. The first call for a count fills a
+ * database, which all calls copy.
+ */
 export async function databaseWith(count) {
   const original = join(folder, `${count}.db`);
   if (!existsSync(original)) filled.set(count, await fill(`sqlite:${original}`, count));

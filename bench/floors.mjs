@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { cpuMicroseconds } from './processes.mjs';
 
 /**
- * Starts one of the programs in `floors/`, which do the least that a scenario cannot do without. `run` lets it work for some seconds, or once,
- * and returns `{ count, seconds, cpu }`: how much it did, how long it took, and its CPU microseconds.
+ * Starts one of the programs in `floors/`, the smallest programs that could do the work of a scenario. `run` sends it one job and returns
+ * `{ count, seconds, cpu }`: the number of operations, the time, and the CPU microseconds.
  */
 export async function startFloor(name, ...args) {
   const child = fork(new URL(`floors/${name}.mjs`, import.meta.url), args, { stdio: 'inherit' });

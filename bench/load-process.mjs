@@ -1,4 +1,4 @@
-// Makes load, in a process of its own, with autocannon; told what to do by `load.mjs`.
+// Generates load with autocannon, in a child process. `load.mjs` sends it the jobs.
 import autocannon from 'autocannon';
 import { forgetCreated, TRAFFIC } from './traffic.mjs';
 
@@ -7,7 +7,7 @@ process.on('message', async (job) => {
   process.send(await run(job));
 });
 
-/** Runs one job to its end and tells how it went. */
+/** Runs one job to its end and returns its `LoadResult`. */
 async function run({ url, headers, traffic, args, connections, seconds, amount, rate }) {
   const { make, check } = TRAFFIC[traffic](args);
   const allHeaders = { 'content-type': 'application/json', ...headers };
@@ -21,13 +21,13 @@ async function run({ url, headers, traffic, args, connections, seconds, amount, 
     ...(amount === undefined ? { duration: seconds } : { amount }),
     ...(rate === undefined ? {} : { overallRate: rate }),
     timeout: 30,
-    sampleInt: 50, // it looks at the time no more often than that
+    sampleInt: 50, // autocannon checks the time only at this interval, in milliseconds
     requests: [
       {
         setupRequest(request, context) {
           context.sent = make();
           const { method, path, body } = context.sent;
-          // The headers are anew for each: the length of a body would stay among them.
+          // Each request needs a copy of the headers, because autocannon adds the body's length to them.
           return { ...request, headers: { ...allHeaders }, method, path, body };
         },
         onResponse(status, body, context) {

@@ -2,16 +2,16 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * What a run of load came to.
+ * The result of one job.
  *
  * @typedef {{ requests: number, seconds: number, p50: number, p99: number, wrong: number, firstWrong?: string }} LoadResult
  */
 
 /**
- * Starts the process that makes load.
+ * Starts the process that generates load.
  *
  * `send` runs one job, `{ url, headers, traffic, args, connections, seconds | amount, rate }`, and returns its `LoadResult`.
- * Throws when an answer was wrong.
+ * Throws if a response was wrong.
  */
 export function startLoad() {
   const child = fork(new URL('load-process.mjs', import.meta.url), { stdio: 'inherit' });
@@ -20,7 +20,7 @@ export function startLoad() {
     async send(job) {
       child.send(job);
       const [result] = await once(child, 'message');
-      if (result.wrong > 0) throw new Error(`${result.wrong} of ${result.requests} answers were wrong, such as ${result.firstWrong}`);
+      if (result.wrong > 0) throw new Error(`${result.wrong} of ${result.requests} responses were wrong, for example ${result.firstWrong}`);
       return result;
     },
     stop: () => child.disconnect(),

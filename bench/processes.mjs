@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The microseconds in one tick of `/proc/PID/stat` (USER_HZ is 100 on every Linux). */
+/** The length of one tick in `/proc/PID/stat`, in microseconds (USER_HZ is 100 on every Linux). */
 const TICK_US = 10_000;
 
-/** The CPU time that a process has used since its start, in user and system mode, in microseconds; with that of its children that still run. */
+/** Returns the CPU time of a process and its running children since their start, in user and system mode, in microseconds. */
 export function cpuMicroseconds(pid) {
   return processTree(pid).reduce((sum, each) => sum + ownCpuMicroseconds(each), 0);
 }
@@ -14,13 +14,13 @@ function ownCpuMicroseconds(pid) {
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
-/** A process's memory in MB: `VmRSS` what it has now, `VmHWM` the most it ever had. With that of its children. */
+/** Returns the memory of a process and its children in MB: resident now (`VmRSS`), or the peak (`VmHWM`). */
 export function memoryMb(pid, member = 'VmRSS') {
   const read = (each) => Number(new RegExp(`${member}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${each}/status`, 'utf8'))?.[1] ?? 0) / 1024;
   return processTree(pid).reduce((sum, each) => sum + read(each), 0);
 }
 
-/** How many descriptors a process has open. */
+/** Returns the number of open file descriptors of a process. */
 export function descriptors(pid) {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

@@ -1,9 +1,9 @@
 import { runWrk } from './wrk.mjs';
 
-/** How far the rounds of one row may lie apart, as a part of their median, before the machine was too noisy to trust it. */
+/** The maximum difference between the rounds of a row, as a part of their median. A row above it is marked as too noisy. */
 const MAX_SPREAD = 0.3;
 
-/** The middle one of some numbers. */
+/** Returns the median. */
 export function median(values) {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;
@@ -11,12 +11,12 @@ export function median(values) {
 }
 
 /**
- * One measurement.
+ * One measurement: operations per second, CPU microseconds per operation, and latencies in milliseconds.
  *
- * @typedef {{ rate: number, cpu: number, p50?: number, p99?: number }} Measured things a second, CPU microseconds for each, milliseconds
+ * @typedef {{ rate: number, cpu: number, p50?: number, p99?: number }} Measured
  */
 
-/** Loads a service, or a floor that speaks HTTP, with one job and measures it. @returns {Promise<Measured>} */
+/** Sends the requests of one job to a service or an HTTP floor, and measures it. @returns {Promise<Measured>} */
 export async function underLoad(bench, server, job) {
   const before = server.cpu();
   const { requests, seconds, p50, p99 } = await bench.load.send({
@@ -30,7 +30,7 @@ export async function underLoad(bench, server, job) {
 }
 
 /**
- * Loads a service, or a floor that speaks HTTP, with GET requests by wrk and measures it.
+ * Sends GET requests to a service or an HTTP floor with wrk, and measures it.
  *
  * @returns {Promise<Measured>}
  */
@@ -40,14 +40,15 @@ export async function underWrk(bench, server, { paths, connections }) {
   return { rate: requests / seconds, cpu: (server.cpu() - before) / requests, p50, p99 };
 }
 
-/** What a floor's own work came to. @returns {Promise<Measured>} */
+/** Runs a floor that does its work itself, and measures it. @returns {Promise<Measured>} */
 export async function floorRun(floor, job) {
   const { count, seconds, cpu } = await floor.run(job);
   return { rate: count / seconds, cpu: cpu / count };
 }
 
 /**
- * Runs every part once, uncounted, for warmth, and then all of them in turn, `bench.rounds` times. Returns each part's measurements.
+ * Runs every part once to warm up, and then all parts in turn, `bench.rounds` times. Returns the measurements of each part without
+ * the first.
  *
  * @template {Record<string, () => Promise<Measured>>} Parts
  * @param {Parts} parts
@@ -64,22 +65,23 @@ export async function interleave(bench, parts) {
   return measured;
 }
 
-/** The parts in which a figure of `measured` is compared with one of `floor`, round by round. */
+/** The ratio of a metric of `measured` to the same metric of `floor`, in one round. */
 const RATIOS = {
   cpu: (measured, floor) => measured.cpu / floor.cpu,
   rate: (measured, floor) => measured.rate / floor.rate,
 };
 
 /**
- * A row of the table: the medians of the rounds, and their ratio to a floor, whose `figure` is compared in the same round.
+ * Returns a row of the table: the medians of the rounds, and the median ratio to a floor. `metric` is the metric that is compared in
+ * each round.
  *
- * @param {{ name: string, measured: Measured[], floor?: Measured[], figure?: 'cpu' | 'rate', target?: object, service?: object }} parts
+ * @param {{ name: string, measured: Measured[], floor?: Measured[], metric?: 'cpu' | 'rate', target?: object, service?: object }} parts
  */
-export function rowOf({ name, measured, floor, figure = 'cpu', target, service, peakMb = service?.memory('VmHWM') }) {
+export function rowOf({ name, measured, floor, metric = 'cpu', target, service, peakMb = service?.memory('VmHWM') }) {
   const middle = (member) => (measured[0][member] === undefined ? undefined : median(measured.map((each) => each[member])));
-  const ratios = floor?.map((each, round) => RATIOS[figure](measured[round], each));
-  const compared = ratios ?? measured.map((each) => each[figure]);
-  const value = ratios === undefined ? middle(target?.of ?? figure) : median(ratios);
+  const ratios = floor?.map((each, round) => RATIOS[metric](measured[round], each));
+  const compared = ratios ?? measured.map((each) => each[metric]);
+  const value = ratios === undefined ? middle(target?.of ?? metric) : median(ratios);
   const spread = compared.length < 2 ? 0 : (Math.max(...compared) - Math.min(...compared)) / median(compared);
   return finish({
     name,
@@ -88,8 +90,8 @@ export function rowOf({ name, measured, floor, figure = 'cpu', target, service, 
     p99: middle('p99'),
     cpu: middle('cpu'),
     peakMb,
-    floor: floor === undefined ? undefined : median(floor.map((each) => each[figure])),
-    floorFigure: figure,
+    floor: floor === undefined ? undefined : median(floor.map((each) => each[metric])),
+    floorMetric: metric,
     ratio: ratios === undefined ? undefined : value,
     value,
     target,
@@ -97,7 +99,7 @@ export function rowOf({ name, measured, floor, figure = 'cpu', target, service, 
   });
 }
 
-/** Completes a row with whether its `value` is what `target`, `{ atMost | atLeast, unit }`, wants. */
+/** Adds to a row whether its `value` meets its `target`, `{ atMost | atLeast, unit }`, and whether it is too noisy. */
 export function finish(row) {
   const { value, target, spread = 0 } = row;
   const met = target === undefined ? undefined : target.atMost === undefined ? value >= target.atLeast : value <= target.atMost;

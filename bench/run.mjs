@@ -1,4 +1,4 @@
-// `npm run bench`: measures the built service against its floors. See docs/performance.md.
+// `npm run bench`: compares the built service with its floors. See docs/performance.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -31,10 +31,10 @@ const unknown = values.only.filter((name) => !Object.hasOwn(SCENARIOS, name));
 if (values.help || unknown.length > 0) {
   process.stdout.write(`npm run bench -- [--quick] [--only NAME]... [--profile] [--strict]
 
-  --quick    one short round of everything, in less than a minute; trust nothing but large differences
-  --only     one scenario: ${Object.keys(SCENARIOS).join(', ')}
-  --profile  write CPU profiles of the service to var/bench/profiles; figures are then higher than they should be
-  --strict   end with status 2 when a target is missed
+  --quick    run one short round of each scenario, in less than a minute; only large differences are significant
+  --only     run one scenario (can be repeated): ${Object.keys(SCENARIOS).join(', ')}
+  --profile  write CPU profiles of the service to var/bench/profiles; this slows the service down
+  --strict   exit with 2 if a target is missed
 `);
   process.exit(unknown.length > 0 ? 1 : 0);
 }
@@ -45,7 +45,7 @@ const bench = {
   quick: values.quick,
   seconds: values.quick ? 0.4 : 2,
   rounds: values.quick ? 1 : 3,
-  /** The name of a scenario's CPU profile, if profiles are wanted. */
+  /** Returns the name of a scenario's CPU profile, or undefined without `--profile`. */
   profileOf: (name) => (values.profile ? name : undefined),
 };
 const began = performance.now();
@@ -67,6 +67,6 @@ writeFileSync(join(OUTPUT, 'result.md'), `${formatMarkdown(rows)}\n`);
 const missed = rows.filter(({ met }) => met === false).length;
 const noisy = rows.filter((row) => row.noisy).length;
 process.stdout.write(
-  `\n${Math.round(result.seconds)} s; ${missed} targets missed; ${noisy} rows too noisy to trust; details in ${join(OUTPUT, 'result.json')}\n`,
+  `\n${Math.round(result.seconds)} s; ${missed} targets missed; ${noisy} rows too noisy; details in ${join(OUTPUT, 'result.json')}\n`,
 );
 process.exit(values.strict && missed > 0 ? 2 : 0);

@@ -9,22 +9,22 @@ import { cpuMicroseconds, memoryMb } from './processes.mjs';
 
 export const ROOT = join(import.meta.dirname, '..');
 
-/** Where results and profiles go. */
+/** The folder for results and profiles. */
 export const OUTPUT = join(ROOT, 'var/bench');
 
-/** What to do when this process ends, however it does. @type {Set<() => void>} */
+/** What to clean up when this process ends, also after a signal. @type {Set<() => void>} */
 const leftovers = new Set();
 process.on('exit', () => leftovers.forEach((clear) => clear()));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
-/** A folder that is gone when the process ends. */
+/** Creates a folder that is removed when the process ends. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-bench-'));
   leftovers.add(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A port that nothing listens on. */
+/** Returns a free port. */
 export async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -34,9 +34,9 @@ export async function freePort() {
 }
 
 /**
- * Starts the built service as it ships: everything on, its log in a file. `database` is a setting; `variables` are further ones;
- * `headers` are those with a token, where the service makes none because its database has one. With `profile`, Node writes a CPU
- * profile of that name at the end. Resolves when it answers.
+ * Starts the built service as it ships, with every feature on and its log in a file. `database` is the setting `database.url`, and
+ * `variables` are further settings. `headers` carry a token if the database already has one, because the service then creates no
+ * first token. With `profile`, Node.js writes a CPU profile with that name when the service stops. Resolves when the service responds.
  */
 export async function startService({ database, variables = {}, headers, profile, program = join(ROOT, 'dist/main.js') }) {
   const folder = temporaryFolder();
@@ -64,54 +64,56 @@ export async function startService({ database, variables = {}, headers, profile,
     rmSync(folder, { recursive: true, force: true });
   };
   leftovers.add(() => child.kill('SIGKILL'));
-  await answers(`${url}/healthcheck`, child, logFile);
+  await waitUntilReady(`${url}/healthcheck`, child, logFile);
   const startMs = performance.now() - began;
   return {
     url,
     pid: child.pid,
     headers: headers ?? { 'x-auth-token': await firstToken(setting, folder) },
-    /** How long the first answer took from the start of the process, in milliseconds. */
+    /** The time from the start of the process to its first response, in milliseconds. */
     startMs,
     cpu: () => cpuMicroseconds(child.pid),
     memory: (member) => memoryMb(child.pid, member),
-    /** Empties the log; the service goes on writing at its beginning. */
+    /** Truncates the log. The service continues at its start. */
     emptyLog: () => truncateSync(logFile),
     stop,
   };
 }
 
-/** The token that the service made at its first start, beside its database. */
+/** Returns the first token, which the service writes beside its database. */
 async function firstToken(setting, folder) {
   const path = setting.startsWith('sqlite:') ? join(dirname(setting.slice('sqlite:'.length)), 'admin.token') : join(folder, 'var/admin.token');
   while (!existsSync(path) || readFileSync(path, 'utf8') === '') await pause(2);
   return readFileSync(path, 'utf8').trim();
 }
 
-async function answers(url, child, logFile) {
+async function waitUntilReady(url, child, logFile) {
   for (;;) {
     if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}: ${readFileSync(logFile, 'utf8')}`);
-    const answer = await fetch(url, { headers: { connection: 'close' } }).catch(() => undefined);
-    if (answer?.status === 200) return;
+    const response = await fetch(url, { headers: { connection: 'close' } }).catch(() => undefined);
+    if (response?.status === 200) return;
     await pause(2);
   }
 }
 
-/** Asks a service for one thing and returns the answer's text; throws unless the status is `status`. */
-export async function ask(service, method, path, body, status = 200) {
-  const answer = await fetch(service.url + path, {
+/** Sends one request to a service and returns the text of the response. Throws unless its status is `status`. */
+export async function sendRequest(service, method, path, body, status = 200) {
+  const response = await fetch(service.url + path, {
     method,
     headers: { ...service.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  if (answer.status !== status) throw new Error(`${method} ${path} was answered with ${answer.status}: ${text.slice(0, 300)}`);
+  const text = await response.text();
+  if (response.status !== status) throw new Error(`${method} ${path} returned ${response.status}: ${text.slice(0, 300)}`);
   return text;
 }
 
 /**
- * A token of the service's own, as callers have them: kept in its database and looked up there. Returns the headers that carry it.
+ * Creates one of the service's own tokens, which is stored in its database. Returns the headers that carry it.
  */
 export async function ownToken(service, project = null) {
-  const { token } = JSON.parse(await ask(service, 'POST', '/v2/tokens', { name: `bench-${Date.now()}`, roles: ['admin'], project_id: project }, 201));
+  const { token } = JSON.parse(
+    await sendRequest(service, 'POST', '/v2/tokens', { name: `bench-${Date.now()}`, roles: ['admin'], project_id: project }, 201),
+  );
   return { 'x-auth-token': token };
 }

@@ -3,14 +3,14 @@ const PANEL = 130;
 const LEFT = 60;
 const TOP = 34;
 
-/** What is drawn, from the top: the member of a slice, its name and its colour. */
+/** The panels, from the top: the member of a slice, its label and its colour. */
 const PANELS = [
   ['memoryMb', 'resident memory, MB', '#1f6f8b'],
   ['descriptors', 'open descriptors', '#6b4e9b'],
   ['p99', 'p99, ms', '#b3541e'],
 ];
 
-/** The slices of a soak as a picture (SVG): one panel for each figure, over minutes. */
+/** Returns the slices of a soak as an SVG plot, with one panel for each measurement, over minutes. */
 export function plotSoak({ rate, slices }) {
   const end = Math.max(...slices.map(({ minute }) => minute), 1);
   const x = (minute) => LEFT + (minute / end) * (WIDTH - LEFT - 20);
@@ -46,7 +46,7 @@ function panel(points, name, colour, top) {
   return `${grid.join('')}\n${text(LEFT, top + 10, name, 'start')}\n<polyline points="${line}" fill="none" stroke="${colour}" stroke-width="1.5"/>`;
 }
 
-/** A round number that is not below `value`. */
+/** Returns a round number that is at least `value`. */
 function niceAbove(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return [1, 1.5, 2, 3, 4, 6, 8, 10].map((factor) => factor * power).find((candidate) => candidate >= value);

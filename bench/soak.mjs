@@ -1,4 +1,4 @@
-// `node bench/soak.mjs`: half load for a long time. Writes what it saw to var/bench/soak.json, and the plot to docs/images/soak.svg.
+// `node bench/soak.mjs`: half load for a long time. Writes the measurements to var/bench/soak.json, and a plot to docs/images/soak.svg.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -6,7 +6,7 @@ import { databaseWith } from './data.mjs';
 import { startLoad } from './load.mjs';
 import { descriptors } from './processes.mjs';
 import { median } from './rounds.mjs';
-import { ask, OUTPUT, ownToken, ROOT, startService } from './service.mjs';
+import { OUTPUT, ownToken, ROOT, sendRequest, startService } from './service.mjs';
 import { plotSoak } from './soak-plot.mjs';
 
 const CONNECTIONS = 32;
@@ -19,8 +19,8 @@ const load = startLoad();
 const headers = await ownToken(service);
 const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
 const list = { path: `/v2/tlds?limit=20&sort_key=name&name=${rows[0].name.slice(0, -2)}*` };
-list.body = await ask(service, 'GET', list.path);
-const bodies = await Promise.all(paths.map((path) => ask(service, 'GET', path)));
+list.body = await sendRequest(service, 'GET', list.path);
+const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
 const job = { url: service.url, headers, traffic: 'mixed', args: { paths, bodies, list }, connections: CONNECTIONS };
 
 const full = await load.send({ ...job, seconds: SLICE_SECONDS });
@@ -57,7 +57,7 @@ for (const [name, member] of Object.entries({ memory: 'memoryMb', p99: 'p99', de
 }
 process.exit(0);
 
-/** Writes what has been seen so far, so that a run which is cut short has its result. */
+/** Writes the measurements so far, so that an interrupted run has a result. */
 function save() {
   mkdirSync(OUTPUT, { recursive: true });
   writeFileSync(

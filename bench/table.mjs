@@ -1,23 +1,23 @@
-/** How the columns of the table are headed and filled. */
+/** The columns of the table: the heading, and the cell for a row. */
 const COLUMNS = [
   ['scenario', (row) => row.name],
-  ['per s', ({ rate }) => figure(rate)],
-  ['p50 ms', ({ p50 }) => figure(p50)],
-  ['p99 ms', ({ p99 }) => figure(p99)],
-  ['CPU µs', ({ cpu }) => figure(cpu)],
-  ['peak MB', ({ peakMb }) => figure(peakMb)],
-  ['floor', ({ floor, floorFigure }) => (floor === undefined ? '' : `${figure(floor)} ${floorFigure === 'cpu' ? 'µs' : '/s'}`)],
-  ['ratio', ({ ratio }) => figure(ratio)],
+  ['per s', ({ rate }) => formatNumber(rate)],
+  ['p50 ms', ({ p50 }) => formatNumber(p50)],
+  ['p99 ms', ({ p99 }) => formatNumber(p99)],
+  ['CPU µs', ({ cpu }) => formatNumber(cpu)],
+  ['peak MB', ({ peakMb }) => formatNumber(peakMb)],
+  ['floor', ({ floor, floorMetric }) => (floor === undefined ? '' : `${formatNumber(floor)} ${floorMetric === 'cpu' ? 'µs' : '/s'}`)],
+  ['ratio', ({ ratio }) => formatNumber(ratio)],
   ['target', ({ target }) => targetText(target)],
   [
     'met',
     ({ met, value, target }) =>
-      met === undefined ? '' : `${met ? 'yes' : 'NO'}${target.unit === undefined ? '' : ` (${figure(value)} ${target.unit})`}`,
+      met === undefined ? '' : `${met ? 'yes' : 'NO'}${target.unit === undefined ? '' : ` (${formatNumber(value)} ${target.unit})`}`,
   ],
-  ['', ({ noisy, spread }) => (noisy ? `too noisy to trust: rounds lie ${Math.round(spread * 100)}% apart` : '')],
+  ['', ({ noisy, spread }) => (noisy ? `too noisy: rounds differ by ${Math.round(spread * 100)}%` : '')],
 ];
 
-/** The rows as text, in columns. */
+/** Returns the rows as plain text, in aligned columns. */
 export function formatTable(rows) {
   const lines = [COLUMNS.map(([head]) => head), ...rows.map((row) => COLUMNS.map(([, fill]) => fill(row)))];
   const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column].length)));
@@ -31,7 +31,7 @@ export function formatTable(rows) {
     .join('\n');
 }
 
-/** The rows as a table in Markdown. */
+/** Returns the rows as a Markdown table. */
 export function formatMarkdown(rows) {
   const columns = COLUMNS.slice(0, -1);
   const line = (cells) => `| ${cells.join(' | ')} |`;
@@ -42,10 +42,10 @@ export function formatMarkdown(rows) {
 function targetText(target) {
   if (target === undefined) return '';
   const [sign, bound] = target.atMost === undefined ? ['≥', target.atLeast] : ['≤', target.atMost];
-  return `${sign} ${figure(bound)}${target.unit === undefined ? '×' : ` ${target.unit}`}`;
+  return `${sign} ${formatNumber(bound)}${target.unit === undefined ? '×' : ` ${target.unit}`}`;
 }
 
-function figure(value) {
+function formatNumber(value) {
   if (value === undefined || Number.isNaN(value)) return '';
   if (value >= 1000) return Math.round(value).toLocaleString('en-GB').replaceAll(',', ' ');
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);

@@ -1,22 +1,23 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Kinds of traffic, by name. Each takes what the scenario says and returns how one request is made and how its answer is checked.
+ * Traffic types, by name. Each takes the arguments of the scenario. It returns a function that makes the next request, and one that
+ * checks the response.
  *
  * @typedef {{ method: string, path: string, body?: string }} Sent
  * @typedef {{ make(): Sent | undefined, check(status: number, body: string, sent: Sent): boolean }} Traffic
  */
 
-/** The ids of what `create` has created, for `patch` and `remove`, by collection. @type {Map<string, string[]>} */
+/** The ids of the resources that `create` has created, for `patch` and `remove`, by collection. @type {Map<string, string[]>} */
 const created = new Map();
 
-/** Forgets what was created in earlier scenarios. */
+/** Forgets the resources that earlier scenarios created. */
 export function forgetCreated() {
   created.clear();
 }
 
 const idsOf = (collection) => created.get(collection) ?? created.set(collection, []).get(collection);
-/** How many created entries mixed traffic keeps, so that changes and removals never meet. */
+/** The number of created entries that mixed traffic leaves, so that it never changes an entry that it is deleting. */
 const SPARE = 2000;
 
 const run = randomBytes(3).toString('hex');
@@ -24,7 +25,7 @@ let serial = 0;
 
 /** @type {Record<string, (args: any) => Traffic>} */
 export const TRAFFIC = {
-  /** Asks for `paths` in turn; every answer must be exactly what stands in `bodies` at the same place. */
+  /** Reads `paths` in turn. Each response body must equal the one in `bodies` with the same index. */
   get({ paths, bodies }) {
     let next = 0;
     const sent = paths.map((path, index) => ({ method: 'GET', path, expected: bodies[index] }));
@@ -33,7 +34,7 @@ export const TRAFFIC = {
       check: (status, body, { expected }) => status === 200 && body === expected,
     };
   },
-  /** Creates TLD entries under new names. */
+  /** Creates TLD entries with new names. */
   create() {
     const ids = idsOf('tlds');
     return {
@@ -49,7 +50,7 @@ export const TRAFFIC = {
       },
     };
   },
-  /** Changes what `create` has created, one after the other and over again. */
+  /** Changes the entries that `create` has created, in turn and repeatedly. */
   patch() {
     const ids = idsOf('tlds');
     let next = 0;
@@ -62,7 +63,7 @@ export const TRAFFIC = {
         status === 200 && body.includes(`"description":"${description}"`) && path.endsWith(JSON.parse(body).id),
     };
   },
-  /** Removes what `create` has created, each once; to be run for an amount, not for a time. */
+  /** Deletes the entries that `create` has created, each once. A job needs an `amount`, not `seconds`. */
   remove() {
     const ids = idsOf('tlds');
     return {
@@ -70,7 +71,7 @@ export const TRAFFIC = {
       check: (status, body) => status === 204 && body === '',
     };
   },
-  /** What a day looks like: six reads of one resource, a list, and a creation, a change and a removal, over and over. */
+  /** Repeats six reads of one resource, a list, a creation, a change and a deletion. */
   mixed({ paths, bodies, list }) {
     const [get, create, patch, remove] = [TRAFFIC.get({ paths, bodies }), TRAFFIC.create(), TRAFFIC.patch(), TRAFFIC.remove()];
     const page = TRAFFIC.get({ paths: [list.path], bodies: [list.body] });
@@ -80,7 +81,7 @@ export const TRAFFIC = {
     return {
       make() {
         const wanted = cycle[(next += 1) % cycle.length];
-        // Changes keep away from what is about to be removed, which is taken from the other end.
+        // Changes use the first half of the entries and deletions the last, so that the two never meet.
         const kind = (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
         return { ...kind.make(), kind };
       },
@@ -97,9 +98,9 @@ export const TRAFFIC = {
       check: (status, body, { name }) => status === 201 && JSON.parse(body).name === name,
     };
   },
-  /** Sends the same body again and again; the answer must be exactly `expected`. */
+  /** Sends the same body repeatedly. Each response body must equal `expected`. */
   post({ path, body, expected }) {
     const sent = { method: 'POST', path, body };
-    return { make: () => sent, check: (status, answer) => status === 200 && answer === expected };
+    return { make: () => sent, check: (status, received) => status === 200 && received === expected };
   },
 };

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** Whether wrk is installed. It is written in C and keeps a server busier than a load generator in JavaScript can. */
+/** Returns whether wrk is installed. It is written in C, and generates more load than a load generator in JavaScript can. */
 export function hasWrk() {
   return spawnSync('wrk', ['--version']).error === undefined;
 }
 
 /**
- * Sends GET requests for `paths` in turn with wrk and returns what it measured. Throws when a request failed or was answered with
- * a status of 400 or above. wrk compares no bodies: the same requests of the other load generator are checked.
+ * Sends GET requests for `paths` in turn with wrk, and returns its measurements. Throws if a request failed or a response had a status
+ * of 400 or above. It checks no bodies, because autocannon sends the same requests and checks them.
  *
  * @param {{ url: string, headers?: Record<string, string>, paths: string[], connections: number, seconds: number }} job
  * @returns {Promise<import('./load.mjs').LoadResult>}
@@ -22,7 +22,7 @@ export async function runWrk({ url, headers = {}, paths, connections, seconds })
   const script = join(folder, 'requests.lua');
   writeFileSync(script, luaScript(paths, headers));
   try {
-    const duration = Math.max(1, Math.round(seconds)); // wrk takes whole seconds
+    const duration = Math.max(1, Math.round(seconds)); // wrk accepts only whole seconds
     const child = spawn('wrk', ['-t', '1', '-c', String(connections), '-d', `${duration}s`, '--latency', '-s', script, url], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -33,7 +33,7 @@ export async function runWrk({ url, headers = {}, paths, connections, seconds })
   }
 }
 
-/** A script that prepares every request once and sends them in turn, and prints what `readResult` reads. */
+/** Returns a Lua script that prepares every request once, sends them in turn, and prints the line that `readResult` parses. */
 function luaScript(paths, headers) {
   const table = Object.entries(headers).map(([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
   return `local paths = {${paths.map((path) => JSON.stringify(path)).join(', ')}}

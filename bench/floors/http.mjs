@@ -1,4 +1,4 @@
-// Bare node:http: answers every request with a constant body of as many bytes as the path says.
+// Bare node:http: returns a constant body, whose length is the number in the path.
 import { createServer } from 'node:http';
 
 const bodies = new Map();

@@ -1,6 +1,6 @@
 import { resourceUsage } from 'node:process';
 
-/** Repeats `work` for `seconds` and tells how often it could be done, how long that took, and the CPU microseconds it cost. */
+/** Repeats `work` for `seconds`. Returns the number of repetitions, the time, and the CPU microseconds. */
 export async function repeatFor(seconds, work) {
   return measure(async () => {
     const end = performance.now() + seconds * 1000;
@@ -13,7 +13,7 @@ export async function repeatFor(seconds, work) {
   });
 }
 
-/** Runs `work`, which returns how much it did, and tells what it cost. */
+/** Runs `work`, which returns its number of operations. Returns that number, the time, and the CPU microseconds. */
 export async function measure(work) {
   const before = resourceUsage();
   const began = performance.now();
@@ -23,7 +23,7 @@ export async function measure(work) {
   return { count, seconds: (performance.now() - began) / 1000, cpu };
 }
 
-/** Tells the parent that this floor is ready, and does `work` with each job it is given. */
+/** Sends `ready` to the parent process, and runs `work` for each job that it sends. */
 export function serveJobs(ready, work) {
   process.on('message', async (job) => process.send(await work(job)));
   process.on('disconnect', () => process.exit());

@@ -1,4 +1,4 @@
-// Raw pg: named statements on the table that the service made, over a pool like the service's, with as many callers as connections under load.
+// Raw pg: named statements on the service's table, over a pool like the service's, with one caller for each connection of the load.
 import pg from 'pg';
 import { tldRow } from '../data.mjs';
 import { measure, serveJobs } from './measure.mjs';

@@ -1,4 +1,4 @@
-// Raw SQLite with the durability of the service: rows like its own into the table that it made, in a file beside it.
+// Raw SQLite with the durability of the service: inserts the same rows into the same table, in another file.
 import { DatabaseSync } from '@photostructure/sqlite';
 import { tldRow } from '../data.mjs';
 import { measure, repeatFor, serveJobs } from './measure.mjs';
@@ -15,7 +15,7 @@ const insert = () => {
   statement.run(row.id, row.name, row.description, row.created_at, row.updated_at, row.name);
 };
 
-/** A batch is inserted in one transaction; otherwise each row is a commit. */
+/** Inserts a batch in one transaction. Without `batch`, each row is a transaction. */
 serveJobs({}, ({ seconds, batch }) => {
   if (batch === undefined) return repeatFor(seconds, insert);
   return measure(async () => {

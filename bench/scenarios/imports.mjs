@@ -6,7 +6,7 @@ import { startService } from '../service.mjs';
 const COUNT = 10_000;
 const FIRST_NUMBER = 5_000_000;
 
-/** A list of 10,000 TLD entries in one request; the floor inserts as many rows in one transaction. */
+/** A list of 10,000 TLD entries in one request. The floor inserts as many rows in one transaction. */
 export async function imports(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];
   const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('imports') }), startFloor('sqlite', path)]);
@@ -21,14 +21,14 @@ export async function imports(bench) {
       const headers = { ...service.headers, 'content-type': 'application/json' };
       const body = JSON.stringify({ tlds });
       const [before, began] = [service.cpu(), performance.now()];
-      const answer = await fetch(`${service.url}/v2/tlds/bulk`, { method: 'POST', headers, body });
-      const text = await answer.text();
+      const response = await fetch(`${service.url}/v2/tlds/bulk`, { method: 'POST', headers, body });
+      const text = await response.text();
       const seconds = (performance.now() - began) / 1000;
-      return { status: answer.status, text, seconds, cpu: service.cpu() - before };
+      return { status: response.status, text, seconds, cpu: service.cpu() - before };
     };
     const probe = await send(1);
     if ([404, 405].includes(probe.status)) {
-      process.stderr.write(`SKIPPED: this service has no POST /v2/tlds/bulk (it answers ${probe.status})\n`);
+      process.stderr.write(`SKIPPED: this service has no POST /v2/tlds/bulk (it returned ${probe.status})\n`);
       return [];
     }
     const { raw, measured } = await interleave(bench, {
@@ -39,7 +39,7 @@ export async function imports(bench) {
       async measured() {
         const { status, text, seconds, cpu } = await send(COUNT);
         const added = status === 200 ? JSON.parse(text).counts.added : 0;
-        if (added !== COUNT) throw new Error(`The list was answered with ${status}: ${text.slice(0, 300)}`);
+        if (added !== COUNT) throw new Error(`The list returned ${status}: ${text.slice(0, 300)}`);
         return { rate: 1 / seconds, cpu, p50: seconds * 1000 };
       },
     });

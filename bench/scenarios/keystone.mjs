@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { databaseWith } from '../data.mjs';
 import { interleave, rowOf, underLoad } from '../rounds.mjs';
-import { ask, ownToken, startService } from '../service.mjs';
+import { ownToken, sendRequest, startService } from '../service.mjs';
 
-/** What Keystone says of the one token it knows here. */
+/** The description that the identity service returns for every token. */
 const DESCRIPTION = {
   token: {
     methods: ['password'],
@@ -16,7 +16,7 @@ const DESCRIPTION = {
   },
 };
 
-/** A token of Keystone that the service remembers, against one of its own. */
+/** `GET` with a cached Keystone token, compared with one of the service's own tokens. */
 export async function keystone(bench) {
   const identity = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -27,7 +27,7 @@ export async function keystone(bench) {
   const variables = { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${identity.address().port}` };
   const service = await startService({ database: setting, variables, profile: bench.profileOf('keystone') });
   const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
-  const bodies = await Promise.all(paths.map((path) => ask(service, 'GET', path)));
+  const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
   const own = await ownToken(service);
   const measure = (headers) => () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers });
   const { ours, theirs } = await interleave(bench, { ours: measure(own), theirs: measure({ 'x-auth-token': 'gAAAAABo'.padEnd(183, 'x') }) });

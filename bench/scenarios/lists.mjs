@@ -1,11 +1,11 @@
 import { databaseWith, tldName } from '../data.mjs';
 import { startFloor } from '../floors.mjs';
 import { floorRun, interleave, rowOf, underLoad } from '../rounds.mjs';
-import { ask, ownToken, startService } from '../service.mjs';
+import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const ROWS = 100_000;
 
-/** Pages of 100 out of 100,000 rows; the floor is `JSON.stringify` on the same rows. */
+/** Pages of 100 out of 100,000 rows. The floor is `JSON.stringify` on the same rows. */
 export async function lists(bench) {
   const { setting, rows } = await databaseWith(ROWS);
   const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('lists') }), startFloor('json')]);
@@ -20,8 +20,8 @@ export async function lists(bench) {
   const parts = {};
   for (const [name, query] of Object.entries(queries)) {
     const path = `/v2/tlds?${query}`;
-    const text = await ask(service, 'GET', path);
-    if (JSON.parse(text).tlds.length !== 100) throw new Error(`${path} has not 100 rows`);
+    const text = await sendRequest(service, 'GET', path);
+    if (JSON.parse(text).tlds.length !== 100) throw new Error(`${path} does not have 100 rows`);
     texts[name] = text;
     parts[name] = () => underLoad(bench, service, { traffic: 'get', args: { paths: [path], bodies: [text] }, connections: 16, headers });
   }

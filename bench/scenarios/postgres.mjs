@@ -2,11 +2,11 @@ import { fill } from '../data.mjs';
 import { startFloor } from '../floors.mjs';
 import { postgresHarness } from '../postgres.mjs';
 import { floorRun, interleave, rowOf, underLoad } from '../rounds.mjs';
-import { ask, ownToken, startService } from '../service.mjs';
+import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const CALLERS = 64;
 
-/** Reads and durable creations on PostgreSQL, with one process and two; the floors are raw `pg` with named statements. */
+/** Reads and durable creations on PostgreSQL, with one process and two. The floors are raw `pg` with named statements. */
 export async function postgres(bench) {
   const { startPostgres, createDatabase } = await postgresHarness();
   const server = await startPostgres({ fsync: 'on', synchronous_commit: 'on' });
@@ -35,12 +35,12 @@ export async function postgres(bench) {
     }
     const headers = await ownToken(services[1]);
     const get = async (service) => {
-      const bodies = await Promise.all(paths.map((path) => ask(service, 'GET', path)));
+      const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
       return () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers });
     };
     const create = (service) => () => underLoad(bench, service, { traffic: 'create', args: {}, headers });
     const raw = (statement) => () => floorRun(floor, { statement, seconds: bench.seconds, callers: CALLERS });
-    const size = Buffer.byteLength(await ask(services[1], 'GET', paths[0]));
+    const size = Buffer.byteLength(await sendRequest(services[1], 'GET', paths[0]));
     const measured = await interleave(bench, {
       rawGet: raw('get'),
       http: () => underLoad(bench, bare, { traffic: 'get', args: { paths: [`/${size}`], bodies: ['x'.repeat(size)] } }),
@@ -60,13 +60,13 @@ export async function postgres(bench) {
         target: { atMost: 1.6 },
       }),
       rowOf({ name: 'PostgreSQL: GET, 1 process, against raw pg and node:http', measured: measured.get1, floor: both, service: services[1] }),
-      rowOf({ name: 'PostgreSQL: GET, 2 processes, against 1', measured: measured.get2, floor: measured.get1, figure: 'rate', service: services[2] }),
+      rowOf({ name: 'PostgreSQL: GET, 2 processes, against 1', measured: measured.get2, floor: measured.get1, metric: 'rate', service: services[2] }),
       rowOf({ name: 'PostgreSQL: create, 1 process, against raw pg', measured: measured.create1, floor: measured.rawCreate, service: services[1] }),
       rowOf({
         name: 'PostgreSQL: create, 2 processes, against 1',
         measured: measured.create2,
         floor: measured.create1,
-        figure: 'rate',
+        metric: 'rate',
         service: services[2],
         target: { atLeast: 1 },
       }),

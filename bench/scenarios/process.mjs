@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { databaseWith } from '../data.mjs';
 import { finish, interleave, median, rowOf } from '../rounds.mjs';
-import { ask, ownToken, ROOT, startService } from '../service.mjs';
+import { ownToken, ROOT, sendRequest, startService } from '../service.mjs';
 
-/** From the start of the process to its first answer, with an empty database and a full one. */
+/** The time from the start of the process to its first response, with an empty database and a full one. */
 export async function start(bench) {
   const started = async (count) => {
     const service = await startService({ database: (await databaseWith(count)).setting });
@@ -22,10 +22,10 @@ export async function start(bench) {
   ];
 }
 
-/** A slow machine gets through fewer requests than wanted. */
+/** The time limit of the memory scenario. A slow machine completes fewer requests in it. */
 const MAX_MEMORY_SECONDS = 90;
 
-/** Resident memory of a fresh service, after many requests, and with many rows. */
+/** Resident memory of a new service, after many requests, and with many rows. */
 export async function memory(bench) {
   const { setting, rows } = await databaseWith(100_000);
   const [fresh, service] = [await startService({}), await startService({ database: setting, profile: bench.profileOf('memory') })];
@@ -34,7 +34,7 @@ export async function memory(bench) {
   await fresh.stop();
   const headers = await ownToken(service);
   const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
-  const bodies = await Promise.all(paths.map((path) => ask(service, 'GET', path)));
+  const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
   const tenth = bench.quick ? 2000 : 100_000;
   const levels = [];
   const began = performance.now();
@@ -51,7 +51,7 @@ export async function memory(bench) {
   return out;
 }
 
-/** What a production install takes on disk: the packages that are not for development, and the program. */
+/** The size of a production installation on disk: the runtime packages and the program. */
 export async function size() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const shipped = Object.entries(packages).filter(([path, { dev, optional }]) => path !== '' && dev !== true && optional !== true);

@@ -1,10 +1,10 @@
 import { databaseWith } from '../data.mjs';
 import { startFloor } from '../floors.mjs';
 import { interleave, rowOf, underLoad, underWrk } from '../rounds.mjs';
-import { ask, ownToken, startService } from '../service.mjs';
+import { ownToken, sendRequest, startService } from '../service.mjs';
 import { hasWrk } from '../wrk.mjs';
 
-/** One resource read by its id, over 1, 16 and 64 connections; the floor is `node:http` with a constant body of the same size. */
+/** Reads of one resource by its id, over 1, 16 and 64 connections. The floor is `node:http` with a constant body of the same size. */
 export async function reads(bench) {
   const { setting, rows } = await databaseWith(1000);
   const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('reads') }), startFloor('http')]);
@@ -13,10 +13,10 @@ export async function reads(bench) {
   for (let number = 0; number < 100; number += 1) keys.push(`/v2/tsigkeys/${await createKey(service, number)}`);
   const headers = await ownToken(service);
   const withWrk = hasWrk();
-  if (!withWrk) process.stderr.write('wrk is not installed: only the load generator in JavaScript measures GET\n');
+  if (!withWrk) process.stderr.write('wrk is not installed, so only autocannon measures GET\n');
   const out = [];
   for (const [name, paths] of Object.entries({ 'GET one TLD': tlds, 'GET one key': keys })) {
-    const bodies = await Promise.all(paths.map((path) => ask(service, 'GET', path)));
+    const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
     for (const connections of [1, 16, 64]) {
       const size = Buffer.byteLength(bodies[0]);
       const { measured, bare } = await interleave(bench, {
@@ -31,7 +31,7 @@ export async function reads(bench) {
   return out;
 }
 
-/** The same with wrk, which leaves more of the processor to the server: a slow load generator makes the floor look dearer than it is. */
+/** The same with wrk, which leaves more CPU time to the server. A slow load generator makes the floor look more expensive than it is. */
 async function wrkRow(bench, { service, floor, name, paths, size }) {
   const connections = 64;
   const { measured, bare } = await interleave(bench, {
@@ -49,5 +49,5 @@ async function createKey(service, number) {
     scope: 'POOL',
     resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
   };
-  return JSON.parse(await ask(service, 'POST', '/v2/tsigkeys', key, 201)).id;
+  return JSON.parse(await sendRequest(service, 'POST', '/v2/tsigkeys', key, 201)).id;
 }

@@ -3,7 +3,7 @@ import { startFloor } from '../floors.mjs';
 import { finish, floorRun, interleave, median, rowOf, underLoad } from '../rounds.mjs';
 import { ownToken, startService } from '../service.mjs';
 
-/** Durable changes over 64 connections; the floor is raw SQLite with one insertion for each commit. */
+/** Durable changes over 64 connections. The floor is raw SQLite with one insertion for each commit. */
 export async function writes(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];
   const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('writes') }), startFloor('sqlite', path)]);
@@ -20,15 +20,15 @@ export async function writes(bench) {
     remove: () => underLoad(bench, service, { traffic: 'remove', args: {}, amount: left, headers }),
   });
   const rows = [
-    rowOf({ name: 'durable create, 64 connections', measured: create, floor: one, figure: 'rate', service, target: { atLeast: 2.5 } }),
+    rowOf({ name: 'durable create, 64 connections', measured: create, floor: one, metric: 'rate', service, target: { atLeast: 2.5 } }),
     finish({
       name: 'durable create: p99',
       p99: median(create.map(({ p99 }) => p99)),
       value: median(create.map(({ p99 }) => p99)),
       target: { atMost: 25, unit: 'ms' },
     }),
-    rowOf({ name: 'PATCH, 64 connections', measured: patch, floor: one, figure: 'rate', service, target: { atLeast: 2 } }),
-    rowOf({ name: 'DELETE, 64 connections', measured: remove, floor: one, figure: 'rate', service, target: { atLeast: 2 } }),
+    rowOf({ name: 'PATCH, 64 connections', measured: patch, floor: one, metric: 'rate', service, target: { atLeast: 2 } }),
+    rowOf({ name: 'DELETE, 64 connections', measured: remove, floor: one, metric: 'rate', service, target: { atLeast: 2 } }),
   ];
   await Promise.all([service.stop(), floor.stop()]);
   return rows;

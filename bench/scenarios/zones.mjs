@@ -1,11 +1,11 @@
 import { databaseWith, tldName } from '../data.mjs';
 import { interleave, rowOf, underLoad } from '../rounds.mjs';
-import { ask, ownToken, startService } from '../service.mjs';
+import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const COUNTS = [0, 1500, 100_000];
 const CHECKED = 1000;
 
-/** Zones created beside few and many TLD entries. */
+/** Zone creations with no, 1,500 and 100,000 TLD entries. */
 export async function zones(bench) {
   const services = [];
   const parts = {};
@@ -29,11 +29,11 @@ export async function zones(bench) {
   return rows;
 }
 
-/** Checks of names against 100,000 entries: each of 1,000 names under a domain of its own. */
+/** Checks of 1,000 zone names, each below another of 100,000 TLD entries. */
 export async function checks(bench) {
   const service = await startService({ database: (await databaseWith(100_000)).setting, profile: bench.profileOf('checks') });
   const names = Array.from({ length: CHECKED }, (_, number) => `zone-${number}.${tldName(number * 97)}.`);
-  const expected = await ask(service, 'POST', '/v2/tlds/check', { names });
+  const expected = await sendRequest(service, 'POST', '/v2/tlds/check', { names });
   if (!JSON.parse(expected).checks.every(({ allowed }) => allowed)) throw new Error('A name was refused');
   const { measured } = await interleave(bench, {
     measured: () =>
@@ -41,7 +41,7 @@ export async function checks(bench) {
   });
   const perName = measured.map(({ rate, cpu, ...latency }) => ({ rate: rate * CHECKED, cpu: cpu / CHECKED, ...latency }));
   const target = { atLeast: 200_000, unit: 'names/s', of: 'rate' };
-  const row = rowOf({ name: 'tlds/check, 1,000 names of 100,000 entries', measured: perName, figure: 'rate', service, target });
+  const row = rowOf({ name: 'tlds/check, 1,000 names of 100,000 entries', measured: perName, metric: 'rate', service, target });
   await service.stop();
   return [row];
 }
