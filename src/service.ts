@@ -8,6 +8,7 @@ import { createClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Environment } from './domain/collection.ts';
 import type { Clock, Store } from './domain/ports.ts';
+import type { ServiceError } from './domain/errors.ts';
 import { DEFAULT_POLICY } from './domain/policy.ts';
 import { createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
@@ -58,7 +59,8 @@ export async function startService(config: Config, world: World): Promise<Servic
   const { log, clock = createClock() } = world;
   const metrics = createMetrics(VERSION);
   const { kind, location } = parseDatabase(config.database);
-  const database = await kind.open(location, { committed: metrics.observeCommit }, config.databasePool);
+  const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
+  const database = await kind.open(location, { committed: metrics.observeCommit, failed }, config.databasePool);
   const store = createStore(database);
   const opened: (() => Promise<unknown>)[] = [() => store.close()];
   try {

@@ -1,3 +1,5 @@
+import type { ServiceError } from '../domain/errors.ts';
+
 /** A row as a database driver gives it. */
 export type SqlRow = Record<string, unknown>;
 
@@ -35,10 +37,12 @@ export interface Migration {
   statements(dialect: Dialect, now: string): string[];
 }
 
-/** What a database counts while it runs, for metrics. */
+/** What a database reports while it runs, for metrics and the log. */
 export interface DatabaseObserver {
   /** Called after every commit with the number of writes that shared it and how long it took. */
   committed(writes: number, seconds: number): void;
+  /** Called once when a fault begins that every later write meets, with what callers get. */
+  failed?(error: ServiceError): void;
 }
 
 /** How connections to a database server are made. */
@@ -59,5 +63,7 @@ export interface Database {
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Changes the schema: runs `work` in a transaction that nothing else shares. */
   migrate(work: (sql: Sql) => Promise<void>): Promise<void>;
+  /** Resolves if the database can be read and its files are in place. */
+  ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -64,6 +64,9 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
         },
         observer,
       ),
+    async ping() {
+      await database.reads.one('SELECT number FROM schema_migrations LIMIT 1', []);
+    },
     async close() {
       closed = true;
       await Promise.all(underWay);

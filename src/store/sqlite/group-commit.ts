@@ -26,6 +26,13 @@ export interface GroupCommit {
   close(): Promise<void>;
 }
 
+/** What happens on both sides of each commit. If either throws, all writes of the transaction fail with that error. */
+export interface CommitHooks {
+  beforeCommit(): void;
+  /** No caller has the result yet. */
+  afterCommit(): void;
+}
+
 /** One write that waits for its turn. */
 interface Pending {
   /** When it arrived, in milliseconds of a clock that does not go back. */
@@ -41,10 +48,10 @@ interface Pending {
  * Concurrent writes share one transaction and so one fsync: all that arrive until a turn of the event loop brings no more,
  * or for a few milliseconds, are committed together. One that fails leaves no trace and does not hinder the others:
  * mostly it has changed nothing yet, and otherwise all of them are done once more, each in a savepoint. No caller gets a success
- * before the commit has returned. `beforeCommit` is called just before that. While another program holds the write lock of the database at
+ * before the commit has returned. While another program holds the write lock of the database at
  * `path`, writes wait, each for `LOCK_WAIT_MS` at most.
  */
-export function startGroupCommit(writer: DatabaseSyncInstance, path: string, observer: DatabaseObserver, beforeCommit: () => void): GroupCommit {
+export function startGroupCommit(writer: DatabaseSyncInstance, path: string, observer: DatabaseObserver, hooks: CommitHooks): GroupCommit {
   const sql = sqlOn(writer, retrying(path));
   const beginning = writer.prepare('BEGIN IMMEDIATE');
   let waiting: Pending[] = [];
@@ -106,10 +113,11 @@ export function startGroupCommit(writer: DatabaseSyncInstance, path: string, obs
         await sql.run('BEGIN IMMEDIATE', []);
         await runInSavepoints(batch);
       }
-      beforeCommit();
+      hooks.beforeCommit();
       await sql.run('COMMIT', []);
+      hooks.afterCommit();
     } catch (failure) {
-      await sql.run('ROLLBACK', []).catch(() => undefined); // most faults have already rolled back
+      await sql.run('ROLLBACK', []).catch(() => undefined); // most faults have already rolled back, or come after the commit
       for (const pending of batch) pending.settle(failure as Error);
       return;
     }

@@ -6,6 +6,7 @@ import { emptyWal, walFitter } from './checkpoint.ts';
 import { isUniqueViolation, translate } from './faults.ts';
 import { startGroupCommit } from './group-commit.ts';
 import { lock } from './lock.ts';
+import { identify, watchFiles } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 import { sharedSnapshot } from './snapshot.ts';
 
@@ -22,7 +23,9 @@ const dialect: Dialect = {
  * or the file cannot be used.
  */
 export async function openSqlite(location: string, observer: DatabaseObserver): Promise<Database> {
-  const path = preparePrivateFile(resolve(location));
+  const name = resolve(location);
+  const path = preparePrivateFile(name);
+  const file = identify(name);
   const connections = [lock(path)];
   const connect = async (...pragmas: string[]) => {
     const connection = new DatabaseSync(path);
@@ -38,10 +41,17 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
   try {
     const writer = await connect('journal_mode = WAL', 'synchronous = FULL');
     const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);
+    await reads.one('SELECT 1 FROM sqlite_schema LIMIT 1', []); // creates the WAL
+    const checkFiles = watchFiles(name, file, path, observer);
+    checkFiles();
     const fitWal = walFitter(writer, path);
-    const commits = startGroupCommit(writer, path, observer, () => {
-      endSnapshot();
-      fitWal();
+    const commits = startGroupCommit(writer, path, observer, {
+      beforeCommit() {
+        checkFiles();
+        endSnapshot();
+        fitWal();
+      },
+      afterCommit: checkFiles,
     });
     return {
       dialect,
@@ -49,6 +59,10 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
       reads,
       write: commits.write,
       migrate: commits.write,
+      async ping() {
+        checkFiles();
+        await reads.one('SELECT number FROM schema_migrations LIMIT 1', []);
+      },
       async close() {
         await commits.close();
         if (connections.length > 0) {

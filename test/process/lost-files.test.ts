@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { startServiceProcess, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+
+let folder: string;
+let data: string;
+let database: string;
+let service: TestService | undefined;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  data = join(folder, 'data');
+  mkdirSync(data);
+  database = join(data, 'tsigil.db');
+});
+afterEach(async () => {
+  await service?.close();
+  service = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(path = database): Promise<TestService> {
+  service = await startTestService({ TSIGIL_DATABASE_URL: `sqlite:${path}` }, { folder });
+  expect((await service.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+  return service;
+}
+
+/** The lines of the log that report the fault itself, not a request that met it. */
+function faultLines({ log }: TestService): { level: number; msg: string; err: { message: string } }[] {
+  return log
+    .map((line) => JSON.parse(line) as { level: number; msg: string; requestId?: string; err: { message: string } })
+    .filter(({ msg, requestId }) => msg.includes('was removed or replaced') && requestId === undefined);
+}
+
+async function names(client: Client): Promise<string[]> {
+  return ((await client.get('/v2/tlds')).body.tlds as { name: string }[]).map(({ name }) => name);
+}
+
+describe('a file of the database that is removed or replaced while the service runs', () => {
+  test.each([
+    ['the database file is removed', 'tsigil.db', () => rmSync(database)],
+    [
+      'all files are removed',
+      'tsigil.db',
+      () => {
+        for (const file of readdirSync(data)) rmSync(join(data, file));
+      },
+    ],
+    [
+      'the database file is replaced',
+      'tsigil.db',
+      () => {
+        copyFileSync(database, join(data, 'other.db'));
+        renameSync(join(data, 'other.db'), database);
+      },
+    ],
+    ['the folder is renamed', 'tsigil.db', () => renameSync(data, join(folder, 'moved'))],
+    ['the WAL is removed', 'tsigil.db-wal', () => rmSync(`${database}-wal`)],
+    [
+      'the WAL is replaced',
+      'tsigil.db-wal',
+      () => {
+        rmSync(`${database}-wal`);
+        writeFileSync(`${database}-wal`, '');
+      },
+    ],
+    ['the index of the WAL is removed', 'tsigil.db-shm', () => rmSync(`${database}-shm`)],
+  ])('503 for changes and from /readyz after %s; reads go on and one log line reports it', async (_what, file, lose) => {
+    const client = await start();
+    lose();
+    const message = `The database file '${file}' was removed or replaced. The service refuses changes, because they would be lost`;
+    for (const name of ['net', 'org']) {
+      const answer = await client.post('/v2/tlds', { name });
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('retry-after')).toBe('5');
+      expect(answer.body).toMatchObject({ type: 'service_unavailable', message });
+    }
+    const ready = await client.get('/readyz');
+    expect([ready.status, ready.body.message]).toEqual([503, message]);
+    expect((await client.get('/metrics')).text).toMatch(/^tsigil_database_up 0$/m);
+    expect((await client.get('/healthcheck')).status).toBe(200);
+    expect(await names(client)).toEqual(['com']);
+    expect(faultLines(client)).toMatchObject([{ level: 50, msg: message, err: { message: expect.stringContaining(join(data, file)) as string } }]);
+  });
+
+  test('503 after a symbolic link in the path of the database leads elsewhere', async () => {
+    const link = join(folder, 'current');
+    symlinkSync(data, link);
+    const client = await start(join(link, 'tsigil.db'));
+    const other = join(folder, 'other');
+    mkdirSync(other);
+    symlinkSync(other, join(folder, 'new'));
+    renameSync(join(folder, 'new'), link);
+    expect((await client.post('/v2/tlds', { name: 'net' })).status).toBe(503);
+  });
+
+  test('201 again when the file is moved back, and a second removal is reported again', async () => {
+    const client = await start();
+    for (const round of [1, 2]) {
+      renameSync(database, `${database}-away`);
+      expect((await client.post('/v2/tlds', { name: `refused-${round}` })).status).toBe(503);
+      renameSync(`${database}-away`, database);
+      expect((await client.get('/readyz')).status).toBe(200);
+      expect((await client.post('/v2/tlds', { name: `created-${round}` })).status).toBe(201);
+      expect(faultLines(client)).toHaveLength(round);
+    }
+    expect(await names(client)).toEqual(['com', 'created-1', 'created-2']);
+  });
+
+  test('503 for every change that arrives after the file was replaced in the middle of many', async () => {
+    const client = await start();
+    const statuses = { before: new Set<number>(), after: new Set<number>() };
+    let replaced = false;
+    const worker = async (id: number) => {
+      for (let count = 0; count < 40; count += 1) {
+        const { before, after } = statuses;
+        const when = replaced ? after : before;
+        when.add((await client.post('/v2/tlds', { name: `t${id}-${count}` })).status);
+        if (!replaced && id === 3 && count === 15) {
+          copyFileSync(database, join(data, 'other.db'));
+          renameSync(join(data, 'other.db'), database);
+          replaced = true;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, id) => worker(id)));
+    expect(statuses.before).toContain(201);
+    expect([...statuses.after]).toEqual([503]);
+  });
+});
+
+describe('after the WAL or its index was removed', () => {
+  test.each(['tsigil.db-wal', 'tsigil.db-shm'])('a stop and a start keep everything that was acknowledged (%s)', async (file) => {
+    const settings = { TSIGIL_DATABASE_URL: `sqlite:${database}` };
+    const first = await startServiceProcess(folder, settings);
+    for (const name of ['com', 'net', 'org']) expect((await first.post('/v2/tlds', { name })).status).toBe(201);
+    rmSync(join(data, file));
+    expect((await first.post('/v2/tlds', { name: 'info' })).status).toBe(503);
+    expect(await first.stop('SIGTERM')).toBe(0);
+    const next = await startServiceProcess(folder, settings);
+    expect(await names(next)).toEqual(['com', 'net', 'org']);
+    expect(await next.stop('SIGTERM')).toBe(0);
+  });
+});
+
+describe.skipIf(process.platform !== 'linux')('a database file that was removed', () => {
+  test('can be copied from the running process with everything that was acknowledged', async () => {
+    const running = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${database}` });
+    for (const name of ['com', 'net', 'org']) expect((await running.post('/v2/tlds', { name })).status).toBe(201);
+    for (const file of readdirSync(data)) rmSync(join(data, file));
+    const copy = join(folder, 'rescued.db');
+    const descriptors = `/proc/${running.process.pid}/fd`;
+    for (const suffix of ['', '-wal']) {
+      const descriptor = readdirSync(descriptors).find((each) => readlinkSync(join(descriptors, each)) === `${database}${suffix} (deleted)`);
+      expect(spawnSync('cp', [join(descriptors, descriptor ?? ''), `${copy}${suffix}`]).status).toBe(0);
+    }
+    expect(await running.stop('SIGTERM')).toBe(0);
+    expect(readFileSync(copy).length).toBeGreaterThan(0);
+    const next = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${copy}` });
+    expect(await names(next)).toEqual(['com', 'net', 'org']);
+    expect(await next.stop('SIGTERM')).toBe(0);
+  });
+});
