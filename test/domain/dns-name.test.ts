@@ -6,15 +6,17 @@ const label = (length: number) => 'l'.repeat(length);
 const name = (...lengths: number[]) => lengths.map(label).join('.');
 
 describe('isLabel', () => {
-  test.each(['a', 'A', '0', '_', 'a-b', 'a--b', '_a_', 'xn--p1ai', label(63)])('true for %j', (text) => expect(isLabel(text)).toBe(true));
-  test.each(['', '-', '-a', 'a-', 'a b', 'a.b', '*', 'é', '\u017f', '\u212a', 'a\n', label(64)])('false for %j', (text) =>
+  test.each(['a', 'A', '0', '_', 'a-b', 'a--b', '_a_', 'xn--p1ai', label(63)])('returns true for %j', (text) => expect(isLabel(text)).toBe(true));
+  test.each(['', '-', '-a', 'a-', 'a b', 'a.b', '*', 'é', '\u017f', '\u212a', 'a\n', label(64)])('returns false for %j', (text) =>
     expect(isLabel(text)).toBe(false),
   );
 });
 
 describe('isRelativeName', () => {
-  test.each(['com', 'co.uk', 'a.b.c.d', '1.2.3.4', name(63, 63, 63, 62)])('true for %j', (text) => expect(isRelativeName(text)).toBe(true));
-  test.each(['', '.', 'com.', '.com', 'a..b', 'a.-b', name(63, 63, 63, 63)])('false for %j', (text) => expect(isRelativeName(text)).toBe(false));
+  test.each(['com', 'co.uk', 'a.b.c.d', '1.2.3.4', name(63, 63, 63, 62)])('returns true for %j', (text) => expect(isRelativeName(text)).toBe(true));
+  test.each(['', '.', 'com.', '.com', 'a..b', 'a.-b', name(63, 63, 63, 63)])('returns false for %j', (text) =>
+    expect(isRelativeName(text)).toBe(false),
+  );
 });
 
 describe('fitsInMessage', () => {
@@ -36,9 +38,9 @@ describe('comparisonForm', () => {
     ['.', ''],
     ['', ''],
     ['КЛЮЧ', 'ключ'],
-  ])('%j compares as %j', (text, form) => expect(comparisonForm(text)).toBe(form));
+  ])('maps %j to %j', (text, form) => expect(comparisonForm(text)).toBe(form));
 
-  test('names that differ in case or a final dot compare as one, and no others do', () => {
+  test('maps two names to the same form exactly if they differ only in case or a final dot', () => {
     const names = fc.stringMatching(/^[a-zA-Z0-9_]{1,8}(\.[a-zA-Z0-9_]{1,8}){0,3}$/);
     fc.assert(
       fc.property(names, names, (one, other) => {
@@ -54,7 +56,7 @@ test.each([
   ['a', 'a'],
   ['a..', 'a.'],
   ['.', ''],
-])('%j without its final dot is %j', (text, bare) => expect(withoutFinalDot(text)).toBe(bare));
+])('withoutFinalDot maps %j to %j', (text, bare) => expect(withoutFinalDot(text)).toBe(bare));
 
 describe('toAsciiName', () => {
   test.each([
@@ -65,14 +67,14 @@ describe('toAsciiName', () => {
     ['bücher.1', 'xn--bcher-kva.1'],
     ['127.0.0.рф', '127.0.0.xn--p1ai'],
     ['com', 'com'],
-  ])('%s is %s', (text, ascii) => expect(toAsciiName(text)).toBe(ascii));
+  ])('maps %s to %s', (text, ascii) => expect(toAsciiName(text)).toBe(ascii));
 
   test.each(['', 'a b', 'рф.', 'a..рф', 'рф/x', 'рф:80', 'рф?x', 'рф#x', 'user@рф', '１２７', 'ｃｏｍ', '\u200b', 'é'.repeat(64), 'a\u0000é'])(
-    '%j has no ASCII form',
+    'returns undefined for %j',
     (text) => expect(toAsciiName(text)).toBeUndefined(),
   );
 
-  test('whatever it gives is a name', () => {
+  test('returns undefined or a valid name for arbitrary text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 30 }), (text) => {
         const ascii = toAsciiName(text);

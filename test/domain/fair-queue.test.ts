@@ -3,7 +3,7 @@ import { createFairQueue } from '../../src/domain/fair-queue.ts';
 
 const ROOMY = { concurrency: 1, concurrencyPerOwner: 1, maxWaiting: 100, maxWaitingPerOwner: 100 };
 
-/** A job that runs until it is released, and the order in which jobs began. */
+/** Jobs that run until they are released, and the order in which they began. */
 function jobs() {
   const began: string[] = [];
   const releases = new Map<string, () => void>();
@@ -29,7 +29,7 @@ describe('a fair queue', () => {
     expect(began).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
   });
 
-  test('leaves slots free that one owner may not take', async () => {
+  test('leaves slots free for other owners', async () => {
     const { began, job, release } = jobs();
     const queue = createFairQueue({ ...ROOMY, concurrency: 3, concurrencyPerOwner: 2 });
     const all = ['a1', 'a2', 'a3', 'b1'].map((name) => queue.run(name.slice(0, 1), job(name)));
@@ -38,7 +38,7 @@ describe('a fair queue', () => {
     expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1']);
   });
 
-  test('refuses an owner whose jobs fill its part of the queue, and no other', async () => {
+  test('refuses only an owner whose jobs fill its share of the queue', async () => {
     const { job, release } = jobs();
     const queue = createFairQueue({ ...ROOMY, maxWaitingPerOwner: 1, maxWaiting: 2 });
     const all = ['a1', 'a2'].map((name) => queue.run('a', job(name)));
@@ -50,7 +50,7 @@ describe('a fair queue', () => {
     expect((await Promise.all(all)).sort()).toEqual(['a1', 'a2', 'b1']);
   });
 
-  test('drops a waiting job whose signal aborts, and serves the next one', async () => {
+  test('drops a waiting job when its signal aborts, and runs the next one', async () => {
     const { began, job, release } = jobs();
     const queue = createFairQueue(ROOMY);
     const left = new AbortController();

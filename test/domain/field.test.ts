@@ -4,13 +4,13 @@ import { choice, list, normaliseUuid, nullable, parseTimestamp, text, timestamp,
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const BARE = ID.replaceAll('-', '');
-/** What a kind makes of a value: the value it keeps, or the rule that was broken. */
+/** Returns the parsed value, or the code of the rule that the value breaks. */
 const outcome = (kind: Kind, value: unknown) => {
   const parsed = kind.parse(value);
   return 'value' in parsed ? { value: parsed.value } : parsed.validator;
 };
 
-describe('text', () => {
+describe('a text field', () => {
   const kind = text({ min: 1, max: 3, problemOf: (value) => (value.includes('x') ? 'must not hold x' : undefined) });
 
   test.each([
@@ -30,9 +30,9 @@ describe('text', () => {
     [undefined, 'type'],
     [['a'], 'type'],
     [{}, 'type'],
-  ])('%j gives %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
+  ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
 
-  test('says the same as its schema about length', () => {
+  test('applies the same length limits as its JSON Schema', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 10 }), fc.nat(4), fc.nat(4), (value, min, extra) => {
         const length = Array.from(value).length;
@@ -51,14 +51,14 @@ test.each([
   ['toString', 'enum'],
   [null, 'enum'],
   [['a'], 'enum'],
-])('a choice of a and b makes of %j %j', (value, expected) => expect(outcome(choice(['a', 'b']), value)).toEqual(expected));
+])('an enumeration of a and b parses %j to %j', (value, expected) => expect(outcome(choice(['a', 'b']), value)).toEqual(expected));
 
 test.each([
   [null, { value: null }],
   ['a', { value: 'a' }],
   [undefined, 'enum'],
   ['c', 'enum'],
-])('a nullable choice makes of %j %j', (value, expected) => expect(outcome(nullable(choice(['a', 'b'])), value)).toEqual(expected));
+])('a nullable enumeration parses %j to %j', (value, expected) => expect(outcome(nullable(choice(['a', 'b'])), value)).toEqual(expected));
 
 test.each([
   [['a'], { value: ['a'] }],
@@ -70,11 +70,11 @@ test.each([
   ['a', 'type'],
   [{ length: 1, 0: 'a' }, 'type'],
   [null, 'type'],
-])('a list of a choice makes of %j %j', (value, expected) => expect(outcome(list(choice(['a', 'b']), 1, 2), value)).toEqual(expected));
+])('a list of an enumeration parses %j to %j', (value, expected) => expect(outcome(list(choice(['a', 'b']), 1, 2), value)).toEqual(expected));
 
-describe('UUIDs', () => {
+describe('a UUID field', () => {
   test.each([ID, ID.toUpperCase(), BARE, `{${ID}}`, `{${BARE}}`, `urn:uuid:${ID}`, `URN:UUID:${BARE.toUpperCase()}`, `urn:uuid:{${ID}}`])(
-    '%s is the id',
+    'parses %s to the canonical form',
     (spelling) => {
       expect(normaliseUuid(spelling)).toBe(ID);
       expect(outcome(uuid(), spelling)).toEqual({ value: ID });
@@ -95,21 +95,21 @@ describe('UUIDs', () => {
     `uuid:${ID}`,
     ID.replaceAll('-', '_'),
     '٧'.repeat(32),
-  ])('%j is none', (spelling) => {
+  ])('refuses %j', (spelling) => {
     expect(normaliseUuid(spelling)).toBeUndefined();
     expect(outcome(uuid(), spelling)).toBe('format');
   });
 
-  test.each([5, 794, null, true, [ID], { toString: () => ID }])('%j is none', (value) => expect(outcome(uuid(), value)).toBe('format'));
+  test.each([5, 794, null, true, [ID], { toString: () => ID }])('refuses %j', (value) => expect(outcome(uuid(), value)).toBe('format'));
 
-  test('every spelling of every id reads back as the usual one', () => {
+  test('parses every spelling of every UUID to the canonical form', () => {
     fc.assert(
       fc.property(fc.uuid(), (id) => [id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`].every((spelling) => normaliseUuid(spelling) === id)),
     );
   });
 });
 
-describe('timestamps', () => {
+describe('a timestamp field', () => {
   test.each([
     ['2030-01-31T12:00:00', '2030-01-31T12:00:00.000000'],
     ['2030-01-31 12:00:00', '2030-01-31T12:00:00.000000'],
@@ -121,7 +121,7 @@ describe('timestamps', () => {
     ['2028-02-29T23:59:59-00:01', '2028-03-01T00:00:59.000000'],
     ['0001-01-01T00:00:00', '0001-01-01T00:00:00.000000'],
     ['9999-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999'],
-  ])('%s is %s', (given, kept) => {
+  ])('parses %s to %s', (given, kept) => {
     expect(parseTimestamp(given)).toBe(kept);
     expect(outcome(timestamp(), given)).toEqual({ value: kept });
   });
@@ -155,12 +155,12 @@ describe('timestamps', () => {
       '-2030-01-31T12:00:00',
     ],
     ...['9999-12-31T23:59:59-01:00', '0000-01-01T00:00:00+01:00', '٢٠٣٠-01-31T12:00:00'],
-  ])('%j names no moment', (given) => {
+  ])('refuses %j', (given) => {
     expect(parseTimestamp(given)).toBeUndefined();
     expect(outcome(timestamp(), given)).toBe('format');
   });
 
-  test('every moment of the platform is kept to the millisecond', () => {
+  test('stores every JavaScript date to the millisecond', () => {
     fc.assert(
       fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }), (date) => {
         expect(parseTimestamp(date.toISOString())).toBe(`${date.toISOString().slice(0, -1)}000`);

@@ -15,7 +15,7 @@ const codeOf = (...parameters: Parameter[]) => {
   }
 };
 
-test('without parameters it is the first page in the order of creation', () => expect(read()).toEqual(PLAIN));
+test('a list request without parameters returns the first page in order of creation', () => expect(read()).toEqual(PLAIN));
 
 test.each([
   [['limit', '3'], { limit: 3 }],
@@ -32,9 +32,9 @@ test.each([
   [['name', 'CO*'], { conditions: [{ column: 'name_key', test: 'matches', value: 'co*' }] }],
   [['description', 'A*'], { conditions: [{ column: 'description', test: 'matches', value: 'A*' }] }],
   [['description', 'A_%?'], { conditions: [{ column: 'description', test: '=', value: 'A_%?' }] }],
-] as [Parameter, object][])('%j asks for %j', (parameter, asked) => expect(read(parameter)).toEqual({ ...PLAIN, ...asked }));
+] as [Parameter, object][])('%j is parsed as %j', (parameter, asked) => expect(read(parameter)).toEqual({ ...PLAIN, ...asked }));
 
-test('a filter of keys compares as it stands', () => {
+test('a filter of keys matches the exact value', () => {
   const { conditions } = readListRequest(
     tsigkey,
     [
@@ -49,7 +49,7 @@ test('a filter of keys compares as it stands', () => {
   ]);
 });
 
-describe('refusals', () => {
+describe('invalid parameters', () => {
   test.each([
     ['invalid_limit', [['limit', '0']]],
     ['invalid_limit', [['limit', '']]],
@@ -98,5 +98,5 @@ describe('refusals', () => {
     ['bad_request', [['name', 'a\0']]],
     ['bad_request', [['name', '\ud800']]],
     ['bad_request', [['name', `*${'a'.repeat(1000)}`]]],
-  ] as [string, Parameter[]][])('%s for %j', (code, parameters) => expect(codeOf(...parameters)).toBe(code));
+  ] as [string, Parameter[]][])('throws %s for %j', (code, parameters) => expect(codeOf(...parameters)).toBe(code));
 });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { cachedFlight, singleFlight } from '../../src/domain/single-flight.ts';
 
-/** Work that ends when it is told to, and how often it was begun. */
+/** Work that ends on demand, and the number of times it began. */
 function work() {
   const runs: { resolve: (value: number) => void; reject: (error: Error) => void }[] = [];
   return { runs, begin: () => new Promise<number>((resolve, reject) => runs.push({ resolve, reject })) };
 }
 
-describe('a single flight', () => {
+describe('singleFlight', () => {
   test('runs once for concurrent callers, and again after that', async () => {
     const { runs, begin } = work();
     const share = singleFlight(begin);
@@ -33,8 +33,8 @@ describe('a single flight', () => {
   });
 });
 
-describe('a cached flight', () => {
-  test('runs again once the result is as old as it may be, counted from the start of the run', async () => {
+describe('cachedFlight', () => {
+  test('runs again when the result reaches its maximum age, counted from the start of the run', async () => {
     let now = 0;
     const { runs, begin } = work();
     const read = cachedFlight(15, () => now, begin);

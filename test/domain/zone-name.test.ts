@@ -6,7 +6,7 @@ import { findTldEntries, refuseZoneName, type Refusal } from '../../src/domain/z
 
 type Verdict = Refusal['rule'] | 'ok';
 
-/** A reader of TLD entries that are held in a list. It answers what `findTldEntries` asks and nothing else. */
+/** A reader of TLD entries from a list. It supports only the query of `findTldEntries`. */
 function readerOf(entries: readonly string[]): Reader {
   const refuse = () => Promise.reject(new Error('Only existence and look-ups by name_key are expected'));
   return {
@@ -33,23 +33,23 @@ const repeated = (label: string, count: number) => Array.from({ length: count },
 const label63 = 'a'.repeat(63);
 /** 127 labels of one letter: 254 characters with the final dot, 255 octets in a message. */
 const MOST_LABELS = `${repeated('a', 126)}.b.`;
-/** Four labels that fill 255 octets. */
+/** Four labels with 255 octets in total. */
 const LONGEST = `${label63}.${label63}.${label63}.${'b'.repeat(57)}.com.`;
 
 const SINGLE = 'more_than_one_label';
 const NO_ENTRY = 'tld_entry';
 const IS_TLD = 'not_a_tld';
 
-/** Entries, zone name, the verdict by the last label, and the verdict by any suffix where it differs. */
+/** Entries, zone name, the verdict by the rule `last-label`, and the verdict by `any-suffix` if it differs. */
 const TRUTH: readonly (readonly [entries: string, zone: string, lastLabel: Verdict, anySuffix?: Verdict])[] = [
-  // Without entries nothing but the number of labels counts.
+  // Without entries only the number of labels matters.
   ['', 'example.net.', 'ok'],
   ['', 'a.b.c.d.e.', 'ok'],
   ['', 'com.', SINGLE],
   ['', MOST_LABELS, 'ok'],
   ['', LONGEST, 'ok'],
 
-  // One entry of one label.
+  // One entry with one label.
   ['com', 'example.com.', 'ok'],
   ['com', 'a.b.example.com.', 'ok'],
   ['com', 'example.net.', NO_ENTRY],
@@ -60,7 +60,7 @@ const TRUTH: readonly (readonly [entries: string, zone: string, lastLabel: Verdi
   ['com', 'examplecom.xcom.', NO_ENTRY],
   ['com', 'example.co.', NO_ENTRY],
 
-  // Entries of several labels.
+  // Entries with several labels.
   ['com co.uk', 'example.co.uk.', NO_ENTRY, 'ok'],
   ['com co.uk', 'co.uk.', NO_ENTRY, IS_TLD],
   ['uk co.uk', 'example.co.uk.', 'ok'],
@@ -77,27 +77,27 @@ const TRUTH: readonly (readonly [entries: string, zone: string, lastLabel: Verdi
   ['c a.b.c', 'a.b.c.', IS_TLD],
   ['c a.b.c', 'b.c.', 'ok'],
 
-  // Case makes no difference, neither in the name nor in the entry.
+  // Names and entries are compared ignoring case.
   ['com', 'EXAMPLE.COM.', 'ok'],
   ['COM', 'example.com.', 'ok'],
   ['CoM', 'Example.cOm.', 'ok'],
   ['uk CO.uk', 'co.UK.', IS_TLD],
   ['CO.UK', 'a.co.uk.', NO_ENTRY, 'ok'],
 
-  // Internationalised names stand in their ASCII form.
+  // Internationalised names are A-labels.
   ['xn--3e0b707e', 'example.xn--3e0b707e.', 'ok'],
   ['xn--3e0b707e', 'example.XN--3E0B707E.', 'ok'],
   ['xn--3e0b707e', 'example.xn--p1ai.', NO_ENTRY],
   ['xn--p1ai', 'xn--e1afmkfd.xn--p1ai.', 'ok'],
 
-  // Reverse zones are like any others.
+  // Reverse zones follow the same rules.
   ['arpa', '2.168.192.in-addr.arpa.', 'ok'],
   ['arpa', '8.b.d.0.1.0.0.2.ip6.arpa.', 'ok'],
   ['in-addr.arpa', '2.168.192.in-addr.arpa.', NO_ENTRY, 'ok'],
   ['arpa in-addr.arpa', 'in-addr.arpa.', IS_TLD],
   ['com', '2.168.192.in-addr.arpa.', NO_ENTRY],
 
-  // The longest names, and those of the most labels.
+  // The longest names, and the names with the most labels.
   ['com', LONGEST, 'ok'],
   ['net', LONGEST, NO_ENTRY],
   [`com ${LONGEST.slice(0, -1)}`, LONGEST, IS_TLD],
@@ -108,14 +108,14 @@ const TRUTH: readonly (readonly [entries: string, zone: string, lastLabel: Verdi
   [`b ${MOST_LABELS.slice(0, -1)}`, MOST_LABELS, IS_TLD],
 ];
 
-describe('the checks of a zone name', () => {
-  test('the long names of the table are as long as a message can carry', () => {
+describe('zone name check', () => {
+  test('accepts names of the maximum length of a DNS message', () => {
     const octets = (name: string) => name.split('.').reduce((sum, label) => sum + label.length + 1, 0);
     expect([MOST_LABELS.length, octets(MOST_LABELS), MOST_LABELS.split('.').length - 1]).toEqual([254, 255, 127]);
     expect([LONGEST.length, octets(LONGEST)]).toEqual([254, 255]);
   });
 
-  describe.each(TLD_RULES)('by the rule %s', (rule) => {
+  describe.each(TLD_RULES)('rule %s', (rule) => {
     const rows = TRUTH.map(([entries, zone, lastLabel, anySuffix = lastLabel]) => ({
       entries,
       zone,
@@ -124,7 +124,7 @@ describe('the checks of a zone name', () => {
     test.each(rows)('entries [$entries], zone $zone: $expected', async ({ entries, zone, expected }) => {
       const list = entries.split(' ').filter(Boolean);
       expect(await verdict(list, zone, rule)).toBe(expected);
-      // Neither the case of the name nor the final dot counts, nor does the order of the entries.
+      // The case of the name, the final dot and the order of the entries do not matter.
       expect(await verdict([...list].reverse(), zone.toUpperCase(), rule)).toBe(expected);
       expect(await verdict(list, zone.slice(0, -1), rule)).toBe(expected);
     });
@@ -135,12 +135,12 @@ describe('the checks of a zone name', () => {
     ['com', 'example.ORG.', 'last-label', /^Invalid TLD: no TLD entry for 'org'; the last label/],
     ['com', 'example.co.uk.', 'any-suffix', /^Invalid TLD: no TLD entry for 'uk'; a zone name must end in a name that is one/],
     ['uk CO.uk', 'Co.uk.', 'last-label', /^Zone name cannot be the same as a TLD: 'co\.uk' is an entry/],
-  ])('with the entries [%s], %s is refused with a sentence that says what would be allowed', async (entries, zone, rule, sentence) => {
+  ])('with the entries [%s], explains why %s is refused', async (entries, zone, rule, sentence) => {
     expect((await check(entries.split(' ').filter(Boolean), zone, rule))?.message).toMatch(sentence);
   });
 });
 
-/** The rule as one would say it of texts, without labels, suffixes or comparison forms. */
+/** The rule stated on plain text, without labels, suffixes or comparison forms. */
 function naively(entries: readonly string[], zoneName: string, rule: TldRule): Verdict {
   const name = `.${zoneName.toUpperCase().replace(/\.$/, '')}`;
   const tlds = entries.map((entry) => `.${entry.toUpperCase()}`);
@@ -151,12 +151,12 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
   return tlds.some((tld) => tld.length === name.length && name.startsWith(tld)) ? IS_TLD : 'ok';
 }
 
-describe('against a naive statement of the rule', () => {
-  // Few letters, so that names and entries meet in every way, suffixes of text that are none of labels included.
+describe('comparison with a naive implementation', () => {
+  // Few letters, so that names and entries overlap in every way, also in suffixes of text that are not whole labels.
   const label = fc.constantFrom('a', 'B', 'ab');
   const relativeName = (maxLength: number) => fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));
 
-  test.each(TLD_RULES)('every set of entries and every name get the same verdict by %s', async (rule) => {
+  test.each(TLD_RULES)('gives every name the same verdict with every set of entries, under %s', async (rule) => {
     const seen = new Map<Verdict, number>();
     await fc.assert(
       fc.asyncProperty(fc.array(relativeName(3), { maxLength: 8 }), relativeName(5), fc.boolean(), async (entries, name, dot) => {
@@ -167,11 +167,11 @@ describe('against a naive statement of the rule', () => {
       }),
       { numRuns: 5000 },
     );
-    // The names met the entries in every way.
+    // Every verdict occurred.
     for (const outcome of ['ok', SINGLE, NO_ENTRY, IS_TLD] as const) expect(seen.get(outcome), outcome).toBeGreaterThan(20);
   });
 
-  test.each(TLD_RULES)('a look-up for many names at once gives each the verdict it gets alone by %s', async (rule) => {
+  test.each(TLD_RULES)('gives many names checked together the same verdicts as one by one, under %s', async (rule) => {
     await fc.assert(
       fc.asyncProperty(fc.array(relativeName(3), { maxLength: 8 }), fc.array(relativeName(4), { minLength: 1 }), async (list, names) => {
         const together = await findTldEntries(readerOf(list), names, rule);

@@ -28,7 +28,7 @@ const message: fc.Arbitrary<Message> = fc.record({
   additionals: fc.array(record, { maxLength: 3 }),
 });
 
-describe('names', () => {
+describe('encodeName and decodeName', () => {
   test.each([
     ['.', '00'],
     ['', '00'],
@@ -37,27 +37,27 @@ describe('names', () => {
     ['a\\.b.', '03612e6200'],
     ['\\000\\255.', '0200ff00'],
     ['\\\\.', '015c00'],
-  ])('%j is %s', (text, octets) => {
+  ])('encodes %j as %s', (text, octets) => {
     expect(encodeName(text).toString('hex')).toBe(octets);
     expect(encodeName(decodeName(Buffer.from(octets, 'hex'), 0).name).toString('hex')).toBe(octets);
   });
 
-  test.each(['a..b', '.a', 'l'.repeat(64), `${'l'.repeat(63)}.`.repeat(4), '\\256.', 'é'.repeat(32)])('%j is none', (text) => {
+  test.each(['a..b', '.a', 'l'.repeat(64), `${'l'.repeat(63)}.`.repeat(4), '\\256.', 'é'.repeat(32)])('refuses to encode %j', (text) => {
     expect(() => encodeName(text)).toThrow(WireError);
   });
 
-  test('names of 255 octets are the longest', () => {
+  test('encodes names of up to 255 octets', () => {
     const longest = [63, 63, 63, 61].map((length) => 'l'.repeat(length)).join('.');
     expect(encodeName(longest)).toHaveLength(255);
     expect(() => encodeName(`${longest}l`)).toThrow(WireError);
   });
 
-  test('letters fold in ASCII alone', () => {
+  test('folds only ASCII letters to lower case', () => {
     expect(foldedName('ExAmPlE.Com')).toBe('example.com.');
     expect(foldedName('\\195\\137')).toBe('\\195\\137.');
   });
 
-  test('compression points backwards, and further at each step', () => {
+  test('decodes compression pointers only if each points further back', () => {
     const octets = Buffer.from('0161000162c000c003c00bc00d', 'hex');
     expect(decodeName(octets, 3)).toEqual({ name: 'b.a.', end: 7 });
     expect(decodeName(octets, 7)).toEqual({ name: 'b.a.', end: 9 });
@@ -66,14 +66,14 @@ describe('names', () => {
     expect(() => decodeName(Buffer.from('0161', 'hex'), 0)).toThrow('ends inside a name');
   });
 
-  test('a name that compression makes longer than 255 octets is none', () => {
+  test('refuses a compressed name of more than 255 octets', () => {
     const label = Buffer.concat([Buffer.of(63), Buffer.alloc(63, 0x61)]);
     const octets = Buffer.concat([label, label, label, Buffer.of(0), label, Buffer.of(0xc0, 0)]);
     expect(() => decodeName(octets, 193)).toThrow('255 octets');
   });
 });
 
-test('what is encoded decodes as it was', () => {
+test('decodeMessage returns every encoded message unchanged', () => {
   fc.assert(
     fc.property(message, (original) => {
       const { answers, authorities, additionals, ...rest } = decodeMessage(encodeMessage(original));
@@ -85,7 +85,7 @@ test('what is encoded decodes as it was', () => {
   );
 });
 
-test('response codes have names', () => {
+test('rcodeOf returns the names of response codes', () => {
   const codes = [0, 5, 9, 15].map((code) => rcodeOf(decodeMessage(Buffer.concat([Buffer.of(0, 0, 0x80, code), Buffer.alloc(8)]))));
   expect(codes).toEqual(['NOERROR', 'REFUSED', 'NOTAUTH', '15']);
 });
@@ -93,7 +93,7 @@ test('response codes have names', () => {
 describe('arbitrary octets', () => {
   const key = { name: 'a', algorithm: 'hmac-sha256', secret: Buffer.from('a') };
   const valid = fc.constantFrom(...VECTORS.flatMap(({ request, answers }) => [request, ...answers.map(({ octets }) => octets)]));
-  /** Messages with some octets changed, some cut off and some added, so that each part of the reader is reached. */
+  /** Messages with changed, removed and added octets, so that every part of the decoder runs. */
   const damaged = fc
     .tuple(valid, fc.array(fc.tuple(fc.nat(300), fc.integer({ min: 0, max: 255 })), { maxLength: 6 }), fc.nat(300), fc.uint8Array({ maxLength: 4 }))
     .map(([text, changes, length, added]) => {
@@ -102,7 +102,7 @@ describe('arbitrary octets', () => {
       return Buffer.concat([octets.subarray(0, Math.max(12, length)), added]);
     });
 
-  test('are a message or the error of the codec, and never hang', () => {
+  test('decode to a message or throw WireError, and decoding always ends', () => {
     const octets = fc.oneof(
       fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),
       damaged,
@@ -125,7 +125,7 @@ describe('arbitrary octets', () => {
     );
   });
 
-  test('a message of the greatest size with pointers to pointers is read at once', () => {
+  test('ends within 5 s for a message of the maximum size with nested pointers', () => {
     const octets = Buffer.alloc(65_535, 0);
     octets.writeUInt16BE(0xffff, 4);
     for (let index = 12; index + 6 <= 16_000; index += 6) octets.writeUInt16BE(0xc000 | Math.max(0, index - 6), index);

@@ -12,7 +12,7 @@ import { VECTORS, type Vector } from './vectors.ts';
 const hex = (text: string) => Buffer.from(text, 'hex');
 const keyOf = ({ key }: Vector): SigningKey => ({ ...key, secret: Buffer.from(key.secret, 'base64') });
 
-/** A signed message without its TSIG record, as it was when it was signed. */
+/** A signed message without its TSIG record: the octets that were signed. */
 function unsign(octets: Buffer): Buffer {
   const message = decodeMessage(octets);
   const found = findTsig(octets, message);
@@ -21,7 +21,7 @@ function unsign(octets: Buffer): Buffer {
   return unsigned;
 }
 
-/** Letters in an algorithm's name may be of either case; this signer writes lower case. */
+/** Returns octets with the algorithm's name in lower case. Its letters may have either case, and this signer writes lower case. */
 const inLowerCase = (octets: Buffer) => octets.toString('latin1').replaceAll(/HMAC-MD5|SIG-ALG|REG|INT/g, (name) => name.toLowerCase());
 
 const [ONE] = VECTORS as [Vector, ...Vector[]];
@@ -34,7 +34,7 @@ const QUERY = encodeMessage({
   additionals: [],
 });
 
-test('a query that is built and signed here is the one that others build and sign', () => {
+test('encodeMessage and signMessage produce the same query as other implementations', () => {
   expect(signMessage(QUERY, keyOf(ONE), { timeSigned: ONE.requestTime }).octets.toString('hex')).toBe(ONE.request);
 });
 
@@ -42,13 +42,13 @@ describe.each(VECTORS)('$name', (vector) => {
   const key = keyOf(vector);
   const requestMac = hex(vector.requestMac);
 
-  test('the request is signed as it was', () => {
+  test('signs the request with the recorded signature', () => {
     const { octets, mac } = signMessage(unsign(hex(vector.request)), key, { timeSigned: vector.requestTime });
     expect(mac.toString('hex')).toBe(vector.requestMac);
     expect(inLowerCase(octets)).toBe(inLowerCase(hex(vector.request)));
   });
 
-  test('the answers are signed as they were', () => {
+  test('signs the responses with the recorded signatures', () => {
     let priorMac: Buffer = requestMac;
     for (const [index, { time, octets, mac, error, other }] of vector.answers.entries()) {
       const options = { timeSigned: time, priorMac, later: index > 0, error: error ?? 0, other: hex(other ?? '') };
@@ -59,7 +59,7 @@ describe.each(VECTORS)('$name', (vector) => {
     }
   });
 
-  test('the request and the answers verify', () => {
+  test('verifies the request and the responses', () => {
     expect(verifyMessage(hex(vector.request), key, undefined, vector.requestTime).outcome).toBe('good');
     const verify = createStreamVerifier(key, requestMac);
     for (const { time, octets, error, other } of vector.answers) {
@@ -68,7 +68,7 @@ describe.each(VECTORS)('$name', (vector) => {
     }
   });
 
-  test('no bit can be changed', () => {
+  test('refuses a message with any changed bit', () => {
     const [answer] = vector.answers;
     const octets = hex(answer?.octets ?? '');
     for (let bit = 0; bit < octets.length * 8; bit += 1) {
@@ -82,12 +82,12 @@ describe.each(VECTORS)('$name', (vector) => {
         continue;
       }
       const caseBit = changed.toString('latin1').toLowerCase() === octets.toString('latin1').toLowerCase();
-      const idBit = bit < 16; // the record holds the id that was signed
+      const idBit = bit < 16; // the record contains the id that was signed
       if (outcome === 'good') expect(caseBit || idBit, `bit ${bit}`).toBe(true);
     }
   });
 
-  test('another secret, no request, another request or a late hour does not verify', () => {
+  test('refuses another secret, a missing request, another request and a time outside the fudge', () => {
     const [answer] = vector.answers;
     const octets = hex(answer?.octets ?? '');
     const time = answer?.time ?? 0;
@@ -99,7 +99,7 @@ describe.each(VECTORS)('$name', (vector) => {
     for (const off of [-300, 300]) expect(verifyMessage(octets, key, requestMac, time + off).outcome).toBe('good');
   });
 
-  test('another name or algorithm is another key, and an answer without its record is unsigned', () => {
+  test('reports another name or algorithm as another key, and a response without a TSIG record as unsigned', () => {
     const octets = hex(vector.answers[0]?.octets ?? '');
     expect(verifyMessage(octets, { ...key, name: 'other.' }, requestMac, 0).outcome).toBe('other key');
     const algorithm = key.algorithm === 'hmac-sha256' ? 'hmac-sha512' : 'hmac-sha256';
@@ -108,17 +108,17 @@ describe.each(VECTORS)('$name', (vector) => {
   });
 });
 
-describe('the place of the record', () => {
+describe('a TSIG record', () => {
   const key = keyOf(ONE);
 
-  test('the letters of the key name and the final dot do not matter', () => {
+  test('is verified ignoring the case and the final dot of the key name', () => {
     for (const name of ['KEY-ONE.EXAMPLE.', 'key-one.example']) {
       expect(verifyMessage(hex(ONE.request), { ...key, name }, undefined, ONE.requestTime).outcome).toBe('good');
       expect(signMessage(QUERY, { ...key, name }, { timeSigned: ONE.requestTime }).mac.toString('hex')).toBe(ONE.requestMac);
     }
   });
 
-  test('a record behind it, a second one, or one elsewhere is an error', () => {
+  test('is an error unless it is the last record and the only TSIG record', () => {
     const signed = hex(ONE.request);
     const message = decodeMessage(signed);
     const [tsig] = message.additionals;
@@ -138,7 +138,7 @@ describe('the place of the record', () => {
     }
   });
 
-  test('a record with an empty MAC proves nothing', () => {
+  test('with an empty MAC counts as unsigned', () => {
     const message = decodeMessage(hex(ONE.request));
     const { mac, ...tsig } = findTsig(hex(ONE.request), message)?.tsig ?? { mac: Buffer.alloc(0) };
     expect(mac).toHaveLength(32);
@@ -154,7 +154,7 @@ describe('the place of the record', () => {
     expect(verifyMessage(octets, key, undefined, ONE.requestTime).outcome).toBe('unsigned');
   });
 
-  test('a shortened MAC is a wrong one', () => {
+  test('with a truncated MAC has a wrong signature', () => {
     const message = decodeMessage(hex(ONE.request));
     const found = findTsig(hex(ONE.request), message);
     const [record] = message.additionals;
@@ -166,12 +166,12 @@ describe('the place of the record', () => {
   });
 });
 
-describe('streams', () => {
+describe('message streams', () => {
   const key = keyOf(ONE);
   const requestMac = hex(ONE.requestMac);
   const part = (id: number) => encodeMessage({ ...decodeMessage(QUERY), id, flags: FLAGS.response });
 
-  /** A stream of `count` messages of which each that `isSigned` picks is signed, and the outcomes of their checks. */
+  /** Signs and verifies a stream of `count` messages, of which `isSigned` selects the signed ones. Returns the outcomes. */
   function outcomes(count: number, isSigned: (index: number) => boolean): string[] {
     const verify = createStreamVerifier(key, requestMac);
     let prior = Buffer.concat([]);
@@ -188,11 +188,11 @@ describe('streams', () => {
     });
   }
 
-  /** Signs as a server does: over the MAC before and all that was sent unsigned since. */
+  /** Signs as a server does: over the previous MAC and all unsigned messages since. */
   function signLater(octets: Buffer, options: { priorMac?: Buffer; later?: boolean; unsignedBefore?: Buffer }) {
     const { unsignedBefore, ...rest } = options;
     if (unsignedBefore === undefined) return signMessage(octets, key, { timeSigned: 100, ...rest });
-    // The prefix of a prior MAC is its length in two octets, so what follows it can be put behind it.
+    // A prior MAC is prefixed with its length in two octets, so the unsigned messages can be appended to it.
     const length = unsignedBefore.readUInt16BE(0);
     return signMessage(octets, key, {
       timeSigned: 100,
@@ -202,16 +202,16 @@ describe('streams', () => {
     });
   }
 
-  test('messages between signed ones are covered by the next signature', () => {
+  test('cover unsigned messages with the next signature', () => {
     expect(outcomes(7, (index) => index % 3 === 0)).toEqual(['good', 'unsigned', 'unsigned', 'good', 'unsigned', 'unsigned', 'good']);
   });
 
-  test('99 unsigned messages may lie between, and no more', () => {
+  test('accept 99 unsigned messages in a row, and no more', () => {
     expect(outcomes(101, (index) => index === 0 || index === 100).at(-1)).toBe('good');
     expect(outcomes(102, (index) => index === 0 || index === 101).at(-1)).toBe('wrong signature');
   });
 
-  test('a message that was changed, left out or put in between breaks the next signature', () => {
+  test('have a wrong signature after a changed, missing or inserted message', () => {
     const first = signMessage(part(0), key, { timeSigned: 100, priorMac: requestMac });
     const last = signMessage(part(2), key, { timeSigned: 100, priorMac: first.mac, later: true, between: part(1) });
     for (const between of [[], [part(9)], [part(1), part(1)]]) {
@@ -222,7 +222,7 @@ describe('streams', () => {
   });
 });
 
-test('what is signed verifies, with any name, secret, algorithm and time', () => {
+test('verifyMessage accepts every message from signMessage, for any name, secret, algorithm and time', () => {
   const keys = fc.record({
     name: keyNames,
     algorithm: fc.constantFrom(...Object.keys(ALGORITHMS)),

@@ -1,4 +1,4 @@
-/** Messages that an independent implementation signed; each says what its key is and when it was signed. */
+/** Messages signed by an independent implementation, with their key and the time of signing. */
 export interface Vector {
   readonly name: string;
   readonly key: { readonly name: string; readonly algorithm: string; readonly secret: string };
@@ -6,7 +6,7 @@ export interface Vector {
   readonly requestTime: number;
   readonly request: string;
   readonly requestMac: string;
-  /** The answer, or the messages of the stream that is the answer: when each was signed, its octets and its MAC. */
+  /** The response, or the messages of a stream: the time of signing, the octets and the MAC. */
   readonly answers: readonly {
     readonly time: number;
     readonly octets: string;

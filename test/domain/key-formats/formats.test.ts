@@ -11,7 +11,7 @@ import { INJECTIONS, keysWith } from '../../harness/keys.ts';
 const KEY: Key = { name: 'Transfer.Example.', algorithm: 'hmac-sha256', secret: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=' };
 const K = KEY.secret;
 
-/** The documents that consumers' own manuals show, for one key. */
+/** Examples from the consumers' manuals, for one key. */
 const WRITTEN: Readonly<Record<string, string>> = {
   bind: `key "transfer.example" {\n\talgorithm hmac-sha256;\n\tsecret "${K}";\n};\n`,
   knot: `key:\n  - id: "transfer.example."\n    algorithm: hmac-sha256\n    secret: "${K}"\n`,
@@ -29,7 +29,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
   dnscontrol: `"update-key": "hmac-sha256:transfer.example:${K}"`,
 };
 
-/** How a text is read back, by the name of the form: with the reader of the service, or as the consumer's language has it. */
+/** Parses an exported text, by the name of the format: with the service's reader, or with a parser of the consumer's language. */
 const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
   bind: readWith('bind'),
   nsupdate: readWith('bind'),
@@ -97,19 +97,19 @@ const refusalOf = (format: string, key: Key): unknown => {
   }
 };
 
-test('every form has its expectations here', () => {
+test('every export format has expectations in this file', () => {
   expect(Object.keys(WRITTEN)).toEqual(Object.keys(EXPORT_FORMATS));
   expect(Object.keys(READ_BACK).sort()).toEqual(Object.keys(EXPORT_FORMATS).sort());
 });
 
 describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
-  test('a key is written as its consumer wants it', () => {
+  test("exports a key in the consumer's syntax", () => {
     const { text, mediaType, fileName } = exportKey(format, KEY);
     expect(text).toContain(WRITTEN[format]);
     expect({ mediaType, fileName }).toEqual({ mediaType: writer.mediaType, fileName: `transfer.example.${writer.extension}` });
   });
 
-  test('what was written reads back as the same key, for every key that the consumer takes', () => {
+  test('exports every supported key so that it parses to the same key', () => {
     fc.assert(
       fc.property(keysWith(writer.algorithms), (key) => {
         const { text, fileName } = exportKey(format, key);
@@ -120,13 +120,13 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
     );
   });
 
-  test.each(INJECTIONS)('a key named %j or with such a secret is refused, and the secret is not quoted', (text) => {
+  test.each(INJECTIONS)('refuses a key with the name %j or such a secret, and does not quote the secret', (text) => {
     expect(refusalOf(format, { ...KEY, name: text })).toBe('not_exportable');
     expect(refusalOf(format, { ...KEY, secret: text })).toBe('not_exportable');
     expect(() => exportKey(format, { ...KEY, secret: `SECRET-${text}` })).not.toThrow(/SECRET-/);
   });
 
-  test('arbitrary names and secrets are refused, or written so that nothing else can be read', () => {
+  test('refuses arbitrary names and secrets, or exports them so that they parse to the same key', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (name, secret) => {
         for (const key of [
@@ -141,32 +141,32 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
     );
   });
 
-  test.each(Object.keys(ALGORITHMS))('%s is taken where the consumer knows it, and refused by name elsewhere', (algorithm) => {
+  test.each(Object.keys(ALGORITHMS))('exports %s if the consumer supports it, and otherwise names it in the error', (algorithm) => {
     const key = { ...KEY, algorithm };
     if (writer.algorithms.includes(algorithm)) expect(READ_BACK[format]?.(exportKey(format, key).text)).toMatchObject({ algorithm });
     else expect(() => exportKey(format, key)).toThrow(`${writer.consumer} does not take ${algorithm}`);
   });
 });
 
-test('some consumers do not take every algorithm', () => {
+test('four consumers do not support every algorithm', () => {
   const picky = Object.entries(EXPORT_FORMATS).filter(([, { algorithms }]) => algorithms.length < Object.keys(ALGORITHMS).length);
   expect(picky.map(([format]) => format)).toEqual(['external-dns', 'cert-manager', 'lego', 'terraform']);
 });
 
 test.each([
-  ['an unknown form', 'yaml', KEY, 'bad_request', 'format must be one of bind, knot, nsd'],
-  ['the name of a method of objects', 'toString', KEY, 'bad_request', 'format must be one of'],
-  ['a name that is none', 'bind', { ...KEY, name: 'transfer key' }, 'not_exportable', 'the name must be a domain name'],
+  ['an unknown format', 'yaml', KEY, 'bad_request', 'format must be one of bind, knot, nsd'],
+  ['the name of an Object method', 'toString', KEY, 'bad_request', 'format must be one of'],
+  ['an invalid name', 'bind', { ...KEY, name: 'transfer key' }, 'not_exportable', 'the name must be a domain name'],
   ['an empty secret', 'bind', { ...KEY, secret: '' }, 'not_exportable', 'the secret is empty'],
   ['a secret that is not base64', 'bind', { ...KEY, secret: 'SomeSecretKey' }, 'not_exportable', 'the secret must be base64'],
   ['base64 for URLs', 'bind', { ...KEY, secret: 'ab-_' }, 'not_exportable', 'the secret must be base64'],
   ['base64 without padding', 'bind', { ...KEY, secret: 'YWJjZA' }, 'not_exportable', 'the secret must be base64'],
-  ['an algorithm that is none', 'bind', { ...KEY, algorithm: 'md5' }, 'not_exportable', 'the algorithm must be one of hmac-md5'],
-])('%s is refused, with the reason', (_case, format, key, code, message) => {
+  ['an unknown algorithm', 'bind', { ...KEY, algorithm: 'md5' }, 'not_exportable', 'the algorithm must be one of hmac-md5'],
+])('exportKey refuses %s, and says why', (_case, format, key, code, message) => {
   expect(refusalOf(format, key)).toBe(code);
   expect(() => exportKey(format, key)).toThrow(message);
 });
 
-test('the canonical form of a name is in lower case without a final dot', () => {
+test('canonicalKey returns the name in lower case without a final dot', () => {
   expect(canonicalKey(KEY).name).toBe('transfer.example');
 });

@@ -68,7 +68,7 @@ zone:
 const PDNSUTIL = `one.example. hmac-sha256. ${K}\ntwo. hmac-md5.sig-alg.reg.int. ${MD5}\n`;
 const LINES = `# for kdig\nhmac-sha256:one.example.:${K}\r\n\n  hmac-md5:two:${MD5}\n`;
 
-/** Each text holds the keys one.example. and two, at these lines. */
+/** Each text contains the keys one.example. and two on these lines. */
 const TEXTS: Readonly<Record<string, readonly [text: string, lines: readonly [number, number]]>> = {
   bind: [NAMED_CONF, [6, 12]],
   knot: [KNOT_CONF, [5, 10]],
@@ -81,24 +81,24 @@ const read = (format: string, text: string): Entry[] => IMPORT_FORMATS[format]?.
 const problemsOf = (format: string, text: string): string[] =>
   read(format, text).map((entry) => ('problem' in entry ? `${entry.line}: ${entry.problem}` : `${entry.line}: fine`));
 
-test('every form has its text here', () => {
+test('every import format has a sample in this file', () => {
   expect(Object.keys(TEXTS)).toEqual(Object.keys(IMPORT_FORMATS));
 });
 
 describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => {
-  test('keys are found with their lines among comments and everything else', () => {
+  test('reads keys with their lines, between comments and other statements', () => {
     const [one, two, ...others] = read(format, text);
     expect(one).toEqual({ line: first, key: { name: 'one.example.', algorithm: 'hmac-sha256', secret: K } });
     expect(two).toEqual({ line: second, key: { name: expect.stringMatching(/^two\.?$/) as string, algorithm: 'hmac-md5', secret: MD5 } });
     expect(others).toEqual([]);
   });
 
-  test('the form is detected', () => {
+  test('is detected', () => {
     expect(detectFormat(text)).toBe(format);
     expect(detectFormat(`\uFEFF${text}`)).toBe(format);
   });
 
-  test('arbitrary text gives keys, problems or the error of readers, which shows nothing of the text', () => {
+  test('reads arbitrary text as keys or problems, or throws KeyFileError without quoting the text', () => {
     const pieces = fc.constantFrom(
       ...[
         'key',
@@ -138,7 +138,7 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
     );
   });
 
-  test('the time to read a text grows no faster than the text: a megabyte of anything takes seconds at most', () => {
+  test('reads any text of 1 MB within seconds, in time proportional to its length', () => {
     for (const piece of ['"', '\\"', 'key ', 'key "a" {', '- id: a\n', '/', '/*', ' ', '\n', 'a', 'a:', 'key:\n', '  key: name: ', '#']) {
       const started = performance.now();
       try {
@@ -152,7 +152,7 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
   });
 });
 
-test('several written keys in one text are read back in order', () => {
+test('an import reads several exported keys from one text, in order', () => {
   const forms = { bind: 'bind', knot: 'knot', nsd: 'nsd', knsupdate: 'lines' };
   fc.assert(
     fc.property(fc.array(keysWith(Object.keys(ALGORITHMS)), { minLength: 1, maxLength: 5 }), (keys) => {
@@ -173,7 +173,7 @@ test.each([
   ['nsd', 'key:\n name: "a" algorithm: hmac-sha256 secret: ""', ['1: the secret is empty']],
   ['pdnsutil', 'a hmac-sha256 AA== more\n\na hmac-sha256 AA=', ['1: the line must hold', '3: the secret must be base64']],
   ['lines', `a:${K}\nhmac-sha9:a:AA==`, ['1: the line must be `algorithm:name:secret`', '2: the algorithm must be one of hmac-md5']],
-])('%s: what is wrong with a key is told with its line: %j', (format, text, expected) => {
+])('%s reports the problem of a key with its line: %j', (format, text, expected) => {
   const problems = problemsOf(format, text);
   expect(problems).toHaveLength(expected.length);
   for (const [index, problem] of expected.entries()) expect(problems[index]).toContain(problem);
@@ -190,11 +190,11 @@ test.each([
   ['knot', 'key:\n    algorithm: hmac-sha256\n', 'line 2: the first line of a key'],
   ['nsd', 'key:\n  name: "a\n', 'line 2: the quotation mark'],
   ['nsd', 'key:\n  name: a\n  colour: red', 'line 3: '],
-])('%s: text that cannot be followed is refused with its line: %j', (format, text, message) => {
+])('%s refuses invalid syntax with its line: %j', (format, text, message) => {
   expect(() => read(format, text)).toThrow(KeyFileError);
   expect(() => read(format, text)).toThrow(message);
 });
 
-test.each(['', 'hello\n', '{"name": "a"}', 'server:\n  port: 53\n'])('%j looks like no form', (text) => {
+test.each(['', 'hello\n', '{"name": "a"}', 'server:\n  port: 53\n'])('detectFormat returns undefined for %j', (text) => {
   expect(detectFormat(text)).toBeUndefined();
 });
