@@ -31,7 +31,12 @@ export interface Config {
     readonly trustProxyHeaders: boolean;
   };
   readonly cors: { readonly allowedOrigins: readonly string[] };
-  readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number };
+  readonly rateLimit: {
+    readonly requestsPerSecond: number;
+    readonly burst: number;
+    readonly anonymousRequestsPerSecond: number;
+    readonly anonymousBurst: number;
+  };
   readonly tsigkeys: { readonly strict: boolean; readonly requireResource: boolean };
   readonly zones: { readonly tldRule: TldRule; readonly perProject: number };
   readonly log: { readonly level: string };

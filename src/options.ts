@@ -198,7 +198,8 @@ export const OPTIONS: readonly Option[] = [
     key: 'api.trustProxyHeaders',
     ...yesOrNo(),
     default: false,
-    meaning: 'Take the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets both.',
+    meaning:
+      'Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`, and the address of the client from the last element of `X-Forwarded-For`. Only behind a proxy that sets all three.',
   },
   {
     key: 'cors.allowedOrigins',
@@ -213,6 +214,19 @@ export const OPTIONS: readonly Option[] = [
     meaning: 'Requests a second that one caller may make in the long run; 0 sets no limit.',
   },
   { key: 'rateLimit.burst', ...integer(1, 1_000_000), default: 100, meaning: 'Requests that one caller may make at once before the rate counts.' },
+  {
+    key: 'rateLimit.anonymousRequestsPerSecond',
+    ...integer(0, 1_000_000),
+    default: 50,
+    meaning:
+      'Requests a second without a valid token that one address may make on average, and the /64 of an IPv6 address; 0 sets no limit. `/healthcheck` and `/readyz` are not counted.',
+  },
+  {
+    key: 'rateLimit.anonymousBurst',
+    ...integer(1, 1_000_000),
+    default: 200,
+    meaning: 'Requests without a valid token that one address may make at once before the rate counts.',
+  },
   {
     key: 'tsigkeys.strict',
     ...yesOrNo(),

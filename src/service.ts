@@ -98,9 +98,11 @@ export async function startService(config: Config, world: World): Promise<Servic
       log,
       version: VERSION,
       authenticate: authentication.authenticate,
+      known: authentication.known,
       urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
       errors: { insufficientRightsStatus: config.auth.insufficientRightsStatus, challenges: authentication.challenges },
       rateLimit: config.rateLimit,
+      addressRateLimit: { requestsPerSecond: config.rateLimit.anonymousRequestsPerSecond, burst: config.rateLimit.anonymousBurst },
       allowedOrigins: config.cors.allowedOrigins,
       tls: config.tls,
     });

@@ -35,6 +35,8 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'cors.allowedOrigins': ['TSIGIL_CORS_ALLOWED_ORIGINS', ['https://console.example'], ['https://console.example/path']],
   'rateLimit.requestsPerSecond': ['TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND', 50, -1],
   'rateLimit.burst': ['TSIGIL_RATE_LIMIT_BURST', 5, 0],
+  'rateLimit.anonymousRequestsPerSecond': ['TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND', 0, -1],
+  'rateLimit.anonymousBurst': ['TSIGIL_RATE_LIMIT_ANONYMOUS_BURST', 5, 0],
   'tsigkeys.strict': ['TSIGIL_TSIGKEYS_STRICT', true, 1],
   'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
   'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],

@@ -1,4 +1,4 @@
-import type { Authenticate } from '../domain/ports.ts';
+import type { Authenticate, KnownCaller } from '../domain/ports.ts';
 
 /** One way of knowing callers by their tokens. */
 export interface Method {
@@ -6,6 +6,7 @@ export interface Method {
   claims(token: string): boolean;
   /** Throws `unavailable` when nothing can be said about the token now. */
   readonly authenticate: Authenticate;
+  readonly known: KnownCaller;
   readonly challenge: Challenge;
   /** Lets connections go. */
   close(): void;

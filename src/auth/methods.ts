@@ -1,4 +1,4 @@
-import type { Authenticate, Clock, Store } from '../domain/ports.ts';
+import type { Authenticate, Clock, KnownCaller, Store } from '../domain/ports.ts';
 import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
 import type { Challenge, Method } from './method.ts';
 import { configuredToken, ownTokens } from './tokens.ts';
@@ -23,6 +23,7 @@ export type MethodName = keyof typeof METHODS;
 /** All configured ways of knowing callers as one. */
 export interface Authentication {
   readonly authenticate: Authenticate;
+  readonly known: KnownCaller;
   /** One for each method. */
   readonly challenges: readonly Challenge[];
   close(): void;
@@ -39,6 +40,7 @@ export function openAuthentication(names: readonly MethodName[], adminToken: str
   const judges = adminToken === undefined ? methods : [configuredToken(adminToken), ...methods];
   return {
     authenticate: async (token) => judges.find(({ claims }) => claims(token))?.authenticate(token),
+    known: (token) => judges.find(({ claims }) => claims(token))?.known(token),
     challenges: methods.map(({ challenge }) => challenge),
     close: () => methods.forEach(({ close }) => close()),
   };

@@ -17,6 +17,7 @@ export function configuredToken(adminToken: string): Method {
   return {
     claims: (token) => equalHashes(hashToken(token), adminHash),
     authenticate: async () => CONFIGURED_ADMIN,
+    known: () => CONFIGURED_ADMIN,
     challenge: BEARER,
     close: () => undefined,
   };
@@ -39,34 +40,38 @@ interface KnownToken {
  * process deleted it within half a second. `seconds` is a clock that does not go back.
  */
 export function ownTokens(store: Store, clock: Clock, seconds: () => number): Method {
-  const find = rememberUnchanged(store, seconds);
+  const { cached, find } = cacheUnchanged(store, seconds);
+  const callerOf = (known: KnownToken | undefined) =>
+    known === undefined || (known.expiresAt !== null && known.expiresAt <= clock()) ? undefined : known.caller;
   return {
     claims: looksLikeToken,
-    async authenticate(token) {
-      const known = await find(hashToken(token));
-      if (known === undefined || (known.expiresAt !== null && known.expiresAt <= clock())) return undefined;
-      return known.caller;
-    },
+    known: (token) => callerOf(cached(hashToken(token))),
+    authenticate: async (token) => callerOf(await find(hashToken(token))),
     challenge: BEARER,
     close: () => undefined,
   };
 }
 
-/** Finds tokens by their hash, and remembers them until a token is changed, or for a short time where others may change them. */
-function rememberUnchanged(store: Store, seconds: () => number): (hash: string) => Promise<KnownToken | undefined> {
-  let remembered = createCache<KnownToken>(MAX_REMEMBERED, seconds);
+/** Finds tokens by their hash, and caches them until a token is changed, or for a short time where others may change them. */
+function cacheUnchanged(store: Store, seconds: () => number) {
+  let cache = createCache<KnownToken>(MAX_REMEMBERED, seconds);
   let asOf = store.changes(tokenType);
-  return async (hash) => {
+  const cached = (hash: string): KnownToken | undefined => {
     const changes = store.changes(tokenType);
-    if (changes !== asOf) remembered = createCache(MAX_REMEMBERED, seconds);
+    if (changes !== asOf) cache = createCache(MAX_REMEMBERED, seconds);
     asOf = changes;
-    const known = remembered.get(hash);
+    return cache.get(hash);
+  };
+  const find = async (hash: string): Promise<KnownToken | undefined> => {
+    const known = cached(hash);
     if (known !== undefined) return known;
+    const changes = asOf;
     const until = store.exclusive ? Infinity : seconds() + MAX_AGE_SECONDS;
     const found = await findToken(store, hash);
-    if (found !== undefined && changes === store.changes(tokenType)) remembered.set(hash, found, until);
+    if (found !== undefined && changes === store.changes(tokenType)) cache.set(hash, found, until);
     return found;
   };
+  return { cached, find };
 }
 
 async function findToken(store: Store, hash: string): Promise<KnownToken | undefined> {

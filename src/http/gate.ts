@@ -2,15 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { requireRight, type Policy } from '../domain/policy.ts';
-import type { Authenticate } from '../domain/ports.ts';
+import type { Authenticate, KnownCaller } from '../domain/ports.ts';
+import { clientAddress } from './client-address.ts';
 import { allowOrigin } from './cors.ts';
 import { applyModifiers } from './modifiers.ts';
+import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, readParameters, type UrlSettings } from './urls.ts';
 import type { Parameter } from '../domain/list-query.ts';
 
 /** What the gate needs to know. */
 export interface GateSettings {
   readonly authenticate: Authenticate;
+  readonly known: KnownCaller;
   readonly policy: Policy;
   readonly urls: UrlSettings;
   readonly allowedOrigins: readonly string[];
@@ -18,6 +21,7 @@ export interface GateSettings {
   readonly requestIdHeader: string;
   /** Takes one request from a caller's allowance; throws `too_many_requests`. */
   readonly limitRate: (caller: string) => void;
+  readonly addressLimit: AddressLimit;
 }
 
 declare module 'fastify' {
@@ -26,41 +30,43 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** The URL of the service as the caller knows it, without a final slash. */
     base: string;
-    /** Where the request came from, for as long as it is remembered: a connection that is closed does not know any more. */
+    /** The client's address, stored because a closed connection no longer knows it. */
     address: string | undefined;
   }
 }
 
 /**
- * What every request passes before its route, from the cheapest check to the dearest and so that a caller without rights
- * learns nothing: cross-origin rules, size, token, rate, modifiers, route and method, right. Bodies are read after that.
+ * What every request passes before its route, from the cheapest check to the most expensive and so that a caller without rights
+ * learns nothing: cross-origin rules, rate of the address, size, token, rate of the caller, modifiers, route and method, right.
+ * Bodies are read after that. A request whose token is known passes without a promise.
  */
 export function addGate(app: FastifyInstance, settings: GateSettings): void {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('base', '');
   app.decorateRequest('address', undefined);
-  app.addHook('onRequest', async (request, reply) => {
-    request.address = request.ip;
+  app.addHook('onRequest', (request, reply, done) => {
+    request.address = clientAddress(request, settings.urls.trustProxyHeaders);
     reply.header(settings.requestIdHeader, request.id);
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
     allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
-    const { bodyLimit } = request.routeOptions;
-    if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
-      reply.header('connection', 'close');
-      throw new ServiceError('request_too_large', `The request body is larger than ${bodyLimit} bytes`);
+    const needsToken = isApi(request.routeOptions.url ?? request.url);
+    const token = needsToken ? tokenOf(request) : undefined;
+    const known = token === undefined ? undefined : settings.known(token);
+    if (token !== undefined && known === undefined && request.method !== 'OPTIONS') {
+      const checked = checkToken(request, reply, settings, token);
+      checked.then((caller) => admit(request, reply, settings, caller)).then(() => done(), done);
+      return;
     }
-    const { allow, refused, right } = request.routeOptions.config;
-    request.base = baseUrl(request, settings.urls);
-    if (request.method === 'OPTIONS') return answerOptions(reply, allow);
-    if (isApi(request.routeOptions.url ?? request.url)) request.caller = await identify(request, settings);
-    if (request.is404) throw new ServiceError('not_found', 'There is no such resource or page');
-    if (refused === true) {
-      reply.header('allow', allow ?? '');
-      throw new ServiceError('method_not_allowed', `${request.method} is not possible here; possible are ${allow}`);
+    if (known === undefined && request.routeOptions.config.unlimited !== true) settings.addressLimit.take(addressOf(request));
+    checkHead(request, reply, settings);
+    if (request.method === 'OPTIONS') {
+      answerOptions(request, reply);
+      return;
     }
-    if (right !== undefined) requireRight(settings.policy, signedIn(request), right);
-    return undefined;
+    if (needsToken && known === undefined) throw unauthenticated();
+    admit(request, reply, settings, known);
+    done();
   });
 }
 
@@ -74,17 +80,57 @@ function isApi(url: string): boolean {
   return /^\/v2(?:[/?]|$)/.test(url);
 }
 
-function answerOptions(reply: FastifyReply, allow: string | undefined): FastifyReply {
-  if (allow !== undefined) reply.header('allow', allow);
-  return reply.code(200).header('content-length', '0').send();
+function addressOf({ address = 'unknown' }: FastifyRequest): string {
+  return address;
 }
 
-async function identify(request: FastifyRequest, settings: GateSettings): Promise<Caller> {
-  const token = tokenOf(request);
-  const caller = token === undefined ? undefined : await settings.authenticate(token);
-  settings.limitRate(caller === undefined ? `address ${request.ip}` : `caller ${caller.id}`);
-  if (caller === undefined) throw unauthenticated();
-  return applyModifiers(request, modifierParameters(request.url), caller, settings.policy);
+/** Reads the base URL. Throws `request_too_large` and, for a Host header that is not valid, `bad_request`. */
+function checkHead(request: FastifyRequest, reply: FastifyReply, settings: GateSettings): void {
+  const { bodyLimit } = request.routeOptions;
+  if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
+    reply.header('connection', 'close');
+    throw new ServiceError('request_too_large', `The request body is larger than ${bodyLimit} bytes`);
+  }
+  request.base = baseUrl(request, settings.urls);
+}
+
+function answerOptions(request: FastifyRequest, reply: FastifyReply): void {
+  const { allow } = request.routeOptions.config;
+  if (allow !== undefined) reply.header('allow', allow);
+  void reply.code(200).header('content-length', '0').send();
+}
+
+/** The caller of a token that must be looked up. Throws `unauthenticated` and what `checkHead` and `authenticate` throw. */
+async function checkToken(request: FastifyRequest, reply: FastifyReply, settings: GateSettings, token: string): Promise<Caller> {
+  const settle = settings.addressLimit.beginCheck(addressOf(request), token);
+  let valid: boolean | undefined;
+  try {
+    checkHead(request, reply, settings);
+    const caller = await settings.authenticate(token);
+    valid = caller !== undefined;
+    if (caller === undefined) throw unauthenticated();
+    return caller;
+  } finally {
+    settle(valid);
+  }
+}
+
+/**
+ * Lets a request through to its route. Throws `too_many_requests` for a caller with too many requests, and the errors for a path
+ * or method that does not exist and for a caller without the right to it. `caller` is undefined outside the API.
+ */
+function admit(request: FastifyRequest, reply: FastifyReply, settings: GateSettings, caller: Caller | undefined): void {
+  if (caller !== undefined) {
+    settings.limitRate(caller.id);
+    request.caller = applyModifiers(request, modifierParameters(request.url), caller, settings.policy);
+  }
+  const { allow, refused, right } = request.routeOptions.config;
+  if (request.is404) throw new ServiceError('not_found', 'There is no such resource or page');
+  if (refused === true) {
+    reply.header('allow', allow ?? '');
+    throw new ServiceError('method_not_allowed', `${request.method} is not possible here; possible are ${allow}`);
+  }
+  if (right !== undefined) requireRight(settings.policy, signedIn(request), right);
 }
 
 /** `X-Auth-Token: T`, or `Authorization: Bearer T` (RFC 6750 section 2.1). */

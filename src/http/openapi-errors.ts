@@ -147,7 +147,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     example: ({ title, noun }) => new ServiceError('resource_not_found', `Could not find ${title}`, { subject: noun }),
   },
   too_many_requests: {
-    when: 'The caller has used up its allowance, where the service sets one; `Retry-After` says how long to wait.',
+    when: 'The caller sends more requests than the service allows, or its address sends too many without a valid token. `Retry-After` says how long to wait.',
     example() {
       const limitRate = createRateLimiter({ requestsPerSecond: 10, burst: 1 }, () => 0);
       limitRate('caller');

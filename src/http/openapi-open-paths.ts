@@ -37,6 +37,9 @@ const VERSIONS: JsonSchema = {
   },
 };
 
+/** The error of a path whose requests without a token are counted. */
+const LIMITED: ErrorCode[] = ['too_many_requests'];
+
 /** The paths that need no token. The examples of their errors are about `type`. */
 export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
   const open = (id: string, summary: string, description: string, answer: string, content: Content, errors: ErrorCode[] = []) => {
@@ -55,7 +58,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
   };
   const versions = json(VERSIONS, { versions: { summary: 'Where the API is.', value: versionDocument(settings.base) } });
   return {
-    '/': open('get_versions', 'List versions', 'The versions of the API, for clients that look for one.', 'The versions.', versions),
+    '/': open('get_versions', 'List versions', 'The versions of the API, for clients that look for one.', 'The versions.', versions, LIMITED),
     '/healthcheck': open('get_health', 'Check that it is alive', 'Answers while the process runs.', 'It is alive.', text('OK')),
     '/readyz': open('get_readiness', 'Check that it is ready', 'Answers with 200 when the database does.', 'It is ready.', text('OK'), [
       'unavailable',
@@ -66,6 +69,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
       "Requests, errors, durations, commits, resources and the process's own figures, in the text format of Prometheus.",
       'The figures.',
       text('tsigil_database_up 1\n', 'A line of it.'),
+      LIMITED,
     ),
     '/openapi.json': open(
       'get_description',
@@ -73,10 +77,18 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
       'This document, in OpenAPI 3.1.',
       'The document.',
       json({ type: 'object' }, {}),
+      LIMITED,
     ),
-    '/docs': open('get_documentation', 'Read this description as a page', 'This document, as one HTML page.', 'The page.', {
-      'text/html': { schema: { type: 'string' } },
-    }),
+    '/docs': open(
+      'get_documentation',
+      'Read this description as a page',
+      'This document, as one HTML page.',
+      'The page.',
+      {
+        'text/html': { schema: { type: 'string' } },
+      },
+      LIMITED,
+    ),
   };
 }
 

@@ -13,10 +13,13 @@ export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void
       handler: async (request, reply) => reply.header('content-type', JSON_TYPE).send(JSON.stringify(versionDocument(request.base))),
     },
   ]);
-  addRoutes(app, '/healthcheck', [{ method: 'GET', handler: async (_request, reply) => reply.type('text/plain; charset=UTF-8').send('OK') }]);
+  addRoutes(app, '/healthcheck', [
+    { method: 'GET', unlimited: true, handler: async (_request, reply) => reply.type('text/plain; charset=UTF-8').send('OK') },
+  ]);
   addRoutes(app, '/readyz', [
     {
       method: 'GET',
+      unlimited: true,
       async handler(_request, reply) {
         await ping();
         return reply.type('text/plain; charset=UTF-8').send('OK');

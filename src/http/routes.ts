@@ -11,6 +11,8 @@ export interface Route {
   readonly right?: string;
   /** The largest body, where it is not the service's. */
   readonly maxBodyBytes?: number;
+  /** True for probes, which the limit on requests without a token does not count. */
+  readonly unlimited?: boolean;
   readonly handler: Handler;
 }
 
@@ -22,6 +24,8 @@ declare module 'fastify' {
     allow?: string;
     /** True for the methods that the path does not have. */
     refused?: boolean;
+    /** True where the limit on requests without a token does not count. */
+    unlimited?: boolean;
   }
 }
 
@@ -36,9 +40,9 @@ export function knowAllMethods(app: FastifyInstance): void {
 export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = [...methods, 'OPTIONS'].join(', ');
-  for (const { method, right, maxBodyBytes, handler } of routes) {
+  for (const { method, right, maxBodyBytes, unlimited = false, handler } of routes) {
     const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
-    app.route({ method, url: path, config: { allow, ...(right === undefined ? {} : { right }) }, ...limit, handler });
+    app.route({ method, url: path, config: { allow, unlimited, ...(right === undefined ? {} : { right }) }, ...limit, handler });
   }
   // The gate answers these before they get here.
   app.route({

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Environment } from '../domain/collection.ts';
-import type { Authenticate } from '../domain/ports.ts';
+import type { Authenticate, KnownCaller } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { singleFlight } from '../domain/single-flight.ts';
 import { addCollection } from './collections.ts';
@@ -13,7 +13,7 @@ import { addKeyExport } from './key-export.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
 import { addProbes } from './probes.ts';
-import { createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { createAddressLimit, createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { addRequestLog, type Log } from './request-log.ts';
 import { addRestore } from './restore.ts';
 import { knowAllMethods } from './routes.ts';
@@ -25,6 +25,7 @@ import { addZoneNameCheck } from './zone-name-check.ts';
 export interface ServerOptions {
   readonly environment: Environment;
   readonly authenticate: Authenticate;
+  readonly known: KnownCaller;
   readonly metrics: Metrics;
   /** Gives the figures of all processes of the service, where there are several. */
   readonly readMetrics: (() => Promise<string>) | undefined;
@@ -32,7 +33,10 @@ export interface ServerOptions {
   readonly version: string;
   readonly urls: UrlSettings;
   readonly errors: AnswerSettings;
+  /** For each caller. */
   readonly rateLimit: RateLimit;
+  /** For the requests without a valid token of each address. */
+  readonly addressRateLimit: RateLimit;
   readonly allowedOrigins: readonly string[];
   /** The word in the request id header's name. */
   readonly platform: string;
@@ -86,9 +90,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.server.on('connect', (_request, socket: Socket) => refuseConnection(new Error('CONNECT'), socket, options.errors));
   knowAllMethods(app);
 
-  const limitRate = createRateLimiter(options.rateLimit, () => performance.now() / 1000);
+  const seconds = () => performance.now() / 1000;
+  const limitRate = createRateLimiter(options.rateLimit, seconds);
+  const addressLimit = createAddressLimit(options.addressRateLimit, seconds);
   addRequestLog(app, { log, metrics, requestIdHeader });
-  addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate });
+  addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate, addressLimit });
   app.addHook('onSend', (_request, reply, _payload, done) => {
     // Else a connection whose last answer is sent while the service stops would hold up the stop until it is cut off.
     if (!app.server.listening) reply.header('connection', 'close');

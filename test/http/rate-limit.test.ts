@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { createRateLimiter } from '../../src/http/rate-limit.ts';
+import { createAddressLimit, createRateLimiter } from '../../src/http/rate-limit.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { expectError } from '../harness/samples.ts';
-import { startTestService } from '../harness/service.ts';
+import type { Client } from '../harness/client.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the bucket of one caller', () => {
   /** A limiter, a clock to turn, and what each request got: undefined, or the seconds to wait. */
@@ -85,15 +89,6 @@ describe('a service with a limit', () => {
     await service.close();
   });
 
-  test('429 for an address that keeps trying tokens that do not exist', async () => {
-    const service = await startTestService(variables);
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => service.with(`guess-${index}`).get('/v2/tlds')));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 429]));
-    expect((await service.get('/v2/tlds')).status).toBe(200);
-    expect((await service.get('/healthcheck')).status).toBe(200);
-    await service.close();
-  });
-
   test('200 for everything without a limit, which is the default', async () => {
     const service = await startTestService();
     const answers = await Promise.all(Array.from({ length: 300 }, () => service.get('/v2/tlds')));
@@ -101,3 +96,173 @@ describe('a service with a limit', () => {
     await service.close();
   });
 });
+
+describe('the bucket of an address', () => {
+  /** A limit of 1 request per second with a burst of 2, a clock to turn, and whether each request is admitted. */
+  function limit() {
+    let now = 0;
+    const addressLimit = createAddressLimit({ requestsPerSecond: 1, burst: 2 }, () => now);
+    const admitted = (request: () => void) => {
+      try {
+        request();
+        return true;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'too_many_requests', details: { retryAfterSeconds: 1 } });
+        return false;
+      }
+    };
+    return {
+      wait: (seconds: number) => void (now += seconds),
+      take: (address = '192.0.2.1') => admitted(() => addressLimit.take(address)),
+      check: (token: string, valid: boolean | undefined) => admitted(() => addressLimit.beginCheck('192.0.2.1', token)(valid)),
+      begin: (token: string) => addressLimit.beginCheck('192.0.2.1', token),
+    };
+  }
+
+  test('is emptied by requests without a token and by refused tokens, and fills at the rate', () => {
+    const { take, check, wait } = limit();
+    expect([take(), check('bad', false), check('worse', false), take()]).toEqual([true, true, false, false]);
+    wait(1);
+    expect([take(), take()]).toEqual([true, false]);
+  });
+
+  test('is not emptied by valid tokens', () => {
+    const { take, check } = limit();
+    for (let count = 0; count < 50; count += 1) expect(check(`valid-${count}`, true)).toBe(true);
+    expect([take(), take(), take()]).toEqual([true, true, false]);
+  });
+
+  test('admits a token that was valid at its last check when it is empty, and fills no faster for it', () => {
+    const { take, check } = limit();
+    check('valid', true);
+    expect([take(), take(), take()]).toEqual([true, true, false]);
+    for (let count = 0; count < 50; count += 1) expect(check('valid', true)).toBe(true);
+    expect([take(), check('new', true)]).toEqual([false, false]);
+  });
+
+  test('admits a token whose check failed to find out anything, but not one that was revoked', () => {
+    const { take, check } = limit();
+    check('valid', true);
+    expect([take(), take()]).toEqual([true, true]);
+    expect([check('valid', undefined), check('valid', false), check('valid', false)]).toEqual([true, true, false]);
+  });
+
+  test('gives one request to many that arrive with one new token', () => {
+    const { take, begin } = limit();
+    const settled = Array.from({ length: 100 }, () => begin('new'));
+    for (const settle of settled) settle(true);
+    expect([take(), take(), take()]).toEqual([true, true, false]);
+  });
+
+  test.each([
+    ['192.0.2.1', '192.0.2.2', false],
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', true],
+    ['2001:db8:1:2::1', '2001:DB8:0001:2:3:4:5:6', true],
+    ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
+    ['::1', '::2', true],
+    ['::1', '1::', false],
+    ['fe80::1%eth0', 'fe80::2', true],
+    ['64:ff9b::192.0.2.1', '64:ff9b::192.0.2.9', true],
+    ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::', true],
+  ])('%s and %s share it: %s', (one, other, shared) => {
+    const { take } = limit();
+    expect([take(one), take(one), take(other)]).toEqual([true, true, !shared]);
+  });
+});
+
+describe('a service with the default limit for addresses', () => {
+  const DEFAULTS = { TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '' };
+  const guess = (service: TestService, index: number) => service.with(`tsigil_guess-${index}`).get('/v2/tlds');
+
+  test('429 with Retry-After after 200 bad tokens, and 200 for valid tokens from the same address', async () => {
+    const service = await startTestService(DEFAULTS);
+    const [inUse, unused] = [await makeToken(service, 'in-use'), await makeToken(service, 'unused')];
+    expect((await inUse.get('/v2/tlds')).status).toBe(200);
+    const start = performance.now();
+    const answers = await Promise.all(Array.from({ length: 600 }, (_, index) => guess(service, index)));
+    const refilled = Math.ceil(((performance.now() - start) / 1000) * 50);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(200);
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(200 + refilled);
+    for (const answer of answers.filter(({ status }) => status !== 401)) {
+      expectError(answer, 429, 'too_many_requests');
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    for (const client of [service, inUse]) {
+      for (let count = 0; count < 30; count += 1) expect((await client.get('/v2/tlds')).status).toBe(200);
+    }
+    for (const path of ['/healthcheck', '/readyz']) expect((await service.with('').get(path)).status).toBe(200);
+    await expect.poll(async () => (await unused.get('/v2/tlds')).status).toBe(200);
+    await service.close();
+  });
+
+  test.each(['/', '/docs', '/openapi.json', '/metrics', '/nosuch', '/v2/tlds'])('429 for GET %s without a token', async (path) => {
+    const service = await startTestService({
+      TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
+      TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '20',
+    });
+    const answers = await Promise.all(Array.from({ length: 60 }, () => service.with('').get(path)));
+    expect(answers.some(({ status }) => status === 429)).toBe(true);
+    await service.close();
+  });
+
+  test('429 before Keystone is asked', async () => {
+    let questions = 0;
+    const keystone = createServer((_request, response) => {
+      questions += 1;
+      response.writeHead(404, { 'content-type': 'application/json' }).end('{"error": {"code": 404}}');
+    }).listen(0, '127.0.0.1');
+    await once(keystone, 'listening');
+    const url = `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`;
+    const service = await startTestService({
+      TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
+      TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '20',
+      TSIGIL_AUTH_METHOD: 'keystone',
+      TSIGIL_AUTH_KEYSTONE_URL: url,
+    });
+    const start = performance.now();
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => service.with(`guess-${index}`).get('/v2/tlds')));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 429]));
+    expect(questions).toBeLessThanOrEqual(20 + Math.ceil((performance.now() - start) / 1000));
+    await service.close();
+    keystone.close();
+  });
+});
+
+describe('behind a proxy', () => {
+  const variables = { TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1', TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '3' };
+  const from = (service: TestService, forwarded: string) => service.with('').get('/v2/tlds', { 'x-forwarded-for': forwarded });
+
+  test('429 for the client that the proxy names last, whatever the client wrote before, and 401 for others', async () => {
+    const service = await startTestService({ ...variables, TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    const answers = [];
+    for (let index = 0; index < 5; index += 1) answers.push(await from(service, `203.0.113.${index}, 2001:db8::${index}`));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
+    expect((await from(service, '2001:db8::1, 192.0.2.7')).status).toBe(401);
+    const addresses = service.log.map((line) => (JSON.parse(line) as { address?: string }).address);
+    expect(addresses).toEqual([...Array.from({ length: 5 }, (_, index) => `2001:db8::${index}`), '192.0.2.7']);
+    await service.close();
+  });
+
+  test.each(['nonsense', '', '192.0.2.1, 300.1.1.1', "192.0.2.1, '"])('401 with the peer’s address for X-Forwarded-For: %s', async (forwarded) => {
+    const service = await startTestService({ ...variables, TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    expect((await from(service, forwarded)).status).toBe(401);
+    expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
+    await service.close();
+  });
+
+  test('429 for the peer whatever X-Forwarded-For says, where no proxy is trusted', async () => {
+    const service = await startTestService(variables);
+    const answers = [];
+    for (let index = 0; index < 5; index += 1) answers.push(await from(service, `192.0.2.${index}`));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
+    expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
+    await service.close();
+  });
+});
+
+async function makeToken(service: TestService, name: string): Promise<Client> {
+  const { status, body } = await service.post('/v2/tokens', { name, roles: ['admin'] });
+  expect(status).toBe(201);
+  return service.with(body.token as string);
+}
