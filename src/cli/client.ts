@@ -14,8 +14,20 @@ export interface Connection {
 
 type Content = Readonly<Record<string, unknown>>;
 
-/** An answer's JSON body, empty for 204. Throws `CommandError` for every answer that is not a success. */
+/** A successful response. */
+export interface Success {
+  /** The JSON body, empty for 204. */
+  readonly content: Record<string, unknown>;
+  readonly header: HttpAnswer['header'];
+}
+
+/** The JSON body of a response, empty for 204. Throws `CommandError` for every response that is not a success. */
 export async function call(connection: Connection, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  return (await callWithHeaders(connection, method, path, body)).content;
+}
+
+/** The same with the headers of the response. */
+export async function callWithHeaders(connection: Connection, method: string, path: string, body?: object): Promise<Success> {
   const { url, token, trust = {}, headers = {} } = connection;
   const question = {
     method,
@@ -31,7 +43,7 @@ export async function call(connection: Connection, method: string, path: string,
   };
   const answer = await exchange(question, url, 'Is the service running? Name another with --url or TSIGIL_URL.');
   const content = parseBody(answer.text);
-  if (answer.status >= 200 && answer.status < 300 && content !== undefined) return content;
+  if (answer.status >= 200 && answer.status < 300 && content !== undefined) return { content, header: answer.header };
   throw refusal(url, answer, content);
 }
 

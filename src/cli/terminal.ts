@@ -11,7 +11,7 @@ export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly input: AsyncIterable<unknown> & { readonly isTTY?: boolean };
+  readonly input: AsyncIterable<unknown> & { readonly isTTY?: boolean; readonly readableEnded?: boolean };
   readonly out: Stream;
   readonly err: Stream;
   /** Calls `stop` at the next Ctrl-C, instead of ending the program. Returns what ends that. */

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Connection } from './client.ts';
 import type { ConnectionFlags } from './connection.ts';
 import { tld } from '../domain/tld.ts';
+import { declareDestructive, type Confirm, type ConfirmationFlags } from './confirmation.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
 import { addExamples } from './help.ts';
@@ -16,13 +17,13 @@ import { detectFormat, LIST_FORMATS, readTldList, type ListFormat, type ListOpti
 import type { TldList } from './tld-lists/list.ts';
 
 type Flags = ConnectionFlags &
+  ConfirmationFlags &
   SourceFlags &
   ListOptions & {
     readonly format?: ListFormat;
     readonly dryRun?: boolean;
     readonly replace?: boolean;
     readonly allOrNothing?: boolean;
-    readonly yes?: boolean;
   };
 
 /** What an import works with. */
@@ -31,6 +32,7 @@ interface Import {
   readonly list: TldList;
   readonly flags: Flags;
   readonly terminal: Terminal;
+  readonly confirm: Confirm;
 }
 
 /** Adds `import` to the commands about top-level domains. */
@@ -49,20 +51,20 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     )
     .option('--dry-run', 'show what would be changed, and change nothing')
     .option('--all-or-nothing', 'change nothing if one line is refused')
-    .option('--replace', 'make the list exactly this: show the difference, ask, and remove what is not in it')
-    .option('--yes', 'do not ask')
-    .action(async (file: string | undefined, flags: Flags) => {
-      if (hasSource(flags) !== (file === undefined)) throw new CommandError(EXIT.usage, 'Name one source: a file, - for standard input, or --from');
-      if (file === undefined) return copyTlds(flags, terminal);
-      const text = await readText(file, terminal);
-      const format = flags.format ?? detectFormat(text, flags.delimiter);
-      const list = readTldList(text, format, flags);
-      const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines left out`;
-      terminal.out.write(`Read as ${format}: ${countOf(list)} entries${more}\n`);
-      if (countOf(list) === 0) throw new CommandError(EXIT.refused, `There are no entries in ${file}`);
-      const work = { connection: await connect(flags, terminal), list, flags, terminal };
-      await (flags.replace === true || flags.allOrNothing === true ? importTogether(work) : importEach(work));
-    });
+    .option('--replace', 'make the list exactly this: show the difference, ask, and remove what is not in it');
+  const confirm = declareDestructive(command, 'when --replace changes an entry');
+  command.action(async (file: string | undefined, flags: Flags) => {
+    if (hasSource(flags) !== (file === undefined)) throw new CommandError(EXIT.usage, 'Name one source: a file, - for standard input, or --from');
+    if (file === undefined) return copyTlds(flags, terminal);
+    const text = await readText(file, terminal);
+    const format = flags.format ?? detectFormat(text, flags.delimiter);
+    const list = readTldList(text, format, flags);
+    const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines left out`;
+    terminal.out.write(`Read as ${format}: ${countOf(list)} entries${more}\n`);
+    if (countOf(list) === 0) throw new CommandError(EXIT.refused, `There are no entries in ${file}`);
+    const work = { connection: await connect(flags, terminal), list, flags, terminal, confirm };
+    await (flags.replace === true || flags.allOrNothing === true ? importTogether(work) : importEach(work));
+  });
   addExamples(withConnectionFlags(withSourceFlags(command)), [
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
@@ -113,7 +115,7 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
 
 /** Imports a list as a whole; with `--replace` after showing the difference. */
 async function importTogether(work: Import): Promise<void> {
-  const { list, flags, terminal } = work;
+  const { list, flags, terminal, confirm } = work;
   checkSize(list.entries);
   if (list.refused.length > 0) throw await refuseTogether(work);
   const dryRun = flags.dryRun === true;
@@ -123,9 +125,7 @@ async function importTogether(work: Import): Promise<void> {
   }
   const planned = await applyTogether(work, true);
   terminal.out.write(describeChanges(planned.changes));
-  if (planned.changes.length > 0 && !(await confirm(`${describeCounts(planned.counts)}. Go on?`, flags, terminal))) {
-    throw new CommandError(EXIT.refused, 'Nothing was changed');
-  }
+  if (planned.changes.length > 0) await confirm(`${describeCounts(planned.counts)}. Go on?`, flags, terminal);
   tell(terminal, { ...(await applyTogether(work, false)), changes: [] }, false);
 }
 
@@ -164,15 +164,6 @@ function tell({ out, err }: Terminal, { counts, changes, refused }: Tally, dryRu
   if (dryRun) out.write(describeChanges(changes));
   err.write(describeRefusals(refused));
   out.write(`${dryRun ? 'Would be: ' : ''}${describeCounts(counts)}\n`);
-}
-
-async function confirm(question: string, { yes }: Flags, { input, out, err }: Terminal): Promise<boolean> {
-  if (yes === true || out.isTTY !== true) return true;
-  if (input.isTTY !== true)
-    throw new CommandError(EXIT.usage, 'Nothing was changed: standard input is no terminal to ask', 'Add --yes to go on without asking.');
-  err.write(`${question} [y/N] `);
-  for await (const chunk of input) return /^y(?:es)?\s*$/i.test(String(chunk));
-  return false;
 }
 
 function readDelimiter(text: string): string {

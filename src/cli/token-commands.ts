@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
+import { call } from './client.ts';
+import { declareDestructive, type ConfirmationFlags } from './confirmation.ts';
 import type { ConnectionFlags } from './connection.ts';
+import { CommandError, EXIT } from './errors.ts';
 import { checkColumns, collect, connect, withConnectionFlags, withOutputFlags } from './flags.ts';
 import { addExamples } from './help.ts';
 import { formatItem, formatList, type OutputFlags } from './output.ts';
+import { plainText } from './plain-text.ts';
 import { lookOf, type Terminal } from './terminal.ts';
-import { createToken, listTokens, revokeToken, TOKEN_COLUMNS, type TokenRequest } from './token.ts';
+import { createToken, findTokens, listTokens, revocationWarnings, TOKEN_COLUMNS, type TokenRequest } from './token.ts';
 
 type Flags = ConnectionFlags & OutputFlags;
 
@@ -36,16 +40,26 @@ export function addTokenCommands(program: Command, terminal: Terminal): void {
     .description('list all tokens; the tokens themselves are never shown again')
     .action(async (flags: Flags) => {
       checkColumns(flags, TOKEN_COLUMNS);
-      out.write(formatList(await listTokens(await connect(flags, terminal)), TOKEN_COLUMNS, flags, lookOf(out, environment)));
+      out.write(formatList((await listTokens(await connect(flags, terminal))).tokens, TOKEN_COLUMNS, flags, lookOf(out, environment)));
     });
   addExamples(withConnectionFlags(withOutputFlags(list)), ['tsigil token list -c name -c roles -c expires_at']);
   const revoke = token
     .command('revoke')
     .description('revoke tokens; requests with them are refused from then on')
-    .argument('<token...>', 'ids or names')
-    .action(async (tokens: string[], flags: Flags) => {
-      const connection = await connect(flags, terminal);
-      for (const idOrName of tokens) await revokeToken(connection, idOrName);
-    });
+    .argument('<token...>', 'ids or names');
+  const confirm = declareDestructive(revoke, 'when this revokes the token in use or the last administrator token');
+  revoke.action(async (idsOrNames: string[], flags: Flags & ConfirmationFlags) => {
+    if (idsOrNames.some((idOrName) => idOrName.includes('*'))) throw new CommandError(EXIT.usage, 'A token is revoked by its id or its whole name');
+    const connection = await connect(flags, terminal);
+    const list = await listTokens(connection);
+    const tokens = await findTokens(connection, idsOrNames, list);
+    const warnings = revocationWarnings(tokens, list, now());
+    if (warnings.length > 0)
+      await confirm(`${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'it' : `${tokens.length} tokens`}?`, flags, terminal);
+    for (const { id, name } of tokens) {
+      await call(connection, 'DELETE', `/v2/tokens/${String(id)}`);
+      out.write(`${plainText(`Revoked token '${String(name)}' (id ${String(id)}).`)}\n`);
+    }
+  });
   addExamples(withConnectionFlags(revoke), ['tsigil token revoke reporting ci']);
 }

@@ -1,5 +1,7 @@
 import { CommandError, EXIT } from './errors.ts';
-import { call, type Connection } from './client.ts';
+import { call, callWithHeaders, type Connection } from './client.ts';
+import { plainText } from './plain-text.ts';
+import { ADMIN } from '../domain/caller.ts';
 import { normaliseUuid, parseTimestamp } from '../domain/field.ts';
 import { shownFields } from '../domain/resource.ts';
 import { token as tokenType } from '../domain/token.ts';
@@ -29,31 +31,62 @@ export function createToken(connection: Connection, request: TokenRequest, now: 
   });
 }
 
-/** Every token, page by page. */
-export async function listTokens(connection: Connection): Promise<Item[]> {
+/** Every token, and the id of the one in use if the service says it. */
+export interface TokenList {
+  readonly tokens: readonly Item[];
+  readonly inUse: string | undefined;
+}
+
+/** Lists every token, page by page. */
+export async function listTokens(connection: Connection): Promise<TokenList> {
   const tokens: Item[] = [];
+  let inUse: string | undefined;
   let path: string | undefined = '/v2/tokens?sort_key=name';
   while (path !== undefined) {
-    const page = await call(connection, 'GET', path);
-    tokens.push(...(page.tokens as Item[]));
-    const next = (page.links as { next?: string }).next;
+    const { content, header } = await callWithHeaders(connection, 'GET', path);
+    inUse ??= header('x-tsigil-caller-id');
+    tokens.push(...((content.tokens ?? []) as Item[]));
+    const next = (content.links as { next?: string } | undefined)?.next;
     path = next === undefined ? undefined : `/v2/tokens${new URL(next).search}`;
   }
-  return tokens;
+  return { tokens, inUse };
 }
 
-/** Revokes the token with this id or name. */
-export async function revokeToken(connection: Connection, idOrName: string): Promise<void> {
-  const id = normaliseUuid(idOrName) ?? (await findByName(connection, idOrName));
-  await call(connection, 'DELETE', `/v2/tokens/${id}`);
+/**
+ * The tokens with these ids or names, each once, the one in use last: the others could not be revoked without it. Throws
+ * `CommandError` if one does not exist.
+ */
+export async function findTokens(connection: Connection, idsOrNames: readonly string[], { tokens, inUse }: TokenList): Promise<Item[]> {
+  const found = new Map<string, Item>();
+  for (const idOrName of idsOrNames) {
+    const id = normaliseUuid(idOrName);
+    const listed = tokens.find((token) => (id === undefined ? token.name === idOrName : token.id === id));
+    if (listed === undefined && id === undefined)
+      throw new CommandError(EXIT.refused, `There is no token named '${idOrName}'`, "See 'tsigil token list'.");
+    const token = listed ?? (await call(connection, 'GET', `/v2/tokens/${id}`));
+    found.set(String(token.id), token);
+  }
+  const isInUse = (token: Item) => Number(token.id === inUse);
+  return [...found.values()].sort((one, other) => isInUse(one) - isInUse(other));
 }
 
-async function findByName(connection: Connection, name: string): Promise<string> {
-  if (name.includes('*')) throw new CommandError(EXIT.usage, 'A token is revoked by its id or its whole name');
-  const page = await call(connection, 'GET', `/v2/tokens?${new URLSearchParams({ name }).toString()}`);
-  const [found] = page.tokens as Item[];
-  if (found === undefined) throw new CommandError(EXIT.refused, `There is no token named '${name}'`, "See 'tsigil token list'.");
-  return found.id as string;
+/** What an operator should know before `revoked` are revoked at `now`, in milliseconds since 1970. Each is a sentence. */
+export function revocationWarnings(revoked: readonly Item[], { tokens, inUse }: TokenList, now: number): string[] {
+  const own = revoked.find(({ id }) => id === inUse);
+  const isRevoked = ({ id }: Item) => revoked.some((token) => token.id === id);
+  const administrators = tokens.filter((token) => isAdministrator(token, now));
+  // A caller that is not in the list is an administrator by other means: a configured token, or an identity service.
+  const hasOtherAccess = inUse !== undefined && !tokens.some(({ id }) => id === inUse);
+  const isLast = administrators.some(isRevoked) && administrators.every(isRevoked) && !hasOtherAccess;
+  return [
+    ...(own === undefined ? [] : [`Token '${plainText(String(own.name))}' is the token that this command uses.`]),
+    ...(isLast ? ['No valid administrator token remains afterwards.'] : []),
+  ];
+}
+
+function isAdministrator({ roles, expires_at: expiresAt }: Item, now: number): boolean {
+  const isValid = typeof expiresAt !== 'string' || Date.parse(`${expiresAt}Z`) > now;
+  return isValid && Array.isArray(roles) && roles.some((role) => String(role).toLowerCase() === ADMIN);
 }
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3600, m: 60 };

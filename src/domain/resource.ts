@@ -152,6 +152,8 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly questions?: Readonly<Record<string, Question<F>>>;
   /** The members that only the answer to a creation shows. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
+  /** Whether responses that show these resources name the caller's id, so that a client knows which of them it uses. */
+  readonly identifiesCaller?: boolean;
   /** The errors by which the rules of `admit` refuse each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
   /**

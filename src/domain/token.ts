@@ -82,6 +82,7 @@ export const token = defineResource({
       example: 'tsigil_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
     },
   },
+  identifiesCaller: true,
   refusals: { delete: ['last_administrator'] },
   async admit(change, transaction, { settings, now, randomBytes }) {
     if (change.operation === 'delete') {

@@ -29,6 +29,9 @@ export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GE
   delete: { method: 'DELETE', onItem: true },
 };
 
+/** The header with the caller's id, on responses about resources with `identifiesCaller`. */
+export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
+
 /** Serves the collection of `type` under `/v2`. */
 export function addCollection(app: FastifyInstance, type: ResourceType, environment: Environment): void {
   const path = `/v2/${type.collection}`;
@@ -70,6 +73,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
       const caller = signedIn(request);
       const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
       const { rows, next } = await listResources(environment, type, caller, parameters);
+      if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       const base = `${request.base}${path}`;
       const links = {
         self: withParameters(base, parameters),
@@ -79,7 +83,9 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
       return sendJson(reply, 200, { [type.collection]: items, links, ...(await metadata(request, caller, parameters)) });
     },
     async get(request, reply) {
-      const row = await getResource(environment, type, signedIn(request), idOf(request));
+      const caller = signedIn(request);
+      const row = await getResource(environment, type, caller, idOf(request));
+      if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       return sendJson(reply, 200, show(row, selfOf(request, row)));
     },
     async update(request, reply) {
@@ -108,6 +114,11 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
       })),
     );
   }
+}
+
+/** Ids of an identity service may hold any character. */
+function headerText(id: string): string {
+  return encodeURIComponent(id.toWellFormed());
 }
 
 /** The marker stands last: clients cut the link there. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Operation, ResourceType } from '../domain/resource.ts';
-import { OPERATION_ROUTES } from './collections.ts';
+import { CALLER_ID_HEADER, OPERATION_ROUTES } from './collections.ts';
 import type { OperationObject, PathItem, Paths, ResponseObject } from './openapi-document.ts';
 import { answerExamples, requestExamples } from './openapi-examples.ts';
 import { commonParameters, idParameter, listParameters } from './openapi-parameters.ts';
@@ -97,11 +97,16 @@ function requestBody(type: ResourceType, operation: Operation): Pick<OperationOb
   return request === undefined ? {} : { requestBody: { required: true, content: json(schemaReference(request), requestExamples(type, operation)) } };
 }
 
+/** The header that tells a client which resource it uses. */
+function callerHeader({ identifiesCaller }: ResourceType, operation: Operation): string[] {
+  return identifiesCaller === true && ['list', 'get'].includes(operation) ? [CALLER_ID_HEADER] : [];
+}
+
 function success(settings: ApiSettings, type: ResourceType, operation: Operation): ResponseObject {
   const { answer } = schemaNames(type, operation);
   return {
     description: answer === undefined || operation !== 'delete' ? NOTES[operation].answer : 'Deleted: the whole resource, for the last time.',
-    headers: headers(settings, ...(operation === 'create' ? ['Location'] : [])),
+    headers: headers(settings, ...(operation === 'create' ? ['Location'] : []), ...callerHeader(type, operation)),
     ...(answer === undefined ? {} : { content: json(schemaReference(answer), answerExamples(type, operation, settings.base)) }),
   };
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ErrorCode, ServiceError } from '../domain/errors.ts';
 import type { JsonSchema } from '../domain/field.ts';
 import type { ResourceType } from '../domain/resource.ts';
+import { CALLER_ID_HEADER } from './collections.ts';
 import { errorAnswer, STATUS_OF_CODE, type AnswerSettings } from './errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './openapi-document.ts';
 import { ERROR_NOTES } from './openapi-errors.ts';
@@ -47,6 +48,7 @@ export function describeHeaders({ base, requestIdHeader }: ApiSettings, { collec
     'Content-Disposition': text('That the body is a file to be saved, and its name.', 'attachment; filename="transfer-key.conf"'),
     Allow: text('The methods that the path has.', 'GET, HEAD, POST, OPTIONS'),
     'WWW-Authenticate': text('How to sign in (RFC 6750); with `error="insufficient_scope"` when the token is valid.', 'Bearer'),
+    [CALLER_ID_HEADER]: text('The id of the token with which the request was made; another id for callers without one.', EXAMPLE_ID),
     'Retry-After': { description: 'How many seconds to wait before the next try.', schema: { type: 'integer', minimum: 0 }, example: 5 },
   };
 }

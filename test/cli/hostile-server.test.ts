@@ -97,6 +97,8 @@ const commands: string[][] = [
   ['tld', 'import', list, '--dry-run'],
   ['tld', 'import', csv],
   ['tld', 'import', csv, '--all-or-nothing'],
+  ['tld', 'import', list, '--replace'],
+  ['tld', 'import', list, '--replace', '--yes'],
   ['tld', 'import', '--from', 'URL', '--from-token-file', 'TOKEN'],
   ['tsigkey', 'export', ID, '--format', 'bind'],
   ['tsigkey', 'verify', ID, '--server', '127.0.0.1:1', '--zone', 'example.org'],

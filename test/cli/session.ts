@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { LocalCommands } from '../../src/cli/local-commands.ts';
 import { runCommand } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { recordSecret, recordShown } from '../harness/evidence.ts';
@@ -10,6 +11,8 @@ export interface Surroundings {
   readonly input?: string | Terminal['input'];
   /** The width of the terminal that output goes to; a pipe without it. */
   readonly columns?: number;
+  /** True for a terminal at standard error alone; standard output stays as `columns` says. */
+  readonly errorTerminal?: boolean;
   readonly onInterrupt?: Terminal['onInterrupt'];
 }
 
@@ -17,27 +20,25 @@ function refuse(): never {
   throw new Error('This command works over HTTP only');
 }
 
+/** Commands about the service itself, which tests run as the built program. */
+export const NO_LOCAL_COMMANDS: LocalCommands = { serve: refuse, checkConfig: refuse, backUp: refuse, migrate: refuse };
+
 /** Runs one command inside this process, and returns what it printed and its exit code. */
 export async function runInside(surroundings: Surroundings, ...argv: string[]): Promise<Ended> {
-  const { variables = {}, input = '', columns, onInterrupt = () => () => undefined } = surroundings;
+  const { variables = {}, input = '', columns, errorTerminal = false, onInterrupt = () => () => undefined } = surroundings;
   const printed = { out: '', err: '' };
   const stream = (name: 'out' | 'err') => ({
     ...(columns === undefined ? {} : { isTTY: true, columns }),
     write: (text: string) => (printed[name] += text),
   });
-  const status = await runCommand(
-    argv,
-    '0.0.0',
-    { serve: refuse, checkConfig: refuse, backUp: refuse, migrate: refuse },
-    {
-      environment: variables,
-      now: Date.now,
-      input: typeof input === 'string' ? Readable.from([input]) : input,
-      out: stream('out'),
-      err: stream('err'),
-      onInterrupt,
-    },
-  );
+  const status = await runCommand(argv, '0.0.0', NO_LOCAL_COMMANDS, {
+    environment: variables,
+    now: Date.now,
+    input: typeof input === 'string' ? Readable.from([input]) : input,
+    out: stream('out'),
+    err: { ...stream('err'), ...(errorTerminal ? { isTTY: true, columns: 80 } : {}) },
+    onInterrupt,
+  });
   for (const [token] of printed.out.matchAll(/tsigil_[\w-]{43}/g)) recordSecret(token);
   recordShown('error', printed.err);
   return { status, ...printed };

@@ -174,7 +174,7 @@ describe('differences', () => {
     const dry = await tldImport(['-', '--replace', '--dry-run'], 'com\nnet\n');
     expect(dry.out).toBe('Read as plain: 2 entries\n+ com\n+ net\n- first\nWould be: 2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n');
     expect(await names()).toEqual(['first']);
-    const real = await tldImport(['-', '--replace'], 'com\nnet\n');
+    const real = await tldImport(['-', '--replace', '--yes'], 'com\nnet\n');
     expect(real.out).toBe('Read as plain: 2 entries\n+ com\n+ net\n- first\n2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n');
     expect(await names()).toEqual(['com', 'net']);
     const again = await tldImport(['-', '--replace'], 'net\ncom\n');

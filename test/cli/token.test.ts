@@ -169,8 +169,9 @@ describe('token revoke', () => {
     const [one, two] = [newName(), newName()];
     const first = (await run('token', 'create', '--name', one, '--role', 'admin', '-f', 'value')).out.trim();
     await run('token', 'create', '--name', two, '--role', 'reader');
-    const { status, out, err } = await run('token', 'revoke', one, (await tokenNamed(two))?.id as string);
-    expect([status, out, err]).toEqual([0, '', '']);
+    const [firstId, secondId] = [(await tokenNamed(one))?.id as string, (await tokenNamed(two))?.id as string];
+    const { status, out, err } = await run('token', 'revoke', one, secondId);
+    expect([status, out, err]).toEqual([0, `Revoked token '${one}' (id ${firstId}).\nRevoked token '${two}' (id ${secondId}).\n`, '']);
     expect((await service.with(first).get('/v2/tlds')).status).toBe(401);
     expect([await tokenNamed(one), await tokenNamed(two)]).toEqual([undefined, undefined]);
   });
@@ -184,6 +185,13 @@ describe('token revoke', () => {
     const { status, err } = await run('token', 'revoke', randomUUID());
     expect(status).toBe(1);
     expect(err).toMatch(/^tsigil: Could not find Token \(request req-.*\)\n$/);
+  });
+
+  test('one that does not exist stops all of them: nothing is revoked', async () => {
+    const name = newName();
+    await service.post('/v2/tokens', { name, roles: ['reader'] });
+    expect((await run('token', 'revoke', name, 'nobody')).status).toBe(1);
+    expect(await tokenNamed(name)).toBeDefined();
   });
 
   test('a pattern is used wrongly, and revokes nothing: exit code 2', async () => {

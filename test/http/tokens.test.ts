@@ -35,6 +35,17 @@ describe('creation', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
+  test('200 names the token in use in a header, which no other resource and no error has', async () => {
+    const { id, token } = await make();
+    const caller = service.with(token as string);
+    const header = async (client: typeof caller, path: string) => (await client.get(path)).headers.get('x-tsigil-caller-id');
+    expect(await header(caller, '/v2/tokens')).toBe(id);
+    expect(await header(caller, `/v2/tokens/${id}`)).toBe(id);
+    expect(await header(service, '/v2/tokens')).toBe('configured');
+    expect(await header(caller, '/v2/tlds')).toBeNull();
+    expect(await header(caller, `/v2/tokens/${UNKNOWN_ID}`)).toBeNull();
+  });
+
   test('201 without project and expiry when neither is given', async () => {
     expect(await make()).toMatchObject({ project_id: null, expires_at: null });
   });

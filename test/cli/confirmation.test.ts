@@ -1,0 +1,257 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { conditionOf } from '../../src/cli/confirmation.ts';
+import { commandsBelow, optionsOf } from '../../src/cli/help.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { startWithTokens, type CreatedToken } from '../harness/administrators.ts';
+import { openScreen, type Screen } from '../harness/screen.ts';
+import { PROGRAM, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { ROOT } from '../docs/documents.ts';
+import { NO_LOCAL_COMMANDS, runInside, type Surroundings } from './session.ts';
+
+/** Every command, and when it asks for confirmation. A new command must be added here: does it remove what its arguments do not name? */
+const COMMANDS: Record<string, string | undefined> = {
+  'tsigil serve': undefined,
+  'tsigil check-config': undefined,
+  'tsigil backup': undefined,
+  'tsigil migrate': undefined,
+  'tsigil token create': undefined,
+  'tsigil token list': undefined,
+  'tsigil token revoke': 'when this revokes the token in use or the last administrator token',
+  'tsigil tld create': undefined,
+  'tsigil tld list': undefined,
+  'tsigil tld show': undefined,
+  'tsigil tld set': undefined,
+  'tsigil tld delete': undefined,
+  'tsigil tld import': 'when --replace changes an entry',
+  'tsigil tsigkey create': undefined,
+  'tsigil tsigkey list': undefined,
+  'tsigil tsigkey show': undefined,
+  'tsigil tsigkey set': undefined,
+  'tsigil tsigkey delete': undefined,
+  'tsigil tsigkey export': undefined,
+  'tsigil tsigkey import': undefined,
+  'tsigil tsigkey verify': undefined,
+  'tsigil zone create': undefined,
+  'tsigil zone list': undefined,
+  'tsigil zone show': undefined,
+  'tsigil zone set': undefined,
+  'tsigil zone delete': undefined,
+  'tsigil pool create': undefined,
+  'tsigil pool list': undefined,
+  'tsigil pool show': undefined,
+  'tsigil pool set': undefined,
+  'tsigil pool delete': undefined,
+  'tsigil completion': undefined,
+  'tsigil man': undefined,
+};
+
+const REFUSED = (obstacle: string) => `tsigil: Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
+
+/** Standard input as a terminal on which `lines` are typed. */
+function typed(...lines: string[]): NonNullable<Surroundings['input']> {
+  return Object.assign(Readable.from(lines), { isTTY: true });
+}
+
+describe('declarations', () => {
+  const nothing = { write: () => undefined };
+  const terminal = { environment: {}, now: Date.now, input: Readable.from([]), out: nothing, err: nothing, onInterrupt: () => () => undefined };
+  const program = createProgram('0', NO_LOCAL_COMMANDS, terminal);
+  const leaves = commandsBelow(program).filter(({ command }) => command.commands.length === 0);
+
+  test('every command declares whether and when it asks', () => {
+    expect(Object.fromEntries(leaves.map(({ words, command }) => [words.join(' '), conditionOf(command)]))).toEqual(COMMANDS);
+  });
+
+  test('the commands that ask, and no others, have --yes, and the documentation lists them', () => {
+    const withYes = leaves.filter(({ command }) => optionsOf(command).some(({ long }) => long === '--yes')).map(({ words }) => words.join(' '));
+    const asking = Object.keys(COMMANDS).filter((name) => COMMANDS[name] !== undefined);
+    expect(withYes.sort()).toEqual(asking.sort());
+    for (const name of asking) expect(readFileSync(join(ROOT, 'docs/command-line.md'), 'utf8')).toContain(`| \`${name}`);
+  });
+});
+
+describe('tld import --replace', () => {
+  const folder = temporaryFolder();
+  const list = join(folder, 'three.txt');
+  writeFileSync(list, 'com\nnet\norg\n');
+  const ENTRIES = ['com', ...Array.from({ length: 40 }, (_, index) => `entry-${String(index).padStart(2, '0')}`)];
+
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  beforeEach(() => service.post('/v2/tlds/bulk', { replace: true, tlds: ENTRIES.map((name) => ({ name })) }));
+  afterAll(async () => {
+    await service.close();
+    rmSync(folder, { recursive: true });
+  });
+  const names = async () => ((await service.get('/v2/tlds?sort_key=name')).body.tlds as { name: string }[]).map(({ name }) => name);
+  const variables = () => ({ TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token });
+  const replace = (surroundings: Surroundings, ...flags: string[]) =>
+    runInside({ variables: variables(), ...surroundings }, 'tld', 'import', list, '--replace', ...flags);
+
+  test.each<[string, Surroundings, string]>([
+    ['standard input is not a terminal', { errorTerminal: true }, 'standard input is not a terminal'],
+    ['standard error is not a terminal', { input: typed('y\n') }, 'standard error is not a terminal'],
+    ['nothing is a terminal', {}, 'standard input is not a terminal'],
+    ['standard input is not a terminal, but standard output is', { columns: 80 }, 'standard input is not a terminal'],
+  ])('%s: refused with exit code 2, and nothing changes', async (_, surroundings, obstacle) => {
+    const { status, err } = await replace(surroundings);
+    expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for confirmation')]);
+    expect(err.replaceAll(/\x1b\[\d+m/g, '')).toBe(REFUSED(obstacle));
+    expect(await names()).toEqual(ENTRIES);
+  });
+
+  test('standard input was the list: refused with exit code 2, and nothing changes', async () => {
+    const input = typed('com\n');
+    const { status, err } = await runInside({ variables: variables(), input, errorTerminal: true }, 'tld', 'import', '-', '--replace');
+    expect([status, err.includes('has read standard input to its end')]).toEqual([2, true]);
+    expect(await names()).toEqual(ENTRIES);
+  });
+
+  test.each(['n\n', '\n', 'yesterday\n', ''])('the answer %j: exit code 1, and nothing changes', async (answer) => {
+    const { status, err } = await replace({ input: typed(...(answer === '' ? [] : [answer])), errorTerminal: true });
+    expect(status).toBe(1);
+    expect(err).toContain('2 added, 1 unchanged, 0 updated, 40 removed, 0 refused. Go on? [y/N] ');
+    expect(err).toContain('Nothing was changed');
+    expect(await names()).toEqual(ENTRIES);
+  });
+
+  test.each(['y\n', 'Yes\n'])('the answer %j replaces, whatever standard output is', async (answer) => {
+    expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({ status: 0 });
+    expect(await names()).toEqual(['com', 'net', 'org']);
+  });
+
+  test('--yes replaces without a question', async () => {
+    const { status, err } = await replace({}, '--yes');
+    expect([status, err]).toEqual([0, '']);
+    expect(await names()).toEqual(['com', 'net', 'org']);
+  });
+
+  test('without a difference there is no question', async () => {
+    await replace({}, '--yes');
+    expect(await replace({})).toMatchObject({ status: 0, err: '' });
+  });
+
+  describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
+    const program = `'${process.execPath}' '${PROGRAM}' tld import '${list}' --replace`;
+    let screen: Screen | undefined;
+    afterEach(() => screen?.close());
+    const open = (command: string) => {
+      const place = temporaryFolder();
+      onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+      return openScreen(place, 100, 30, variables(), `bash -c "${command}; echo ended \\\${PIPESTATUS[0]}; sleep 100"`);
+    };
+
+    test('with a reader of standard output that stops early, it asks and waits', async () => {
+      screen = open(`${program} | head -5`);
+      await screen.waitFor(/40 removed, 0 refused\. Go on\? \[y\/N\]/);
+      expect(await names()).toEqual(ENTRIES);
+      screen.type('n', 'Enter');
+      expect(await screen.waitFor(/ended 1/)).toContain('Nothing was changed');
+      expect(await names()).toEqual(ENTRIES);
+    });
+
+    test('y goes ahead', async () => {
+      screen = open(`${program} > /dev/null`);
+      await screen.waitFor(/\[y\/N\]/);
+      screen.type('y', 'Enter');
+      await screen.waitFor(/ended 0/);
+      expect(await names()).toEqual(['com', 'net', 'org']);
+    });
+
+    test('Ctrl-C and Ctrl-D change nothing', async () => {
+      screen = open(program);
+      await screen.waitFor(/\[y\/N\]/);
+      screen.type('C-d');
+      expect(await screen.waitFor(/ended 1/)).toContain('Nothing was changed');
+      screen.close();
+      screen = open(`trap true INT; ${program}`);
+      await screen.waitFor(/\[y\/N\]/);
+      screen.type('C-c');
+      await screen.waitFor(/ended 130/);
+      expect(await names()).toEqual(ENTRIES);
+    });
+
+    test.each([
+      ['< /dev/null', 'standard input is not a terminal'],
+      ['2> error.txt', 'standard error is not a terminal'],
+    ])('%s: it refuses', async (redirection, obstacle) => {
+      screen = open(`${program} ${redirection} > /dev/null; code=$?; cat error.txt 2>/dev/null; (exit $code)`.replaceAll('$', '\\$'));
+      expect((await screen.waitFor(/ended 2/)).replaceAll('\n', ' ')).toContain(obstacle);
+      expect(await names()).toEqual(ENTRIES);
+    });
+  });
+});
+
+describe('token revoke', () => {
+  let service: TestService;
+  let tokens: CreatedToken[];
+  beforeEach(async () => {
+    const bodies = [
+      { name: 'mine', roles: ['admin'] },
+      { name: 'other', roles: ['Admin'] },
+      { name: 'reader', roles: ['reader'] },
+    ];
+    ({ service, tokens } = await startWithTokens(bodies));
+  });
+  afterEach(() => service.close());
+  const [mine, other] = [0, 1].map((index) => () => tokens[index] as CreatedToken) as [() => CreatedToken, () => CreatedToken];
+  const revoke = (surroundings: Surroundings, ...argv: string[]) =>
+    runInside({ ...surroundings, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: mine().token } }, 'token', 'revoke', ...argv);
+  const names = async (token = mine()) =>
+    ((await service.with(token.token).get('/v2/tokens?sort_key=name')).body.tokens as { name: string }[]).map(({ name }) => name);
+
+  test('any other token: no question, and the outcome is printed', async () => {
+    expect(await revoke({}, 'reader', other().id)).toEqual({
+      status: 0,
+      out: `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'other' (id ${other().id}).\n`,
+      err: '',
+    });
+    expect(await names()).toEqual(['mine']);
+  });
+
+  test('the token in use, where no question is possible: exit code 2, and nothing is revoked', async () => {
+    for (const idOrName of ['mine', mine().id]) {
+      expect(await revoke({}, 'reader', idOrName)).toEqual({ status: 2, out: '', err: REFUSED('standard input is not a terminal') });
+    }
+    expect(await names()).toEqual(['mine', 'other', 'reader']);
+  });
+
+  test('the token in use, after the answer no: exit code 1, and nothing is revoked', async () => {
+    const { status, err } = await revoke({ input: typed('n\n'), errorTerminal: true }, 'mine');
+    expect([status, err]).toEqual([1, expect.stringContaining("Token 'mine' is the token that this command uses. Revoke it? [y/N] ")]);
+    expect(await names()).toEqual(['mine', 'other', 'reader']);
+  });
+
+  test('the token in use, after the answer yes: it is revoked after the others', async () => {
+    const { status, out } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine', 'mine', 'reader');
+    expect([status, out]).toEqual([0, `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'mine' (id ${mine().id}).\n`]);
+    expect((await service.with(mine().token).get('/v2/tokens')).status).toBe(401);
+    expect(await names(other())).toEqual(['other']);
+  });
+
+  test('the last administrator token: the question says so, and the service refuses it', async () => {
+    await revoke({}, 'other');
+    const { status, err } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine');
+    expect(err).toContain("Token 'mine' is the token that this command uses. No valid administrator token remains afterwards. Revoke it? [y/N] ");
+    expect([status, err]).toEqual([1, expect.stringContaining('is the last valid administrator token')]);
+    expect(await names()).toEqual(['mine', 'reader']);
+  });
+
+  test('with the configured token, any token goes without a question', async () => {
+    const adminToken = 'the-configured-token-of-this-test';
+    const { service: second, tokens: made } = await startWithTokens([{ name: 'only', roles: ['admin'] }], { TSIGIL_ADMIN_TOKEN: adminToken });
+    onTestFinished(() => second.close());
+    const surroundings = { variables: { TSIGIL_URL: second.url, TSIGIL_TOKEN: adminToken } };
+    expect(await runInside(surroundings, 'token', 'revoke', 'only')).toEqual({
+      status: 0,
+      out: `Revoked token 'only' (id ${made[0]?.id}).\n`,
+      err: '',
+    });
+  });
+});
