@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { destination, pino, type DestinationStream } from 'pino';
+import { withoutTokens } from './domain/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
 /** How often a line is tried, a tenth of a second apart, while the reader of the log takes nothing. */
@@ -7,7 +8,8 @@ const TRIES = 10;
 
 /**
  * The service's log: one JSON object a line on standard output, from `level` upwards, each with what `fields` holds. When no lines can be
- * written, because the disk is full or nobody reads, the service goes on without them, and says how many were lost when they can again.
+ * written, because the disk is full or nobody reads, the service goes on without them, and says how many were lost when they can again. Tokens
+ * are masked in every line, wherever they come from.
  */
 export function createLog(level: string, fields: Readonly<Record<string, unknown>>): Log {
   const options = { level, base: fields, timestamp: isoTime(), formatters: { level: (label: string) => ({ level: label }) } };
@@ -56,7 +58,7 @@ function standardOutput(tellLost: (lines: number) => void): DestinationStream {
       lost += some.length;
       return;
     }
-    if (some.length > 0) output.write(some.join(''));
+    if (some.length > 0) output.write(withoutTokens(some.join('')));
     if (lost === 0) return;
     const missing = lost;
     lost = 0;

@@ -1,5 +1,6 @@
 import type { Caller } from '../domain/caller.ts';
-import { hashToken, looksLikeToken } from '../domain/token.ts';
+import { hashToken } from '../domain/token.ts';
+import { looksLikeToken } from '../domain/token-form.ts';
 import { createCache } from './cache.ts';
 import { createKeystoneClient, type KeystoneClient, type KeystoneCredentials } from './keystone-client.ts';
 import { createExchange } from './keystone-exchange.ts';

@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../domain/ports.ts';
 import { ADMIN, ADMIN_PROJECT, type Caller } from '../domain/caller.ts';
-import { hashToken, looksLikeToken, token as tokenType } from '../domain/token.ts';
+import { hashToken, token as tokenType } from '../domain/token.ts';
+import { looksLikeToken } from '../domain/token-form.ts';
 import { createCache } from './cache.ts';
 import type { Method } from './method.ts';
 

@@ -13,6 +13,7 @@ import {
   type Row,
 } from './resource.ts';
 import type { Settings } from './settings.ts';
+import { withoutTokens } from './token-form.ts';
 
 /** The most problems one answer lists. */
 const MAX_PROBLEMS = 50;
@@ -80,9 +81,10 @@ function unexpectedMember(type: ResourceType, name: string): Problem {
     : { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
 }
 
-/** A member's name as a message may repeat it: its first 64 characters. */
+/** A member's name as a message may repeat it: its first 64 characters, with tokens masked. */
 export function shorten(name: string): string {
-  return name.length > 64 ? `${name.slice(0, 64)}…` : name;
+  const masked = withoutTokens(name); // before it is cut: a part of a token has no form
+  return masked.length > 64 ? `${masked.slice(0, 64)}…` : masked;
 }
 
 function invalidObject(type: ResourceType, problems: Problem[]): ServiceError {

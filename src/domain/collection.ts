@@ -7,7 +7,7 @@ import { may, requireRight, type Policy } from './policy.ts';
 import type { Clock, Store } from './ports.ts';
 import type { Admission, Admitted, Change, Condition, ResourceType, Row } from './resource.ts';
 import type { Settings } from './settings.ts';
-import { looksLikeToken } from './token.ts';
+import { looksLikeToken } from './token-form.ts';
 
 /** Everything the operations on collections need from outside. */
 export interface Environment {

@@ -1,3 +1,5 @@
+import { withoutTokens } from './token-form.ts';
+
 /**
  * Every way in which the service refuses a request. The set is closed: one table in `http/errors.ts`
  * gives each code its status and `type`, and the compiler finds a code that has none.
@@ -49,6 +51,11 @@ export interface Problem {
   readonly validator: string;
 }
 
+function problemWithoutTokens({ path, message, validator }: Problem): Problem {
+  const masked = path.map((step) => (typeof step === 'string' ? withoutTokens(step) : step));
+  return { path: masked, message: withoutTokens(message), validator };
+}
+
 /** What a `ServiceError` may carry besides its code and message. */
 export interface ErrorDetails {
   /** The resource type's noun, for codes whose `type` names it: `tld` gives `tld_not_found`. */
@@ -63,16 +70,16 @@ export interface ErrorDetails {
 
 /**
  * A refusal that its caller may read: `message` is written for the caller, `details.cause` for the log.
- * Anything else that is thrown counts as `internal` and shows the caller nothing.
+ * Anything else that is thrown counts as `internal` and shows the caller nothing. Tokens in the message and in problems are masked.
  */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, { cause: details.cause });
+    super(withoutTokens(message), { cause: details.cause });
     this.name = 'ServiceError';
     this.code = code;
-    this.details = details;
+    this.details = details.problems === undefined ? details : { ...details, problems: details.problems.map(problemWithoutTokens) };
   }
 }

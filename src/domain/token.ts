@@ -1,21 +1,14 @@
 import { hash as digest } from 'node:crypto';
 import { ADMIN } from './caller.ts';
 import { ServiceError } from './errors.ts';
-import { list, nullable, text, timestamp, type Field } from './field.ts';
+import { list, nullable, text, timestamp, type Field, type Parsed } from './field.ts';
 import { defineFields, defineResource, type Reader, type ResourceOf } from './resource.ts';
 import { MAX_LIMIT } from './settings.ts';
-
-/** What every token begins with, so that scanners for leaked credentials can find one. */
-const PREFIX = 'tsigil_';
+import { TOKEN_PREFIX, withoutTokens } from './token-form.ts';
 
 /** The form in which a token is kept: SHA-256 in hexadecimal. Tokens hold 256 random bits, so no salt or stretching is needed. */
 export function hashToken(token: string): string {
   return digest('sha256', token, 'hex');
-}
-
-/** Tells whether `text` has the form of a token, and so must not be repeated in an answer or a log. */
-export function looksLikeToken(text: string): boolean {
-  return text.startsWith(PREFIX);
 }
 
 const plainWord = text({
@@ -24,6 +17,17 @@ const plainWord = text({
   pattern: '^[A-Za-z0-9_.:-]+$',
   problemOf: (value) => (/^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only'),
 });
+
+/** A token given by mistake would be shown with every zone of its holder. */
+const projectId = {
+  ...plainWord,
+  parse(value: unknown): Parsed<string> {
+    const parsed = plainWord.parse(value);
+    return 'value' in parsed && withoutTokens(parsed.value) !== parsed.value
+      ? { problem: 'must be the id of a project, not a token', validator: 'format' }
+      : parsed;
+  },
+};
 
 const hash = {
   ...text({ min: 64, max: 64 }),
@@ -48,7 +52,7 @@ const fields = defineFields({
     onCreate: 'required',
   },
   project_id: {
-    ...nullable(plainWord),
+    ...nullable(projectId),
     description: 'The project that the holder acts for.',
     example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
     onCreate: { default: null },
@@ -89,7 +93,7 @@ export const token = defineResource({
       if (!settings.otherAdministrators) await assertAdministratorLeft(change.row, transaction, now);
       return { row: change.row };
     }
-    const token = PREFIX + randomBytes(32).toString('base64url');
+    const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
     return { row: { ...change.row, hash: hashToken(token) }, shownOnce: { token } };
   },
 });

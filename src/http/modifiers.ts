@@ -3,6 +3,7 @@ import { isProjectId, type Caller } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { requireRight, type Policy } from '../domain/policy.ts';
 import type { Parameter } from '../domain/list-query.ts';
+import { withoutTokens } from '../domain/token-form.ts';
 
 /** A header or query parameter that changes how a request is meant, the right it needs, and what it makes of the caller. */
 interface Modifier {
@@ -73,9 +74,11 @@ export function applyModifiers(request: FastifyRequest, parameters: readonly Par
   }, caller);
 }
 
-/** Throws `bad_request` for what cannot be the id of a project. */
+/** Throws `bad_request` for what cannot be the id of a project, and for a token, which everyone who sees the project's zones would see. */
 function readProjectId(value: string): string {
-  if (!isProjectId(value)) throw new ServiceError('bad_request', 'The project to act for should be the id of a project');
+  if (!isProjectId(value) || withoutTokens(value) !== value) {
+    throw new ServiceError('bad_request', 'The project to act for should be the id of a project');
+  }
   return value;
 }
 

@@ -1,0 +1,20 @@
+/** What every token of the service begins with, so that scanners for leaked credentials can find one. */
+export const TOKEN_PREFIX = 'tsigil_';
+
+/** Returns whether `text` has the form of one of the service's own tokens. */
+export function looksLikeToken(text: string): boolean {
+  return text.startsWith(TOKEN_PREFIX);
+}
+
+/**
+ * Tokens in a text: the service's own, and Keystone's of the providers `fernet` and `jws`. The lengths keep names that merely begin
+ * alike; no match contains a quotation mark or a backslash, so a line of JSON stays one.
+ */
+const TOKENS = /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
+
+/** `text` with `(a token)` in place of each token in it. For everything that may repeat what a caller sent: errors and the log. */
+export function withoutTokens(text: string): string {
+  // Most texts hold none of these words, and a search for a word is much cheaper than the expression.
+  if (!text.includes(TOKEN_PREFIX) && !text.includes('gAAAA') && !text.includes('eyJ')) return text;
+  return text.replaceAll(TOKENS, '(a token)');
+}
