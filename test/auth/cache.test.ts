@@ -5,7 +5,7 @@ import { createCache } from '../../src/auth/cache.ts';
 const KEYS = ['a', 'b', 'c', 'd'];
 
 describe('a cache', () => {
-  test('gives a value until its time is over', () => {
+  test('returns a value until it expires', () => {
     let now = 0;
     const cache = createCache<object>(10, () => now);
     const value = {};
@@ -16,19 +16,19 @@ describe('a cache', () => {
     expect(cache.get('a')).toBeUndefined();
   });
 
-  test('drops an older value for a key when the new one is already over', () => {
+  test('removes the older value of a key if the new one has already expired', () => {
     const cache = createCache<object>(10, () => 5);
     cache.set('a', {}, 9);
     cache.set('a', {}, 5);
     expect(cache.get('a')).toBeUndefined();
   });
 
-  test('keeps those used last, and gives what was set last', () => {
+  test('retains the most recently used entries, and returns the last value set', () => {
     const step = fc.record({ key: fc.constantFrom(...KEYS), set: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, entries) => {
         const cache = createCache<{ index: number }>(entries, () => 0);
-        let used: { key: string; index: number }[] = []; // the model: the last one used first, at most `entries`
+        let used: { key: string; index: number }[] = []; // the model: most recently used first, at most `entries`
         for (const [index, { key, set }] of steps.entries()) {
           const known = used.find((entry) => entry.key === key);
           if (!set) expect(cache.get(key)?.index).toBe(known?.index);

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** Whoever gives out the tokens of one method. */
+/** The issuer of the tokens of one authentication method. */
 export interface Issuer {
-  /** The settings of a service that takes the tokens. */
+  /** The settings of a service that accepts the tokens. */
   readonly variables: Record<string, string>;
   /** The ids of two projects. */
   readonly projects: readonly [string, string];
-  /** What 401 answers say in `WWW-Authenticate`. */
+  /** The challenges in `WWW-Authenticate` of 401 responses. */
   readonly challenges: { readonly unknownCaller: string; readonly missingRight: string };
-  /** A new token of someone with a role in one of the projects. */
+  /** Issues a token with a role in one of the projects. */
   issue(service: TestService, role: 'admin' | 'member' | 'reader', project: 0 | 1): Promise<string>;
   issueExpired(service: TestService): Promise<string>;
   issueRevoked(service: TestService): Promise<string>;
 }
 
-/** Identity headers that a middleware sets in other services of OpenStack, where callers' own are dropped. */
+/** Identity headers that a middleware sets in other OpenStack services, after it has removed the caller's own. */
 function identityHeaders(project: string): Record<string, string> {
   return {
     'x-identity-status': 'Confirmed',
@@ -30,7 +30,7 @@ function identityHeaders(project: string): Record<string, string> {
   };
 }
 
-/** What is true of every way of knowing callers. `open` is called once, before the tests. */
+/** The tests that every authentication method must pass. `open` runs once, before the tests. */
 export function authenticationContract(name: string, open: () => Promise<Issuer>): void {
   describe(name, () => {
     let issuer: Issuer;
@@ -61,7 +61,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       expect((await service.with(admin).get('/v2/tlds')).status).toBe(200);
     });
 
-    test('200 for a token in Authorization, as a bearer', async () => {
+    test('200 for a bearer token in Authorization', async () => {
       expect((await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${admin}` } })).status).toBe(200);
     });
 
@@ -73,7 +73,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       }
     });
 
-    test('403 forbidden for a member, where auth.insufficientRightsStatus is 403', async () => {
+    test('403 forbidden for a member if auth.insufficientRightsStatus is 403', async () => {
       const other = await startTestService({ ...issuer.variables, TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
       const token = await issuer.issue(other, 'member', 0);
       const answer = await other.with(token).get('/v2/tlds');
@@ -82,7 +82,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       expect(answer.headers.get('www-authenticate')).toBeNull();
     });
 
-    test('200 for a reader, where the policy opens the operation, and 401 for the others', async () => {
+    test('200 for a reader if the policy allows the operation to readers, otherwise 401', async () => {
       const other = await startTestService({ ...issuer.variables, TSIGIL_POLICY: '{"tlds:list": [reader]}' });
       const token = await issuer.issue(other, 'reader', 0);
       const statuses = [await other.with(token).get('/v2/tlds'), await other.with(token).post('/v2/tlds', { name: 'net' })];
@@ -95,7 +95,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       expect((await fetch(`${service.url}/v2/tlds`)).status).toBe(401);
     });
 
-    test('401 for tokens that nobody issued', async () => {
+    test('401 for invalid tokens', async () => {
       const strange = [
         'x',
         'tsigil_',
@@ -119,7 +119,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
 
     test('401 for a revoked token', async () => expectUnknown(await issuer.issueRevoked(service)));
 
-    test('404 for the zone of another project, which is on no list', async () => {
+    test('404 for a zone of another project, and no list shows it', async () => {
       const stranger = await issuer.issue(service, 'member', 1);
       const { status, body } = await createZone(member, 'one.org.');
       expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);
@@ -137,7 +137,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       expect((await service.with(member).get('/v2/zones', headers)).status).toBe(401);
     });
 
-    test('401 for a member who claims in headers to be an administrator', async () => {
+    test('401 for a member who claims to be an administrator in headers', async () => {
       const headers = identityHeaders(issuer.projects[1]);
       expect((await service.with(member).get('/v2/tlds', headers)).status).toBe(401);
       const { status, body } = await service.with(member).post('/v2/zones', { name: 'claimed.org.', email: 'a@example.org' }, headers);
@@ -145,7 +145,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       await expectUnknown('', headers);
     });
 
-    test('the log names the caller and the project of a request', async () => {
+    test('the log contains the caller and the project of a request', async () => {
       const { headers } = await service.with(member).get('/v2/zones');
       const line = service.log
         .map((text) => JSON.parse(text))

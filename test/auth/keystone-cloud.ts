@@ -3,29 +3,29 @@ import { startGateway, type Gateway } from '../harness/gateway.ts';
 import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The names of the two projects that people work in. */
+/** The names of the two projects. */
 export const PROJECTS = ['one', 'two'] as const;
 
 const ROLES = ['admin', 'member', 'reader'] as const;
 
-/** The credentials of a service, by the ends of the variables' names. */
+/** The credentials of a service, by the suffixes of the variables. */
 type Credentials = Readonly<Record<string, string>>;
 
-/** A Keystone with people in two projects, in the system and in a domain, and with a user for the service. */
+/** A Keystone with users in two projects, in the system and in a domain, and with a user for the service. */
 export interface Cloud {
   readonly keystone: Keystone;
   readonly projectIds: readonly [string, string];
   readonly withPassword: Credentials;
   readonly withApplicationCredential: Credentials;
-  /** A token that was an administrator's. */
+  /** An expired token of an administrator. */
   readonly expired: string;
-  /** The settings of a service that takes Keystone's tokens, by the ends of the variables' names; by default it has a user there. */
+  /** Returns the settings of a service that accepts Keystone tokens, by the suffixes of the variables. By default the service has a user. */
   variables(settings?: Readonly<Record<string, string>>, credentials?: Credentials): Record<string, string>;
-  /** A new token of someone with a role in a project; by default an administrator's. */
+  /** Issues a token with a role in a project. The default role is an administrator. */
   issue(role?: (typeof ROLES)[number], project?: (typeof PROJECTS)[number]): Promise<string>;
 }
 
-/** Starts a Keystone and fills it. */
+/** Starts a Keystone and creates its users and projects. */
 export async function startCloud(): Promise<Cloud> {
   const keystone = await startKeystone(1);
   const expired = await keystone.token('admin', { project: 'admin' });
@@ -55,21 +55,21 @@ export async function startCloud(): Promise<Cloud> {
   };
 }
 
-/** Starts a service that stops with the test. */
+/** Starts a service that stops at the end of the test. */
 export async function start(variables: Record<string, string>): Promise<TestService> {
   const service = await startTestService(variables);
   onTestFinished(() => service.close());
   return service;
 }
 
-/** Starts a gateway to Keystone and a service behind it; both stop with the test. */
+/** Starts a gateway to Keystone and a service behind it. Both stop at the end of the test. */
 export async function startBehindGateway(cloud: Cloud, settings?: Credentials, credentials?: Credentials): Promise<[TestService, Gateway]> {
   const gateway = await startGateway(cloud.keystone.url);
   onTestFinished(() => gateway.close());
   return [await start(cloud.variables({ URL: gateway.url, ...settings }, credentials)), gateway];
 }
 
-/** The status of the answer to a list of TLDs, which administrators may ask for. */
+/** Returns the status of a list of TLDs, which only administrators may request. */
 export async function statusOf(service: TestService, token: string): Promise<number> {
   return (await service.with(token).get('/v2/tlds')).status;
 }

@@ -28,8 +28,8 @@ describe.runIf(installed)('keystone', () => {
   const startBehind = (...[settings, credentials]: Parameters<Cloud['variables']>) => startBehindGateway(cloud, settings, credentials);
 
   for (const [name, credentials] of Object.entries({
-    'tokens of Keystone, which a user of the service asks about': () => cloud.withPassword,
-    'tokens of Keystone, which vouch for themselves': () => ({}),
+    'Keystone tokens, validated by the service user': () => cloud.withPassword,
+    'Keystone tokens, validated with themselves as authority': () => ({}),
   })) {
     authenticationContract(name, async () => ({
       variables: variables({}, credentials()),
@@ -45,8 +45,8 @@ describe.runIf(installed)('keystone', () => {
     }));
   }
 
-  describe('what a token is for', () => {
-    test('200 for an administrator of the system, who has no project for a zone: 401 missing_project_id', async () => {
+  describe('token scopes', () => {
+    test('200 for a system administrator, and 401 missing_project_id for creating a zone', async () => {
       const service = await start(variables());
       const client = service.with(await keystone.token('admin-system', 'system'));
       expect((await client.get('/v2/tlds')).status).toBe(200);
@@ -55,7 +55,7 @@ describe.runIf(installed)('keystone', () => {
       expect((await client.get('/v2/zones', { 'x-auth-all-projects': 'true' })).status).toBe(200);
     });
 
-    test('401 access_denied for an administrator of a domain, and for a token that is for nothing', async () => {
+    test('401 access_denied for a domain administrator and for an unscoped token', async () => {
       const service = await start(variables());
       for (const scope of ['domain', 'nothing'] as const) {
         const { status, body } = await service.with(await keystone.token('admin-domain', scope)).get('/v2/tlds');
@@ -63,7 +63,7 @@ describe.runIf(installed)('keystone', () => {
       }
     });
 
-    test('200 where the policy names the scope with the role, 401 for the same role elsewhere', async () => {
+    test('200 if the policy names the scope with the role, 401 for the same role in another scope', async () => {
       const service = await start({ ...variables(), TSIGIL_POLICY: '{"tlds:list": ["system:reader", "domain:admin"]}' });
       const systemReader = await keystone.token('reader-system', 'system');
       const domainAdmin = await keystone.token('admin-domain', 'domain');
@@ -71,7 +71,7 @@ describe.runIf(installed)('keystone', () => {
       expect(await Promise.all(statuses)).toEqual([200, 200, 401, 401]);
     });
 
-    test('401 for an application credential that is for certain requests only, 200 for another, whoever asks', async () => {
+    test('401 for an application credential with access rules, 200 for one without, with any credentials of the service', async () => {
       const { id, secret } = await keystone.createApplicationCredential('admin-one', 'one', [{ path: '/v2/zones', method: 'GET', service: 'dns' }]);
       const restricted = await keystone.tokenOfApplicationCredential(id, secret);
       for (const credentials of [cloud.withPassword, cloud.withApplicationCredential, {}])
@@ -85,14 +85,14 @@ describe.runIf(installed)('keystone', () => {
       ).toBe(200);
     });
 
-    test('200 for an administrator where only readers may: the role implies theirs', async () => {
+    test('200 for an administrator if the policy requires a reader, because the role implies it', async () => {
       const service = await start({ ...variables(), TSIGIL_POLICY: '{"tlds:list": [reader]}' });
       expect(await statusOf(service, await issue('admin'))).toBe(200);
     });
   });
 
-  describe('tokens that are not Keystone’s', () => {
-    test('are judged by the service alone, where both methods are on', async () => {
+  describe('tokens of other methods', () => {
+    test('are validated only by their own method', async () => {
       const gateway = await startGateway(keystone.url);
       onTestFinished(() => gateway.close());
       const both = { ...variables({ URL: gateway.url, PUBLIC_URL: 'https://keystone.example/' }), TSIGIL_AUTH_METHOD: '[keystone, tokens]' };
@@ -109,7 +109,7 @@ describe.runIf(installed)('keystone', () => {
       expect(gateway.count(VALIDATION)).toBe(1);
     });
 
-    test('401 for the service’s own, where Keystone is the only method; the configured administrator is known', async () => {
+    test('401 for a Tsigil token if Keystone is the only method, 200 for adminToken', async () => {
       const [service, gateway] = await startBehind();
       const { body } = await service.post('/v2/tokens', { name: 'own', roles: ['admin'] });
       expect(await statusOf(service, body.token)).toBe(401);
@@ -118,8 +118,8 @@ describe.runIf(installed)('keystone', () => {
     });
   });
 
-  describe('what is remembered', () => {
-    test('one question for many requests at once, none for those after', async () => {
+  describe('token cache', () => {
+    test('many concurrent requests share one validation, and later ones need none', async () => {
       const [service, gateway] = await startBehind();
       const token = await issue();
       const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(service, token)));
@@ -131,14 +131,14 @@ describe.runIf(installed)('keystone', () => {
       expect(text).toMatch(/tsigil_keystone_cache_hits_total\{outcome="valid"\} [1-9]/);
     });
 
-    test('one question for a bad token that comes again', async () => {
+    test('a repeated bad token needs one validation', async () => {
       const [service, gateway] = await startBehind();
       expect([await statusOf(service, 'bad'), await statusOf(service, 'bad')]).toEqual([401, 401]);
       expect(gateway.count(VALIDATION)).toBe(1);
       expect((await service.get('/metrics')).text).toContain('tsigil_keystone_cache_hits_total{outcome="refused"} 1');
     });
 
-    test('at most so many tokens as configured, and bad ones do not drive out good ones', async () => {
+    test('holds at most cacheEntries tokens, and bad tokens evict no valid ones', async () => {
       const [service, gateway] = await startBehind({ CACHE_ENTRIES: '1' });
       const [one, two] = [await issue(), await issue('admin', 'two')];
       const questions: number[] = [];
@@ -149,7 +149,7 @@ describe.runIf(installed)('keystone', () => {
       expect(questions).toEqual([1, 2, 3, 3, 4, 4, 5]);
     });
 
-    test('200 for a revoked token while Keystone’s word counts, 401 afterwards', async () => {
+    test('200 for a revoked token within cacheSeconds, then 401', async () => {
       const service = await start(variables({ CACHE_SECONDS: '3' }));
       const lasting = await start(variables());
       const token = await issue();
@@ -159,7 +159,7 @@ describe.runIf(installed)('keystone', () => {
       expect(await statusOf(lasting, token)).toBe(200);
     });
 
-    test('401 for a revoked token at once, where nothing is remembered', async () => {
+    test('401 for a revoked token at once if cacheSeconds is 0', async () => {
       const [service, gateway] = await startBehind({ CACHE_SECONDS: '0' });
       const token = await issue();
       expect([await statusOf(service, token), await statusOf(service, token)]).toEqual([200, 200]);
@@ -170,7 +170,7 @@ describe.runIf(installed)('keystone', () => {
   });
 
   describe("the service's own credentials", () => {
-    test('200 though the token of the service was revoked: it gets another', async () => {
+    test("200 after the service's token was revoked, because the service gets another", async () => {
       const [service, gateway] = await startBehind();
       expect(await statusOf(service, await issue())).toBe(200);
       await keystone.revoke(String(gateway.passed.at(-1)?.headers['x-auth-token']));
@@ -179,7 +179,7 @@ describe.runIf(installed)('keystone', () => {
       expect(gateway.count(LOGIN)).toBe(2);
     });
 
-    test('503 when Keystone refuses them, which is not tried again at once, and the log says so', async () => {
+    test('503 if Keystone refuses the credentials; the service waits before it retries, and logs the cause', async () => {
       const [service, gateway] = await startBehind({ PASSWORD: randomUUID() });
       const answer = await service.with(await issue()).get('/v2/tlds');
       expect(answer).toMatchObject({ status: 503, body: { type: 'service_unavailable' } });
@@ -189,7 +189,7 @@ describe.runIf(installed)('keystone', () => {
       expect(service.log.join()).toContain("Keystone: answered 401 to the service's own credentials");
     });
 
-    test('503 when they give no right to ask about tokens', async () => {
+    test('503 if the credentials lack the right to validate tokens', async () => {
       const password = await keystone.createUser('powerless', 'reader', { project: 'services' });
       const service = await start(variables({}, { USERNAME: 'powerless', PASSWORD: password, PROJECT: 'services' }));
       expect(await statusOf(service, await issue())).toBe(503);
@@ -197,8 +197,8 @@ describe.runIf(installed)('keystone', () => {
     });
   });
 
-  describe('when Keystone is in trouble', () => {
-    test('200 after a passing failure', async () => {
+  describe('when Keystone is unavailable', () => {
+    test('200 after a temporary failure', async () => {
       const [service, gateway] = await startBehind({}, {});
       let failures = 2;
       gateway.behave(() => (failures-- > 0 ? 502 : 'pass'));
@@ -206,7 +206,7 @@ describe.runIf(installed)('keystone', () => {
       expect(gateway.count(VALIDATION)).toBe(3);
     });
 
-    test('503, never 401, for whatever a proxy says instead of it', async () => {
+    test('503, never 401, for any response of a proxy in place of Keystone', async () => {
       const [service, gateway] = await startBehind({}, {});
       for (const status of [301, 400, 401, 403, 404, 429, 500, 503]) {
         gateway.behave(() => status);
@@ -215,7 +215,7 @@ describe.runIf(installed)('keystone', () => {
       }
     });
 
-    test('503 in time when it does not answer at all', async () => {
+    test('503 within timeoutSeconds if Keystone does not respond', async () => {
       const [service, gateway] = await startBehind({ TIMEOUT_SECONDS: '1' }, {});
       gateway.behave(() => 'silence');
       const startedAt = performance.now();
@@ -225,7 +225,7 @@ describe.runIf(installed)('keystone', () => {
       gateway.behave(() => 'pass');
     });
 
-    test('stopped and started again in the middle of traffic: 200 for known tokens, 503 for others, 200 for all by itself', async () => {
+    test('during a restart of Keystone: 200 for cached tokens, 503 for others, and 200 for all afterwards', async () => {
       const service = await start(variables());
       const [known, ...others] = [await issue(), await issue('admin', 'two'), await keystone.token('admin-system', 'system')];
       expect(await statusOf(service, known)).toBe(200);
@@ -255,7 +255,7 @@ describe.runIf(installed)('keystone', () => {
     const folder = temporaryFolder();
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-    test('200 where its authority is configured, 503 where it is another or none', async () => {
+    test('200 if caFile contains the CA of Keystone, otherwise 503', async () => {
       const authority = createAuthority(folder, 'authority');
       const stranger = createAuthority(folder, 'stranger');
       const gateway = await startGateway(keystone.url, createCertificate(folder, 'authority'));
@@ -270,7 +270,7 @@ describe.runIf(installed)('keystone', () => {
     });
   });
 
-  describe('when tokens last only seconds', () => {
+  describe('tokens that expire within seconds', () => {
     beforeAll(async () => {
       await keystone.stop();
       await keystone.start(10);
@@ -280,14 +280,14 @@ describe.runIf(installed)('keystone', () => {
       await keystone.start();
     });
 
-    test('200 until the token expires, then 401, though the answer would count for longer', async () => {
+    test('200 until the token expires, then 401, even within cacheSeconds', async () => {
       const service = await start(variables());
       const token = await issue();
       expect(await statusOf(service, token)).toBe(200);
       await expect.poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 }).toBe(401);
     });
 
-    test('200 for new tokens all along: the service renews its own before it expires', async () => {
+    test('200 for new tokens at any time, because the service renews its own token before it expires', async () => {
       const [service, gateway] = await startBehind();
       while (gateway.count(LOGIN) < 2) expect(await statusOf(service, await issue())).toBe(200);
       const authorities = gateway.passed.filter(({ what }) => what === VALIDATION).map(({ headers }) => headers['x-auth-token']);

@@ -42,7 +42,7 @@ function insert(id: string, token: string): Promise<void> {
 
 const remove = () => store.write((writer) => writer.remove(tokenType, ID));
 
-test('a token is looked up once, and again after any token was changed', async () => {
+test('queries a token once, and again after a change of any token', async () => {
   const { authenticate } = ownTokens(
     store,
     () => NOW,
@@ -55,7 +55,7 @@ test('a token is looked up once, and again after any token was changed', async (
   expect(lookUps).toBe(2);
 });
 
-test('a token that is not known is looked up each time', async () => {
+test('queries an unknown token every time', async () => {
   const { authenticate } = ownTokens(
     store,
     () => NOW,
@@ -65,7 +65,7 @@ test('a token that is not known is looked up each time', async () => {
   expect(lookUps).toBe(2);
 });
 
-test('a token that was removed is refused as soon as its removal is known', async () => {
+test('refuses a removed token as soon as the store reports the removal', async () => {
   const { authenticate } = ownTokens(
     store,
     () => NOW,
@@ -76,7 +76,7 @@ test('a token that was removed is refused as soon as its removal is known', asyn
   expect(await authenticate(TOKEN)).toBeUndefined();
 });
 
-test('a remembered token expires all the same', async () => {
+test('refuses a cached token when it expires', async () => {
   let now = NOW;
   const { authenticate } = ownTokens(
     store,
@@ -88,7 +88,7 @@ test('a remembered token expires all the same', async () => {
   expect(await authenticate(TOKEN)).toBeUndefined();
 });
 
-test('what was read before a removal is not remembered after it', async () => {
+test('does not cache a token that was read before its removal', async () => {
   let resume: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (resume = resolve));
   const slow: Store = {
@@ -107,11 +107,11 @@ test('what was read before a removal is not remembered after it', async () => {
   const early = authenticate(TOKEN);
   await remove();
   resume();
-  expect((await early)?.id).toBe(ID); // it was asked before the removal
+  expect((await early)?.id).toBe(ID); // requested before the removal
   expect(await authenticate(TOKEN)).toBeUndefined();
 });
 
-test('a token that another process may have removed is looked up again after half a second', async () => {
+test('queries a token again after 0.5 s if another process may have removed it', async () => {
   let seconds = 100;
   const { authenticate } = ownTokens(
     { ...store, exclusive: false, changes: () => 0 },
@@ -128,7 +128,7 @@ test('a token that another process may have removed is looked up again after hal
   expect(lookUps).toBe(2);
 });
 
-test('the half second begins before the look-up, however long that takes', async () => {
+test('counts the 0.5 s from before the query, however long the query takes', async () => {
   let seconds = 100;
   const slow: Store = {
     ...store,
@@ -148,7 +148,7 @@ test('the half second begins before the look-up, however long that takes', async
   expect(lookUps).toBe(3);
 });
 
-test('a change that was undone counts like one, and reads do not', async () => {
+test('counts a change that was rolled back, and no read', async () => {
   const before = store.changes(tokenType);
   await store.get(tokenType, ID);
   expect(store.changes(tokenType)).toBe(before);

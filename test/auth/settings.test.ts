@@ -21,7 +21,7 @@ describe('auth.method', () => {
     '[tokens, keystone]': ['tokens', 'keystone'],
     '': ['tokens'],
   })) {
-    test(`takes '${text}'`, () => expect(readConfig(undefined, { ...url, TSIGIL_AUTH_METHOD: text }).auth.method).toEqual(methods));
+    test(`accepts '${text}'`, () => expect(readConfig(undefined, { ...url, TSIGIL_AUTH_METHOD: text }).auth.method).toEqual(methods));
   }
 
   for (const text of ['ldap', '[]', '[tokens, ldap]', '[tokens, tokens]', 'tokens,keystone', '{}', '5']) {
@@ -32,7 +32,7 @@ describe('auth.method', () => {
   }
 });
 
-describe('settings of Keystone that need each other', () => {
+describe('required combinations of Keystone settings', () => {
   const password = { TSIGIL_AUTH_KEYSTONE_USERNAME: 'tsigil', TSIGIL_AUTH_KEYSTONE_PASSWORD: '12345', TSIGIL_AUTH_KEYSTONE_PROJECT: 'services' };
   const applicationCredential = {
     TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'an-id',
@@ -40,26 +40,26 @@ describe('settings of Keystone that need each other', () => {
   };
   const passwordTogether = "'auth.keystone.username', 'auth.keystone.password' and 'auth.keystone.project' must be set together";
   const cases: readonly (readonly [string, Record<string, string>, readonly string[]])[] = [
-    ['nobody', KEYSTONE, []],
-    ['a user', { ...KEYSTONE, ...password }, []],
-    ['an application credential', { ...KEYSTONE, ...applicationCredential }, []],
-    ['no URL', { TSIGIL_AUTH_METHOD: 'keystone' }, ["'auth.keystone.url' must be set for the method 'keystone'"]],
-    ['a user without password', { ...KEYSTONE, ...password, TSIGIL_AUTH_KEYSTONE_PASSWORD: '' }, [passwordTogether]],
-    ['a password alone', { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_PASSWORD: 'x' }, [passwordTogether]],
+    ['accepts a URL without credentials', KEYSTONE, []],
+    ['accepts a user', { ...KEYSTONE, ...password }, []],
+    ['accepts an application credential', { ...KEYSTONE, ...applicationCredential }, []],
+    ['refuses a missing URL', { TSIGIL_AUTH_METHOD: 'keystone' }, ["'auth.keystone.url' must be set for the method 'keystone'"]],
+    ['refuses a user without a password', { ...KEYSTONE, ...password, TSIGIL_AUTH_KEYSTONE_PASSWORD: '' }, [passwordTogether]],
+    ['refuses a password alone', { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_PASSWORD: 'x' }, [passwordTogether]],
     [
-      'half an application credential',
+      'refuses half an application credential',
       { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'x' },
       ["'auth.keystone.applicationCredentialId' and 'auth.keystone.applicationCredentialSecret' must be set together"],
     ],
     [
-      'both',
+      'refuses a user and an application credential together',
       { ...KEYSTONE, ...password, ...applicationCredential },
       ["'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other"],
     ],
   ];
   for (const [name, variables, problems] of cases) test(name, () => expect(problemsOf(variables)).toEqual(problems));
 
-  test('check-config hides the password and the secret', () => {
+  test('check-config hides the password and the secret of the application credential', () => {
     const shown = [password, applicationCredential].map((credentials) => describeConfig(readConfig(undefined, { ...KEYSTONE, ...credentials })));
     expect(shown[0]).toContain('password: (hidden)');
     expect(shown[1]).toContain('applicationCredentialSecret: (hidden)');

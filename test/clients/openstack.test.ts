@@ -11,12 +11,12 @@ import { startTestService, temporaryFolder, type TestService } from '../harness/
 import { hasProgram, isMet } from '../harness/tools.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/openstack-clients.md');
-/** How long a test may take, in milliseconds: each start of the client takes seconds of a processor. */
+/** The time limit of a test, in milliseconds. Each start of the client takes seconds of CPU time. */
 const PATIENCE = 300_000;
 const folder = temporaryFolder();
 let service: TestService;
 let variables: Record<string, string>;
-// Lists of more than two items come in several pages, which the clients must follow.
+// Lists of more than two items have several pages, which the clients must follow.
 const PAGES = { TSIGIL_API_DEFAULT_LIMIT: '2' };
 afterEach(() => service.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -27,7 +27,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** Runs a program in the folder with nothing in its environment that could tell it of another cloud. */
+/** Runs a program in the folder, with an environment that contains no settings of another cloud. */
 async function run(environment: Record<string, string>, input: string, program: string, ...argv: string[]): Promise<Ended> {
   const child = spawn(program, argv, { cwd: folder, env: { PATH: '/usr/bin:/bin', HOME: folder, LC_ALL: 'C.UTF-8', ...environment } });
   child.stdin.end(input);
@@ -37,7 +37,7 @@ async function run(environment: Record<string, string>, input: string, program: 
   return { status, out, err };
 }
 
-/** Runs commands, whose words hold no blanks, in one process of the client. Each must work; returns what they print as JSON. */
+/** Runs commands without blanks in their words, in one process of the client. Each must succeed. Returns their JSON output. */
 async function openstack(...commands: string[]): Promise<Record<string, unknown>[]> {
   const lines = commands.map((command) => (/^(?:tld|tsigkey) delete/.test(command) ? command : `${command} -f json --noindent`));
   const { out, err } = await run(variables, `${lines.join('\n')}\n`, 'openstack');
@@ -50,14 +50,14 @@ async function openstack(...commands: string[]): Promise<Record<string, unknown>
 
 const one = (...argv: string[]): Promise<Ended> => run(variables, '', 'openstack', ...argv);
 
-/** The id of the only resource of a collection with this name. */
+/** Returns the id of the only resource of a collection with this name. */
 async function idOf(collection: string, name: string): Promise<string> {
   const found = (await service.get(`/v2/${collection}?name=${name}`)).body[collection] as { id: string }[];
   expect(found).toHaveLength(1);
   return found[0]?.id ?? '';
 }
 
-/** The plug-in is a package of its own, whose commands the client lists. */
+/** The plug-in is a separate package, whose commands the client lists. */
 function hasClient(): boolean {
   const help =
     hasProgram('openstack', 'python3-openstackclient') && spawnSync('openstack', ['tsigkey', 'list', '--help'], { encoding: 'utf8' }).stdout;
@@ -68,7 +68,7 @@ function hasClient(): boolean {
 
 const installed = hasClient();
 
-/** Signs in with a token that was made before, as scripts do. */
+/** Signs in with an existing token, as scripts do. */
 async function signInWithToken(): Promise<void> {
   service = await startTestService(PAGES);
   variables = { OS_AUTH_TYPE: 'admin_token', OS_ENDPOINT: `${service.url}/v2`, OS_TOKEN: service.token };
@@ -78,7 +78,7 @@ describe.runIf(installed)('the unmodified OpenStack client with a token', { time
   beforeEach(signInWithToken);
   testCommands();
 
-  test('what is refused is told with the reason, and with an exit code', async () => {
+  test('a refused command prints the reason and exits with 1', async () => {
     const create = ['tsigkey', 'create', '--name', 'k', '--secret', SECRET, '--resource-id', POOL_ID, '--scope', 'POOL'];
     await service.post('/v2/tlds', { name: 'taken' });
     const cases: [string[], RegExp][] = [
@@ -130,7 +130,7 @@ describe.runIf(installed && hasProgram('keystone-manage', 'keystone'))(
 describe.runIf(installed && hasProgram('openssl', 'openssl'))('docs/openstack-clients.md', { timeout: PATIENCE }, () => {
   beforeEach(signInWithToken);
 
-  test('every example works, one after the other as the page shows them', async () => {
+  test('every example works, in the order of the page', async () => {
     const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
     expect(blocks.length).toBeGreaterThan(5);
     mkdirSync(join(folder, 'var'), { recursive: true });
@@ -142,7 +142,7 @@ describe.runIf(installed && hasProgram('openssl', 'openssl'))('docs/openstack-cl
   });
 });
 
-/** Every command on entries, keys and zones, for a caller who has signed in. */
+/** The tests of every command on TLDs, keys and zones, for a signed-in caller. */
 function testCommands(): void {
   test('openstack tld: create, list, show, set and delete, by name and by id', async () => {
     const [created, ...others] = await openstack('tld create --name one --description First', 'tld create --name two', 'tld create --name three');
@@ -161,7 +161,7 @@ function testCommands(): void {
     );
     const namesOf = (list: unknown) => (list as { name: string }[]).map(({ name }) => name);
     expect(namesOf(all)).toEqual(['one', 'two', 'three']);
-    // The client's version 5.0.0 takes these filters and does not send them.
+    // Version 5.0.0 of the client accepts these filters and does not send them.
     expect(namesOf(filtered)).toEqual(expect.arrayContaining(['two', 'three']));
     expect(namesOf(described)).toContain('one');
     expect([byName, byId]).toEqual([created, created]);
@@ -201,7 +201,7 @@ function testCommands(): void {
       'zone create d.example. --email d@example.org',
       'zone create e.example. --email e@example.org',
     );
-    // In a process of its own, because the client goes on to act for a project that one command named.
+    // In a separate process, because the client would use the project of one command for the next ones.
     const theirs = await one('zone', 'create', 'c.example.', '--email', 'c@example.org', '--sudo-project-id', 'p2', '-f', 'json');
     expect(JSON.parse(theirs.out)).toMatchObject({ name: 'c.example.', project_id: 'p2' });
     expect(created).toMatchObject({ name: 'a.example.', email: 'a@example.org', ttl: 300, description: 'Zone', status: 'ACTIVE', type: 'PRIMARY' });

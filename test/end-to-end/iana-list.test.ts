@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The IANA list in ASCII form. */
+/** The IANA list as A-labels. */
 const NAMES = tlds.map((name) => (/^[a-z0-9-]+$/.test(name) ? name : (toAsciiName(name) ?? ''))).sort();
 
 let service: TestService;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('the whole IANA list goes in through the API and comes out page by page, equal', async () => {
+test('the API stores the whole IANA list and returns it page by page unchanged', async () => {
   expect(NAMES.length).toBeGreaterThan(1400);
   expect(new Set(NAMES).size).toBe(NAMES.length);
 
@@ -37,7 +37,7 @@ test('the whole IANA list goes in through the API and comes out page by page, eq
   expect(found.body.tlds.map((tld: { name: string }) => tld.name).sort()).toEqual(NAMES.filter((name) => name.startsWith('xn--')));
 });
 
-/** Does `work` for every item, `width` at a time. */
+/** Runs `work` for every item, at most `width` at a time. */
 async function inTurns<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toAsciiName } from '../../src/domain/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The rows of the table of zone names in README.md: a name, what the answer is, and why. */
+/** The rows of the table of zone names in README.md: a name, the status, and the reason. */
 const ROWS = [
   ...readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').matchAll(/^\| `(\S+\.)` \| (\d{3})(?: `(\w+)`)? \| (.+) \|$/gm),
 ].map(([, name = '', status, type, why = '']) => ({ name, status: Number(status), type, why }));
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test('README.md tells of ten names, some created and some refused', () => {
+test('README.md shows ten names, some created and some refused', () => {
   expect(ROWS).toHaveLength(10);
   expect(new Set(ROWS.map(({ name }) => name)).size).toBe(10);
   expect(ROWS.filter(({ status }) => status === 201).length).toBeGreaterThan(3);
@@ -33,7 +33,7 @@ describe('the zone names of README.md, with the IANA list and co.uk as entries',
     else expect(answer.body.message).toContain(why);
   });
 
-  test.each(ROWS)('the check says the same of $name', async ({ name, status }) => {
+  test.each(ROWS)('the check returns the same for $name', async ({ name, status }) => {
     const { body } = await service.post('/v2/tlds/check', { names: [name] });
     expect(body.checks[0].allowed).toBe(status === 201);
   });

@@ -6,14 +6,14 @@ import { hasProgram } from '../harness/tools.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
-describe.runIf(hasProgram('tsig-keygen', 'bind9'))('keys made by tsig-keygen', () => {
+describe.runIf(hasProgram('tsig-keygen', 'bind9'))('keys from tsig-keygen', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
   });
   afterAll(() => service.close());
 
-  test.each(Object.keys(ALGORITHMS))('a %s key is stored and read back as the tool printed it', async (algorithm) => {
+  test.each(Object.keys(ALGORITHMS))('the API stores and returns a %s key as the tool printed it', async (algorithm) => {
     const name = `xfr.${algorithm}.example.`;
     const printed = execFileSync('tsig-keygen', ['-a', algorithm, name], { encoding: 'utf8', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
     const [, printedName, printedAlgorithm, secret] = /key "([^"]+)" \{\s+algorithm ([^;]+);\s+secret "([^"]+)";\s+\};/.exec(printed) ?? [];

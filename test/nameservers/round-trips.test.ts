@@ -17,7 +17,7 @@ import { hasProgram, isMet, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tsigil-round-trips-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A file in the tests' folder, by its path. */
+/** Returns the path of a file in the folder of this test file. */
 function fileOf(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);
@@ -29,7 +29,7 @@ function readBack(text: string): (Key | string)[] {
   return IMPORT_FORMATS[format]?.read(text).map((entry) => ('key' in entry ? canonicalKey(entry.key) : entry.problem)) ?? [];
 }
 
-/** How each server's own checker is asked about a configuration with some keys. */
+/** How to run each server's configuration checker on a configuration with some keys. */
 const CHECKERS = [
   { format: 'bind', program: 'named-checkconf', debian: 'bind9-utils', argv: (file: string) => [file], join: (texts: string[]) => texts.join('') },
   {
@@ -37,7 +37,7 @@ const CHECKERS = [
     program: 'knotc',
     debian: 'knot',
     argv: (file: string) => ['-c', file, 'conf-check'],
-    // There is one key section in a configuration of Knot.
+    // A Knot configuration has only one key section.
     join: (texts: string[]) => `key:\n${texts.map((text) => text.replace(/^key:\n/, '')).join('')}`,
   },
   {
@@ -58,7 +58,7 @@ for (const { format, program, debian, argv, join: joined } of CHECKERS) {
       return { status, printed: stdout + stderr };
     };
 
-    test(`${program} accepts what was written, and reading it gives the same keys`, () => {
+    test(`${program} accepts exported keys, and an import reads the same keys`, () => {
       fc.assert(
         fc.property(keyLists, (keys) => {
           const text = joined(keys.map((key) => exportKey(format, key).text));
@@ -69,7 +69,7 @@ for (const { format, program, debian, argv, join: joined } of CHECKERS) {
       );
     });
 
-    test(`${program} looks at keys: one with another algorithm or a secret that is no base64 is refused`, () => {
+    test(`${program} validates keys: it refuses an unknown algorithm and a secret that is not base64`, () => {
       const { text } = exportKey(format, { name: 'a', algorithm: 'hmac-sha256', secret: SECRET });
       for (const broken of [text.replace('hmac-sha256', 'hmac-sha9'), text.replace(SECRET, '====')]) {
         expect(check(fileOf(`${format}-broken.conf`, joined([broken]))).status).not.toBe(0);
@@ -78,8 +78,8 @@ for (const { format, program, debian, argv, join: joined } of CHECKERS) {
   });
 }
 
-describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'))('keys that servers make', () => {
-  test.each(Object.keys(ALGORITHMS))('%s keys of tsig-keygen and keymgr are read', (algorithm) => {
+describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'))("keys from servers' tools", () => {
+  test.each(Object.keys(ALGORITHMS))('an import reads %s keys from tsig-keygen and keymgr', (algorithm) => {
     for (const printed of [run(folder, 'tsig-keygen', '-a', algorithm, 'Made.here.'), run(folder, 'keymgr', '-t', 'Made.here.', algorithm)]) {
       const [key, ...others] = readBack(printed);
       expect(key).toMatchObject({ name: 'made.here', algorithm });
@@ -89,15 +89,15 @@ describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'
   });
 });
 
-/** The Python of the system: another has packages of its own. */
+/** The system's Python. Another Python has other packages. */
 const PYTHON = '/usr/bin/python3';
 
-/** Keys of every algorithm, by which a server lets in. */
+/** Keys of every algorithm, all of which the server accepts. */
 const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({ name: `${algorithm}.Keys.`, algorithm, secret: SECRET }));
 
 const [bind, knot, , powerdns] = NAME_SERVERS;
 
-describe.runIf(bind?.installed && hasProgram('dig', 'bind9-dnsutils') && hasProgram('nsupdate', 'bind9-dnsutils'))('key files', () => {
+describe.runIf(bind?.installed && hasProgram('dig', 'bind9-dnsutils') && hasProgram('nsupdate', 'bind9-dnsutils'))('exported key files', () => {
   const dnspython = isMet(
     spawnSync(PYTHON, ['-c', 'import dns.tsigkeyring']).status === 0,
     'dnspython',
@@ -112,7 +112,7 @@ describe.runIf(bind?.installed && hasProgram('dig', 'bind9-dnsutils') && hasProg
     afterAll(() => server?.stop());
     const at = () => ['@127.0.0.1', '-p', String(server?.port)];
 
-    test('dig -k FILE transfers the zone, and nothing without', () => {
+    test('dig -k FILE transfers the zone, and dig without the file does not', () => {
       const file = fileOf('dig.key', exportKey('nsupdate', key).text);
       expect(run(folder, 'dig', ...at(), '-k', file, ZONE, 'AXFR')).toMatch(/XFR size: 15\d\d records/);
       expect(run(folder, 'dig', ...at(), ZONE, 'AXFR')).toContain('Transfer failed.');
@@ -170,6 +170,6 @@ describe.runIf(powerdns?.installed)('pdnsutil', () => {
   });
 });
 
-test('the forms that are checked here are forms that there are', () => {
+test('the formats in this file exist', () => {
   expect(Object.keys(EXPORT_FORMATS)).toEqual(expect.arrayContaining(CHECKERS.map(({ format }) => format)));
 });

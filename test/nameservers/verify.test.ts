@@ -20,7 +20,7 @@ const ALLOWED: Key = { name: 'allowed.example', algorithm: 'hmac-sha256', secret
 const IDLE: Key = { ...ALLOWED, name: 'idle.example' };
 const PATIENCE = { tries: 3, seconds: 2 };
 
-/** One way in which a key may be right or wrong: the key, how far the clock is off in seconds, and the zone. */
+/** One case of a valid or invalid key: the key, the clock difference in seconds, and the zone. */
 const CASES = {
   good: { key: ALLOWED },
   'in upper case': { key: { ...ALLOWED, name: 'ALLOWED.Example.' } },
@@ -34,7 +34,7 @@ const CASES = {
 } satisfies Record<string, { key: Key; skew?: number; zone?: string }>;
 type Case = keyof typeof CASES;
 
-/** What is found out about each case on each server. What the columns stand for is asked of the server as the check says. */
+/** The expected verdicts for each case on each server, for a query, a transfer and an update. */
 const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opinion, transfer: Opinion, update: Opinion]>>>> = {
   BIND: {
     good: ['good', 'good', 'good'],
@@ -47,7 +47,7 @@ const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opin
     'not authorised': ['good', 'not authorised', 'not authorised'],
     'another zone': ['not authorised', 'not authorised', 'not authorised'],
   },
-  // Knot says of a key that may not do what was asked that it does not know it, and signs no refusals.
+  // Knot reports a key without authorisation as unknown, and does not sign refusals.
   Knot: {
     good: ['good', 'good', 'good'],
     'in upper case': ['good', 'good', 'good'],
@@ -59,7 +59,7 @@ const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opin
     'not authorised': ['unknown key', 'unknown key', 'unknown key'],
     'another zone': ['not possible', 'rejected', 'rejected'],
   },
-  // NSD compares algorithms only where it compares keys with an access list, and knows no updates.
+  // NSD compares algorithms only when it compares keys with an access list, and does not support updates.
   NSD: {
     good: ['good', 'good', 'not possible'],
     'in upper case': ['good', 'good', 'not possible'],
@@ -71,7 +71,7 @@ const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opin
     'not authorised': ['good', 'not authorised', 'not possible'],
     'another zone': ['not authorised', 'not authorised', 'not possible'],
   },
-  // PowerDNS tells callers nothing about keys that it does not accept.
+  // PowerDNS does not say why it rejects a key.
   PowerDNS: {
     good: ['good', 'good', 'good'],
     'in upper case': ['good', 'good', 'good'],
@@ -91,7 +91,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const dig = hasProgram('dig', 'bind9-dnsutils');
 
-/** What `dig` says about a signed question or transfer: whether all was well, and the error about the key that it shows. */
+/** Returns what `dig` reports about a signed query or transfer: whether the server accepted it, and the TSIG error. */
 function askDig(port: number, check: Check, key: Key, zone: string, skew: number): { accepted: boolean; error: string | undefined } {
   const file = join(folder, `${key.name}.key`);
   writeFileSync(file, exportKey('nsupdate', key).text);
@@ -103,10 +103,10 @@ function askDig(port: number, check: Check, key: Key, zone: string, skew: number
   return { accepted, error: /\b(BADKEY|BADSIG|BADTIME)\b/.exec(stdout)?.[1] };
 }
 
-/** What dig shows for an opinion, where the server says it. */
+/** The TSIG error that dig shows for a verdict, if the server states it. */
 const SHOWN_BY_DIG: Readonly<Partial<Record<Opinion, string>>> = { 'wrong secret': 'BADSIG', 'clock skew': 'BADTIME', 'unknown key': 'BADKEY' };
 
-test('every server has its expectations here', () => {
+test('every name server has expectations in this file', () => {
   expect(Object.keys(FOUND)).toEqual(NAME_SERVERS.map(({ name }) => name));
 });
 
@@ -124,13 +124,13 @@ for (const { name, installed, start } of NAME_SERVERS) {
       return checkKey(request, () => Date.now() + skew * 1000, PATIENCE);
     };
 
-    test.each(Object.keys(CASES) as Case[])('%s: what a question, a transfer and an update find out', async (which) => {
+    test.each(Object.keys(CASES) as Case[])('%s: reports the expected verdicts for a query, a transfer and an update', async (which) => {
       const opinions: Opinion[] = [];
       for (const check of CHECKS) opinions.push((await judged(check, which)).opinion);
       expect(opinions).toEqual(FOUND[name]?.[which]);
     });
 
-    test.each(Object.keys(CASES) as Case[])('%s: dig finds the same', async (which) => {
+    test.each(Object.keys(CASES) as Case[])('%s: agrees with dig', async (which) => {
       const { key, skew = 0, zone = ZONE }: { key: Key; skew?: number; zone?: string } = CASES[which];
       for (const check of ['query', 'transfer'] as const) {
         const { opinion } = await judged(check, which);
@@ -141,7 +141,7 @@ for (const { name, installed, start } of NAME_SERVERS) {
       }
     });
 
-    test('a clock that is off is told with how far and in which direction', async () => {
+    test('reports the size and the direction of a clock difference', async () => {
       if (FOUND[name]?.['clock ahead'][0] !== 'clock skew') return;
       for (const [which, words] of [
         ['clock ahead', /clock is (?:3599|3600|3601) seconds behind this one/],
@@ -151,11 +151,11 @@ for (const { name, installed, start } of NAME_SERVERS) {
       }
     });
 
-    test('a transfer is read to its end, message by message', async () => {
+    test('reads a transfer to its end, message by message', async () => {
       expect((await judged('transfer', 'good')).reason).toBe(`the server sent the zone, ${ZONE_RECORDS} records, signed with the key`);
     });
 
-    test('asking for an update changes nothing', async () => {
+    test('changes nothing with an update check', async () => {
       const serial = async () => spawnSync('dig', ['@127.0.0.1', '-p', String(server.port), '+short', ZONE, 'SOA'], { encoding: 'utf8' }).stdout;
       const before = await serial();
       expect(before).toContain(' 5 3600 ');
@@ -165,11 +165,11 @@ for (const { name, installed, start } of NAME_SERVERS) {
   });
 }
 
-describe('servers that do not do as they should', () => {
+describe('responses of other servers', () => {
   const signingKey = { ...ALLOWED, secret: Buffer.from(ALLOWED.secret, 'base64') };
   const now = () => Date.now();
 
-  /** A server over UDP that answers with what `reply` makes of each request; with nothing for undefined. */
+  /** Starts a UDP server that sends the result of `reply` for each request, or nothing for undefined. */
   async function serve(reply: (request: Buffer) => Buffer | undefined): Promise<KeyCheck> {
     const socket = createSocket('udp4');
     socket.on('message', (request, { port, address }) => {
@@ -182,7 +182,7 @@ describe('servers that do not do as they should', () => {
     return { key: ALLOWED, server: { host: '127.0.0.1', port: socket.address().port }, zone: ZONE, check: 'query' };
   }
 
-  /** The answer to a request without its signature, and the MAC that the request had. */
+  /** Returns the unsigned response to a request, and the MAC of the request. */
   function plainAnswer(request: Buffer): { answer: Buffer; requestMac: Buffer } {
     const message = decodeMessage(request);
     const answer = encodeMessage({ ...message, flags: FLAGS.response, additionals: [] });
@@ -190,7 +190,7 @@ describe('servers that do not do as they should', () => {
     return { answer, requestMac: data.subarray(data.length - 6 - 32, data.length - 6) };
   }
 
-  test('good, for an answer that is signed as it should be', async () => {
+  test('good, for a correctly signed response', async () => {
     const request = await serve((octets) => {
       const { answer, requestMac } = plainAnswer(octets);
       return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000), priorMac: requestMac }).octets;
@@ -201,8 +201,8 @@ describe('servers that do not do as they should', () => {
   test.each([
     ['is not signed', (answer: Buffer) => answer],
     ['is signed with another key', (answer: Buffer, priorMac: Buffer) => sign(answer, { priorMac, secret: 'another' })],
-    ['is signed without regard to the request', (answer: Buffer) => sign(answer, {})],
-  ])('not to be trusted, for an answer that %s', async (_case, make) => {
+    ['is signed without the MAC of the request', (answer: Buffer) => sign(answer, {})],
+  ])('not to be trusted, for a response that %s', async (_case, make) => {
     const request = await serve((octets) => {
       const { answer, requestMac } = plainAnswer(octets);
       return make(answer, requestMac);
@@ -215,7 +215,7 @@ describe('servers that do not do as they should', () => {
     return signMessage(answer, key, { timeSigned: Math.floor(Date.now() / 1000), ...(priorMac === undefined ? {} : { priorMac }) }).octets;
   }
 
-  test('clock skew, for a signed answer from another time', async () => {
+  test('clock skew, for a response that was signed at another time', async () => {
     const request = await serve((octets) => {
       const { answer, requestMac } = plainAnswer(octets);
       return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000) + 1000, priorMac: requestMac }).octets;
@@ -224,7 +224,7 @@ describe('servers that do not do as they should', () => {
     expect(verdict).toMatchObject({ opinion: 'clock skew', reason: expect.stringContaining('seconds ahead of this one') as string });
   });
 
-  test('no answer, when nothing comes back, nothing that answers, or nothing that is DNS', async () => {
+  test('no answer, for no response, or for one that is not a DNS response to the request', async () => {
     const brief = { tries: 2, seconds: 0.1 };
     for (const reply of [
       () => undefined,
@@ -240,7 +240,7 @@ describe('servers that do not do as they should', () => {
     }
   });
 
-  test('no answer, when nothing listens or the name leads nowhere', async () => {
+  test('no answer, if nothing listens or the host name does not resolve', async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as { port: number };
@@ -255,9 +255,9 @@ describe('servers that do not do as they should', () => {
   });
 
   test.each([
-    ['closes at once', 'no answer', 'closed the connection without an answer', () => Buffer.alloc(0)],
-    ['sends no DNS', 'not to be trusted', 'no DNS message', () => Buffer.from('\0\x05hello')],
-  ])('%s, in a transfer: %s', async (_case, opinion, reason, reply) => {
+    ['closes the connection at once', 'no answer', 'closed the connection without an answer', () => Buffer.alloc(0)],
+    ['sends no DNS message', 'not to be trusted', 'no DNS message', () => Buffer.from('\0\x05hello')],
+  ])('a server that %s in a transfer: %s', async (_case, opinion, reason, reply) => {
     const listener = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(reply()));

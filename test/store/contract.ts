@@ -15,11 +15,11 @@ import { another, everything, insert, MADE_HERE, NOW, sampleOf, tldNamed } from 
 /** A new, empty database for one test. */
 export interface TestDatabase {
   readonly database: Database;
-  /** Removes whatever the database left, after it was closed. */
+  /** Removes what the database leaves behind after it closes. */
   remove(): Promise<void>;
 }
 
-/** What every database must do as the domain's store. `open` makes a new, empty one for each test. */
+/** The tests that every database must pass as the domain's store. `open` creates an empty database for each test. */
 export function storeContract(engine: string, open: () => Promise<TestDatabase>): void {
   let opened: TestDatabase;
   let store: Store;
@@ -34,7 +34,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
   });
 
   describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(`$collection on ${engine}`, ({ type }) => {
-    test('a row reads back equal, by id and by its unique field', async () => {
+    test('returns an inserted row unchanged, by id and by its unique field', async () => {
       const row = sampleOf(type);
       await insert(store, type, row);
       expect(await store.get(type, row.id)).toEqual(row);
@@ -43,12 +43,12 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.count(type, MADE_HERE)).toBe(1);
     });
 
-    test('an id that was never given is not there', async () => {
+    test('returns undefined for an unknown id', async () => {
       expect(await store.get(type, randomUUID())).toBeUndefined();
       expect(await store.find(type, 'name_key', ['nobody'])).toEqual([]);
     });
 
-    test('a second row with the same unique field is a duplicate, and the first stays as it was', async () => {
+    test('refuses a second row with the same unique field as a duplicate, and does not change the first', async () => {
       const first = sampleOf(type);
       await insert(store, type, first);
       const second = another(type);
@@ -56,7 +56,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([first]);
     });
 
-    test('a replaced row keeps its place and its name; another’s name is a duplicate', async () => {
+    test('replaces a row without changing its position or name, and refuses the name of another row as a duplicate', async () => {
       const [one, two] = [sampleOf(type, { name: 'one' }), another(type, { name: 'two' })];
       await insert(store, type, one, two);
       const changed = { ...one, updated_at: NOW };
@@ -66,7 +66,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.get(type, two.id)).toEqual(two);
     });
 
-    test('a removed row is gone, its name is free, and removing it again says so', async () => {
+    test('removes a row and frees its name, and reports that a second removal found nothing', async () => {
       const row = sampleOf(type);
       await insert(store, type, row);
       expect(await store.write((writer) => writer.remove(type, row.id))).toBe(true);
@@ -76,8 +76,8 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.count(type, MADE_HERE)).toBe(1);
     });
 
-    test('many rows go in, are replaced and go out together; one duplicate among them, and none does', async () => {
-      // More than one statement takes, and no multiple of what one does.
+    test('inserts, replaces and removes many rows together; with one duplicate among them, none', async () => {
+      // More rows than one statement takes, and not a multiple of that number.
       const numbered = (index: number, name = `name-${index}`) =>
         another(type, { name, ...(type === token ? { hash: String(index).padStart(64, '0') } : {}) });
       const rows = Array.from({ length: 600 }, (_, index) => numbered(index));
@@ -111,12 +111,12 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
     test.each([
       { type: tld, taken: 'co.uk', name: 'CO.uk' },
       { type: tsigkey, taken: 'key.example', name: 'Key.Example.' },
-    ])('$taken is taken, so $name is a duplicate', async ({ type, taken, name }) => {
+    ])('refuses $name as a duplicate of $taken', async ({ type, taken, name }) => {
       await insert(store, type, sampleOf(type, { name: taken }));
       await expect(insert(store, type, sampleOf(type, { name }))).rejects.toMatchObject({ code: 'duplicate' });
     });
 
-    test('names of tokens compare exactly', async () => {
+    test('compares names of tokens exactly', async () => {
       await insert(store, token, sampleOf(token, { name: 'ci' }), another(token, { name: 'CI' }));
       expect(await store.count(token, [])).toBe(2);
     });
@@ -126,7 +126,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
   listContract(engine, () => store);
 
   describe(`migrations on ${engine}`, () => {
-    test('migrating again changes nothing', async () => {
+    test('change nothing when they run again', async () => {
       await insert(store, tld, tldNamed('com'));
       await migrate(opened.database, '2027-01-01T00:00:00.000000');
       const applied = await opened.database.reads.all('SELECT number, applied_at FROM schema_migrations ORDER BY number', []);
@@ -134,11 +134,11 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       expect(await store.count(tld, [])).toBe(1);
     });
 
-    test('migrations are numbered from 1 without a gap', () => {
+    test('are numbered from 1 without gaps', () => {
       expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
     });
 
-    test('a database that a newer program has used is refused and left alone', async () => {
+    test('refuse a database that a newer version has used, and do not change it', async () => {
       const newer = (MIGRATIONS.at(-1)?.number ?? 0) + 1;
       await opened.database.write((sql) => sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [newer, NOW]));
       await expect(migrate(opened.database, NOW)).rejects.toMatchObject({
@@ -151,7 +151,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
 
 function transactionContract(engine: string, current: () => Store): void {
   describe(`transactions on ${engine}`, () => {
-    test('what fails half way leaves no trace', async () => {
+    test('leave no trace of a write that fails half-way', async () => {
       const store = current();
       const failing = store.write(async (writer) => {
         await writer.insert(tld, tldNamed('com'));
@@ -161,7 +161,7 @@ function transactionContract(engine: string, current: () => Store): void {
       expect(await store.count(tld, [])).toBe(0);
     });
 
-    test('a writer sees what it wrote, readers only what is committed', async () => {
+    test('show a writer its own changes, and readers only committed ones', async () => {
       const store = current();
       const row = tldNamed('com');
       await store.write(async (writer) => {
@@ -172,7 +172,7 @@ function transactionContract(engine: string, current: () => Store): void {
       expect(await store.get(tld, row.id)).toEqual(row);
     });
 
-    test('fifty concurrent creations of one name: one succeeds, the others are duplicates', async () => {
+    test('let one of fifty concurrent creations of one name succeed, and refuse the others as duplicates', async () => {
       const store = current();
       const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => insert(store, tld, tldNamed('com'))));
       const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
@@ -180,7 +180,7 @@ function transactionContract(engine: string, current: () => Store): void {
       expect(await store.count(tld, [])).toBe(1);
     });
 
-    test('closing waits for the writes under way and refuses later ones', async () => {
+    test('finish before the store closes, which refuses later writes', async () => {
       const store = current();
       const outcomes = Array.from({ length: 20 }, (_, index) => insert(store, tld, tldNamed(`n${index}`)));
       const closed = store.close();

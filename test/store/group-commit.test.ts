@@ -38,13 +38,13 @@ const add = (word: string) => (sql: Sql) => sql.run('INSERT INTO words VALUES (?
 const words = async () => (await database.reads.all('SELECT word FROM words ORDER BY word', [])).map(({ word }) => word);
 
 describe('group commit', () => {
-  test('writes of one moment share one commit', async () => {
+  test('concurrent writes share one commit', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((word) => database.write(add(word))));
     expect(commits).toEqual([4]);
     expect(await words()).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('writes that arrive while a commit is under way share the next', async () => {
+  test('writes that arrive during a commit share the next one', async () => {
     const first = database.write(async (sql) => {
       later = ['b', 'c', 'd'].map((word) => database.write(add(word)));
       return add('a')(sql);
@@ -55,18 +55,18 @@ describe('group commit', () => {
     expect(commits).toEqual([1, 3]);
   });
 
-  test('more writes than one transaction takes are all written', async () => {
+  test('writes beyond the maximum of one transaction use several', async () => {
     await Promise.all(Array.from({ length: 1201 }, () => database.write(add(randomUUID()))));
     expect(commits).toEqual([500, 500, 201]);
     expect(await words()).toHaveLength(1201);
   });
 
-  test('writes that go on arriving do not put off those that wait, however long a turn of the event loop takes', async () => {
+  test('a stream of new writes does not delay waiting ones, however long a turn of the event loop takes', async () => {
     const waiting = new Set<Promise<unknown>>();
     let most = 0;
     await new Promise<void>((resolve) => {
       const turn = (left: number) => {
-        // Before the write, so that the next turn has its write before anybody looks for more of them.
+        // Before the write, so that the next turn has its write before the queue is checked again.
         if (left > 0) setImmediate(turn, left - 1);
         else resolve();
         const written = database.write(add(randomUUID())).finally(() => waiting.delete(written));
@@ -81,13 +81,13 @@ describe('group commit', () => {
     expect(most).toBeLessThan(8);
   });
 
-  test('nobody is told of success before the commit', async () => {
+  test('a write resolves only after the commit', async () => {
     const told = ['a', 'b', 'c'].map((word) => database.write(add(word)).then(() => events.push(word)));
     await Promise.all(told);
     expect(events).toEqual(['commit', 'a', 'b', 'c']);
   });
 
-  test('a write that fails leaves no trace and hinders no other', async () => {
+  test('a failed write leaves no trace and does not affect the others', async () => {
     const results = await Promise.allSettled([
       database.write(add('a')),
       database.write(async (sql) => {
@@ -102,7 +102,7 @@ describe('group commit', () => {
     expect(commits).toEqual([4]);
   });
 
-  test('a change of the schema that fails leaves no trace either', async () => {
+  test('a failed schema change leaves no trace', async () => {
     const half = database.migrate(async (sql) => {
       await sql.run('CREATE TABLE half_done (word TEXT)', []);
       throw new Error('no');
@@ -113,7 +113,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['a']);
   });
 
-  test('a read sees what was committed before it, and nothing that is not', async () => {
+  test('a read sees everything committed before it, and nothing else', async () => {
     await database.write(async (sql) => {
       await add('a')(sql);
       expect(await words()).toEqual([]);
@@ -128,7 +128,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['a']);
   });
 
-  test('the log is emptied into the file while reads and writes take turns', async () => {
+  test('the WAL is checkpointed while reads and writes alternate', async () => {
     const long = 'x'.repeat(2000);
     for (let round = 0; round < 40; round += 1) {
       await Promise.all(Array.from({ length: 400 }, (_, number) => database.write(add(`${round}-${number}-${long}`))));
@@ -138,14 +138,14 @@ describe('group commit', () => {
     expect(statSync(join(folder, 'group.db-wal')).size).toBeLessThan(40_000_000);
   });
 
-  test('a write that fails is told so only after the commit that its reason may depend on', async () => {
+  test('a failed write rejects only after the commit on which its reason may depend', async () => {
     const first = database.write(add('a'));
     const second = database.write(add('a')).catch(() => events.push('duplicate'));
     await Promise.all([first, second]);
     expect(events).toEqual(['commit', 'duplicate']);
   });
 
-  test('a fault of the machine fails every write of the transaction, and the next one works', async () => {
+  test('a disk fault fails every write of the transaction, and the next one succeeds', async () => {
     const fault = new ServiceError('unavailable', 'the disk is full');
     const results = await Promise.allSettled([database.write(add('a')), database.write(() => Promise.reject(fault)), database.write(add('b'))]);
     expect(results.map((result) => (result as PromiseRejectedResult).reason as unknown)).toEqual([fault, fault, fault]);
@@ -154,7 +154,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['c']);
   });
 
-  test('a write that finds 2,000 others waiting for a lock is refused at once with a time to come back; those that wait are written', async () => {
+  test('a write behind 2,000 waiting ones is refused at once with Retry-After, and the waiting ones are written', async () => {
     const other = new DatabaseSync(join(folder, 'group.db'));
     other.exec('BEGIN IMMEDIATE');
     const waiting = Array.from({ length: 2000 }, () => database.write(add(randomUUID())));
@@ -168,7 +168,7 @@ describe('group commit', () => {
     expect(await words()).toHaveLength(2000);
   });
 
-  test('closing waits for what is under way; later writes are refused with a time to come back', async () => {
+  test('closing finishes the writes in progress, and refuses later ones with Retry-After', async () => {
     const underWay = ['a', 'b'].map((word) => database.write(add(word)));
     const closed = database.close();
     await expect(database.write(add('late'))).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 5 } });

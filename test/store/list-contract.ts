@@ -5,7 +5,7 @@ import { COMMON_SORT_KEYS, type Condition, type ListQuery, type Row } from '../.
 import { tsigkey } from '../../src/domain/tsigkey.ts';
 import { everything, insert, sampleOf } from './samples.ts';
 
-/** Names that databases like to sort and match in ways of their own. */
+/** Names that databases tend to sort and match differently. */
 const AWKWARD = [
   'a',
   'A',
@@ -51,9 +51,9 @@ async function idsPageByPage(store: Store, query: ListQuery, between: () => Prom
   }
 }
 
-/** How every database must sort, page and filter. `current` gives the store of the running test. */
+/** The tests of sorting, paging and filtering that every database must pass. `current` returns the store of the current test. */
 export function listContract(engine: string, current: () => Store): void {
-  // Few distinct timestamps, so that many rows share one, and never updated rows among them.
+  // Few distinct timestamps, so that many rows share one; some rows were never updated.
   const rows = AWKWARD.map((name, index) =>
     sampleOf(tsigkey, {
       name,
@@ -69,7 +69,7 @@ export function listContract(engine: string, current: () => Store): void {
     beforeEach(() => insert(current(), tsigkey, ...distinct(rows)));
 
     test.each(orders)(
-      '$sortColumn $direction: by code point, null first, then by id; the same in pages of any size',
+      '$sortColumn $direction: sorts by code point, null first, then by id, with the same order in pages of any size',
       async ({ sortColumn, descending }) => {
         for (const limit of [1, 2, 3, 7, 1000]) {
           const ids = await idsPageByPage(current(), everything({ sortColumn, descending, limit }));
@@ -79,7 +79,7 @@ export function listContract(engine: string, current: () => Store): void {
     );
 
     test.each(orders)(
-      '$sortColumn $direction: rows that come and go do not make others appear twice or never',
+      '$sortColumn $direction: inserting and removing rows makes no other row appear twice or never',
       async ({ sortColumn, descending }) => {
         const store = current();
         const stable = distinct(rows);
@@ -97,7 +97,7 @@ export function listContract(engine: string, current: () => Store): void {
       },
     );
 
-    test('conditions: equality is exact, * is any run of characters and nothing else is special', async () => {
+    test('a condition matches exactly, except * for any run of characters', async () => {
       const store = current();
       const piece = fc.constantFrom(...AWKWARD, '*', '*', 'x');
       await fc.assert(
@@ -112,7 +112,7 @@ export function listContract(engine: string, current: () => Store): void {
       );
     });
 
-    test('several conditions must all hold, and paging keeps to them', async () => {
+    test('several conditions must all match, on every page', async () => {
       const conditions: Condition[] = [
         { column: 'name', test: 'matches', value: 'a*' },
         { column: 'scope', test: '=', value: 'POOL' },
@@ -131,7 +131,7 @@ export function listContract(engine: string, current: () => Store): void {
   });
 }
 
-/** The rows whose names differ for the type: `a` and `A` are one key name. */
+/** Returns the rows whose names differ for this type. `a` and `A` are the same name for a key. */
 function distinct(rows: readonly Row[]): Row[] {
   return [...new Map(rows.map((row) => [tsigkey.unique.comparisonForm(row.name as string), row])).values()];
 }

@@ -5,10 +5,10 @@ import type { Condition, ListQuery, ResourceType, Row } from '../../src/domain/r
 import { tld } from '../../src/domain/tld.ts';
 import { token } from '../../src/domain/token.ts';
 
-/** The moment at which everything in these suites happens. */
+/** The time of every event in these suites. */
 export const NOW = '2026-01-02T03:04:05.000006';
 
-/** What everything but the default pool, which is there from the start, meets. */
+/** The condition that matches every row except the default pool, which exists from the start. */
 export const MADE_HERE: readonly Condition[] = [{ column: 'id', test: '<>', value: DEFAULT_POOL_ID }];
 
 /** One valid row of each resource type, by collection. */
@@ -48,18 +48,18 @@ const SAMPLES: Readonly<Record<string, Partial<Row>>> = {
   tokens: { name: 'terraform', roles: ['reader', 'a.b:c'], project_id: null, expires_at: null, hash: 'f'.repeat(64) },
 };
 
-/** A valid row of `type`, with `changes`. */
+/** Returns a valid row of `type`, with `changes`. */
 export function sampleOf(type: ResourceType, changes: Partial<Row> = {}): Row {
   const { id = randomUUID(), created_at = NOW, updated_at = null, ...fields } = { ...SAMPLES[type.collection], ...changes };
   return { id, ...fields, created_at, updated_at };
 }
 
-/** A row that shares nothing unique with the sample but its name. */
+/** Returns a row that shares only its name with the unique values of the sample. */
 export function another(type: ResourceType, changes: Partial<Row> = {}): Row {
   return sampleOf(type, { ...(type === token ? { hash: 'e'.repeat(64) } : {}), ...changes });
 }
 
-/** A TLD entry with this name. */
+/** Returns a TLD entry with this name. */
 export function tldNamed(name: string, changes: Partial<Row> = {}): Row {
   return sampleOf(tld, { name, ...changes });
 }
@@ -71,7 +71,7 @@ export function insert(store: Store, type: ResourceType, ...rows: Row[]): Promis
   });
 }
 
-/** The first page of everything, as large as a page can be, with `changes`. */
+/** Returns a query for the first page of all rows, with the maximum page size and with `changes`. */
 export function everything(changes: Partial<ListQuery> = {}): ListQuery {
   return { limit: 1000, sortColumn: 'created_at', descending: false, conditions: [], ...changes };
 }

@@ -42,21 +42,21 @@ async function withDatabase<T>(work: (database: Database) => Promise<T>): Promis
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
 describe('opening a SQLite file', () => {
-  test('writes ahead to a log and waits for the disk at every commit', async () => {
+  test('uses a WAL and waits for the disk at every commit', async () => {
     await withDatabase(async (database) => {
       const pragma = (name: string) => database.write(async (sql) => Object.values((await sql.all(`PRAGMA ${name}`, []))[0] ?? {})[0]);
       expect(await pragma('journal_mode')).toBe('wal');
       expect(await pragma('synchronous')).toBe(2); // FULL
-      expect(await pragma('busy_timeout')).toBe(0); // a wait inside SQLite would block the event loop
+      expect(await pragma('busy_timeout')).toBe(0); // A wait inside SQLite would block the event loop.
       expect(await pragma('foreign_keys')).toBe(1);
     });
   });
 
-  test('the connection that reads cannot write', async () => {
+  test('the read connection cannot write', async () => {
     await withDatabase((database) => expect(database.reads.run('DELETE FROM tlds', [])).rejects.toMatchObject({ code: 'unavailable' }));
   });
 
-  test('every file is for its owner alone, and so are the folders made for them', async () => {
+  test('creates files with mode 0600 and folders with mode 0700', async () => {
     await withDatabase(async () => {
       const files = readdirSync(join(folder, 'new/folder'));
       expect(files.toSorted()).toEqual(['tsigil.db', 'tsigil.db-lock', 'tsigil.db-lock-journal', 'tsigil.db-shm', 'tsigil.db-wal']);
@@ -65,7 +65,7 @@ describe('opening a SQLite file', () => {
     });
   });
 
-  test('a file that others may read is closed to them, and one that is read-only stays so', async () => {
+  test('removes the permissions of other users from existing files, and leaves read-only files read-only', async () => {
     mkdirSync(join(folder, 'new/folder'), { recursive: true });
     writeFileSync(path, '');
     chmodSync(path, 0o444);
@@ -76,7 +76,7 @@ describe('opening a SQLite file', () => {
     expect(modeOf(path)).toBe('400');
   });
 
-  test('closing puts everything into the one file', async () => {
+  test('checkpoints everything into one file on closing', async () => {
     await withDatabase((database) => database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'x')`, [])));
     const log = `${path}-wal`;
     expect(existsSync(log) ? statSync(log).size : 0).toBe(0);
@@ -87,9 +87,9 @@ describe('opening a SQLite file', () => {
   });
 
   test.each([
-    ['a file that is no database', () => writeFileSync(path, 'hello '.repeat(1000)), /the file is not a SQLite database/],
+    ['a file that is not a database', () => writeFileSync(path, 'hello '.repeat(1000)), /the file is not a SQLite database/],
     ['a folder', () => mkdirSync(path), /cannot be opened/],
-  ])('%s is refused and left as it was', async (_, prepare, message) => {
+  ])('refuses %s and does not change it', async (_, prepare, message) => {
     mkdirSync(join(folder, 'new/folder'), { recursive: true });
     prepare();
     const { size } = statSync(path);
@@ -100,19 +100,19 @@ describe('opening a SQLite file', () => {
     expect(statSync(path).size).toBe(size);
   });
 
-  test('a path that leads through a file is refused', async () => {
+  test('refuses a path through a file', async () => {
     writeFileSync(join(folder, 'new'), '');
     await expect(withDatabase(async () => undefined)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
 
-describe('one process per SQLite file', () => {
+describe('SQLite file lock', () => {
   const serve = (database: string) => {
     const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${database}` });
     return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
   };
 
-  test('a second one is refused with one clear line, through a symbolic link too; kill -9 frees the file', async () => {
+  test('refuses a second process with a one-line message, also through a symbolic link; kill -9 releases the lock', async () => {
     const settings = { TSIGIL_DATABASE_URL: `sqlite:${path}` };
     const first = await startServiceProcess(folder, settings);
     const link = join(folder, 'link.db');
@@ -130,7 +130,7 @@ describe('one process per SQLite file', () => {
     expect(await third.stop('SIGTERM')).toBe(0);
   });
 
-  test('a second opening in the same process is refused and does not take the lock from the first', async () => {
+  test('refuses a second open in the same process, which leaves the lock of the first in place', async () => {
     await withDatabase(async () => {
       await expect(openSqlite(path, observer)).rejects.toMatchObject({ code: 'unavailable' });
       expect(serve(path).stderr).toMatch(/Another process is using the database/);
@@ -146,7 +146,7 @@ describe('query plans', () => {
   );
 
   test.each(pages)(
-    'a page of $collection by $sortColumn $direction is read off an index, from wherever it begins',
+    'read a page of $collection by $sortColumn $direction from an index, from any marker',
     async ({ type, sortColumn, descending }) => {
       await withDatabase(async (database) => {
         const plan = async (position: object) => {
@@ -154,7 +154,7 @@ describe('query plans', () => {
           return (await database.reads.all(`EXPLAIN QUERY PLAN ${text}`, parameters)).map(({ detail }) => detail);
         };
         expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
-        // SEARCH with both columns: the index is entered at the marker; with the first alone, equal values would be read from their beginning.
+        // SEARCH with both columns enters the index at the marker. With only the first column, it would read equal values from their beginning.
         const columns = sortColumn === 'id' ? String.raw`id[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
         expect(await plan({ after: { sortValue: null, id: 'x' } })).toEqual([
           expect.stringMatching(`^SEARCH \\w+ USING INDEX \\w+ \\(${columns}\\)$`),
@@ -163,7 +163,7 @@ describe('query plans', () => {
     },
   );
 
-  test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))('one of $collection is found by its index', async ({ type }) => {
+  test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))('find one of $collection by its index', async ({ type }) => {
     await withDatabase(async (database) => {
       const table = tableOf(type, database.dialect);
       for (const statement of [table.get, table.find('name_key', ['x']).text, table.remove]) {
@@ -174,14 +174,14 @@ describe('query plans', () => {
   });
 });
 
-describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('the log on a small disk', () => {
+describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('WAL on a small disk', () => {
   let disk: SmallFileSystem | undefined;
   afterEach(() => disk?.remove());
 
   test.each([
-    ['that is small from the beginning', '10m', 0],
-    ['that other files fill later', '160m', 150 * 2 ** 20],
-  ])('%s is emptied before it takes all the room', async (_what, size, others) => {
+    ['a database on a disk that is small from the beginning', '10m', 0],
+    ['a database on a disk that other files fill later', '160m', 150 * 2 ** 20],
+  ])('checkpoints %s before the WAL fills the disk', async (_what, size, others) => {
     disk = mountMemory(folder, size);
     const location = join(disk?.folder ?? '', 'small.db');
     const database = await openSqlite(location, observer);
@@ -198,8 +198,8 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('th
   });
 });
 
-describe('backing up', () => {
-  test('copies what is committed into a private file, while the database is open', async () => {
+describe('backup', () => {
+  test('copies committed data into a file with mode 0600 while the database is open', async () => {
     const copy = join(folder, 'copy.db');
     await withDatabase(async (database) => {
       await database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'mark')`, []));
@@ -211,7 +211,7 @@ describe('backing up', () => {
     expect(kept).toEqual([{ number: 0 }]);
   });
 
-  test('refuses a target that exists, and leaves none behind when there is nothing to copy', () => {
+  test('refuses an existing target, and leaves no file behind if there is nothing to copy', () => {
     const target = join(folder, 'taken');
     writeFileSync(target, 'precious');
     expect(() => backUpSqlite(path, target)).toThrow(/EEXIST/);

@@ -64,14 +64,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The statements that `work` runs. */
+/** Returns the statements that `work` runs. */
 async function recorded(work: () => Promise<unknown>): Promise<Statement[]> {
   statements = [];
   await work();
   return [...statements];
 }
 
-/** The steps of the statements that read whole tables or indexes, or sort; the first row of a table is no scan. */
+/** Returns the steps of query plans that scan whole tables or indexes, or that sort. Reading the first row of a table is not a scan. */
 function scans(list: readonly Statement[]): string[] {
   return list.flatMap(({ text, parameters }) => {
     const steps = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[];
@@ -99,13 +99,13 @@ async function fill(count: number): Promise<void> {
   });
 }
 
-test('a scan would be noticed', () => {
+test('this test notices a scan', () => {
   expect(scans([{ text: 'SELECT id FROM tlds WHERE description = ?', parameters: ['x'] }])).toHaveLength(1);
   expect(scans([{ text: 'SELECT id FROM zones ORDER BY email', parameters: [] }])).toHaveLength(2);
 });
 
-describe.each(TLD_RULES)('by the rule %s', (rule) => {
-  test('a zone is created and deleted by look-ups in indexes alone, as many with 1 entry as with 3,000', async () => {
+describe.each(TLD_RULES)('rule %s', (rule) => {
+  test('creating and deleting a zone uses only index lookups, as many with 1 entry as with 3,000', async () => {
     await createResource(environment, tld, CALLER, { name: `top-${rule}` });
     const few = await recorded(() => createZone(`first.sub.top-${rule}.`, rule));
     expect(few.map(({ text }) => text).filter((text) => text.includes('FROM tlds')).length).toBeGreaterThanOrEqual(2);
@@ -123,14 +123,14 @@ describe.each(TLD_RULES)('by the rule %s', (rule) => {
   });
 });
 
-test.each(['', '&sort_dir=desc', '&sort_key=name'])("a page of a project's zones%s is read off an index", async (query) => {
+test.each(['', '&sort_dir=desc', '&sort_key=name'])("reads a page of a project's zones%s from an index", async (query) => {
   const parameters = [['limit', '2'], ...new URLSearchParams(query)] as [string, string][];
   const page = await recorded(() => listResources(environment, zone, CALLER, parameters));
   expect(page).toHaveLength(1);
   expect(scans(page)).toEqual([]);
 });
 
-test('subzones are found in the range of their names, not among all zones of their pool or project', async () => {
+test('finds subzones by the range of their names, not among all zones of a pool or project', async () => {
   const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
   const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))?.parameters[0] as string;
   const removal = await recorded(() => deleteResource(environment, zone, CALLER, id));
