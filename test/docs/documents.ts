@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The checkout's folder. */
+/** The folder of the checkout. */
 export const ROOT = join(import.meta.dirname, '../..');
 
 /** One document of the project, by its path from the root. */
@@ -16,13 +16,13 @@ export interface Block {
   readonly content: string;
 }
 
-/** One command of a `console` block and what it should print. */
+/** One command of a `console` block and its expected output. */
 export interface Example {
   readonly command: string;
   readonly expected: string;
 }
 
-/** Every document that ships: the Markdown files at the root and below docs. */
+/** Returns every document that ships: the Markdown files at the root and below docs. */
 export function readDocuments(): Document[] {
   const atRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
   const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -31,19 +31,22 @@ export function readDocuments(): Document[] {
   return [...atRoot, ...below].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 }
 
-/** The fenced blocks of a document, in order. Throws when a fence is not closed. */
+/** Returns the fenced blocks of a document, in order. Throws if a fence is not closed. */
 export function blocksOf({ path, text }: Document): Block[] {
   const fences = text.match(/^```/gm) ?? [];
   if (fences.length % 2 !== 0) throw new Error(`${path} has a fence that is not closed`);
   return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', content = '']) => ({ language, content }));
 }
 
-/** A document's text without its fenced blocks. */
+/** Returns a document's text without its fenced blocks. */
 export function proseOf({ text }: Document): string {
   return text.replaceAll(/^```\w*\n.*?^```$/gms, '');
 }
 
-/** The commands of a document's `console` blocks: lines that begin with `$ `, continued by lines after a backslash and by lines that begin with `> `. */
+/**
+ * Returns the commands of a document's `console` blocks. A command begins with `$ `. Lines after a backslash and lines that begin
+ * with `> ` continue it.
+ */
 export function examplesOf(document: Document): Example[] {
   return blocksOf(document)
     .filter(({ language }) => language === 'console')

@@ -3,14 +3,14 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, PROGRAM } from '../harness/service.ts';
 
-/** The address that documents show for the service. */
+/** The address of the service in documents. */
 const SHOWN_ADDRESS = '127.0.0.1:9001';
-/** Stands between the outputs of two commands. */
+/** The separator between the outputs of two commands. */
 const SEPARATOR = '\u001e';
 
 /**
- * Runs `commands` in one bash, in `folder`, as a reader in a checkout would, against the service at `url` in place of the
- * address that documents show. Returns what each printed, errors included.
+ * Runs `commands` in one bash, in `folder`, as a reader in a checkout would. It replaces the address of documents with `url`.
+ * Returns the output of each command, including errors.
  */
 export function runCommands(commands: readonly string[], folder: string, url: string): string[] {
   const address = new URL(url).host;
@@ -24,7 +24,7 @@ export function runCommands(commands: readonly string[], folder: string, url: st
   return outputs.slice(0, -1);
 }
 
-/** `text` with everything that differs from run to run named for what it is. */
+/** Returns `text` with everything that differs between runs replaced by a placeholder. */
 export function normalise(text: string): string {
   return text
     .replaceAll(/tsigil_[\w-]{43}/g, '(token)')

@@ -2,14 +2,14 @@ import { rmSync } from 'node:fs';
 import { startTestService, temporaryFolder, type TestService } from './service.ts';
 import type { World } from '../../src/service.ts';
 
-/** A token as the answer to its creation shows it. */
+/** A token, as the response to its creation shows it. */
 export interface CreatedToken {
   readonly id: string;
   readonly name: string;
   readonly token: string;
 }
 
-/** A service whose administrators have tokens of the service only, and those tokens, in the order of `bodies`. */
+/** Starts a service whose only administrators have stored tokens, and returns those tokens, in the order of `bodies`. */
 export async function startWithTokens(
   bodies: readonly object[],
   variables: Record<string, string> = {},

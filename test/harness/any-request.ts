@@ -3,17 +3,17 @@ import { sendRequest, type WireAnswer } from './wire.ts';
 import type { Client } from './client.ts';
 import type { Sample } from './samples.ts';
 
-/** Requests that may be anything, and what must hold of the answer to each. */
+/** Arbitrary requests, and what must hold for the response to each. */
 
-/** Everything the service keeps. */
+/** Returns everything that the service stores. */
 async function everything(service: Client): Promise<string> {
   const lists = await Promise.all(['/v2/tlds', '/v2/tsigkeys', '/v2/tokens'].map((path) => service.get(path)));
   return lists.map(({ text }) => text).join('\n');
 }
 
 /**
- * Sends a request on a connection of its own, and checks what must be true of the answer to any: it comes in time, is no fault of the
- * service's, tells what is wrong if something is, and then nothing has changed.
+ * Sends a request on a new connection, and checks what must hold for every response: it arrives in time and is not a 5xx. If it
+ * is an error, it says what is wrong, and the service has changed nothing.
  */
 export async function ask(service: Client, line: string, headers: readonly string[], body: string | Uint8Array = ''): Promise<WireAnswer> {
   const before = await everything(service);
@@ -23,7 +23,7 @@ export async function ask(service: Client, line: string, headers: readonly strin
   return answer;
 }
 
-/** Checks the form of an answer, which has no body when the method was HEAD. */
+/** Checks the format of a response, which has no body if the method was HEAD. */
 export function expectAnswer({ status, headers, body }: WireAnswer, withoutBody = false): void {
   expect(status).toBeGreaterThanOrEqual(200);
   expect(status).toBeLessThan(500);
@@ -34,15 +34,15 @@ export function expectAnswer({ status, headers, body }: WireAnswer, withoutBody 
   expect(message ?? error?.message).toMatch(/./);
 }
 
-/** The headers of a request that is in order, but for those about its body. */
+/** The headers of a valid request, without those for its body. */
 export const usual = (service: Client) => ['Host: dns.example', `X-Auth-Token: ${service.token}`];
 
-/** The headers of a request that is in order and has this body. */
+/** Returns the headers of a valid request with this body. */
 export const withBody = (service: Client, body: string | Uint8Array) => [
   ...usual(service),
   'Content-Type: application/json',
   `Content-Length: ${Buffer.byteLength(body)}`,
 ];
 
-/** The path of a collection, or of something below it. */
+/** Returns the path of a collection, or a path below it. */
 export const pathOf = ({ collection }: Sample, ...rest: string[]) => ['/v2', collection, ...rest].join('/');

@@ -8,14 +8,14 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** Makes a certificate authority, with its certificate in `name.pem` in `folder`; returns the path. Needs openssl. */
+/** Creates a certificate authority with openssl. Its certificate is `name.pem` in `folder`. Returns the path of the certificate. */
 export function createAuthority(folder: string, name: string): string {
   const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', `${name}.key`, '-out', `${name}.pem`];
   execFileSync('openssl', ['req', '-x509', ...made, '-subj', `/CN=${name}`], { cwd: folder, stdio: 'ignore' });
   return join(folder, `${name}.pem`);
 }
 
-/** Makes a certificate for 127.0.0.1 that an authority made in the same folder vouches for. */
+/** Creates a certificate for 127.0.0.1, issued by an authority in the same folder. */
 export function createCertificate(folder: string, authority: string): Certificate {
   const openssl = (...words: string[]) => execFileSync('openssl', words, { cwd: folder, stdio: 'ignore' });
   const request = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=server'];

@@ -1,26 +1,26 @@
 import { recordSecret, recordShown } from './evidence.ts';
 
-/** An answer of the service. `body` is parsed if it is JSON. */
+/** A response of the service. `body` is parsed if it is JSON. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // A test reads any member of any answer; each expectation says what it should be.
+  // A test reads any member of any response; each expectation says what it should be.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any;
 }
 
-/** Sends requests to one service with one token, and keeps what must be searched for secrets at the end of the run. */
+/** Sends requests to one service with one token, and records its output for the search for secrets at the end of the run. */
 export interface Client {
   readonly url: string;
   readonly token: string;
-  /** `body` is sent as JSON, unless it is text or bytes, which are sent as they are with the type of JSON. */
+  /** `body` is sent as JSON. Text and bytes are sent unchanged, with the media type of JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   delete(path: string, headers?: Record<string, string>): Promise<Answer>;
-  /** The same service, asked with another token. */
+  /** Returns a client of the same service with another token. */
   with(token: string): Client;
 }
 
@@ -55,7 +55,7 @@ export function createClient(url: string, token: string): Client {
   };
 }
 
-/** By the end of the turn in which an answer arrives, a service in this process has told of the request in its log and metrics. */
+/** Waits for the end of the turn. A service in this process then has logged the request and counted it in its metrics. */
 export function endOfTurn(): Promise<void> {
   return new Promise((resume) => setImmediate(resume));
 }

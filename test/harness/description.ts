@@ -13,19 +13,19 @@ import type { Answer, Client } from './client.ts';
 
 const JSON_BODY = 'application/json';
 
-/** The service's own description. */
+/** The service's OpenAPI document. */
 export async function readDocument({ get }: Client): Promise<ApiDocument> {
   return (await get('/openapi.json')).body as ApiDocument;
 }
 
-/** What a method does at a path, as the template of the document has it. */
+/** The operation of a method and a path; the path is the template of the document. */
 export function operationAt(document: ApiDocument, path: string, method: string): OperationObject {
   const operation = document.paths[path]?.[method.toLowerCase() as (typeof DOCUMENTED_METHODS)[number]];
   if (operation === undefined) throw new Error(`The document has no ${method} ${path}`);
   return operation;
 }
 
-/** What an operation may answer with this status. Throws if the document knows of no such answer. */
+/** Returns the response that the document describes for an operation and a status. Throws if there is none. */
 export function responseTo(document: ApiDocument, path: string, method: string, status: number): ResponseObject {
   const response = operationAt(document, path, method).responses[status];
   if (response === undefined) throw new Error(`${method} ${path} may not answer ${status}`);
@@ -37,7 +37,7 @@ export function examplesOf(content: Content | undefined): Record<string, unknown
   return Object.fromEntries(Object.entries(content?.[JSON_BODY]?.examples ?? {}).map(([name, { value }]) => [name, value]));
 }
 
-/** What the document's JSON schemas say against `value`. */
+/** Returns the violations of the document's JSON schemas in `value`. */
 function complaints(document: ApiDocument, schema: object, value: unknown): unknown {
   const formats = { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, uri: (text: string) => URL.canParse(text), 'date-time': /^[\d-]+T[\d:]+Z$/ };
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
@@ -45,7 +45,7 @@ function complaints(document: ApiDocument, schema: object, value: unknown): unkn
   return validate(value) ? undefined : validate.errors;
 }
 
-/** Expects that the document allows `answer`: its status, those of its headers that mean something, and its body. */
+/** Expects that the document allows `answer`: its status, its significant headers, and its body. */
 export function expectDocumented(document: ApiDocument, path: string, method: string, answer: Answer): void {
   const response = responseTo(document, path, method, answer.status);
   const documented = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
@@ -57,7 +57,7 @@ export function expectDocumented(document: ApiDocument, path: string, method: st
   else expect(complaints(document, content.schema, mediaType === JSON_BODY ? answer.body : answer.text)).toBeUndefined();
 }
 
-/** Expects `answer` to be the error of this type that the document shows: members and values, and the words where they do not depend on the request. */
+/** Expects `answer` to be the error of this type in the document: members, values, and the message if it does not depend on the request. */
 export function expectPromised(document: ApiDocument, path: string, method: string, answer: Answer, type: string): void {
   expectDocumented(document, path, method, answer);
   const promised = examplesOf(responseTo(document, path, method, answer.status).content)[type] as Record<string, unknown>;
@@ -69,16 +69,16 @@ export function expectPromised(document: ApiDocument, path: string, method: stri
   if (!VARYING.has(type)) expect(message, type).toBe(promised.message);
 }
 
-/** The types whose words depend on the request. */
+/** The error types whose message depends on the request. */
 const VARYING = new Set(['access_denied', 'bad_request', 'invalid_object', 'method_not_allowed', 'request_too_large']);
 
-/** A client with a token of its own, of this role and project. */
+/** Returns a client with a new token with this role in this project. */
 export async function holder(of: Client, name: string, role: string, projectId: string | null = null): Promise<Client> {
   const { body } = await of.post('/v2/tokens', { name, roles: [role], project_id: projectId });
   return of.with(String(body.token));
 }
 
-/** The settings of a service at `base` as far as its description depends on them. */
+/** Returns the settings that the document depends on, for a service at `base`. */
 export function describedAt(base: string): ApiSettings {
   return {
     base,

@@ -1,7 +1,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Collects what services showed during a run, and the secrets and tokens they were trusted with, for the search at the end. */
+/** Collects the output of services during a run, and the secrets and tokens that they received, for the search at the end. */
 
 /** The folder of this run. */
 export function runFolder(): string {
@@ -10,19 +10,19 @@ export function runFolder(): string {
   return folder;
 }
 
-/** Keeps something a service showed: log lines, error bodies, metrics. `kind` names the file. */
+/** Records output of a service: log lines, error bodies, metrics. `kind` names the file. */
 export function recordShown(kind: 'log' | 'error' | 'metrics' | 'output', text: string): void {
   appendFileSync(join(runFolder(), `shown-${kind}-${process.pid}.txt`), `${text}\n`);
 }
 
-/** Remembers a secret or token that must not be found in anything shown. Short ones would be found by chance. */
+/** Records a secret or token that must not appear in any output. Short ones are ignored, because they could appear by chance. */
 export function recordSecret(secret: unknown): void {
   if (typeof secret === 'string' && secret.length >= 16 && new Set(secret).size >= 8) {
     appendFileSync(join(runFolder(), `secrets-${process.pid}.txt`), `${JSON.stringify(secret)}\n`);
   }
 }
 
-/** Everything that was shown, by file, and every secret. */
+/** Returns all output, by file, and all secrets. */
 export function readEvidence(): { shown: Map<string, string>; secrets: string[] } {
   const files = readdirSync(runFolder());
   const read = (name: string) => readFileSync(join(runFolder(), name), 'utf8');

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isMet, TOOL_ENVIRONMENT } from './tools.ts';
 
-/** A small file system of its own, mounted at `folder`. */
+/** A small file system, mounted at `folder`. */
 export interface SmallFileSystem {
   readonly folder: string;
-  /** Does to the mounted file system what the kernel does when its disk fails: from now on it is read-only. */
+  /** Remounts the file system read-only, as the kernel does when its disk fails. */
   fail(): void;
   remove(): void;
 }
@@ -17,7 +17,7 @@ function run(...command: [string, ...string[]]): boolean {
   return spawnSync(program, parameters, { stdio: 'ignore', env: TOOL_ENVIRONMENT }).status === 0;
 }
 
-/** Mounts a memory file system of `size` (`2m`) at `parent`/memory; undefined where this user may not. */
+/** Mounts a memory file system of `size` (`2m`) at `parent`/memory. Returns undefined if this user may not mount. */
 export function mountMemory(parent: string, size: string): SmallFileSystem | undefined {
   const folder = join(parent, 'memory');
   mkdirSync(folder);
@@ -25,7 +25,7 @@ export function mountMemory(parent: string, size: string): SmallFileSystem | und
   return mounted(folder);
 }
 
-/** Mounts an ext4 file system that lives in a file of 16 MiB at `parent`/ext4; undefined where this user may not. */
+/** Mounts an ext4 file system from a file of 16 MiB at `parent`/ext4. Returns undefined if this user may not mount. */
 export function mountExt4(parent: string): SmallFileSystem | undefined {
   const folder = join(parent, 'ext4');
   const image = join(parent, 'ext4.img');
@@ -45,7 +45,7 @@ function mounted(folder: string): SmallFileSystem {
   };
 }
 
-/** Tells whether small file systems can be mounted here, and says so loudly where they cannot. */
+/** Returns whether this user can mount small file systems, and prints a warning if not. */
 export function canMount(mount: (parent: string) => SmallFileSystem | undefined, what: string): boolean {
   const parent = mkdtempSync(join(tmpdir(), 'tsigil-mount-'));
   const probe = mount(parent);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 /** Another program that has a SQLite database open. */
 export interface ForeignProgram {
-  /** Closes the database and waits for the end of the program. */
+  /** Closes the database and waits for the program to exit. */
   release(): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ const SOURCE = `
   process.stdin.on('end', () => connection.close()).resume();
 `;
 
-/** Starts a program that opens the database file `path`, runs `statements` such as `BEGIN IMMEDIATE`, and keeps the connection open. */
+/** Starts a program that opens the database file `path`, runs `statements` such as `BEGIN IMMEDIATE`, and leaves the connection open. */
 export async function startForeignProgram(path: string, statements: string): Promise<ForeignProgram> {
   const child = spawn(process.execPath, ['-e', SOURCE, path, statements], { stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');

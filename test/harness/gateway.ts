@@ -3,25 +3,25 @@ import { createServer, request, type IncomingMessage, type RequestListener, type
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A request that went through. */
+/** A forwarded request. */
 export interface Passed {
-  /** Method and path, without the query. */
+  /** The method and the path, without the query. */
   readonly what: string;
   readonly headers: IncomingMessage['headers'];
 }
 
-/** What stands between a service and its Keystone: passes requests on and counts them, or answers as a proxy does whose Keystone is away. */
+/** A gateway between a service and its Keystone. It forwards and counts requests, or responds as a proxy whose Keystone is unavailable. */
 export interface Gateway {
   readonly url: string;
   readonly passed: Passed[];
-  /** How many requests of a kind there were: `GET /v3/auth/tokens`. */
+  /** Returns the number of requests of a kind: `GET /v3/auth/tokens`. */
   count(what: string): number;
-  /** Decides what happens to requests from now on: a status for an answer of its own, `silence` for none, `pass` to pass them on. */
+  /** Sets what happens to later requests: a status for a response of the gateway, `silence` for none, `pass` to forward them. */
   behave(decide: () => number | 'silence' | 'pass'): void;
   close(): Promise<void>;
 }
 
-/** Starts a gateway to the HTTP server at `target`; it speaks HTTPS if it is given a key and a certificate. */
+/** Starts a gateway to the HTTP server at `target`. It uses HTTPS if it has a key and a certificate. */
 export async function startGateway(target: string, tls?: { key: string; cert: string }): Promise<Gateway> {
   const passed: Passed[] = [];
   let decide: Parameters<Gateway['behave']>[0] = () => 'pass';

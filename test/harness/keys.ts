@@ -3,7 +3,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 
 const FIRST = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.split(/(?=.)/);
 
-/** Labels that mean something else in some configuration, or that a careless reader takes for something else. */
+/** Labels with another meaning in some configuration, or that a careless parser could misread. */
 const NASTY_LABELS = [
   ...['key', 'id', 'name', 'secret', 'algorithm', 'server', 'zone', 'include', 'none', 'any', 'hmac-sha256'],
   ...['null', 'true', 'no', '0', '007', '1e3', '0x1f', '_', '__', 'xn--p1ai', 'a--b', 'A', 'l'.repeat(63)],
@@ -16,7 +16,7 @@ const label = fc.oneof(
     .map((parts) => parts.join('')),
 );
 
-/** Names that a DNS message can carry, with and without a final dot, up to the longest there are. */
+/** Names that fit into a DNS message, with and without a final dot, up to the maximum length. */
 export const keyNames = fc.oneof(
   fc
     .tuple(fc.array(label, { minLength: 1, maxLength: 4 }), fc.constantFrom('', '.'))
@@ -25,7 +25,7 @@ export const keyNames = fc.oneof(
   fc.constant([63, 63, 63, 61].map((length) => 'l'.repeat(length)).join('.')),
 );
 
-/** Secrets in base64, from one octet to more than the block of any hash. */
+/** Secrets in base64, from one octet to more than the block size of every hash. */
 export const keySecrets = fc
   .oneof(
     fc.uint8Array({ minLength: 1, maxLength: 190 }),
@@ -33,11 +33,11 @@ export const keySecrets = fc
   )
   .map((bytes) => Buffer.from(bytes).toString('base64'));
 
-/** Keys that work on the wire, with one of these algorithms. */
+/** Valid keys with one of these algorithms. */
 export const keysWith = (algorithms: readonly string[]): fc.Arbitrary<Key> =>
   fc.record({ name: keyNames, algorithm: fc.constantFrom(...algorithms), secret: keySecrets });
 
-/** Text that tries to leave the place where it is put, in one syntax or another. */
+/** Text that tries to inject into its surroundings, in one syntax or another. */
 export const INJECTIONS = [
   ...['a"; }; include "/etc/passwd', 'a\nalgorithm hmac-md5', "a'", 'a b', 'a\tb', 'a#b', 'a;b', 'a{b}', 'a:b', 'a\\', '$(id)', '${id}', '`id`'],
   ...['*', '@', 'a/b', 'ключ', '-a', 'a-', '..', 'a..b', 'l'.repeat(65), `${'l'.repeat(60)}.`.repeat(5), '\u2028', '%s', 'a,b', '[a]', '&a', '!a'],

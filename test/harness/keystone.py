@@ -1,4 +1,4 @@
-"""Serves Keystone's public application, as the Debian package installs it, until it is told to end.
+"""Serves Keystone's public application, as the Debian package installs it, until a signal stops it.
 
 Arguments: the folder with keystone.conf, and the port, 0 for a free one. The first line on standard output is the port.
 """
@@ -9,11 +9,11 @@ import sys
 from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-del sys.path[0]  # this folder, where Python would take this file for Keystone
+del sys.path[0]  # this folder, because Python would import this file as keystone
 folder, port = sys.argv[1], int(sys.argv[2])
-sys.argv = sys.argv[:1]  # Keystone would read the rest as its own
+sys.argv = sys.argv[:1]  # Keystone would parse the other arguments
 os.environ["OS_KEYSTONE_CONFIG_DIR"] = folder
-# The threads of the server read while others write, which SQLite allows in this mode alone.
+# The server's threads read while others write, which SQLite allows only in WAL mode.
 sqlite3.connect(os.path.join(folder, "keystone.db")).execute("PRAGMA journal_mode = WAL")
 
 from keystone.server.wsgi import initialize_public_application  # noqa: E402

@@ -7,36 +7,36 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { recordSecret } from './evidence.ts';
 
-/** What a token is for: a project by its name, the default domain, the whole system, or nothing. */
+/** The scope of a token: a project by its name, the default domain, the whole system, or none. */
 export type TokenScope = { readonly project: string } | 'domain' | 'system' | 'nothing';
 
-/** A Keystone of the tests' own: real, on a free port, with its data in a temporary folder. */
+/** A real Keystone for the tests, on a free port, with its data in a temporary folder. */
 export interface Keystone {
   readonly url: string;
-  /** Starts it again after a stop, with the same data on the same port. Tokens issued from then on last for `tokenSeconds`. */
+  /** Starts it again after a stop, with the same data on the same port. Later tokens are valid for `tokenSeconds`. */
   start(tokenSeconds?: number): Promise<void>;
   stop(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   remove(): Promise<void>;
-  /** Makes a project and returns its id. */
+  /** Creates a project and returns its id. */
   createProject(name: string): Promise<string>;
   createRole(name: string): Promise<void>;
-  /** Makes a user of the default domain with a role and returns the password. A further call for the user gives a further role. */
+  /** Creates a user of the default domain with a role and returns the password. A further call for the user assigns a further role. */
   createUser(name: string, role: string, scope: TokenScope): Promise<string>;
-  /** A new token of a user that was made here, or of the first administrator, `admin`. */
+  /** Issues a token for a user created here, or for the first administrator, `admin`. */
   token(user: string, scope: TokenScope): Promise<string>;
   revoke(token: string): Promise<void>;
-  /** Makes an application credential of a user for a project, for all requests or certain ones only. */
+  /** Creates an application credential of a user for a project, for all requests or with access rules. */
   createApplicationCredential(user: string, project: string, accessRules?: object[]): Promise<{ id: string; secret: string }>;
   tokenOfApplicationCredential(id: string, secret: string): Promise<string>;
-  /** Makes `url` the one place in the catalogue where clients find services of this type, in the region `test`. */
+  /** Makes `url` the only endpoint of this service type in the catalogue, in the region `test`. */
   publish(type: string, url: string): Promise<void>;
 }
 
 const DEFAULT_DOMAIN = 'default';
 const run = promisify(execFile);
 
-/** Sets a Keystone up from nothing: a schema in SQLite, keys for tokens, a first administrator. Its first tokens last for `tokenSeconds`. */
+/** Creates a Keystone: a schema in SQLite, keys for tokens, a first administrator. Its first tokens are valid for `tokenSeconds`. */
 export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-keystone-'));
   const passwords = new Map([['admin', newPassword()]]);
@@ -58,7 +58,7 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     const child = spawn('/usr/bin/python3', [join(import.meta.dirname, 'keystone.py'), folder, String(port)]);
     complaints = '';
     child.stderr.on('data', (text: Buffer) => (complaints += text.toString()));
-    process.once('exit', () => child.kill()); // where a failure keeps a test from stopping it
+    process.once('exit', () => child.kill()); // for a failed test that does not stop it
     const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`Keystone ended with ${code}: ${complaints}`)));
     ended.catch(() => undefined);
     const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
@@ -155,7 +155,7 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
   };
 }
 
-/** Where roles for a scope are given. */
+/** The paths at which roles for a scope are assigned. */
 const TARGETS = { domain: `/domains/${DEFAULT_DOMAIN}`, system: '/system', nothing: '/nowhere' };
 
 function describeScope(scope: TokenScope): object {
@@ -171,7 +171,7 @@ function newPassword(): string {
   return password;
 }
 
-/** Everything in one folder, no cache that would hide a revocation, and the cheapest hashes of passwords. */
+/** Puts everything in one folder, without a cache that would hide a revocation, and with the fastest password hashes. */
 function configuration(folder: string, tokenSeconds: number): string {
   return `[DEFAULT]
 log_file = ${folder}/keystone.log

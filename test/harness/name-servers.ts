@@ -13,7 +13,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 import { recordSecret } from './evidence.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './tools.ts';
 
-/** The zone that every server has. */
+/** The zone on every server. */
 export const ZONE = 'a.test.';
 const ZONE_FILE = `$TTL 60
 @ SOA ns.a.test. hostmaster.a.test. 5 3600 600 86400 60
@@ -21,43 +21,43 @@ const ZONE_FILE = `$TTL 60
 ns A 192.0.2.1
 ${Array.from({ length: 1500 }, (_, index) => `t${index} TXT "${'text '.repeat(40)}"\n`).join('')}`;
 
-/** How many records the zone has: a transfer of them takes several messages. */
+/** The number of records in the zone. A transfer of them takes several messages. */
 export const ZONE_RECORDS = 1503;
 
-/** The keys that a server is started with. */
+/** The keys in the configuration of a server. */
 export interface ServerKeys {
-  /** May transfer the zone, and update it where the server knows updates. */
+  /** These keys may transfer the zone, and update it if the server supports updates. */
   readonly allowed: Key;
-  /** Are known to the server and may do nothing. */
+  /** The server knows these keys, but they lack all authorisation. */
   readonly others: readonly Key[];
 }
 
-/** A real name server of the tests' own: on a free port, with its data in a temporary folder, and nothing but keys to open it. */
+/** A real name server for the tests: on a free port, with its data in a temporary folder, and access only by key. */
 export interface NameServer {
   readonly port: number;
-  /** Where its configuration and data are. */
+  /** The folder with its configuration and data. */
   readonly folder: string;
-  /** Of PowerDNS, where its API is. */
+  /** The URL of the API of PowerDNS. */
   readonly api?: { readonly url: string; readonly key: string };
   stop(): Promise<void>;
 }
 
-/** A kind of name server. */
+/** A name server program. */
 export interface NameServerKind {
   readonly name: string;
   readonly installed: boolean;
   start(keys: ServerKeys): Promise<NameServer>;
 }
 
-/** How one kind is configured and run. */
+/** How to configure and run one program. */
 interface Recipe {
   readonly command: (folder: string) => [string, ...string[]];
   readonly configure: (folder: string, port: number, keys: ServerKeys) => void;
-  /** What is to be done once it answers. */
+  /** What to do once it responds. */
   readonly finish?: (port: number, keys: ServerKeys) => Promise<NameServer['api']>;
 }
 
-/** Every kind of name server that keys are written for. */
+/** All name servers for which keys are exported. */
 export const NAME_SERVERS: readonly NameServerKind[] = [
   kind('BIND', hasProgram('named', 'bind9'), {
     command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
@@ -191,7 +191,7 @@ function configurePowerdns(folder: string, port: number): void {
     guardian: 'no',
     api: 'yes',
     'api-key': API_KEY,
-    // The port is free on any address of the loopback network: the API is at another than DNS.
+    // The port is free on every loopback address: the API listens on another address than DNS.
     'webserver-address': '127.0.0.2',
     'webserver-port': port,
     'webserver-allow-from': '127.0.0.0/8',
@@ -226,7 +226,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Runs a program to its end and returns what it printed. Throws with that if it fails. */
+/** Runs a program to its end and returns its output. Throws with the output if it fails. */
 export function run(folder: string, program: string, ...parameters: string[]): string {
   const { status, stdout, stderr } = spawnSync(program, parameters, { cwd: folder, env: TOOL_ENVIRONMENT, encoding: 'utf8', timeout: 20_000 });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
@@ -242,7 +242,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Waits until the server answers a question about its zone; nothing says when it is ready. */
+/** Waits until the server responds to a query for its zone, because it does not announce that it is ready. */
 async function answers(port: number, server: ChildProcess, output: () => string): Promise<void> {
   const question = checkRequest('query', ZONE, 1, '');
   for (;;) {

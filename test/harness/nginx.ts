@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A reverse proxy before several services. */
 export interface Nginx {
   readonly url: string;
-  /** Takes the upstream at this index out of the rotation, all others in; resolves when nothing uses it any more. */
+  /** Removes the upstream at this index from the rotation and adds all others. Resolves when no request uses it. */
   takeOut(index: number | undefined): Promise<void>;
   stop(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export async function startNginx(folder: string, port: number, upstreams: readon
   const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
   while (!(await listens(port))) {
     if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
-    await pause(20); // polls the condition; nginx says nothing when it is ready
+    await pause(20); // polls, because nginx does not announce that it is ready
   }
   return {
     url: `http://127.0.0.1:${port}`,
@@ -29,7 +29,7 @@ export async function startNginx(folder: string, port: number, upstreams: readon
       const before = workersOf(child);
       configure(index);
       child.kill('SIGHUP');
-      // The workers with the old configuration end when the last request that they forwarded is answered.
+      // The workers with the old configuration exit when the last request that they forwarded has a response.
       while (workersOf(child).length === 0 || workersOf(child).some((pid) => before.includes(pid))) await pause(20);
     },
     async stop() {
@@ -40,7 +40,7 @@ export async function startNginx(folder: string, port: number, upstreams: readon
   };
 }
 
-/** A reload closes connections that callers keep open, so none are kept. */
+/** A reload closes keep-alive connections of clients, so there are none. */
 function configuration(folder: string, port: number, upstreams: readonly number[], out: number | undefined): string {
   const path = (name: string) => join(folder, name);
   return `daemon off;

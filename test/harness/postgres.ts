@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A PostgreSQL server of the tests' own: real, on a free port, with its data in a temporary folder. */
+/** A real PostgreSQL server for the tests, on a free port, with its data in a temporary folder. */
 export interface PostgresServer {
   /** The URL of the maintenance database. */
   readonly url: string;
@@ -16,16 +16,16 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** `SIGKILL` for a crash, `SIGQUIT` for an immediate and `SIGINT` for a fast shutdown. */
   stop(signal: NodeJS.Signals): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   remove(): Promise<void>;
 }
 
-/** The user that the server runs as when the tests run as root, which PostgreSQL refuses. */
+/** The user that runs the server if the tests run as root, which PostgreSQL refuses. */
 export const SERVER_USER = 65_534;
 
 /**
- * Starts a server from the binaries that the package registry delivers. They are copied to where any user may read them,
- * and their library links, which packages cannot hold, are made there. `overrides` are settings of the server.
+ * Starts a server from the binaries in the development dependency. It copies them to a folder that every user can read, and
+ * creates their library links, which packages cannot contain. `overrides` are settings of the server.
  */
 export async function startPostgres(overrides: Readonly<Record<string, string | number>> = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-postgres-'));
@@ -77,7 +77,7 @@ export async function startPostgres(overrides: Readonly<Record<string, string | 
   };
 }
 
-/** Makes an empty database of this name on the server at `url`, unless there is one, and returns its URL. */
+/** Creates an empty database with this name on the server at `url`, unless it exists, and returns its URL. */
 export async function createDatabase(url: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -104,7 +104,7 @@ function copyBinaries(folder: string): string {
   return native;
 }
 
-/** A port that nothing listens on. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -124,7 +124,7 @@ async function answers(url: string, server: ChildProcess): Promise<void> {
       await client.end();
       return;
     } catch {
-      await pause(50); // polls the condition; nothing says when a server is ready
+      await pause(50); // polls, because the server does not announce that it is ready
     }
   }
 }

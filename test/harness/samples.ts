@@ -1,24 +1,24 @@
 import { expect } from 'vitest';
 import type { Answer, Client } from './client.ts';
 
-/** What a suite that holds of every collection needs to know of one. */
+/** What a suite for every collection needs for one of them. */
 export interface Sample {
   readonly collection: 'tlds' | 'tsigkeys';
   readonly noun: string;
   readonly title: string;
-  /** The members of a resource, in the order in which they are shown. */
+  /** The members of a resource, in the order of responses. */
   readonly members: readonly string[];
   readonly required: readonly string[];
-  /** A body that creates a resource of this name. */
+  /** Returns a body that creates a resource with this name. */
   body(name: string): Record<string, unknown>;
-  /** A change that leaves the name as it is. */
+  /** A change that keeps the name. */
   readonly change: Readonly<Record<string, unknown>>;
 }
 
-/** A secret that `tsig-keygen` could have made. */
+/** A secret as from `tsig-keygen`. */
 export const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 export const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-/** An id that no resource has. */
+/** An id of no resource. */
 export const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 
 export const TLDS: Sample = {
@@ -50,7 +50,7 @@ export async function create(client: Client, sample: Sample, name: string): Prom
   return answer.body as Resource;
 }
 
-/** A resource as an answer shows it. */
+/** A resource, as responses show it. */
 export interface Resource extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly name: string;
@@ -59,13 +59,13 @@ export interface Resource extends Readonly<Record<string, unknown>> {
   readonly links: { readonly self: string };
 }
 
-/** The items of a list answer. */
+/** Returns the items of a list response. */
 export function itemsOf(answer: Answer, { collection }: Pick<Sample, 'collection'>): Resource[] {
   expect(answer.status, answer.text).toBe(200);
   return (answer.body as Record<string, Resource[]>)[collection] ?? [];
 }
 
-/** Expects an error of the service's own shape, with the request id that the header shows, and returns its message. */
+/** Expects an error in the service's own format, with the request id of the header, and returns its message. */
 export function expectError(answer: Answer, status: number, type: string): string {
   expect({ status: answer.status, type: (answer.body as { type?: string }).type }, answer.text).toEqual({ status, type });
   const { code, message, request_id: requestId } = answer.body as { code: number; message: string; request_id: string };
@@ -76,7 +76,7 @@ export function expectError(answer: Answer, status: number, type: string): strin
   return message;
 }
 
-/** The paths and broken rules that an `invalid_object` answer lists. */
+/** Returns the paths and broken rules of an `invalid_object` response. */
 export function problemsOf(answer: Answer): string[] {
   expectError(answer, 400, 'invalid_object');
   const { errors } = (answer.body as { errors: { errors: { path: unknown[]; validator: string; message: string }[] } }).errors;

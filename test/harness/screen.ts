@@ -2,18 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { expect } from 'vitest';
 import { cleanEnvironment } from './service.ts';
 
-/** A real terminal of a given size, with a program in it. */
+/** A real terminal of a given size that runs a program. */
 export interface Screen {
-  /** Types text as a person would, keys by their names: `Enter`, `Tab`, `C-c`. */
+  /** Types text, and keys by their names: `Enter`, `Tab`, `C-c`. */
   type(...keys: string[]): void;
-  /** What stands on it, without blanks at the ends of lines and empty lines at the end. */
+  /** Returns the screen, without blanks at the ends of lines and empty lines at the end. */
   read(): string;
-  /** Waits until what stands on it matches, and returns that. */
+  /** Waits until the screen matches, and returns it. */
   waitFor(pattern: RegExp): Promise<string>;
   close(): void;
 }
 
-/** Opens a terminal (tmux) of `columns` by `rows` in `folder` that runs `command`. */
+/** Opens a terminal (tmux) of `columns` by `rows` in `folder`, which runs `command`. */
 export function openScreen(folder: string, columns: number, rows: number, variables: Record<string, string>, command: string): Screen {
   const socket = `${folder}/tmux`;
   const environment = { ...cleanEnvironment(variables), LC_ALL: 'C.UTF-8', TMUX: '' };

@@ -11,29 +11,29 @@ import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
 
-/** A service as it ships, on a database of its own in a temporary folder, and a client with its administrator token. */
+/** A service as it ships, with a separate database in a temporary folder, and a client with its administrator token. */
 export interface TestService extends Client {
   readonly folder: string;
-  /** Everything logged so far. */
+  /** The log so far. */
   readonly log: string[];
   close(): Promise<void>;
 }
 
-/** The database of a test whose files are in `folder`: a file there, or one of the PostgreSQL server of this run. */
+/** Returns the database URL of a test whose files are in `folder`: a file there, or a database of this run's PostgreSQL server. */
 async function testDatabase(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL;
   if (process.env.TEST_DATABASE !== 'postgres' || server === undefined) return `sqlite:${join(folder, 'tsigil.db')}`;
   return createDatabase(server, basename(folder));
 }
 
-/** A new temporary folder. */
+/** Creates a temporary folder. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'tsigil-'));
 }
 
 /**
- * Starts a service inside this process. `variables` are environment variables as an operator would set them;
- * `folder` continues with the database of an earlier service.
+ * Starts a service inside this process. `variables` are environment variables as an operator would set them. With `folder`, it
+ * continues with the database of an earlier service.
  */
 export async function startTestService(
   variables: Record<string, string> = {},
@@ -69,7 +69,7 @@ export async function startTestService(
 /** A service in a process of its own, as `npm start` runs it. */
 export interface ServiceProcess extends Client {
   readonly process: ChildProcess;
-  /** Everything it printed so far. */
+  /** Sends a signal and waits for the exit. Returns the exit code, or null if the signal ended the process. */
   output(): string;
   /** Sends a signal and waits for the end; returns the exit code, or null if the signal ended it. */
   stop(signal: NodeJS.Signals): Promise<number | null>;

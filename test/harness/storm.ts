@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import type { Client } from './client.ts';
 
-/** What a caller may rely on about one resource: the states it can be in, of which an acknowledged write leaves exactly one. */
+/** What a caller may rely on for one resource: its possible states. An acknowledged write leaves exactly one. */
 export interface Expected {
   readonly collection: string;
-  /** The resource's own members as JSON, or undefined for a resource that does not exist. */
+  /** The resource's members as JSON, or undefined for a resource that does not exist. */
   possible: (string | undefined)[];
 }
 
-/** What all callers know, by id; and, by name, creations that nobody heard of again. */
+/** What all callers know: resources by id, and creations without a response by name. */
 export interface Ledger {
   readonly resources: Map<string, Expected>;
   readonly unanswered: Map<string, string>;
@@ -21,17 +21,17 @@ const COLLECTIONS = {
 } as const;
 type Collection = keyof typeof COLLECTIONS;
 
-/** A resource's members without its links, which change with the port. */
+/** Returns a resource's members without its links, which change with the port. */
 function essence(resource: Record<string, unknown>): string {
   return JSON.stringify({ ...resource, links: undefined });
 }
 
-/** The members that a caller sent or was told, without those that only the answer to an unanswered request would have told. */
+/** Returns the members that a caller sent or received, without those that only a missing response would have contained. */
 function withoutUpdatedAt(json: string): string {
   return JSON.stringify({ ...(JSON.parse(json) as object), updated_at: undefined });
 }
 
-/** The answer, or undefined when none came or the service could not say what became of the request. */
+/** Returns the response, or undefined if none arrived or the service could not tell whether it applied the request. */
 async function ask(client: Client, method: string, path: string, body?: object) {
   try {
     const answer = await client.call(method, path, body);
@@ -42,9 +42,9 @@ async function ask(client: Client, method: string, path: string, body?: object) 
 }
 
 /**
- * Creates, changes and deletes resources whose names begin with `prefix`, one after the other. `next` gives the client for
- * each of them, and undefined to end; it is told whether all requests about the one before were answered. Returns how many
- * writes were acknowledged. Throws when an answer is not the one that it must be.
+ * Creates, changes and deletes resources whose names begin with `prefix`, one after the other. `next` returns the client for each
+ * of them, or undefined to stop. Its argument is whether all requests for the previous resource got a response. Returns the
+ * number of acknowledged writes. Throws if a response is wrong.
  */
 export async function storm(next: (answered: boolean) => Client | undefined, prefix: string, ledger: Ledger): Promise<number> {
   let acknowledged = 0;
@@ -59,7 +59,7 @@ export async function storm(next: (answered: boolean) => Client | undefined, pre
   }
 }
 
-/** One resource's life: created, after that changed if `length` is above 0, and deleted if it is above 1. */
+/** The life of one resource: creation, a change if `length` is above 0, and deletion if it is above 1. */
 async function live(client: Client, collection: Collection, name: string, length: number, ledger: Ledger) {
   ledger.unanswered.set(name, collection);
   const created = await ask(client, 'POST', `/v2/${collection}`, COLLECTIONS[collection](name));
@@ -104,13 +104,13 @@ async function readAll(client: Client): Promise<Map<string, { collection: string
   return all;
 }
 
-/** Compares the database with what callers know, and afterwards knows what is there. */
+/** Compares the database with what callers know, and then sets what they know to its content. */
 export async function verify(client: Client, ledger: Ledger): Promise<void> {
   const found = await readAll(client);
   for (const [id, entry] of ledger.resources) {
     const there = found.get(id);
     const actual = there === undefined ? undefined : essence(there.resource);
-    // One possible state: acknowledged, and exact. Two: the one before or the one after, whole.
+    // One possible state: the write was acknowledged, and the row must match exactly. Two: the complete row before or after the write.
     if (entry.possible.length === 1) expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
     else expect(entry.possible.map((state) => state && withoutUpdatedAt(state))).toContain(actual && withoutUpdatedAt(actual));
     entry.possible = [actual];
@@ -125,12 +125,12 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
   ledger.unanswered.clear();
 }
 
-/** A ledger of nothing. */
+/** Returns an empty ledger. */
 export function emptyLedger(): Ledger {
   return { resources: new Map(), unanswered: new Map() };
 }
 
-/** How many resources are in one of several possible states. */
+/** Returns the number of resources with several possible states. */
 export function countInDoubt(ledger: Ledger): number {
   return ledger.unanswered.size + [...ledger.resources.values()].filter(({ possible }) => possible.length > 1).length;
 }

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A network between a service and its database, which can be cut. */
+/** A network between a service and its database, which a test can interrupt. */
 export interface TcpProxy {
   readonly port: number;
-  /** `pass` forwards; `stall` keeps connections open and swallows everything; `cut` breaks them and refuses new ones. */
+  /** `pass` forwards. `stall` keeps connections open and drops all bytes. `cut` closes connections and refuses new ones. */
   behave(how: 'pass' | 'stall' | 'cut'): void;
-  /** Breaks the connection on which the service next sends these bytes, before or after they have reached the database. */
+  /** Closes the connection on which the service next sends these bytes, before or after they reach the database. */
   cutAt(bytes: string, when: 'before' | 'after'): void;
   close(): Promise<void>;
 }

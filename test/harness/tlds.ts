@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { Answer, Client } from './client.ts';
 
-/** What suites about many TLD entries share. */
+/** The common parts of suites about many TLD entries. */
 
-/** An entry as a list shows it. */
+/** An entry, as a list response shows it. */
 export interface Kept {
   readonly id: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Kept {
   readonly updated_at: string | null;
 }
 
-/** Every entry there is, in the order of creation. */
+/** Returns all entries, in order of creation. */
 export async function everything(client: Client): Promise<Kept[]> {
   const all: Kept[] = [];
   let path: string | undefined = '/v2/tlds';
@@ -24,16 +24,16 @@ export async function everything(client: Client): Promise<Kept[]> {
   return all;
 }
 
-/** Names in their own order. */
+/** Returns the names in sorted order. */
 export const namesOf = (kept: readonly Kept[]) => kept.map(({ name }) => name).sort();
-/** Entries with these names. */
+/** Returns entries with these names. */
 export const named = (...names: string[]) => names.map((name) => ({ name }));
-/** Entries with so many different names. */
+/** Returns this many entries with different names. */
 export const numbered = (count: number, prefix = 'name') => Array.from({ length: count }, (_, index) => ({ name: `${prefix}-${index}` }));
-/** What became of each entry, in the order of the list. */
+/** Returns the outcome of each entry, in the order of the list. */
 export const outcomesOf = ({ body }: Answer) => (body.results as { outcome: string }[]).map(({ outcome }) => outcome);
 
-/** The answer, if it has this status; fails the test otherwise. */
+/** Returns the response if it has this status, and otherwise fails the test. */
 export function expectStatus(answer: Answer, status: number): Answer {
   expect(answer.status, answer.text.slice(0, 2000)).toBe(status);
   return answer;

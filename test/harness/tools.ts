@@ -1,18 +1,18 @@
 import { spawnSync } from 'node:child_process';
 
-/** The environment in which programs for administrators are found too. */
+/** An environment whose PATH includes programs for administrators. */
 export const TOOL_ENVIRONMENT: NodeJS.ProcessEnv = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
 
 /**
- * Tells whether a program is installed, for suites that need one. Where it is not, says so in one loud line, and fails if
- * the environment variable REQUIRE names the program or is `all`.
+ * Returns whether a program is installed, for suites that need one. If it is missing, prints a warning, and throws if the
+ * environment variable REQUIRE names the program or is `all`.
  */
 export function hasProgram(name: string, debianPackage: string): boolean {
   const found = spawnSync('sh', ['-c', `command -v ${name}`], { env: TOOL_ENVIRONMENT }).status === 0;
   return isMet(found, name, `${name} is not installed (Debian package ${debianPackage})`);
 }
 
-/** Tells whether what a suite needs is there, and deals with its absence as `hasProgram` does: `name` is what REQUIRE may list. */
+/** Returns `met`, a requirement of a suite, and treats its absence as `hasProgram` does. `name` is what REQUIRE may list. */
 export function isMet(met: boolean, name: string, absence: string): boolean {
   if (met) return true;
   const required = (process.env.REQUIRE ?? '').split(',');

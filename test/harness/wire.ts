@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 
-/** How long a service may leave a connection open without an answer before a test calls it hung, in milliseconds. */
+/** The maximum time in milliseconds for which a service may leave a request without a response. */
 const PATIENCE = 10_000;
 
-/** An answer as it came over the connection. Names of headers are in lower case. */
+/** A response as received. Header names are in lower case. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -11,8 +11,8 @@ export interface WireAnswer {
 }
 
 /**
- * Sends bytes as they are, for requests that no HTTP client would make, and reads until the service closes the connection.
- * Rejects if it does not; so a request that the service can answer should say `Connection: close`.
+ * Sends raw bytes, for requests that no HTTP client would send, and reads until the service closes the connection. Rejects if the
+ * service does not close it, so a request to which the service may respond should include `Connection: close`.
  */
 export function sendBytes(url: string, ...chunks: readonly (string | Uint8Array)[]): Promise<string> {
   const { hostname, port } = new URL(url);
@@ -27,18 +27,18 @@ export function sendBytes(url: string, ...chunks: readonly (string | Uint8Array)
       reject(new Error(`The service hangs; so far it answered: ${received}`));
     });
     socket.on('data', (text: string) => (received += text));
-    // A service that refuses a request may close before all of it is written.
+    // A service that refuses a request may close the connection before all of it is written.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(received));
   });
 }
 
-/** One request on a connection of its own: `head` are its request line and headers, without `Connection` and the blank line. */
+/** Sends one request on a new connection. `head` is its request line and headers, without `Connection` and the blank line. */
 export async function sendRequest(url: string, head: readonly string[], body: string | Uint8Array = ''): Promise<WireAnswer> {
   return readAnswer(await sendBytes(url, `${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n`, body));
 }
 
-/** Reads the last answer in `text`, which may follow a `100 Continue`. */
+/** Parses the last response in `text`, which may follow a `100 Continue`. */
 export function readAnswer(text: string): WireAnswer {
   const final = text.replace(/^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n)+/, '');
   const [head = '', ...rest] = final.split('\r\n\r\n');

@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
 import type { Answer, Client } from './client.ts';
 
-/** The members of a zone, in the order in which they are shown. */
+/** The members of a zone, in the order of responses. */
 export const ZONE_MEMBERS = [
   ...['id', 'pool_id', 'project_id', 'name', 'email', 'description', 'ttl', 'serial', 'shared', 'status', 'action', 'version'],
   ...['attributes', 'type', 'masters', 'transferred_at', 'created_at', 'updated_at', 'links'],
 ];
 
-/** A zone as an answer shows it. */
+/** A zone, as responses show it. */
 export interface Zone extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly name: string;
@@ -15,12 +15,12 @@ export interface Zone extends Readonly<Record<string, unknown>> {
   readonly version: number;
 }
 
-/** A body that creates a PRIMARY zone. */
+/** Returns a body that creates a PRIMARY zone. */
 export function primary(name: string, members: Record<string, unknown> = {}): Record<string, unknown> {
   return { name, email: 'hostmaster@example.org', ...members };
 }
 
-/** A body that creates a SECONDARY zone. */
+/** Returns a body that creates a SECONDARY zone. */
 export function secondary(name: string, members: Record<string, unknown> = {}): Record<string, unknown> {
   return { name, type: 'SECONDARY', masters: ['192.0.2.1'], ...members };
 }
@@ -32,20 +32,20 @@ export async function createZone(client: Client, body: Record<string, unknown>):
   return answer.body as Zone;
 }
 
-/** The zones of a list answer. */
+/** Returns the zones of a list response. */
 export function zonesOf(answer: Answer): Zone[] {
   expect(answer.status, answer.text).toBe(200);
   return (answer.body as { zones: Zone[] }).zones;
 }
 
-/** The names of the zones of a list answer, in its order. */
+/** Returns the names of the zones of a list response, in its order. */
 export function zoneNamesOf(answer: Answer): string[] {
   return zonesOf(answer).map(({ name }) => name);
 }
 
 let tokens = 0;
 
-/** A client with a new token of these roles in this project, made by an administrator. */
+/** Returns a client with a new token with these roles in this project. */
 export async function clientFor(admin: Client, roles: string[], projectId: string | null): Promise<Client> {
   const answer = await admin.post('/v2/tokens', { name: `token-${(tokens += 1)}`, roles, project_id: projectId });
   expect(answer.status, answer.text).toBe(201);
@@ -63,7 +63,7 @@ export async function createTlds(client: Client, ...names: string[]): Promise<Ma
   return ids;
 }
 
-/** What the check of names answers for each: the rule that refuses it, or `ok`. */
+/** Returns the result of the name check for each name: the rule that refuses it, or `ok`. */
 export async function checkNames(client: Client, names: readonly string[]): Promise<string[]> {
   const answer = await client.post('/v2/tlds/check', { names });
   expect(answer.status, answer.text).toBe(200);
@@ -76,7 +76,7 @@ export async function checkNames(client: Client, names: readonly string[]): Prom
   return checks.map(({ rule }) => rule ?? 'ok');
 }
 
-/** Removes every TLD entry and every zone, those below others first. */
+/** Removes all TLD entries and all zones, subzones first. */
 export async function removeAll(admin: Client): Promise<void> {
   const all = { 'x-auth-all-projects': 'True' };
   const tlds = (await admin.get('/v2/tlds')).body.tlds as { id: string }[];
