@@ -26,7 +26,7 @@ async function baseSeen(...headers: string[]): Promise<unknown> {
   return base;
 }
 
-describe('by the Host header', () => {
+describe('from the Host header', () => {
   beforeAll(async () => {
     service = current = await startTestService();
     await create(service, TLDS, 'com');
@@ -53,7 +53,7 @@ describe('by the Host header', () => {
     },
   );
 
-  test('400 with a body when there is none', async () => {
+  test('400 with a body without a Host header', async () => {
     expect(await baseSeen()).toEqual([400, 'bad_request']);
   });
 
@@ -61,28 +61,28 @@ describe('by the Host header', () => {
     ['Host: h', 'Host: h'],
     ['Host: h', 'HOST: other'],
     ['host:', 'Host: h'],
-  ])('400 for two: %s, %s', async (...headers) => {
+  ])('400 for two Host headers: %s, %s', async (...headers) => {
     expect(await baseSeen(...headers)).toEqual([400, 'bad_request']);
   });
 
-  test.each([[[]], [['Host: h', 'Host: h']], [['Host: a b']]])('400 for OPTIONS too: %j', async (headers) => {
+  test.each([[[]], [['Host: h', 'Host: h']], [['Host: a b']]])('400 also for OPTIONS: %j', async (headers) => {
     expect((await sendRequest(service.url, ['OPTIONS /v2/tlds HTTP/1.1', ...headers])).status).toBe(400);
   });
 
-  test('400 for two in HTTP/1.0', async () => {
+  test('400 for two Host headers in HTTP/1.0', async () => {
     expect((await sendRequest(service.url, ['GET / HTTP/1.0', 'Host: h', 'Host: h'])).status).toBe(400);
   });
 
-  test('200 for HTTP/1.0, which has none, with the address that was asked', async () => {
+  test('200 for HTTP/1.0 without a Host header, with the address of the connection', async () => {
     const answer = await sendRequest(service.url, ['GET /v2/tlds HTTP/1.0', `X-Auth-Token: ${service.token}`]);
     expect(JSON.parse(answer.body)).toMatchObject({ links: { self: `${service.url}/v2/tlds` } });
   });
 
-  test('200 whatever X-Forwarded headers say', async () => {
+  test('200 with the same links for any X-Forwarded headers', async () => {
     expect(await baseSeen('Host: h', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Forwarded: host=evil.example')).toBe('http://h');
   });
 
-  test('201 with a Location that is links.self', async () => {
+  test('201 with a Location that equals links.self', async () => {
     const body = '{"name":"located"}';
     const head = [
       'POST /v2/tlds HTTP/1.1',
@@ -97,7 +97,7 @@ describe('by the Host header', () => {
   });
 });
 
-describe('by X-Forwarded headers, where a proxy is trusted', () => {
+describe('from X-Forwarded headers, if a proxy is trusted', () => {
   beforeAll(async () => {
     service = current = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
     await create(service, TLDS, 'com');
@@ -127,7 +127,7 @@ describe('by X-Forwarded headers, where a proxy is trusted', () => {
   });
 });
 
-describe('by the configuration', () => {
+describe('from the configuration', () => {
   beforeAll(async () => {
     service = current = await startTestService({ TSIGIL_PUBLIC_URL: 'https://dns.example/base/', TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
     await create(service, TLDS, 'com');
@@ -146,8 +146,8 @@ describe('by the configuration', () => {
   );
 });
 
-describe('by a configured base with letters beyond ASCII', () => {
-  test('201 with links and a Location in its ASCII form', async () => {
+describe('from a configured base with non-ASCII letters', () => {
+  test('201 with links and a Location in ASCII', async () => {
     service = await startTestService({ TSIGIL_PUBLIC_URL: 'https://bücher.example/dns ä/' });
     const { status, headers, body } = await service.post('/v2/tlds', { name: 'com' });
     const links = [headers.get('location'), body.links.self, (await service.get('/v2/tlds')).body.tlds[0].links.self];
@@ -155,7 +155,7 @@ describe('by a configured base with letters beyond ASCII', () => {
     expect([status, ...new Set(links)]).toEqual([201, `https://xn--bcher-kva.example/dns%20%C3%A4/v2/tlds/${body.id}`]);
   });
 
-  test('500 and nothing created, should a base that no header can carry ever get past the configuration', async () => {
+  test('500 and no change if the configured base does not fit into a header', async () => {
     const folder = temporaryFolder();
     const variables = { TSIGIL_DATABASE_URL: `sqlite:${folder}/tsigil.db`, TSIGIL_ADMIN_TOKEN: 'x'.repeat(32), TSIGIL_LISTEN: '127.0.0.1:0' };
     const running = await startService({ ...readConfig(undefined, variables), publicUrl: 'https://рф' }, { log: pino({ level: 'silent' }) });

@@ -9,7 +9,7 @@ const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part
 const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
   ['blanks', ' \n\t '],
   ['a syntax error', '{bad'],
-  ['an object cut short', '{"name":"com"'],
+  ['a truncated object', '{"name":"com"'],
   ['two values', '{"name":"com"} {}'],
   ['a trailing comma', '{"name":"com",}'],
   ['single quotes', "{'name':'com'}"],
@@ -22,12 +22,12 @@ const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
   ['invalid UTF-8', bytes('{"name":"com","description":"', [0xff], '"}')],
   ['a surrogate in UTF-8', bytes('{"name":"com","description":"', [0xed, 0xa0, 0x80], '"}')],
   ['an overlong NUL', bytes('{"name":"com","description":"', [0xc0, 0x80], '"}')],
-  ['a member twice', '{"name":"com","name":"org"}'],
-  ['a member twice with the same value', '{"name":"com" , "name" : "com"}'],
-  ['a member twice in different spellings', '{"name":"com","n\\u0061me":"org"}'],
-  ['a member twice further in', '{"name":{"a":[{"b":1,"c":{},"b":2}]}}'],
+  ['a repeated member', '{"name":"com","name":"org"}'],
+  ['a repeated member with the same value', '{"name":"com" , "name" : "com"}'],
+  ['a repeated member in different spellings', '{"name":"com","n\\u0061me":"org"}'],
+  ['a repeated member in a nested object', '{"name":{"a":[{"b":1,"c":{},"b":2}]}}'],
   ['a form', 'name=com'],
-  ['brackets of great depth, cut short', '['.repeat(100_000)],
+  ['truncated deeply nested brackets', '['.repeat(100_000)],
 ];
 
 describe.each(SAMPLES)('$collection', (sample) => {
@@ -58,19 +58,19 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   test.each(['[]', '"x"', '5', 'true', '[{"name":"com"}]', `${'['.repeat(50_000)}${']'.repeat(50_000)}`])(
-    '400 for a value that is no object',
+    '400 for a value that is not an object',
     async (body) => {
       for (const answer of await bothTo(body)) expect(expectError(answer, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
     },
   );
 
-  test('400 for an object of great depth', async () => {
+  test('400 for a deeply nested object', async () => {
     const deep = `${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`;
     for (const answer of await bothTo(deep)) expect(problemsOf(answer)).toContain('a: additionalProperties');
     for (const answer of await bothTo(`{"name":${deep}}`)) expect(problemsOf(answer)).toContain('name: type');
   });
 
-  test('400 that does not repeat what a broken body holds', async () => {
+  test('400 without quoting an invalid body', async () => {
     for (const answer of await bothTo('{"secret":"aGVsbG8gd29ybGQgaGVsbG8=" "x"}')) expect(answer.text).not.toContain('aGVsbG8');
   });
 
@@ -98,7 +98,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 });
 
-describe('what is accepted', () => {
+describe('accepted requests', () => {
   const [tlds] = SAMPLES;
   let service: TestService;
   beforeAll(async () => {
@@ -118,7 +118,7 @@ describe('what is accepted', () => {
   });
 
   test.each(['application/json', 'text/html', 'application/xml;q=1', '*/*;q=0', 'nonsense'])(
-    '200 as JSON whatever Accept says: %s',
+    '200 with JSON for any Accept header: %s',
     async (accept) => {
       const answer = await service.get('/v2/tlds', { accept });
       expect(answer.status).toBe(200);
@@ -126,7 +126,7 @@ describe('what is accepted', () => {
     },
   );
 
-  test('201 for a body in chunks', async () => {
+  test('201 for a chunked body', async () => {
     const head = [
       'POST /v2/tlds HTTP/1.1',
       'Host: h',
@@ -138,25 +138,25 @@ describe('what is accepted', () => {
     expect([answer.status, (JSON.parse(answer.body) as Resource).name]).toEqual([201, 'in-chunks']);
   });
 
-  test('201 for one name in different objects and in strings', async () => {
+  test('201 for the same name in different objects and in strings', async () => {
     expect((await service.post('/v2/tlds', '{"name":"quoted","description":"\\"name\\":{\\"name\\":\\\\"}')).status).toBe(201);
     expect(problemsOf(await service.post('/v2/tlds', '{"name":"x","a":{"name":1},"b":[{"name":2},{"name":3}]}'))).toHaveLength(2);
   });
 
-  test('400 for strings of megabytes, of plain text and of escapes', async () => {
+  test('400 for strings of several megabytes, of plain text and of escapes', async () => {
     for (const text of ['x'.repeat(8_000_000), '\\\\'.repeat(4_000_000), '\\u0041'.repeat(1_300_000)]) {
       expect(problemsOf(await service.post('/v2/tlds', `{"name":"x","description":"${text}"}`))).toEqual(['description: maxLength']);
     }
   });
 
-  test('200 with every member of a list in the order of the single resource', async () => {
+  test('200 with the items of a list in the member order of a single resource', async () => {
     await service.post('/v2/tlds', { name: 'ordered' });
     const [item] = (await service.get('/v2/tlds?name=ordered')).body.tlds;
     expect(Object.keys(item)).toEqual(tlds?.members);
   });
 });
 
-describe('the size of bodies', () => {
+describe('body size limit', () => {
   const limit = 114_688;
   let service: TestService;
   beforeAll(async () => {
@@ -166,18 +166,18 @@ describe('the size of bodies', () => {
 
   const sized = (size: number, name: string) => `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;
 
-  test('201 for a body that is as large as may be', async () => {
+  test('201 for a body of exactly the limit', async () => {
     expect((await service.post('/v2/tlds', sized(limit, 'largest'))).status).toBe(201);
   });
 
-  test('413 for one byte more, before the token is looked at', async () => {
+  test('413 for one byte more, before the token is checked', async () => {
     expectError(await service.post('/v2/tlds', sized(limit + 1, 'larger')), 413, 'request_too_large');
     expectError(await service.with('nobody').post('/v2/tlds', sized(limit + 1, 'larger')), 413, 'request_too_large');
     expectError(await service.call('PUT', '/v2/nosuch', sized(limit + 1, 'larger')), 413, 'request_too_large');
     expect((await service.get('/v2/tlds?name=larger')).body.tlds).toEqual([]);
   });
 
-  test('413 for a body in chunks that grows too large', async () => {
+  test('413 for a chunked body above the limit', async () => {
     const head = [
       'POST /v2/tlds HTTP/1.1',
       'Host: h',

@@ -6,7 +6,7 @@ import { everything, expectStatus, named, namesOf } from '../harness/tlds.ts';
 
 const PATH = '/v2/tlds/bulk';
 
-describe('a request that is wrong', () => {
+describe('an invalid request', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
@@ -17,14 +17,14 @@ describe('a request that is wrong', () => {
   test.each([
     ['no list', {}, ['tlds']],
     ['an empty list', { tlds: [] }, ['tlds']],
-    ['an empty list to replace everything', { replace: true, tlds: [] }, ['tlds']],
-    ['no list but something else', { tlds: { name: 'com' } }, ['tlds']],
+    ['an empty list with replace', { replace: true, tlds: [] }, ['tlds']],
+    ['an object instead of a list', { tlds: { name: 'com' } }, ['tlds']],
     ['too many entries', { tlds: new Array(MAX_ENTRIES + 1).fill(0) }, ['tlds']],
     ['an unknown mode', { mode: 'best', tlds: named('com') }, ['mode']],
     ['an unknown member', { force: true, tlds: named('com') }, ['force']],
-    ['words for switches', { replace: 'yes', dry_run: 1, tlds: named('com') }, ['replace', 'dry_run']],
-    ['replacing as far as it goes', { mode: 'per-item', replace: true, tlds: named('com') }, ['mode']],
-    ['everything at once', { mode: 1, replace: 1, dry_run: 1, more: 1 }, ['mode', 'replace', 'dry_run', 'more', 'tlds']],
+    ['text instead of a boolean', { replace: 'yes', dry_run: 1, tlds: named('com') }, ['replace', 'dry_run']],
+    ['replace in per-item mode', { mode: 'per-item', replace: true, tlds: named('com') }, ['mode']],
+    ['every problem at once', { mode: 1, replace: 1, dry_run: 1, more: 1 }, ['mode', 'replace', 'dry_run', 'more', 'tlds']],
     ['an array', named('com'), []],
   ])('400: %s', async (_what, body, paths) => {
     const answer = expectStatus(await service.post(PATH, body), 400);
@@ -33,7 +33,7 @@ describe('a request that is wrong', () => {
     expect(namesOf(await everything(service))).toEqual(['kept']);
   });
 
-  test('400 of bounded size, and no answer but 400, when every entry is as bad as can be', async () => {
+  test('400 with a bounded size if every entry is invalid in every way', async () => {
     const answer = expectStatus(await service.post(PATH, { tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }) }), 400);
     expect(answer.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
     const each = expectStatus(
@@ -44,7 +44,7 @@ describe('a request that is wrong', () => {
     expect(each.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
   });
 
-  test('413 for a body beyond the limit of this path, which others do not share', async () => {
+  test('413 for a body above the limit of this path; other paths have their own limit', async () => {
     const padded = (bytes: number) => JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES + 1)), 413);
@@ -77,7 +77,7 @@ describe('rights', () => {
   });
   afterAll(() => service.close());
 
-  test('401 without tlds:create, whatever the body', async () => {
+  test('401 without tlds:create, for any body', async () => {
     const reader = service.with((await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] })).body.token as string);
     for (const body of [{ tlds: named('com') }, 'no JSON']) {
       const answer = expectStatus(await reader.post(PATH, body), 401);
@@ -85,14 +85,14 @@ describe('rights', () => {
     }
   });
 
-  test('401 without tlds:delete for a list that replaces, even where it would remove nothing', async () => {
+  test('401 without tlds:delete for a replacing list, even if it would remove nothing', async () => {
     for (const entries of [named('kept'), named('not good')]) {
       const answer = expectStatus(await creator.post(PATH, { replace: true, dry_run: true, tlds: entries }), 401);
       expect(answer.body.message).toContain('tlds:delete');
     }
   });
 
-  test('401 and nothing changed, or that entry refused, without tlds:update', async () => {
+  test('401 without tlds:update, and nothing changes; in per-item mode only the entry is refused', async () => {
     const list = [{ name: 'added' }, { name: 'KEPT', description: 'otherwise' }];
     const answer = expectStatus(await creator.post(PATH, { tlds: list }), 401);
     expect(answer.body.message).toContain('tlds:update');
@@ -106,7 +106,7 @@ describe('rights', () => {
     expectStatus(await creator.post(PATH, { tlds: named('kept', 'added') }), 200);
   });
 
-  test('the type of a refused entry is that of the status that is configured', async () => {
+  test('a refused entry has the type for the configured status', async () => {
     const strict = await startTestService({
       TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }),
       TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',

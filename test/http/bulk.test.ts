@@ -25,7 +25,7 @@ const ENGINES = {
   },
 } as const;
 
-describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
+describe.each(Object.entries(ENGINES))('a bulk import on %s', (_engine, start) => {
   let services: TestService[];
   let service: TestService;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     await service.post(PATH, { replace: true, tlds: named('first') });
   });
 
-  test('200 and a new entry for each that is not there, in the order of the list', async () => {
+  test('200 and creates every missing entry, in the order of the list', async () => {
     const answer = expectStatus(await service.post(PATH, { tlds: [{ name: 'net' }, { name: 'com', description: 'Commercial' }] }), 200);
     expect(answer.body).toMatchObject({ mode: 'transactional', replace: false, dry_run: false, removed: [] });
     expect(answer.body.counts).toEqual({ added: 2, unchanged: 0, updated: 0, refused: 0, removed: 0 });
@@ -53,7 +53,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     expect((await service.get(`/v2/tlds/${com?.id}`)).body.links.self).toBe(`${service.url}/v2/tlds/${com?.id}`);
   });
 
-  test('200: what is there keeps its spelling and its id, and gets the members that are given', async () => {
+  test('200 and updates the given members of existing entries, which keep their spelling and id', async () => {
     await service.post(PATH, { tlds: [{ name: 'Com', description: 'kept' }, { name: 'net' }, { name: 'org', description: 'old' }] });
     const before = new Map((await everything(service)).map((each) => [each.name, each]));
     const list = [{ name: 'COM' }, { name: 'net', description: null }, { name: 'ORG', description: 'new' }];
@@ -72,7 +72,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     expect(after.get('org')).toEqual({ ...before.get('org'), description: 'new', updated_at: expect.any(String) as string });
   });
 
-  test('400 with every problem of every entry, and nothing changed, when one is bad in transactional mode', async () => {
+  test('400 with every problem of every entry, and nothing changes, in transactional mode', async () => {
     const before = await everything(service);
     const list = [{ name: 'good' }, { name: 'a b' }, {}, 7, { name: 'x', size: 1, description: 5 }, { name: 'GOOD' }];
     const answer = expectStatus(await service.post(PATH, { tlds: list }), 400);
@@ -90,7 +90,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     expect(await everything(service)).toEqual(before);
   });
 
-  test('200 with type and message for each that is refused, and the others applied, in per-item mode', async () => {
+  test('200 with type and message of every refused entry, and the others applied, in per-item mode', async () => {
     const list = [{ name: 'good' }, { name: 'рф' }, { name: 'Good' }, null, { name: 'first', description: 'better' }];
     const answer = expectStatus(await service.post(PATH, { mode: 'per-item', tlds: list }), 200);
     expect(answer.body.counts).toEqual({ added: 1, unchanged: 0, updated: 1, refused: 3, removed: 0 });
@@ -106,7 +106,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     ]);
   });
 
-  test('200: a list that replaces leaves exactly its entries', async () => {
+  test('200 and exactly the entries of the list remain, with replace', async () => {
     await service.post(PATH, {
       tlds: [
         { name: 'gone', description: 'Not for long' },
@@ -124,7 +124,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     expect(after.find(({ name }) => name === 'stays')).toEqual(before.get('stays'));
   });
 
-  test('200: a dry run tells the same difference and changes nothing', async () => {
+  test('200 with the same difference, and nothing changes, with dry_run', async () => {
     await service.post(PATH, { tlds: [{ name: 'gone' }, { name: 'stays' }] });
     const before = await everything(service);
     const list = { replace: true, tlds: [{ name: 'stays', description: 'x' }, { name: 'new' }] };
@@ -137,7 +137,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     expect(outcomesOf(dry)).toEqual(outcomesOf(real));
   });
 
-  test('200 for 10,000 entries, again for the same, and once more to replace them', async () => {
+  test('200 for 10,000 entries, then for the same ones, and then with replace', async () => {
     const list = numbered(10_000);
     const added = expectStatus(await service.post(PATH, { tlds: list }), 200);
     expect(added.body.counts).toEqual({ added: 10_000, unchanged: 0, updated: 0, refused: 0, removed: 0 });
@@ -152,7 +152,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     );
   });
 
-  test('200 for all of many overlapping lists at once, and each name once', async () => {
+  test('200 for many concurrent overlapping lists, with each name created once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, number) => {
         const client = services[number % services.length] ?? service;
@@ -167,7 +167,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     expect(added).toBe(wanted.length);
   });
 
-  test('201 or 409 for single creations beside lists, and nothing is lost or doubled', async () => {
+  test('201 or 409 for creations that race with lists, with nothing lost or duplicated', async () => {
     const list = numbered(200, 'beside');
     const singles = list.map(({ name }, index) => (services[index % services.length] ?? service).post('/v2/tlds', { name }));
     const lists = [service.post(PATH, { tlds: list }), service.post(PATH, { tlds: list })];
@@ -177,7 +177,7 @@ describe.each(Object.entries(ENGINES))('a list on %s', (_engine, start) => {
     expect(namesOf(await everything(service))).toEqual(['first', ...list.map(({ name }) => name)].sort());
   });
 
-  test('200 for several lists that replace everything at once, and exactly one of them is left', async () => {
+  test('200 for concurrent lists with replace, and exactly one of them remains', async () => {
     const lists = Array.from({ length: 5 }, (_, number) => numbered(100, `list-${number % 3}`).slice(number));
     const answers = await Promise.all(
       lists.map((tlds, number) => (services[number % services.length] ?? service).post(PATH, { replace: true, tlds })),

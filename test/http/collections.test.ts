@@ -15,7 +15,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   afterAll(() => service.close());
 
   describe('creation', () => {
-    test('201 with the whole resource and where it is', async () => {
+    test('201 with the whole resource and its Location', async () => {
       const answer = await service.post(path, sample.body('created'));
       expect(answer.status).toBe(201);
       const resource = answer.body as Resource;
@@ -29,7 +29,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });
 
-    test('201 at a moment that the clock of the machine agrees with, later than every one before', async () => {
+    test('201 with a created_at that is close to the system clock and later than all before', async () => {
       const before = new Date(Date.now() - 5).toISOString().slice(0, -1);
       const first = await create(service, sample, 'first-moment');
       const second = await create(service, sample, 'second-moment');
@@ -46,7 +46,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(itemsOf(await service.get(`${path}?name=taken`), sample)).toEqual([taken]);
     });
 
-    test('201 and 49 times 409 when fifty ask for one name at once', async () => {
+    test('201 once and 409 for the other 49 of fifty concurrent creations of one name', async () => {
       const answers = await Promise.all(Array.from({ length: 50 }, () => service.post(path, sample.body('contested'))));
       expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
       expect(itemsOf(await service.get(`${path}?name=contested`), sample)).toHaveLength(1);
@@ -58,7 +58,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(answer.body.errors.errors[0].message).toBe(`'${name}' is a required property`);
     });
 
-    test('400 that lists everything wrong with a body at once', async () => {
+    test('400 that lists every problem of a body', async () => {
       const answer = await service.post(path, { ...sample.body('x'), name: 5, id: UNKNOWN_ID, links: {}, junk: 1, more: null });
       expect(problemsOf(answer)).toEqual([
         'name: type',
@@ -70,7 +70,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       for (const name of ['name', 'id', 'links', 'junk', 'more']) expect(answer.body.message).toContain(`'${name}'`);
     });
 
-    test('400 that stays short when thousands of members are unknown', async () => {
+    test('400 of bounded size for thousands of unknown members', async () => {
       const junk = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`junk${index}`, 1]));
       const answer = await service.post(path, { ...sample.body('x'), ...junk });
       expect(problemsOf(answer)).toHaveLength(50);
@@ -78,7 +78,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
 
     test.each([{ [sample.noun]: sample.body('x') }, { version: 1 }, { constructor: 1 }, JSON.parse('{"__proto__":1}') as object])(
-      '400 for members that a resource does not have: %j',
+      '400 for unknown members: %j',
       async (unknown) => {
         const [name] = Object.keys(unknown);
         const text = JSON.stringify(sample.body('x')).replace(/}$/, `,${JSON.stringify(unknown).slice(1)}`);
@@ -93,7 +93,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       resource = await create(service, sample, 'read-only');
     });
 
-    test.each(['id', 'created_at', 'updated_at', 'links'])('400 for %s on creation and on update, whatever its value', async (member) => {
+    test.each(['id', 'created_at', 'updated_at', 'links'])('400 for %s in creations and updates, with any value', async (member) => {
       for (const value of [resource[member], null, 'x']) {
         expect(problemsOf(await service.post(path, { ...sample.body('x'), [member]: value }))).toEqual([`${member}: readOnly`]);
         expect(problemsOf(await service.patch(`${path}/${resource.id}`, { [member]: value }))).toEqual([`${member}: readOnly`]);
@@ -103,7 +103,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   describe('update', () => {
-    test('200 with the change made, the rest as it was and updated_at set', async () => {
+    test('200 with the changed member and updated_at, and all other members unchanged', async () => {
       const resource = await create(service, sample, 'changed');
       const answer = await service.patch(`${path}/${resource.id}`, sample.change);
       expect(answer.status).toBe(200);
@@ -115,7 +115,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(changed);
     });
 
-    test('200 for {} and for the values it has, each with a later updated_at', async () => {
+    test('200 for {} and for unchanged values, each with a later updated_at', async () => {
       const resource = await create(service, sample, 'untouched');
       const empty = (await service.patch(`${path}/${resource.id}`, {})).body as Resource;
       const same = (await service.patch(`${path}/${resource.id}`, sample.body('untouched'))).body as Resource;
@@ -125,13 +125,13 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(same.updated_at).not.toBe(empty.updated_at);
     });
 
-    test('200 for another name, which frees the old one', async () => {
+    test('200 for a new name, which frees the old one', async () => {
       const resource = await create(service, sample, 'old-name');
       expect((await service.patch(`${path}/${resource.id}`, { name: 'new-name' })).body.name).toBe('new-name');
       await create(service, sample, 'old-name');
     });
 
-    test('409 for the name of another, and nothing changes', async () => {
+    test('409 for the name of another resource, and nothing changes', async () => {
       await create(service, sample, 'theirs');
       const resource = await create(service, sample, 'mine');
       const answer = await service.patch(`${path}/${resource.id}`, { ...sample.change, name: 'theirs' });
@@ -139,7 +139,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });
 
-    test('400 for null in a member that must have a value, and nothing changes', async () => {
+    test('400 for null in a required member, and nothing changes', async () => {
       const resource = await create(service, sample, 'not-null');
       expect(problemsOf(await service.patch(`${path}/${resource.id}`, { ...sample.change, name: null }))).toEqual(['name: type']);
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
@@ -147,7 +147,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   describe('deletion', () => {
-    test('204 and nothing more, then 404, and the name is free again', async () => {
+    test('204 without a body, then 404, and the name is free', async () => {
       const resource = await create(service, sample, 'passing');
       const answer = await service.delete(`${path}/${resource.id}`);
       expect(answer.status).toBe(204);
@@ -167,24 +167,24 @@ describe.each(SAMPLES)('$collection', (sample) => {
       ['DELETE', undefined],
     ] as const;
 
-    test.each(requests)('404 for an id that nothing has: %s', async (method, body) => {
+    test.each(requests)('404 for an unknown id: %s', async (method, body) => {
       const answer = await service.call(method, `${path}/${UNKNOWN_ID}`, body);
       expect(expectError(answer, 404, `${sample.noun}_not_found`)).toBe(`Could not find ${sample.title}`);
     });
 
-    test.each(requests)('400 for what is no UUID: %s', async (method, body) => {
+    test.each(requests)('400 for an invalid UUID: %s', async (method, body) => {
       for (const id of ['foo', '12345', `${UNKNOWN_ID.slice(0, -1)}g`, `{${UNKNOWN_ID}`, `${UNKNOWN_ID}0`, 'x'.repeat(2000)]) {
         const answer = await service.call(method, `${path}/${id}`, body);
         expect(expectError(answer, 400, 'invalid_uuid')).toBe(`Invalid UUID ${sample.noun}_id: ${id}`);
       }
     });
 
-    test('400 that shows an id as it reads, not as it was encoded', async () => {
+    test('400 that quotes an id decoded', async () => {
       const answer = await service.get(`${path}/a%2Fb%20%D1%80%D1%84`);
       expect(expectError(answer, 400, 'invalid_uuid')).toBe(`Invalid UUID ${sample.noun}_id: a/b рф`);
     });
 
-    test('200 for every spelling of the id, and links with the usual one', async () => {
+    test('200 for every spelling of an id, with links in the canonical spelling', async () => {
       const resource = await create(service, sample, 'spelt');
       const bare = resource.id.replaceAll('-', '');
       for (const id of [resource.id.toUpperCase(), bare, `{${resource.id}}`, `urn:uuid:${resource.id}`, `%7B${bare}%7D`]) {
@@ -199,8 +199,8 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
   });
 
-  describe('the order of checks', () => {
-    test('400 for the id before 415, 415 before the JSON, the JSON before 404', async () => {
+  describe('order of checks', () => {
+    test('400 for an invalid id before 415, 415 before invalid JSON, and invalid JSON before 404', async () => {
       const text = { 'content-type': 'text/plain' };
       expectError(await service.call('PATCH', `${path}/foo`, '{bad', text), 400, 'invalid_uuid');
       expectError(await service.call('PATCH', `${path}/${UNKNOWN_ID}`, '{bad', text), 415, 'unsupported_content_type');
@@ -208,7 +208,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expectError(await service.patch(`${path}/${UNKNOWN_ID}`, ''), 400, 'empty_request_body');
     });
 
-    test('404 before the members, the members before 409', async () => {
+    test('404 before invalid members, and those before 409', async () => {
       await create(service, sample, 'in-order');
       const other = await create(service, sample, 'in-order-too');
       expectError(await service.patch(`${path}/${UNKNOWN_ID}`, { junk: 1 }), 404, `${sample.noun}_not_found`);

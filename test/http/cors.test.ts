@@ -20,7 +20,7 @@ describe('without allowed origins', () => {
   });
   afterAll(() => service.close());
 
-  test('200 without any header about origins', async () => {
+  test('200 without CORS headers', async () => {
     expect(corsOf(await service.get('/v2/tlds', { origin: ORIGIN }))).toEqual({});
     const answer = await preflight(ORIGIN, 'POST');
     expect([answer.status, corsOf(answer)]).toEqual([200, {}]);
@@ -33,14 +33,14 @@ describe('with allowed origins', () => {
   });
   afterAll(() => service.close());
 
-  test.each([ORIGIN, 'http://localhost:3000'])('200 that a page of %s may read', async (origin) => {
+  test.each([ORIGIN, 'http://localhost:3000'])('200 with permission for a page of %s', async (origin) => {
     const headers = corsOf(await service.get('/v2/tlds', { origin }));
     expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' });
     expect(headers['access-control-expose-headers']).toContain('X-Openstack-Request-Id');
     expect(headers['access-control-expose-headers']).toContain('Location');
   });
 
-  test('401, 404 and 413 that a page may read', async () => {
+  test('401, 404 and 413 with permission for the page', async () => {
     const { url } = service;
     for (const answer of [
       await service.with('nobody').get('/v2/tlds', { origin: ORIGIN }),
@@ -51,7 +51,7 @@ describe('with allowed origins', () => {
     }
   });
 
-  test.each(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'])('200 for the question whether a page may %s', async (method) => {
+  test.each(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'])('200 for a preflight request to %s', async (method) => {
     const answer = await preflight(ORIGIN, method);
     expect([answer.status, answer.text]).toEqual([200, '']);
     const headers = corsOf(answer);
@@ -72,14 +72,14 @@ describe('with allowed origins', () => {
   });
 
   test.each(['https://evil.example', `${ORIGIN}.evil.example`, 'http://console.example', `${ORIGIN}:444`, 'null', ORIGIN.toUpperCase()])(
-    '200 that a page of %s may not read',
+    '200 without permission for a page of %s',
     async (origin) => {
       expect(corsOf(await service.get('/v2/tlds', { origin }))).toEqual({ vary: 'Origin' });
       expect(corsOf(await preflight(origin, 'POST'))).toEqual({ vary: 'Origin' });
     },
   );
 
-  test('200 that says it depends on the origin when there is none', async () => {
+  test('200 with Vary: Origin for a request without an origin', async () => {
     expect(corsOf(await service.get('/v2/tlds'))).toEqual({ vary: 'Origin' });
   });
 });

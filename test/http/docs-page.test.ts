@@ -40,7 +40,7 @@ describe('the page', () => {
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
   });
 
-  test('200 with a policy that allows its one style sheet and nothing else', () => {
+  test('200 with a Content-Security-Policy that allows only its style sheet', () => {
     const styles = all(/<style>([^<]*)<\/style>/g);
     expect(styles).toHaveLength(1);
     const hash = createHash('sha256')
@@ -51,14 +51,14 @@ describe('the page', () => {
     );
   });
 
-  test('has no script and loads nothing', () => {
+  test('contains no script and loads nothing', () => {
     expect(page).not.toMatch(/<(?:script|link|img|iframe|object|embed|form|base|svg)\b/i);
     expect(page).not.toMatch(/<[^>]+\s(?:on\w+|style|src|srcset|action)=/i);
     expect(page).not.toMatch(/@import|url\(|javascript:/i);
     expect(all(/<a [^>]*href="([^"]*)"/g).filter((target) => !target.startsWith('#'))).toEqual([`${service.url}/openapi.json`]);
   });
 
-  test('has each id once, and something at the end of each link inside it', () => {
+  test('contains each id once, and the target of each internal link', () => {
     const ids = all(/ id="([^"]*)"/g);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBeGreaterThan(40);
@@ -66,7 +66,7 @@ describe('the page', () => {
     expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
   });
 
-  test('closes every element it opens, in order', () => {
+  test('closes all elements in order', () => {
     const open: string[] = [];
     for (const [, slash, name = ''] of page.replace(/<style>[^<]*<\/style>/, '').matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
       if (name === 'meta') continue;
@@ -76,7 +76,7 @@ describe('the page', () => {
     expect(open).toEqual([]);
   });
 
-  test('has landmarks, one first heading, no level left out, and headers in every table', () => {
+  test('contains landmarks, one h1, headings without skipped levels, and header cells in every table', () => {
     for (const element of ['header', 'nav', 'main', 'footer', 'h1']) expect(all(new RegExp(`<(${element})\\b`, 'g')), element).toHaveLength(1);
     const levels = all(/<h([1-6])\b/g).map(Number);
     expect(levels.filter((level, index) => index > 0 && level > (levels[index - 1] ?? 0) + 1)).toEqual([]);
@@ -108,7 +108,7 @@ describe('the page', () => {
   });
 });
 
-describe('text from the document', () => {
+describe('text from the OpenAPI document', () => {
   test('never becomes markup', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', '`', '\n', '/', '=', 'é', '😀') }), (text) => {
@@ -119,7 +119,7 @@ describe('text from the document', () => {
     );
   });
 
-  test('is escaped wherever the page shows it', () => {
+  test('is escaped everywhere on the page', () => {
     // Every text of the document that says something, as someone would write it who wants to break out of it.
     const hostile = `"'><script>alert(1)</script>&amp;`;
     const spoil = (value: unknown, name = ''): unknown => {
@@ -139,8 +139,8 @@ describe('text from the document', () => {
   });
 });
 
-describe.skipIf(!hasProgram('curl', 'curl'))('the examples for the shell', () => {
-  test('201 and 200: commands do what they say when they are pasted', async () => {
+describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
+  test('201 and 200: the commands work as shown when they are pasted', async () => {
     const commands = all(/<pre><code>(curl [^<]*)<\/code><\/pre>/g).map(unescape);
     const operations = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.filter((method) => item[method] !== undefined));
     expect(commands.length).toBeGreaterThanOrEqual(operations.length);

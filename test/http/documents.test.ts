@@ -26,7 +26,7 @@ async function millisecondsEach(path: string, hosts: readonly string[]): Promise
 
 describe.each(PATHS)('%s', (path) => {
   test.each(['dns.example', 'dns.example:8080', '[2001:db8::1]:9001', 'a_b.example', '127.0.0.1', 'base-url.invalid'])(
-    '200 with the links of Host: %s and nothing else changed',
+    '200 with the links for Host: %s and no other difference',
     async (host) => {
       const reference = await read(path, 'reference.example');
       const links = reference.split('http://reference.example').length - 1;
@@ -36,7 +36,7 @@ describe.each(PATHS)('%s', (path) => {
     },
   );
 
-  test('200 with the text that a configured base URL gives, which may need escaping', async () => {
+  test('200 with the configured base URL, escaped where necessary', async () => {
     const publicUrl = 'https://dns.example/a&b';
     const other = await startTestService({ TSIGIL_PUBLIC_URL: publicUrl });
     const text = (await other.get(path)).text;

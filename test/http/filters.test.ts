@@ -133,7 +133,7 @@ describe('tsigkeys', () => {
   });
 });
 
-test('400 rather than a failure of the database for an immense pattern', async () => {
+test('400, not a database error, for a very long pattern', async () => {
   const service = await startTestService({ TSIGIL_API_MAX_HEADER_BYTES: '262144' });
   for (const pattern of ['?'.repeat(60_000), 'x'.repeat(200_000), '[*'.repeat(60_000)]) {
     expectError(await service.get(`/v2/tlds?name=${pattern}*`), 400, 'bad_request');

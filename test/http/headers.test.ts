@@ -40,7 +40,7 @@ const REQUESTS: readonly Request[] = [
 describe.each([
   ['Openstack', {}],
   ['Tsigil', { TSIGIL_API_PLATFORM: 'Tsigil' }],
-] as const)('with the platform word %s', (word, variables: Record<string, string>) => {
+] as const)('with the service name %s', (word, variables: Record<string, string>) => {
   const header = `x-${word.toLowerCase()}-request-id`;
   let service: TestService;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.each([
   afterAll(() => service.close());
 
   test.each(REQUESTS)(
-    '$status carries a request id, a date, its length and the type of JSON: $method $path',
+    '$status with a request id, a date, a length and the media type of JSON: $method $path',
     async ({ status, method, path, body, headers }) => {
       const answer = await service.call(method, path, body, headers);
       expect(answer.status, answer.text).toBe(status);
@@ -66,13 +66,13 @@ describe.each([
     },
   );
 
-  test('204 carries a request id', async () => {
+  test('204 with a request id', async () => {
     const { body } = await service.post('/v2/tlds', { name: 'passing' });
     const answer = await service.delete(`/v2/tlds/${body.id}`);
     expect([answer.status, answer.headers.get(header)]).toEqual([204, expect.stringMatching(REQUEST_ID)]);
   });
 
-  test('every request has an id of its own, and the log line that tells of it', async () => {
+  test('every request has a unique id, which its log line contains', async () => {
     const answers = [await service.get('/v2/tlds'), await service.get('/v2/nosuch'), await service.with('nobody').get('/v2/tlds')];
     const ids = answers.map(({ headers }) => headers.get(header));
     expect(new Set(ids).size).toBe(3);
@@ -84,7 +84,7 @@ describe.each([
     ]);
   });
 
-  test('an id that a caller sends is logged as the global one and not echoed', async () => {
+  test('the log contains a request id from the caller as the global id, and the response does not', async () => {
     const given = `req-${UNKNOWN_ID}`;
     const answer = await service.get('/v2/tlds', { [header]: given });
     expect(answer.headers.get(header)).not.toBe(given);
@@ -94,7 +94,7 @@ describe.each([
   });
 
   test.each(['req-1', UNKNOWN_ID, `req-${UNKNOWN_ID}x`, `req-${UNKNOWN_ID.toUpperCase()}\t`, 'a'.repeat(1000)])(
-    'an id of another form is neither logged nor echoed: %j',
+    'an invalid request id is neither logged nor returned: %j',
     async (given) => {
       const from = service.log.length;
       const answer = await service.get('/v2/tlds', { [header]: `${given} z` });
@@ -104,7 +104,7 @@ describe.each([
   );
 });
 
-test('a log line holds the method, route, status, duration, caller and resource, and nothing else the caller sent', async () => {
+test('a log line contains method, route, status, duration, caller and resource, and no other data from the caller', async () => {
   const service = await startTestService();
   const { body } = await service.post('/v2/tlds', { name: 'logged', description: 'described' });
   await service.get(`/v2/tlds/${body.id}?junk=queried`, { 'user-agent': 'agent-named', cookie: 'cookie-sent' });

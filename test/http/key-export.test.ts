@@ -17,7 +17,7 @@ afterAll(() => service.close());
 const exported = (id: string, query: string) => service.get(`/v2/tsigkeys/${id}/export${query}`);
 
 describe.each(Object.entries(EXPORT_FORMATS))('?format=%s', (format, { mediaType, extension }) => {
-  test('200 with the text, its type and a name for the file', async () => {
+  test('200 with the text, its media type and a file name', async () => {
     const answer = await exported(key.id, `?format=${format}`);
     expect([answer.status, answer.text]).toEqual([200, exportKey(format, { name: key.name, algorithm: 'hmac-sha256', secret: SECRET }).text]);
     expect(answer.headers.get('content-type')).toBe(`${mediaType}; charset=UTF-8`);
@@ -33,7 +33,7 @@ test('200 for HEAD with the headers of GET and no body', async () => {
   for (const name of ['content-type', 'content-length', 'content-disposition']) expect(head.headers.get(name)).toBe(get.headers.get(name));
 });
 
-test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])('400 that names the forms for %j', async (query) => {
+test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])('400 that lists the formats for %j', async (query) => {
   expect(expectError(await exported(key.id, query), 400, 'bad_request')).toBe(`format must be one of ${Object.keys(EXPORT_FORMATS).join(', ')}`);
 });
 
@@ -42,9 +42,9 @@ test.each(['?format=bind&format=nsd', '?format=bind&colour=red', '?format=%FF'])
 });
 
 test.each([
-  ['a name that is no domain name', 'bind', { name: 'two words' }, 'the name must be a domain name to be used in DNS messages'],
-  ['a name that would end a string', 'bind', { name: 'a"; }; include "x' }, 'the name must be a domain name to be used in DNS messages'],
-  ['a secret that is no base64', 'knot', { name: 'odd', secret: 'SomeSecretKey-of-nobody-0123456789' }, 'the secret must be base64'],
+  ['a name that is not a domain name', 'bind', { name: 'two words' }, 'the name must be a domain name to be used in DNS messages'],
+  ['a name that closes a quoted string', 'bind', { name: 'a"; }; include "x' }, 'the name must be a domain name to be used in DNS messages'],
+  ['a secret that is not base64', 'knot', { name: 'odd', secret: 'SomeSecretKey-of-nobody-0123456789' }, 'the secret must be base64'],
   ['an algorithm that the consumer lacks', 'cert-manager', { name: 'sha384', algorithm: 'hmac-sha384' }, 'cert-manager does not take hmac-sha384'],
 ])('409 with the reason for %s', async (_case, format, members, reason) => {
   const made = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('any'), ...members });
@@ -61,7 +61,7 @@ test.each([
   expectError(await exported(id, '?format=bind'), status, type);
 });
 
-test('403 without the right to get keys, whatever the form', async () => {
+test('403 without the right tsigkeys:get, for any format', async () => {
   const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
   const reader = service.with((body as { token: string }).token);
   for (const format of ['bind', 'none']) expectError(await reader.get(`/v2/tsigkeys/${key.id}/export?format=${format}`), 403, 'forbidden');
@@ -75,7 +75,7 @@ test('405 for POST', async () => {
   expectError(await service.post(`/v2/tsigkeys/${key.id}/export`, {}), 405, 'method_not_allowed');
 });
 
-test('the description of the API has every form, with an example', () => {
+test('the OpenAPI document lists every format, with an example', () => {
   const settings = describedAt(service.url);
   const operation = keyExportPath(settings)['/v2/tsigkeys/{id}/export']?.get;
   expect(operation?.parameters).toMatchObject([{ name: 'format', schema: { enum: Object.keys(EXPORT_FORMATS) } }]);
@@ -88,7 +88,7 @@ test('the description of the API has every form, with an example', () => {
   expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '404', '409']));
 });
 
-test('the log shows neither the name nor the secret of what was exported', async () => {
+test('the log contains neither the name nor the secret of an exported key', async () => {
   const before = service.log.length;
   await exported(key.id, '?format=bind');
   await expect.poll(() => service.log.slice(before).join('\n')).toContain('/v2/tsigkeys/:id/export');

@@ -22,7 +22,7 @@ async function open(bodies: readonly object[], variables: Record<string, string>
 }
 
 describe('DELETE of a token', () => {
-  test('409 for the last administrator token, which stays valid, and what else exists does not count', async () => {
+  test('409 for the last administrator token, which stays valid, whatever other tokens exist', async () => {
     const { admin, remove } = await open([READER, { ...BOB, expires_at: '2001-01-01T00:00:00' }, ADA]);
     const message = expectError(await remove('ada'), 409, 'last_administrator');
     expect(message).toBe("Token 'ada' is the last valid administrator token. Create another token with the role admin first.");
@@ -35,13 +35,13 @@ describe('DELETE of a token', () => {
     expectError(await remove('ada'), 409, 'last_administrator');
   });
 
-  test('204 for an administrator token while another one is valid, whatever the case of its role', async () => {
+  test('204 for an administrator token while another one is valid, with its role in any case', async () => {
     const { clientOf, remove } = await open([ADA, BOB]);
     expect((await remove('ada')).status).toBe(204);
     expectError(await remove('bob', clientOf('bob')), 409, 'last_administrator');
   });
 
-  test('204 as long as the other administrator token has not expired, 409 from then on', async () => {
+  test('204 until the other administrator token expires, then 409', async () => {
     let now = '2030-01-01T00:00:00.000000';
     const expiring = { ...BOB, expires_at: '2030-01-02T00:00:00' };
     const { remove } = await open([ADA, { ...ADA, name: 'eve' }, expiring], {}, () => now);
@@ -52,7 +52,7 @@ describe('DELETE of a token', () => {
     expect((await remove('ada')).status).toBe(204);
   });
 
-  test('204 for the last one where Keystone or adminToken gives administrators access', async () => {
+  test('204 for the last one if Keystone or adminToken gives administrators access', async () => {
     for (const variables of [
       { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:9' },
       { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) },
@@ -63,7 +63,7 @@ describe('DELETE of a token', () => {
     }
   });
 
-  test('204 for one and 409 for the other when the last two are deleted at once', async () => {
+  test('204 for one and 409 for the other if the last two are deleted at once', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { admin, clientOf, remove } = await open([ADA, BOB]);
       const answers = await Promise.all([remove('ada'), remove('bob', clientOf('bob'))]);
@@ -74,7 +74,7 @@ describe('DELETE of a token', () => {
     }
   });
 
-  test('204 for an administrator token whose only other one comes after many of other roles', async () => {
+  test('204 for an administrator token if another one comes after many tokens with other roles', async () => {
     const { admin, clientOf, remove } = await open([ADA]);
     for (let made = 0; made < 1001; made += 50) {
       const some = Array.from({ length: 50 }, (_, index) => ({ ...READER, name: `reader-${made + index}` }));

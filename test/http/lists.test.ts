@@ -19,13 +19,13 @@ describe.each(SAMPLES)('$collection', (sample) => {
   const linksOf = async (query: string) => (await service.get(path + query)).body.links as { self: string; next?: string };
   const refuse = async (query: string, type: string) => expectError(await service.get(path + query), 400, type);
 
-  test('200 with the items, whole and in the order of their creation, before the links', async () => {
+  test('200 with all items in order of creation, and then the links', async () => {
     const { body } = await service.get(path);
     expect(Object.keys(body)).toEqual([sample.collection, 'links']);
     expect(body[sample.collection]).toEqual(resources);
   });
 
-  test('200 with nothing in a fresh service', async () => {
+  test('200 with an empty list in a new service', async () => {
     const fresh = await startTestService();
     expect((await fresh.get(path)).text).toBe(`{"${sample.collection}":[],"links":{"self":"${fresh.url}${path}"}}`);
     await fresh.close();
@@ -75,7 +75,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 
   describe('marker', () => {
-    test('200 with what follows it, in every spelling', async () => {
+    test('200 with the items after it, in every spelling', async () => {
       const [, second] = resources;
       const id = second?.id ?? '';
       for (const marker of [id, id.toUpperCase(), id.replaceAll('-', ''), `%7B${id}%7D`]) {
@@ -83,7 +83,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       }
     });
 
-    test('200 with nothing after the last', async () => {
+    test('200 with an empty list after the last item', async () => {
       const answer = await service.get(`${path}?marker=${resources.at(-1)?.id}`);
       expect(itemsOf(answer, sample)).toEqual([]);
       expect(answer.body.links).not.toHaveProperty('next');
@@ -97,30 +97,30 @@ describe.each(SAMPLES)('$collection', (sample) => {
       await refuse(`?marker=${UNKNOWN_ID}&marker=${UNKNOWN_ID}`, 'invalid_marker');
     });
 
-    test('400 for the id of nothing, or of something in another collection', async () => {
+    test('400 for an unknown id, or the id of an item in another collection', async () => {
       expect(await refuse(`?marker=${UNKNOWN_ID}`, 'marker_not_found')).toContain(UNKNOWN_ID);
       const other = SAMPLES.find(({ collection }) => collection !== sample.collection) ?? sample;
       await refuse(`?marker=${(await create(service, other, 'elsewhere')).id}`, 'marker_not_found');
     });
 
-    test('400 for the id of what was deleted', async () => {
+    test('400 for the id of a deleted item', async () => {
       const { id } = await create(service, sample, 'deleted');
       await service.delete(`${path}/${id}`);
       await refuse(`?marker=${id}`, 'marker_not_found');
     });
   });
 
-  describe('order', () => {
+  describe('sorting', () => {
     const namesOf = async (query: string) => (await list(query)).map(({ name }) => name);
 
-    test('200 in the code-point order of names', async () => {
+    test('200 sorted by name, in code-point order', async () => {
       const sorted = ['Alpha', '_delta', 'alpha2', 'bravo', 'charlie'];
       expect(await namesOf('?sort_key=name')).toEqual(sorted);
       expect(await namesOf('?sort_key=name&sort_dir=asc')).toEqual(sorted);
       expect(await namesOf('?sort_dir=desc&sort_key=name')).toEqual(sorted.toReversed());
     });
 
-    test('200 in the order of ids, and of creation', async () => {
+    test('200 sorted by id, and by creation', async () => {
       const ids = resources.map(({ id }) => id).toSorted();
       expect((await list('?sort_key=id')).map(({ id }) => id)).toEqual(ids);
       expect((await list('?sort_key=id&sort_dir=desc')).map(({ id }) => id)).toEqual(ids.toReversed());
@@ -128,7 +128,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(await namesOf('?sort_dir=desc')).toEqual(NAMES.toReversed());
     });
 
-    test('200 in the usual order for an empty sort_key or sort_dir', async () => {
+    test('200 in the default order for an empty sort_key or sort_dir', async () => {
       expect(await namesOf('?sort_key=&sort_dir=')).toEqual(NAMES);
       expect(await namesOf('?sort_key&sort_dir')).toEqual(NAMES);
     });
@@ -164,7 +164,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       ['?name=a=b', '?name=a%3Db'],
       ['?name', '?name='],
       ['?sort_key=&limit=max', '?sort_key=&limit=max'],
-    ])('200 for %s with it in links.self, encoded anew', async (query, encoded) => {
+    ])('200 for %s, which links.self contains, re-encoded', async (query, encoded) => {
       expect(await self(query)).toBe(encoded);
     });
 
@@ -173,7 +173,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       ['?all_tenants=1&limit=3', '?limit=3'],
       ['?limit=9&edit_managed_records=yes', '?limit=9'],
       ['?all_projects=&all_projects=x', ''],
-    ])('200 for %s without what only modifies the request', async (query, encoded) => {
+    ])('200 for %s, which links.self omits because it only changes the request context', async (query, encoded) => {
       expect(await self(query)).toBe(encoded);
     });
 
@@ -190,7 +190,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(await linksOf('?limit=max')).not.toHaveProperty('next');
     });
 
-    test('200 with the marker last in links.next, wherever it stood', async () => {
+    test('200 with the marker last in links.next, wherever the request had it', async () => {
       const [first, second, third] = resources.map(({ id }) => id);
       const links = await linksOf(`?limit=1&marker=${first}&sort_dir=asc&all_projects=true&name=*`);
       expect(links.self).toBe(`${service.url}${path}?limit=1&marker=${first}&sort_dir=asc&name=%2A`);
@@ -199,7 +199,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
   });
 
-  describe('parameters', () => {
+  describe('invalid parameters', () => {
     test.each([
       ['?foo=1', 'Invalid filters foo'],
       ['?foo=1&page=2&foo=3', 'Invalid filters foo, page'],
@@ -216,13 +216,13 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
 
     test.each(['?name=%', '?name=%zz', '?name=%ff', '?%ff=x', '?name=%ed%a0%80', '?name=%c0%80', '?name=a%00b'])(
-      '400 for %s, which is no text',
+      '400 for invalid text: %s',
       async (query) => {
         await refuse(query, 'bad_request');
       },
     );
 
-    test('401 before any of them for a caller without rights', async () => {
+    test('401 before any of them for a caller without the right', async () => {
       const powerless = service.with((await service.post('/v2/tokens', { name: 'powerless', roles: ['member'] })).body.token);
       for (const query of ['?limit=0', '?foo=1', '?marker=x', '?name=%ff']) {
         expectError(await powerless.get(path + query), 401, 'access_denied');
@@ -232,7 +232,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
 });
 
 describe('with a default limit', () => {
-  test('200 with as many items as api.defaultLimit says, and more on demand', async () => {
+  test('200 with api.defaultLimit items by default, and more for a larger limit', async () => {
     const service = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '2' });
     for (const name of NAMES) await service.post('/v2/tlds', { name });
     const { body } = await service.get('/v2/tlds');

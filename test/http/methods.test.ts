@@ -24,7 +24,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     ...['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'LOCK', 'M-SEARCH'].map((method) => [method, path, onCollection]),
     ...['PUT', 'POST', 'TRACE', 'COPY'].map((method) => [method, `${path}/${UNKNOWN_ID}`, onItem]),
     ['PUT', `${path}/foo`, onItem],
-  ])('405 for %s %s, with the methods there are', async (method, target, allow) => {
+  ])('405 for %s %s, with the allowed methods', async (method, target, allow) => {
     const answer = await send(`${method} ${target} HTTP/1.1`);
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(allow.split(', ').toSorted());
@@ -35,7 +35,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     });
   });
 
-  test('401 rather than 405 without a token', async () => {
+  test('401, not 405, without a token', async () => {
     expect((await service.with('nobody').call('PUT', path)).status).toBe(401);
   });
 
@@ -52,12 +52,12 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     ['/foo', 400],
     [`/${UNKNOWN_ID}`, 404],
     ['?limit=0', 400],
-  ])('HEAD gives the status of GET for %s: %d', async (rest, status) => {
+  ])('HEAD returns the status of GET for %s: %d', async (rest, status) => {
     const answer = await service.call('HEAD', path + rest);
     expect([answer.status, answer.text]).toEqual([status, '']);
   });
 
-  test.each(['/', '//', '///'])('200 with %s at the end of the path', async (slashes) => {
+  test.each(['/', '//', '///'])('200 for a path that ends in %s', async (slashes) => {
     const { id } = await create(service, sample, `slashes-${slashes.length}`);
     expect((await service.get(`${path}/${id}${slashes}`)).body.id).toBe(id);
     const { body } = await service.get(`${path}${slashes}?name=none`);
@@ -66,7 +66,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     expect(made.headers.get('location')).toBe(`${service.url}${path}/${made.body.id}`);
   });
 
-  test('_method and X-HTTP-Method-Override are ignored', async () => {
+  test('_method and X-HTTP-Method-Override have no effect', async () => {
     const { id } = await create(service, sample, 'not-overridden');
     const target = `${path}/${id}`;
     for (const method of ['delete', 'DELETE', 'patch']) {
@@ -77,7 +77,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     }
   });
 
-  test('the query is ignored wherever there is no list', async () => {
+  test('200 with the query ignored on paths without a list', async () => {
     const { id } = await create(service, sample, 'no-list');
     const query = '?limit=0&junk=1&junk=2&name=%ff';
     expect((await service.get(`${path}/${id}${query}`)).body.links.self).toBe(`${service.url}${path}/${id}`);
@@ -104,7 +104,7 @@ describe('paths', () => {
   });
 
   test.each(['/v1', '/v3/tlds', '/v2.0/tlds', '/nosuch', '/v20', '/favicon.ico', '//v2/tlds', '/nosuch/../v2/tlds', '/%2e%2e/'])(
-    '404 as JSON outside the API, for anybody: %s',
+    '404 as JSON outside the API, for every caller: %s',
     async (path) => {
       const answer = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, 'Host: h']);
       expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
@@ -112,12 +112,12 @@ describe('paths', () => {
     },
   );
 
-  test('401 for whatever does not exist below /v2, without a token', async () => {
+  test('401 for unknown paths below /v2 without a token', async () => {
     for (const path of ['/v2', '/v2/', '/v2/nosuch', '/v2?x', '/v2/tlds.json']) expect((await service.with('nobody').get(path)).status).toBe(401);
   });
 
   test.each([`/%762/%74lds`, `http://h/v2/tlds`, 'HTTP://other:1/v2/tlds/', 'https://h/v2/tlds'])(
-    '200 for %s, which names the same path',
+    '200 for %s, an equivalent path',
     async (target) => {
       const answer = await send(`GET ${target} HTTP/1.1`);
       expect([answer.status, (JSON.parse(answer.body) as { links: object }).links]).toEqual([200, { self: 'http://h/v2/tlds' }]);
@@ -125,12 +125,12 @@ describe('paths', () => {
     },
   );
 
-  test('200 for a target that is a host alone', async () => {
+  test('200 for a target that is only a host', async () => {
     expect((await sendRequest(service.url, ['GET http://h HTTP/1.1', 'Host: h'])).body).toContain('"versions"');
     expect((await sendRequest(service.url, ['GET http://h?x HTTP/1.1', 'Host: h'])).body).toContain('"versions"');
   });
 
-  test.each(['/v2/tlds/%', '/v2/tlds/%zz', '/v2/tlds/%ff', '/%c0%80'])('400 for a path that is not properly encoded: %s', async (path) => {
+  test.each(['/v2/tlds/%', '/v2/tlds/%zz', '/v2/tlds/%ff', '/%c0%80'])('400 for a path with invalid percent-encoding: %s', async (path) => {
     const answer = await send(`GET ${path} HTTP/1.1`);
     expect(JSON.parse(answer.body)).toMatchObject({ code: 400, message: expect.any(String) as string });
     expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
@@ -139,7 +139,7 @@ describe('paths', () => {
 
 describe('OPTIONS', () => {
   test.each(['/v2/tlds', `/v2/tlds/${UNKNOWN_ID}`, '/v2/nosuch', '/v2', '/', '/nosuch'])(
-    '200 and nothing more for %s, without a token',
+    '200 without a body for %s, without a token',
     async (path) => {
       const answer = await service.with('nobody').call('OPTIONS', path);
       expect([answer.status, answer.text, answer.headers.get('content-length')]).toEqual([200, '', '0']);
@@ -150,7 +150,7 @@ describe('OPTIONS', () => {
     expect((await service.call('OPTIONS', '/v2/tokens')).headers.get('allow')?.split(', ').toSorted()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
   });
 
-  test('200 for the server as a whole', async () => {
+  test('200 for the whole server', async () => {
     expect((await send('OPTIONS * HTTP/1.1')).status).toBe(200);
   });
 });
@@ -175,7 +175,7 @@ describe('without a token', () => {
     expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([200, 'OK', 'text/plain; charset=UTF-8']);
   });
 
-  test('405 for other methods on them', async () => {
+  test('405 for other methods on these paths', async () => {
     for (const path of ['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json']) {
       const answer = await service.with('nobody').post(path, {});
       expectError(answer, 405, 'method_not_allowed');
@@ -184,7 +184,7 @@ describe('without a token', () => {
   });
 });
 
-describe('what no client should send', () => {
+describe('unusual requests', () => {
   const expectJson = (answer: string, status: number) => {
     const { status: given, body, headers } = readAnswer(answer);
     expect(given).toBe(status);
@@ -193,7 +193,7 @@ describe('what no client should send', () => {
   };
 
   test.each([
-    ['a method that HTTP does not have', `FOO /v2/tlds HTTP/1.1\r\nHost: h\r\n\r\n`],
+    ['an unknown HTTP method', `FOO /v2/tlds HTTP/1.1\r\nHost: h\r\n\r\n`],
     ['a target with a blank', `GET /v2/tl ds HTTP/1.1\r\nHost: h\r\n\r\n`],
     ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -201,24 +201,24 @@ describe('what no client should send', () => {
     ['a header without a name', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\n: x\r\n\r\n'],
     ['a NUL in a header', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n'],
     ['a folded header', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n'],
-    ['a length that is no number', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n'],
-    ['two lengths', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
-    ['a length and chunks', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['a tunnel', `CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n`],
+    ['a Content-Length that is not a number', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n'],
+    ['two Content-Length headers', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+    ['Content-Length with chunked encoding', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['CONNECT', `CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n`],
   ])('400 as JSON for %s', async (_what, bytes) => expectJson(await sendBytes(service.url, bytes), 400));
 
-  test('400 as JSON for broken chunks, and nothing is created', async () => {
+  test('400 as JSON for broken chunks, and nothing changes', async () => {
     const head = `POST /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expectJson(await sendBytes(service.url, head, `e\r\n{"name":"cut"}\r\nzz\r\n`), 400);
     expect((await service.get('/v2/tlds?name=cut')).body.tlds).toEqual([]);
   });
 
-  test('431 as JSON for a head that is too large', async () => {
+  test('431 as JSON for too large a header section', async () => {
     expectJson(await sendBytes(service.url, `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`), 431);
     expectJson(await sendBytes(service.url, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: h\r\n\r\n`), 431);
   });
 
-  test('200 for an upgrade and an expectation that are not understood', async () => {
+  test('200 for an unsupported upgrade or expectation', async () => {
     expect((await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade')).status).toBe(200);
     const answer = await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Expect: the-unexpected');
     expect(answer.status).toBe(200);
@@ -231,7 +231,7 @@ describe('what no client should send', () => {
     expect((await sendRequest(service.url, [...head, `Content-Length: ${body.length}`, 'Expect: 100-continue'], body)).status).toBe(201);
   });
 
-  test('200 for a body where none is expected', async () => {
+  test('200 for an unexpected body', async () => {
     expect((await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Content-Length: 0', 'Content-Type: application/json')).status).toBe(200);
     await kept();
   });
@@ -241,7 +241,7 @@ describe('slow requests', () => {
   test.each([
     ['head', 'POST /v2/tlds HTTP/1.1\r\nHo'],
     ['body', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 20\r\nX-Auth-Token: TOKEN\r\n\r\n{"name":'],
-  ])('408 as JSON when the %s does not arrive in time', async (_part, text) => {
+  ])('408 as JSON if the %s does not arrive in time', async (_part, text) => {
     const hurried = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
     const answer = readAnswer(await sendBytes(hurried.url, text.replace('TOKEN', hurried.token)));
     expect(JSON.parse(answer.body)).toMatchObject({ code: 408, type: 'request_timeout' });

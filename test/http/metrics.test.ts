@@ -23,7 +23,7 @@ test('200 with the same complete text for concurrent scrapes', async () => {
   expect(new Set(texts).size).toBe(1);
 });
 
-test('200 without counting again within 15 seconds', async () => {
+test('200 without a new count within 15 s', async () => {
   const before = resourceSeries((await service.get('/metrics')).text);
   expect((await service.post('/v2/tlds', { name: 'counted-later' })).status).toBe(201);
   expect(resourceSeries((await service.get('/metrics')).text)).toEqual(before);

@@ -23,7 +23,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
   const path = `/v2/${collection}`;
   const item = `${path}/{id}`;
 
-  test('201 for every example, one after the other, answered as the document shows; then 200, 202 and 204', async () => {
+  test('201 for every example, with a response as documented; then 200, 202 and 204', async () => {
     const requests = Object.entries(examplesOf(operationAt(api, path, 'POST').requestBody?.content));
     expect(requests.length).toBeGreaterThan(0);
     const promised = examplesOf(responseTo(api, path, 'POST', 201).content) as Record<string, Record<string, unknown>>;
@@ -65,7 +65,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
     }
   });
 
-  test('200 for every parameter with its example, and for every key to sort by', async () => {
+  test('200 for every parameter with its example, and for every sort key', async () => {
     const parameters = (operationAt(api, path, 'GET').parameters ?? []).map((parameter) => resolve(api, parameter));
     const [request] = Object.values(examplesOf(operationAt(api, path, 'POST').requestBody?.content));
     const { body } = await service.post(path, request);
@@ -89,7 +89,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
     expect(sortKeys.length).toBeGreaterThanOrEqual(4);
   });
 
-  test('4xx: real errors have the statuses, headers, schemas and words of the document', async () => {
+  test('4xx with the statuses, headers, schemas and messages of the OpenAPI document', async () => {
     const example = Object.values(examplesOf(operationAt(api, path, 'POST').requestBody?.content))[0] as object;
     const { body: taken } = await service.post(path, example);
     const nobody = service.with('unknown');
@@ -133,7 +133,7 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
 });
 
 describe('paths without a token', () => {
-  test.each(['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json', '/docs'])('200 as the document says: %s', async (path) => {
+  test.each(['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json', '/docs'])('200 as documented: %s', async (path) => {
     const answer = await service.with('').get(path);
     expect(answer.status).toBe(200);
     expectDocumented(api, path, 'GET', answer);
@@ -141,7 +141,7 @@ describe('paths without a token', () => {
     if (path === '/') expect(answer.body).toEqual(example);
   });
 
-  test('404 as the document says', async () => {
+  test('404 as documented', async () => {
     const { body } = await service.get('/nosuch');
     const promised = api.components.responses.NotFound?.content?.[JSON_BODY]?.examples?.not_found?.value as object;
     expect(body).toEqual({ ...promised, request_id: body.request_id });
@@ -158,7 +158,7 @@ function placesOf(document: ApiDocument, type: string): string[] {
 }
 
 describe('settings that change statuses', () => {
-  test('403 for a caller without the right, where that is configured, and 401 no more', async () => {
+  test('403 for a caller without the right if configured, and never 401', async () => {
     const strict = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
     const document = await readDocument(strict);
     const { body } = await strict.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
@@ -174,7 +174,7 @@ describe('settings that change statuses', () => {
     expect(placesOf(document, 'forbidden')).toEqual(placesOf(api, 'access_denied'));
   });
 
-  test('429 for a caller that asks too often', async () => {
+  test('429 for a caller above the rate limit', async () => {
     const limited = await startTestService({ TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND: '1', TSIGIL_RATE_LIMIT_BURST: '1' });
     const document = await readDocument(limited);
     const answers = [await limited.get('/v2/tlds'), await limited.get('/v2/tlds'), await limited.get('/v2/tlds')];

@@ -10,8 +10,8 @@ import { startTestService, type TestService } from '../harness/service.ts';
 /** The id of the document's examples, which nothing has. */
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
-describe('the rules of collections', () => {
-  test('4xx: every refusal by a rule is promised where it is met, in these words', async () => {
+describe('collection rules', () => {
+  test('4xx by every rule as documented for the operation, with the same message', async () => {
     const ruled = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true', TSIGIL_ZONES_PER_PROJECT: '2' });
     onTestFinished(() => ruled.close());
     const document = await readDocument(ruled);
@@ -69,7 +69,7 @@ describe('the rules of collections', () => {
   });
 });
 
-describe('the check of zone names', () => {
+describe('zone name check', () => {
   let service: TestService;
   let api: ApiDocument;
   beforeAll(async () => {
@@ -80,7 +80,7 @@ describe('the check of zone names', () => {
 
   const path = '/v2/tlds/check';
 
-  test('200: the example is answered as the document shows', async () => {
+  test('200 for the example, with a response as documented', async () => {
     const examples = examplesOf(operationAt(api, path, 'POST').requestBody?.content);
     const promised = examplesOf(responseTo(api, path, 'POST', 200).content);
     for (const [name, request] of Object.entries(examples)) {
@@ -92,7 +92,7 @@ describe('the check of zone names', () => {
     expect(Object.keys(examples)).not.toEqual([]);
   });
 
-  test('4xx as the document says', async () => {
+  test('4xx as documented', async () => {
     const powerless = await holder(service, 'powerless for checks', 'stranger');
     for (const [type, provoke] of [
       ['invalid_object', () => service.post(path, { names: 'com' })],

@@ -32,8 +32,8 @@ async function readDocument({ get }: TestService, headers: Record<string, string
   return (await get('/openapi.json', headers)).body as ApiDocument;
 }
 
-describe('the document', () => {
-  test('200 with the type of JSON and no token', async () => {
+describe('the OpenAPI document', () => {
+  test('200 with the media type of JSON, without a token', async () => {
     const answer = await service.get('/openapi.json', { 'x-auth-token': '' });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
@@ -46,7 +46,7 @@ describe('the document', () => {
     expect(api.openapi).toMatch(/^3\.1\./);
   });
 
-  test('refers only to what it has, and has only what it refers to', () => {
+  test('refers only to components that it contains, and contains no other components', () => {
     const references = new Set([...JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? ''));
     for (const $ref of references) expect(resolve(api, { $ref })).toBeTypeOf('object');
     const { schemas, parameters, headers, responses } = api.components;
@@ -57,19 +57,19 @@ describe('the document', () => {
     expect(kept.filter((name) => !references.has(name))).toEqual(['#/components/responses/NotFound']);
   });
 
-  test('has each operation id once', () => {
+  test('contains each operation id once', () => {
     const ids = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.flatMap((method) => item[method]?.operationId ?? []));
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('names every type of error', () => {
+  test('lists every error type', () => {
     const text = JSON.stringify(api);
     const types = Object.values(STATUS_OF_CODE).flatMap(([, type]) => RESOURCE_TYPES.map(({ noun }) => type.replace('{subject}', noun)));
     const neverDoubled = RESOURCE_TYPES.filter(({ operations }) => !operations.includes('create')).map(({ noun }) => `duplicate_${noun}`);
     expect(types.filter((type) => !text.includes(`"${type}"`) && !neverDoubled.includes(type))).toEqual([]);
   });
 
-  test('follows the base URL of the request', async () => {
+  test('contains the base URL of the request', async () => {
     const other = await startTestService({ TSIGIL_PUBLIC_URL: 'https://dns.example/api/' });
     const text = (await other.get('/openapi.json')).text;
     await other.close();
@@ -80,7 +80,7 @@ describe('the document', () => {
     expect(local).toEqual(api);
   });
 
-  test('follows the settings that show in answers', async () => {
+  test('contains the settings that affect responses', async () => {
     const other = await startTestService({ TSIGIL_API_PLATFORM: 'Example', TSIGIL_API_DEFAULT_LIMIT: '7' });
     const document = await readDocument(other);
     await other.close();
@@ -89,7 +89,7 @@ describe('the document', () => {
     expect(document.components.parameters.limit?.schema).toMatchObject({ default: 7 });
   });
 
-  test('describes a resource type that it has never seen, and paths beside collections', () => {
+  test('describes a new resource type, and paths outside collections', () => {
     const [tld] = RESOURCE_TYPES;
     const { name } = tld.fields;
     if (name === undefined) throw new Error('TLDs have names');
@@ -125,11 +125,11 @@ describe('the document', () => {
 });
 
 describe('the routes', () => {
-  test('are the paths of the document, all of them and no others', async () => {
+  test('match the paths of the document exactly', async () => {
     expect(await servedPaths()).toEqual(Object.keys(api.paths).sort());
   });
 
-  test('200 with Allow: a path has the methods that the document gives it', async () => {
+  test('200 with Allow: a path has the methods in the document', async () => {
     for (const [path, item] of Object.entries(api.paths)) {
       const documented = DOCUMENTED_METHODS.filter((method) => item[method] !== undefined).map((method) => method.toUpperCase());
       const answer = await service.call('OPTIONS', path.replace('{id}', UNKNOWN_ID));

@@ -33,25 +33,25 @@ describe.each(SAMPLES)('$collection', (sample) => {
 
   const all = async (order: string) => itemsOf(await service.get(`${path}?${order}`), sample);
 
-  test.each(ORDERS)('200 page by page gives what one page gives, for every size: %s', async (order) => {
+  test.each(ORDERS)('200 with the same items page by page as on one page, for every page size: %s', async (order) => {
     const whole = await all(order);
     expect(whole).toHaveLength(23);
     for (const limit of [1, 2, 5, 22, 23, 24]) expect(await walk(`${order}&limit=${limit}`)).toEqual(whole);
   });
 
-  test.each(ORDERS)('200 in order, the id deciding between equals and null before everything: %s', async (order) => {
+  test.each(ORDERS)('200 sorted, with equal values by id and null first: %s', async (order) => {
     const key = SORT_KEYS.find((name) => order.includes(`=${name}&`)) ?? 'id';
     const sorted = (await all(order)).map((item) => `${item[key] ?? ''} ${item.id}`);
     expect(sorted).toEqual(order.endsWith('asc') ? sorted.toSorted() : sorted.toSorted().toReversed());
   });
 
-  test('200 page by page within a filter', async () => {
+  test('200 page by page with a filter', async () => {
     const whole = await all('name=entry-1*&sort_key=name');
     expect(whole).toHaveLength(11);
     expect(await walk('name=entry-1*&sort_key=name&limit=3')).toEqual(whole);
   });
 
-  test.each(ORDERS)('200 with everything that stayed exactly once, while others come and go: %s', async (order) => {
+  test.each(ORDERS)('200 with every unchanged item exactly once while others are created and deleted: %s', async (order) => {
     const stays = (await all(order)).map(({ id }) => id);
     const passing: Resource[] = [];
     let pages = 0;
@@ -68,7 +68,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
   });
 });
 
-test('200 in code-point order where it differs from that of UTF-16', async () => {
+test('200 in code-point order for names that UTF-16 sorts differently', async () => {
   const service = await startTestService();
   const [, keys] = SAMPLES;
   if (keys === undefined) throw new Error('There are no samples');

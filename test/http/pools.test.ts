@@ -26,7 +26,7 @@ async function createPool(members: Record<string, unknown> = {}) {
 }
 
 describe('the default pool', () => {
-  test('200 from the start', async () => {
+  test('200 in a new service', async () => {
     const fresh = await startTestService();
     try {
       const { status, body } = await fresh.get(`/v2/pools/${POOL_ID}`);
@@ -47,7 +47,7 @@ describe('the default pool', () => {
     }
   });
 
-  test('400 when it is to be deleted, 202 when it is changed', async () => {
+  test('400 for its deletion, 202 for a change', async () => {
     expectError(await service.delete(`/v2/pools/${POOL_ID}`), 400, 'invalid_operation');
     const { status, body } = await service.patch(`/v2/pools/${POOL_ID}`, { description: 'All zones' });
     expect([status, body.id, body.name, body.description]).toEqual([202, POOL_ID, 'default', 'All zones']);
@@ -55,7 +55,7 @@ describe('the default pool', () => {
 });
 
 describe('a pool', () => {
-  test('201 with what was given, and the project of who made it', async () => {
+  test('201 with the given members, and the project of the caller', async () => {
     const given = { name: 'made', description: 'd', attributes: { tier: 'gold' }, ns_records: NS_RECORDS };
     const answer = await service.post('/v2/pools', given);
     expect(answer.status).toBe(201);
@@ -76,14 +76,14 @@ describe('a pool', () => {
     expect((await service.get(`/v2/pools/${before.id}`)).body).toEqual(body);
   });
 
-  test('204 when it is empty, 404 afterwards', async () => {
+  test('204 if it is empty, then 404', async () => {
     const { id } = await createPool();
     const { status, text, headers } = await service.delete(`/v2/pools/${id}`);
     expect([status, text, headers.get('content-length')]).toEqual([204, '', '0']);
     expectError(await service.get(`/v2/pools/${id}`), 404, 'pool_not_found');
   });
 
-  test('400 when it has zones, also of another project; 204 when they are gone', async () => {
+  test('400 if it has zones, also of another project, and 204 once they are deleted', async () => {
     const { id } = await createPool();
     const sudo = { 'x-auth-sudo-project-id': 'red' };
     const zone = await service.post('/v2/zones', primary('in-pool.example.', { pool_id: id }), sudo);
@@ -131,7 +131,7 @@ describe('a pool', () => {
     [{ project_id: 'red' }, 'project_id: readOnly'],
     [{ id: UNKNOWN_ID }, 'id: readOnly'],
     [{ nameservers: [] }, 'nameservers: additionalProperties'],
-  ])('400 for %j, when it is made and when it is changed', async (members, problem) => {
+  ])('400 for %j, in a creation and in a change', async (members, problem) => {
     expect(problemsOf(await service.post('/v2/pools', pool(members)))).toEqual([problem]);
     const before = await createPool();
     expect(problemsOf(await service.patch(`/v2/pools/${before.id}`, members))).toEqual([problem]);
@@ -142,7 +142,7 @@ describe('a pool', () => {
     expect(problemsOf(await service.post('/v2/pools', {}))).toEqual(['name: required']);
   });
 
-  test('404 for an unknown one, 400 for an id that is none', async () => {
+  test('404 for an unknown pool, 400 for an invalid id', async () => {
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? {} : undefined;
       expect(expectError(await service.call(method, `/v2/pools/${UNKNOWN_ID}`, body), 404, 'pool_not_found')).toBe('Could not find Pool');
@@ -151,7 +151,7 @@ describe('a pool', () => {
     expectError(await service.get('/v2/pools.json'), 404, 'not_found');
   });
 
-  test('401 for whoever is no administrator', async () => {
+  test('401 without the administrator role', async () => {
     const client = await clientFor(service, ['member', 'reader'], 'red');
     const answers = [
       await client.get('/v2/pools'),
@@ -163,7 +163,7 @@ describe('a pool', () => {
     for (const answer of answers) expectError(answer, 401, 'access_denied');
   });
 
-  test('200 for the filter by name and the common order; 400 for other filters', async () => {
+  test('200 for the filter by name and the common sorting, 400 for other filters', async () => {
     const made = [await createPool({ name: 'zz-b' }), await createPool({ name: 'zz-a' })];
     const names = async (query: string) => (await service.get(`/v2/pools?${query}`)).body.pools.map(({ name }: { name: string }) => name);
     expect(await names('name=zz-*')).toEqual(['zz-b', 'zz-a']);
@@ -176,7 +176,7 @@ describe('a pool', () => {
 });
 
 describe('the pool of a new zone', () => {
-  test('201 in the pool that pool_id or the attribute names, in any spelling', async () => {
+  test('201 in the pool in pool_id or the attribute, in any spelling', async () => {
     const { id } = await createPool();
     const plain = id.replaceAll('-', '').toUpperCase();
     for (const [index, members] of [
@@ -191,7 +191,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('201 for the same name in another pool, 409 in the same', async () => {
+  test('201 for the same name in another pool, 409 in the same pool', async () => {
     const { id } = await createPool();
     await createZone(service, primary('twice.example.'));
     await createZone(service, primary('twice.example.', { pool_id: id }));
@@ -200,7 +200,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('404 when there is no such pool, or when two are named', async () => {
+  test('404 for an unknown pool, and for two different pools', async () => {
     const { id } = await createPool();
     const wrong = [
       { pool_id: UNKNOWN_ID },
@@ -227,7 +227,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('201 for a role to which the policy gives the choice', async () => {
+  test('201 for a role that the policy allows to choose', async () => {
     const other = await startTestService({ TSIGIL_POLICY: JSON.stringify({ 'zones:choose_pool': ['member'] }) });
     try {
       const { id } = (await other.post('/v2/pools', { name: 'x' })).body;
@@ -238,7 +238,7 @@ describe('the pool of a new zone', () => {
     }
   });
 
-  test('201 or 404, never a zone in no pool, when the pool is deleted meanwhile', async () => {
+  test('201 or 404 if the pool is deleted at the same time, and every zone has a pool', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createPool();
       const create = () => service.post('/v2/zones', primary(`race-${round}.pool-race.`, { pool_id: id }));

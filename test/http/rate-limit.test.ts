@@ -8,7 +8,7 @@ import { expectError } from '../harness/samples.ts';
 import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-describe('the bucket of one caller', () => {
+describe('the token bucket of one caller', () => {
   /** A limiter, a clock to turn, and what each request got: undefined, or the seconds to wait. */
   function limiter(requestsPerSecond: number, burst: number) {
     let now = 100;
@@ -26,7 +26,7 @@ describe('the bucket of one caller', () => {
     };
   }
 
-  test('holds the burst, and tells how long to wait once it is empty', () => {
+  test('holds the burst, and returns the time to wait once it is empty', () => {
     const { ask } = limiter(2, 3);
     expect([ask(), ask(), ask(), ask()]).toEqual([undefined, undefined, undefined, 1]);
   });
@@ -42,7 +42,7 @@ describe('the bucket of one caller', () => {
     expect([ask(), ask(), ask(), ask()]).toEqual([undefined, undefined, undefined, 1]);
   });
 
-  test('gives a token to whoever waits as long as it was told', () => {
+  test('admits a caller after the returned time', () => {
     const { ask, wait } = limiter(3, 1);
     ask();
     for (let count = 0; count < 20; count += 1) {
@@ -53,28 +53,28 @@ describe('the bucket of one caller', () => {
     }
   });
 
-  test('is not emptied further by requests that were refused', () => {
+  test('loses nothing to refused requests', () => {
     const { ask, wait } = limiter(1, 1);
     for (let count = 0; count < 50; count += 1) ask();
     wait(1);
     expect(ask()).toBeUndefined();
   });
 
-  test('is nobody else’s', () => {
+  test('belongs to one caller only', () => {
     const { ask } = limiter(1, 1);
     expect([ask('a'), ask('b'), ask('a'), ask('b')]).toEqual([undefined, undefined, 1, 1]);
   });
 
-  test('has no bottom when the rate is 0', () => {
+  test('is unlimited if the rate is 0', () => {
     const { ask } = limiter(0, 1);
     expect(Array.from({ length: 1000 }, () => ask())).toEqual(Array.from({ length: 1000 }, () => undefined));
   });
 });
 
-describe('a service with a limit', () => {
+describe('a service with a rate limit', () => {
   const variables = { TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND: '1', TSIGIL_RATE_LIMIT_BURST: '5' };
 
-  test('429 with Retry-After once a caller has used up its burst, and other callers are served', async () => {
+  test('429 with Retry-After after the burst of one caller, and 200 for other callers', async () => {
     const service = await startTestService(variables);
     const other = service.with((await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token);
     const answers = await Promise.all(Array.from({ length: 30 }, () => service.get('/v2/tlds')));
@@ -89,7 +89,7 @@ describe('a service with a limit', () => {
     await service.close();
   });
 
-  test('200 for everything without a limit, which is the default', async () => {
+  test('200 for every request by default, without a limit', async () => {
     const service = await startTestService();
     const answers = await Promise.all(Array.from({ length: 300 }, () => service.get('/v2/tlds')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -97,7 +97,7 @@ describe('a service with a limit', () => {
   });
 });
 
-describe('the bucket of an address', () => {
+describe('the token bucket of an address', () => {
   /** A limit of 1 request per second with a burst of 2, a clock to turn, and whether each request is admitted. */
   function limit() {
     let now = 0;
@@ -119,14 +119,14 @@ describe('the bucket of an address', () => {
     };
   }
 
-  test('is emptied by requests without a token and by refused tokens, and fills at the rate', () => {
+  test('loses tokens to requests without a token or with a refused token, and fills at the rate', () => {
     const { take, check, wait } = limit();
     expect([take(), check('bad', false), check('worse', false), take()]).toEqual([true, true, false, false]);
     wait(1);
     expect([take(), take()]).toEqual([true, false]);
   });
 
-  test('is not emptied by valid tokens', () => {
+  test('loses nothing to valid tokens', () => {
     const { take, check } = limit();
     for (let count = 0; count < 50; count += 1) expect(check(`valid-${count}`, true)).toBe(true);
     expect([take(), take(), take()]).toEqual([true, true, false]);
@@ -140,14 +140,14 @@ describe('the bucket of an address', () => {
     expect([take(), check('new', true)]).toEqual([false, false]);
   });
 
-  test('admits a token whose check failed to find out anything, but not one that was revoked', () => {
+  test('admits a token whose check failed with an error, but not a revoked one', () => {
     const { take, check } = limit();
     check('valid', true);
     expect([take(), take()]).toEqual([true, true]);
     expect([check('valid', undefined), check('valid', false), check('valid', false)]).toEqual([true, true, false]);
   });
 
-  test('gives one request to many that arrive with one new token', () => {
+  test('admits one of many concurrent requests with one new token', () => {
     const { take, begin } = limit();
     const settled = Array.from({ length: 100 }, () => begin('new'));
     for (const settle of settled) settle(true);
@@ -206,7 +206,7 @@ describe('a service with the default limit for addresses', () => {
     await service.close();
   });
 
-  test('429 before Keystone is asked', async () => {
+  test('429 without a request to Keystone', async () => {
     let questions = 0;
     const keystone = createServer((_request, response) => {
       questions += 1;
@@ -233,7 +233,7 @@ describe('behind a proxy', () => {
   const variables = { TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1', TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '3' };
   const from = (service: TestService, forwarded: string) => service.with('').get('/v2/tlds', { 'x-forwarded-for': forwarded });
 
-  test('429 for the client that the proxy names last, whatever the client wrote before, and 401 for others', async () => {
+  test('429 for the last client in X-Forwarded-For, whatever the client wrote before, and 401 for others', async () => {
     const service = await startTestService({ ...variables, TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
     const answers = [];
     for (let index = 0; index < 5; index += 1) answers.push(await from(service, `203.0.113.${index}, 2001:db8::${index}`));
@@ -244,14 +244,14 @@ describe('behind a proxy', () => {
     await service.close();
   });
 
-  test.each(['nonsense', '', '192.0.2.1, 300.1.1.1', "192.0.2.1, '"])('401 with the peer’s address for X-Forwarded-For: %s', async (forwarded) => {
+  test.each(['nonsense', '', '192.0.2.1, 300.1.1.1', "192.0.2.1, '"])("401 with the peer's address for X-Forwarded-For: %s", async (forwarded) => {
     const service = await startTestService({ ...variables, TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
     expect((await from(service, forwarded)).status).toBe(401);
     expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
     await service.close();
   });
 
-  test('429 for the peer whatever X-Forwarded-For says, where no proxy is trusted', async () => {
+  test('429 for the peer with any X-Forwarded-For, if no proxy is trusted', async () => {
     const service = await startTestService(variables);
     const answers = [];
     for (let index = 0; index < 5; index += 1) answers.push(await from(service, `192.0.2.${index}`));

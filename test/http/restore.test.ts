@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-test('there is a sample of every collection that can be restored', () => {
+test('there is a sample for every collection with an import', () => {
   expect(SAMPLES.map(({ collection }) => collection)).toEqual(RESTORABLE_TYPES.map(({ collection }) => collection));
 });
 
@@ -28,7 +28,7 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
   const otherId = 'f81d4fae-7dec-11d0-a765-00a0c91e6bf7';
   const kept = async () => itemsOf(await service.get(`/v2/${collection}?sort_key=name`), sample);
 
-  test('200: resources of another service are there with their ids and timestamps, in the order of their creation', async () => {
+  test('200 and imports resources with their ids and timestamps, in order of creation', async () => {
     const now = await create(service, sample, 'made-now');
     const answer = await restore([
       whole('old'),
@@ -43,7 +43,7 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
     ]);
   });
 
-  test('200: what one service lists another takes as it is, and again without a change', async () => {
+  test('200 for a list from another service, and again without a change', async () => {
     for (const name of ['one', 'two', 'three']) await create(service, sample, name);
     const source = await kept();
     const target = await startTestService();
@@ -60,27 +60,23 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
   });
 
   test.each([
-    ['an id that another resource has', [whole('new'), { ...whole('third'), id: otherId }], [{ ...whole('first'), id: otherId }]],
-    [
-      'a name that another resource has',
-      [whole('new'), whole('FIRST', { id: otherId })],
-      [whole('first', { id: '00000000-0000-4000-8000-000000000001' })],
-    ],
+    ['an id of another resource', [whole('new'), { ...whole('third'), id: otherId }], [{ ...whole('first'), id: otherId }]],
+    ['a name of another resource', [whole('new'), whole('FIRST', { id: otherId })], [whole('first', { id: '00000000-0000-4000-8000-000000000001' })]],
     [
       'the same resource with another timestamp',
       [whole('new', { id: otherId }), whole('first', { updated_at: '2020-01-01T00:00:00' })],
       [whole('first')],
     ],
-    ['two of one name', [whole('new'), whole('NEW', { id: otherId })], []],
-    ['two of one id', [whole('new'), whole('other')], []],
-  ])('409 for %s, and nothing is made', async (_case, items, before) => {
+    ['two resources with the same name', [whole('new'), whole('NEW', { id: otherId })], []],
+    ['two resources with the same id', [whole('new'), whole('other')], []],
+  ])('409 for %s, and nothing changes', async (_case, items, before) => {
     for (const item of before) expect((await restore([item])).status).toBe(200);
     const existing = await kept();
     expectError(await restore(items), 409, `duplicate_${sample.noun}`);
     expect(await kept()).toEqual(existing);
   });
 
-  test('400 that names every problem with the number of its item, and nothing is made', async () => {
+  test('400 that lists every problem with the number of its item, and nothing changes', async () => {
     const withoutId = Object.fromEntries(Object.entries(whole('a')).filter(([name]) => name !== 'id'));
     const answer = await restore([
       whole('fine'),
@@ -101,7 +97,7 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
     expect(await kept()).toEqual([]);
   });
 
-  test.each(sample.required)('400 for a resource that is not whole, without %s', async (name) => {
+  test.each(sample.required)('400 for an incomplete resource, without %s', async (name) => {
     const item = Object.fromEntries(Object.entries(whole('a')).filter(([member]) => member !== name));
     expect(problemsOf(await restore([item]))).toEqual([`${collection}.0.${name}: required`]);
   });
@@ -109,30 +105,30 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
   test.each([
     ['no list', 'all'],
     ['an empty list', []],
-    ['a list that is too long', Array.from({ length: 1001 }, () => ({}))],
+    ['too long a list', Array.from({ length: 1001 }, () => ({}))],
   ])('400 for %s', async (_case, items) => {
     expect(problemsOf(await restore(items))).toEqual([`${collection}: type`]);
   });
 
-  test('400 for other members beside the list', async () => {
+  test('400 for other members besides the list', async () => {
     expect(problemsOf(await service.post(`/v2/${collection}/restore`, { [collection]: [whole('a')], all: true }))).toEqual([`${collection}: type`]);
   });
 
-  test('401 without the right, and 405 for GET', async () => {
+  test('401 without the right, 405 for GET', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
     const member = service.with((body as { token: string }).token);
     expectError(await member.post(`/v2/${collection}/restore`, {}), 401, 'access_denied');
     expectError(await service.get(`/v2/${collection}/restore`), 405, 'method_not_allowed');
   });
 
-  test('the description of the API has the path', () => {
+  test('the OpenAPI document contains the path', () => {
     const settings = describedAt(service.url);
     const operation = restorePaths(settings)[`/v2/${collection}/restore`]?.post;
     expect(operation?.operationId).toBe(`restore_${collection}`);
     expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '409']));
   });
 
-  test('200 for the example of the description', async () => {
+  test('200 for the example of the OpenAPI document', async () => {
     const settings = describedAt(service.url);
     const content = restorePaths(settings)[`/v2/${collection}/restore`]?.post?.requestBody?.content['application/json'];
     const answer = await service.post(`/v2/${collection}/restore`, content?.examples?.one?.value);

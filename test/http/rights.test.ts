@@ -35,13 +35,13 @@ describe('by default', () => {
   });
   afterAll(() => service.close());
 
-  test.each(OPERATIONS)('401 for whoever is no administrator: %s %s', async (method, path, body) => {
+  test.each(OPERATIONS)('401 without the administrator role: %s %s', async (method, path, body) => {
     const answer = await member.call(method, path, body);
     expectError(answer, 401, 'access_denied');
     expect(answer.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"');
   });
 
-  test.each(OPERATIONS)('401 of another shape for whoever has no token: %s %s', async (method, path, body) => {
+  test.each(OPERATIONS)('401 with another body without a token: %s %s', async (method, path, body) => {
     const answer = await service.with('nobody').call(method, path, body);
     expect([answer.status, answer.body]).toEqual([
       401,
@@ -51,7 +51,7 @@ describe('by default', () => {
     expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
   });
 
-  test('401 before the form of the id, the existence, the type, the JSON and the members', async () => {
+  test('401 before invalid ids, unknown resources, media types, invalid JSON and invalid members', async () => {
     const existing = await create(service, TLDS, 'exists');
     for (const client of [member, service.with('nobody')]) {
       for (const id of ['foo', UNKNOWN_ID, existing.id]) {
@@ -66,7 +66,7 @@ describe('by default', () => {
     expect((await service.get(`/v2/tlds/${existing.id}`)).body).toEqual(existing);
   });
 
-  test('401 whatever headers say who the caller is', async () => {
+  test('401 with any identity headers', async () => {
     const headers = {
       'x-roles': 'admin',
       'x-user-id': 'admin',
@@ -95,19 +95,19 @@ describe('with auth.insufficientRightsStatus 403', () => {
   });
   afterAll(() => service.close());
 
-  test.each(OPERATIONS)('403 for whoever is no administrator: %s %s', async (method, path, body) => {
+  test.each(OPERATIONS)('403 without the administrator role: %s %s', async (method, path, body) => {
     const answer = await member.call(method, path, body);
     expectError(answer, 403, 'forbidden');
     expect(answer.headers.has('www-authenticate')).toBe(false);
   });
 
-  test('403 for a modifier, and 401 all the same without a token', async () => {
+  test('403 for a request-context header, and 401 without a token', async () => {
     expectError(await member.get('/v2/tlds', { 'x-auth-all-projects': 'true' }), 403, 'forbidden');
     expect((await service.with('nobody').get('/v2/tlds')).status).toBe(401);
   });
 });
 
-describe('with a policy', () => {
+describe('with a configured policy', () => {
   let reader: Client;
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_POLICY: '{"tlds:list": [admin, Reader], "tlds:get": [reader], "all_projects": [admin, reader]}' });
@@ -115,7 +115,7 @@ describe('with a policy', () => {
   });
   afterAll(() => service.close());
 
-  test('200 for what is opened, to the roles it names and no other', async () => {
+  test('200 for the allowed operations, only with the roles in the policy', async () => {
     const { id } = await create(service, TLDS, 'com');
     expect(itemsOf(await reader.get('/v2/tlds'), TLDS)).toHaveLength(1);
     expect((await reader.call('HEAD', '/v2/tlds')).status).toBe(200);
@@ -125,29 +125,29 @@ describe('with a policy', () => {
     expectError(await (await caller(service, 'member')).get('/v2/tlds'), 401, 'access_denied');
   });
 
-  test('401 for everything that is not opened', async () => {
+  test('401 for every other operation', async () => {
     const opened = ['GET /v2/tlds', `GET /v2/tlds/${UNKNOWN_ID}`];
     for (const [method, path, body] of OPERATIONS) {
       if (!opened.includes(`${method} ${path}`)) expectError(await reader.call(method, path, body), 401, 'access_denied');
     }
   });
 
-  test('404 and 400 for a reader as for anybody with the right', async () => {
+  test('404 and 400 for a reader as for an administrator', async () => {
     expectError(await reader.get(`/v2/tlds/${UNKNOWN_ID}`), 404, 'tld_not_found');
     expectError(await reader.get('/v2/tlds?limit=0'), 400, 'invalid_limit');
   });
 
-  test('200 for a modifier that is opened, 401 for one that is not', async () => {
+  test('200 for an allowed request-context header, 401 for another one', async () => {
     expect((await reader.get('/v2/tlds?all_projects=true')).status).toBe(200);
     expectError(await reader.get('/v2/tlds', { 'x-auth-sudo-project-id': 'p' }), 401, 'access_denied');
   });
 
-  test.each(['tokens:list', 'tokens:create', 'tokens:get', 'tokens:delete'])('no start with a policy that opens %s', async (right) => {
+  test.each(['tokens:list', 'tokens:create', 'tokens:get', 'tokens:delete'])('the service does not start with a policy for %s', async (right) => {
     await expect(startTestService({ TSIGIL_POLICY: `{"${right}": [reader]}` })).rejects.toThrow(right);
   });
 });
 
-describe('modifiers', () => {
+describe('request-context headers', () => {
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_POLICY: '{"tlds:list": [admin, member]}' });
     member = await caller(service, 'member');
@@ -174,7 +174,7 @@ describe('modifiers', () => {
     expect(answer.body).toEqual((await service.get('/v2/tlds')).body);
   });
 
-  test.each(asked)('401 without the right even where there is nothing: %s %j', async (query, headers) => {
+  test.each(asked)('401 without the right, even for an empty list: %s %j', async (query, headers) => {
     expectError(await member.get(`/v2/nosuch${query}`, headers), 401, 'access_denied');
   });
 
@@ -186,7 +186,7 @@ describe('modifiers', () => {
     ['?all_tenants=no', {}],
     ['', { 'x-designate-hard-delete': '' }],
     ['', { 'x-designate-delete-shares': 'true', 'openstack-dns-hide-counts': 'true' }],
-  ] as [string, Record<string, string>][])('200 for anybody when nothing is asked for: %s %j', async (query, headers) => {
+  ] as [string, Record<string, string>][])('200 for every caller if the header asks for nothing: %s %j', async (query, headers) => {
     expect((await member.get(`/v2/tlds${query}`, headers)).status).toBe(200);
   });
 });

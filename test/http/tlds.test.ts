@@ -18,7 +18,7 @@ describe('names', () => {
   test.each([
     ...['com', 'co.uk', '_tcp', 'a_b', 'a--b', '1', '127.0.0.1', 'xn--p1ai', 'a.b.c.d.e.f', '_', 'x-1', 'MiXeD'],
     ...[label(63), long(254)],
-  ])('201 for %s, kept as it was spelt', async (name) => {
+  ])('201 for %s, stored in this spelling', async (name) => {
     const answer = await service.post('/v2/tlds', { name });
     expect(answer.status, answer.text).toBe(201);
     expect(answer.body.name).toBe(name);
@@ -37,11 +37,11 @@ describe('names', () => {
     expect(problemsOf(await service.post('/v2/tlds', { name: '' }))).toEqual(['name: minLength']);
   });
 
-  test.each([null, 5, true, false, 1.5, [], ['com'], {}])('400 for a name that is no string: %j', async (name) => {
+  test.each([null, 5, true, false, 1.5, [], ['com'], {}])('400 for a name that is not a string: %j', async (name) => {
     expect(problemsOf(await service.post('/v2/tlds', { name }))).toEqual(['name: type']);
   });
 
-  test.each(['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00\\ud800'])('400 for text that no database keeps: "%s"', async (escaped) => {
+  test.each(['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00\\ud800'])('400 for text that databases cannot store: "%s"', async (escaped) => {
     expect(problemsOf(await service.post('/v2/tlds', `{"name":"com","description":"${escaped}"}`))).toEqual(['description: format']);
     expect(problemsOf(await service.post('/v2/tlds', `{"name":"${escaped}"}`))).toEqual(['name: format']);
   });
@@ -51,18 +51,18 @@ describe('names', () => {
     ['中国', 'xn--fiqs8s'],
     ['co.РФ', 'co.xn--p1ai'],
     ['bücher', 'xn--bcher-kva'],
-  ])('400 for %s, with the ASCII form to send instead', async (name, ascii) => {
+  ])('400 for %s, with its A-labels in the message', async (name, ascii) => {
     const message = expectError(await service.post('/v2/tlds', { name }), 400, 'invalid_object');
     expect(message).toContain(`send '${ascii}'`);
   });
 
-  test('400 for a final period, which the message names', async () => {
+  test('400 for a final period, which the message states', async () => {
     expect((await service.post('/v2/tlds', { name: 'com.' })).body.message).toBe("Invalid Tld: 'name' must not end in a period");
   });
 });
 
 describe('uniqueness', () => {
-  test('409 for the same name in another case, on creation and on update', async () => {
+  test('409 for the same name in another case, in creations and updates', async () => {
     const first = await create(service, TLDS, 'Unique.Example');
     const other = await create(service, TLDS, 'other.example');
     expectError(await service.post('/v2/tlds', { name: 'UNIQUE.example' }), 409, 'duplicate_tld');
@@ -70,7 +70,7 @@ describe('uniqueness', () => {
     expect((await service.get(`/v2/tlds/${first.id}`)).body.name).toBe('Unique.Example');
   });
 
-  test('200 for its own name in another case, kept in the new one', async () => {
+  test('200 for its own name in another case, stored in the new spelling', async () => {
     const { id } = await create(service, TLDS, 'respelt');
     expect((await service.patch(`/v2/tlds/${id}`, { name: 'ReSpelt' })).body.name).toBe('ReSpelt');
     expect(itemsOf(await service.get('/v2/tlds?name=respelt'), TLDS).map(({ name }) => name)).toEqual(['ReSpelt']);
@@ -92,14 +92,14 @@ describe('descriptions', () => {
     '\u{1f600}'.repeat(160),
     'é'.repeat(160),
     null,
-  ])('201 for %j, kept as it is', async (description) => {
+  ])('201 for %j, stored unchanged', async (description) => {
     const answer = await service.post('/v2/tlds', { name: nextName(), description });
     expect(answer.status, answer.text).toBe(201);
     expect(answer.body.description).toBe(description);
     expect((await service.get(`/v2/tlds/${answer.body.id}`)).body.description).toBe(description);
   });
 
-  test('201 with null when there is none', async () => {
+  test('201 with null without a description', async () => {
     expect((await service.post('/v2/tlds', { name: nextName() })).body.description).toBeNull();
   });
 
@@ -114,7 +114,7 @@ describe('descriptions', () => {
     expect(problemsOf(await service.post('/v2/tlds', { name: nextName(), description }))).toEqual([`description: ${validator}`]);
   });
 
-  test('200 when a change clears it or empties it', async () => {
+  test('200 for a change to null or to an empty text', async () => {
     const { id } = await create(service, TLDS, nextName());
     expect((await service.patch(`/v2/tlds/${id}`, { description: null })).body.description).toBeNull();
     expect((await service.patch(`/v2/tlds/${id}`, { description: '' })).body.description).toBe('');

@@ -24,7 +24,7 @@ async function make(members: Record<string, unknown> = {}) {
 }
 
 describe('creation', () => {
-  test('201 with the token, which no other answer shows', async () => {
+  test('201 with the token, which no other response contains', async () => {
     const { token, ...rest } = await make({ name: 'shown-once', project_id: 'p', expires_at: '2031-01-01T00:00:00' });
     expect(token).toMatch(/^tsigil_[A-Za-z0-9_-]{43}$/);
     expect(Object.keys(rest)).toEqual(MEMBERS);
@@ -35,7 +35,7 @@ describe('creation', () => {
     expect(service.log.join('')).not.toContain(token);
   });
 
-  test('200 names the token in use in a header, which no other resource and no error has', async () => {
+  test('200 with the current token in a header, which is absent from other resources and errors', async () => {
     const { id, token } = await make();
     const caller = service.with(token as string);
     const header = async (client: typeof caller, path: string) => (await client.get(path)).headers.get('x-tsigil-caller-id');
@@ -46,11 +46,11 @@ describe('creation', () => {
     expect(await header(caller, `/v2/tokens/${UNKNOWN_ID}`)).toBeNull();
   });
 
-  test('201 without project and expiry when neither is given', async () => {
+  test('201 without a project and an expiry if the body has neither', async () => {
     expect(await make()).toMatchObject({ project_id: null, expires_at: null });
   });
 
-  test('201 with a token of its own each time', async () => {
+  test('201 with a different token each time', async () => {
     expect((await make()).token).not.toBe((await make()).token);
   });
 
@@ -95,12 +95,12 @@ describe('the other operations', () => {
     }
   });
 
-  test('400 that does not repeat a token given for an id', async () => {
+  test('400 without quoting a token that was sent as an id', async () => {
     const { token } = await make();
     expect((await service.delete(`/v2/tokens/${token}`)).text).not.toContain(token);
   });
 
-  test('405 for a change: rights are fixed at creation', async () => {
+  test('405 for a change, because the rights of a token cannot change', async () => {
     const { id } = await make();
     const answer = await service.patch(`/v2/tokens/${id}`, { roles: ['admin'] });
     expectError(answer, 405, 'method_not_allowed');
@@ -116,7 +116,7 @@ describe('the other operations', () => {
   });
 });
 
-describe('use', () => {
+describe('use of a token', () => {
   const ask = (...headers: string[]) => sendRequest(service.url, ['GET /v2/tlds HTTP/1.1', 'Host: h', ...headers]);
 
   test.each([
@@ -135,13 +135,13 @@ describe('use', () => {
     ['X-Auth-Token: %x', 401],
     ['X-Subject-Token: %', 401],
     ['Cookie: token=%', 401],
-  ])('a token in the header "%s" gives %d', async (header, status) => {
+  ])('a token in the header "%s" gets %d', async (header, status) => {
     const { token } = await make();
     expect((await ask(header.replace('%', token))).status).toBe(status);
     expect((await ask(header.replace('%', 'tsigil_nobody'))).status).toBe(401);
   });
 
-  test('200 for a bearer token beside an empty X-Auth-Token; where both hold one, X-Auth-Token counts', async () => {
+  test('200 for a bearer token with an empty X-Auth-Token; with both, X-Auth-Token is used', async () => {
     const { token } = await make();
     expect((await ask('X-Auth-Token:', `Authorization: Bearer ${token}`)).status).toBe(200);
     expect((await ask('X-Auth-Token: tsigil_nobody', `Authorization: Bearer ${token}`)).status).toBe(401);
@@ -160,7 +160,7 @@ describe('use', () => {
     for (const text of [hashToken(token), id, name]) expect((await service.with(text).get('/v2/tlds')).status).toBe(401);
   });
 
-  test('401 from the moment a token is deleted', async () => {
+  test('401 as soon as a token is deleted', async () => {
     const { id, token } = await make();
     const client = service.with(token);
     expect((await client.get('/v2/tlds')).status).toBe(200);
@@ -168,7 +168,7 @@ describe('use', () => {
     expect((await client.get('/v2/tlds')).status).toBe(401);
   });
 
-  test('401 from the moment a token expires', async () => {
+  test('401 as soon as a token expires', async () => {
     const { token } = await make({ expires_at: '2030-01-01T01:00:00+01:00' });
     expect((await service.with(token).get('/v2/tlds')).status).toBe(401);
     const later = service.with((await make({ expires_at: '2030-01-01T00:00:01' })).token);
@@ -187,7 +187,7 @@ describe('use', () => {
     ]);
   });
 
-  test('the log names the caller of each request by the name and id of its token', async () => {
+  test('the log contains the name and id of the token of each request', async () => {
     const { id, name, token } = await make({ project_id: 'logged-project' });
     await service.with(token).get('/v2/tlds');
     expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({ caller: name, callerId: id, projectId: 'logged-project' });

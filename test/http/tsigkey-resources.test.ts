@@ -42,13 +42,13 @@ describe('with tsigkeys.requireResource', () => {
     ['ZONE', () => UNKNOWN_ID, 'zone'],
     ['POOL', () => zoneId, 'pool'],
     ['ZONE', () => POOL_ID, 'zone'],
-  ])('400 for the scope %s and an id that is none of its kind', async (scope, id, noun) => {
+  ])('400 for the scope %s and the id of another resource type', async (scope, id, noun) => {
     const message = expectError(await service.post('/v2/tsigkeys', key(scope, id())), 400, 'invalid_tsigkey');
     expect(message).toContain(id());
     expect(message).toContain(`not the id of a ${noun}`);
   });
 
-  test('400 for a key of a zone or pool that was deleted', async () => {
+  test('400 for a key of a deleted zone or pool', async () => {
     const { id } = await createZone(service, primary('short.example.'));
     const pool = await createPool(service, 'short');
     await service.delete(`/v2/zones/${id}`);
@@ -57,7 +57,7 @@ describe('with tsigkeys.requireResource', () => {
     expectError(await service.post('/v2/tsigkeys', key('POOL', pool)), 400, 'invalid_tsigkey');
   });
 
-  test('200 or 400 for a change of scope or resource_id, judged by the pair that results', async () => {
+  test('200 or 400 for a change of scope or resource_id, depending on the resulting pair', async () => {
     const { id } = await keep(service, 'POOL', POOL_ID);
     const path = `/v2/tsigkeys/${id}`;
     for (const wrong of [{ scope: 'ZONE' }, { resource_id: zoneId }, { resource_id: UNKNOWN_ID }, { scope: 'ZONE', resource_id: UNKNOWN_ID }]) {
@@ -70,7 +70,7 @@ describe('with tsigkeys.requireResource', () => {
     }
   });
 
-  test('200 for other changes of a key whose zone is gone, 400 as soon as one names scope or resource_id', async () => {
+  test('200 for other changes of a key whose zone is deleted, 400 if the change contains scope or resource_id', async () => {
     const { id: gone } = await createZone(service, primary('gone.example.'));
     const { id } = await keep(service, 'ZONE', gone);
     await service.delete(`/v2/zones/${gone}`);
@@ -82,13 +82,13 @@ describe('with tsigkeys.requireResource', () => {
     expect((await service.patch(path, { scope: 'POOL', resource_id: POOL_ID })).status).toBe(200);
   });
 
-  test('400 for the resource before 409 for the name', async () => {
+  test('400 for an unknown resource before 409 for the name', async () => {
     const { name } = await keep(service, 'POOL', POOL_ID);
     expectError(await service.post('/v2/tsigkeys', { ...key('POOL', UNKNOWN_ID), name }), 400, 'invalid_tsigkey');
     expectError(await service.post('/v2/tsigkeys', { ...key('POOL', POOL_ID), name }), 409, 'duplicate_tsigkey');
   });
 
-  test('201 or 400, as some order explains, when the zone is deleted meanwhile', async () => {
+  test('201 or 400 as in some order if the zone is deleted at the same time', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createZone(service, primary(`race-${round}.example.`));
       const requests = [() => service.delete(`/v2/zones/${id}`), () => service.post('/v2/tsigkeys', key('ZONE', id))];
@@ -102,7 +102,7 @@ describe('with tsigkeys.requireResource', () => {
   });
 });
 
-describe('without it', () => {
+describe('without tsigkeys.requireResource', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
@@ -112,14 +112,14 @@ describe('without it', () => {
   const orphans = async (query = '') => itemsOf(await service.get(`/v2/tsigkeys?orphaned=true${query}`), TSIGKEYS).map(({ name }) => name);
   const others = async () => itemsOf(await service.get('/v2/tsigkeys?orphaned=false'), TSIGKEYS).map(({ name }) => name);
 
-  test('201 for a key of anything', async () => {
+  test('201 for any resource_id', async () => {
     for (const scope of ['POOL', 'ZONE']) {
       const { id } = await keep(service, scope, UNKNOWN_ID);
       await service.delete(`/v2/tsigkeys/${id}`);
     }
   });
 
-  test('200 with the keys that a deletion left behind, which stay as they were', async () => {
+  test('200 with the orphaned keys after a deletion, which does not change them', async () => {
     const zone = await createZone(service, primary('keyed.example.'));
     const pool = await createPool(service, 'keyed');
     const keys = [];
@@ -153,7 +153,7 @@ describe('without it', () => {
     for (const { id } of keys) expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
   });
 
-  test.each(['true', 'false'])('200 page by page across the keys that are not asked for (orphaned=%s)', async (wanted) => {
+  test.each(['true', 'false'])('200 page by page with only the requested keys (orphaned=%s)', async (wanted) => {
     const expected: string[] = [];
     for (let index = 0; index < 12; index += 1) {
       const orphaned = index % 3 === 0 || index > 8;
@@ -179,7 +179,7 @@ describe('without it', () => {
     for (const { id } of itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS)) await service.delete(`/v2/tsigkeys/${id}`);
   });
 
-  test('200 with those that stand behind more than a thousand others', async () => {
+  test('200 with matching keys after more than a thousand others', async () => {
     for (let batch = 0; batch < 21; batch += 1) await Promise.all(Array.from({ length: 50 }, () => keep(service, 'POOL', POOL_ID)));
     const expected: string[] = [];
     for (let index = 0; index < 3; index += 1) expected.push((await keep(service, 'ZONE', UNKNOWN_ID)).name);
@@ -194,7 +194,7 @@ describe('without it', () => {
     expectError(await service.get(`/v2/tsigkeys?orphaned=${value}`), 400, 'bad_request');
   });
 
-  test('400 for orphaned where nothing can be', async () => {
+  test('400 for orphaned in other collections', async () => {
     for (const collection of ['tlds', 'zones', 'pools']) expectError(await service.get(`/v2/${collection}?orphaned=true`), 400, 'bad_request');
   });
 });

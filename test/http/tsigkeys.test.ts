@@ -37,17 +37,17 @@ describe('names and secrets', () => {
     '\u{1f511}'.repeat(255),
   ];
 
-  test.each([...texts, 'x'.repeat(255)])('201 for the name %j, kept as it was spelt', async (name) => {
+  test.each([...texts, 'x'.repeat(255)])('201 for the name %j, stored in this spelling', async (name) => {
     expect((await keep({ name })).name).toBe(name);
   });
 
-  test.each([...texts, 'SomeSecretKey', SECRET, 'x'.repeat(255)])('201 for the secret %j, shown in full', async (secret) => {
+  test.each([...texts, 'SomeSecretKey', SECRET, 'x'.repeat(255)])('201 for the secret %j, returned in full', async (secret) => {
     const { id } = await keep({ secret });
     const listed = itemsOf(await service.get('/v2/tsigkeys?sort_dir=desc&limit=1'), TSIGKEYS)[0];
     expect(listed).toMatchObject({ id, secret });
   });
 
-  test.each(['name', 'secret'])('400 for a %s that is none', async (member) => {
+  test.each(['name', 'secret'])('400 for an invalid %s', async (member) => {
     const bad: [unknown, string][] = [
       ['', 'minLength'],
       ['x'.repeat(256), 'maxLength'],
@@ -70,7 +70,7 @@ describe('names and secrets', () => {
     }
   });
 
-  test('400 whose message does not repeat the secret', async () => {
+  test('400 without quoting the secret', async () => {
     const secret = `Zm9yYmlkZGVuLXNlY3JldA==\n`;
     const answer = await service.post('/v2/tsigkeys', key({ secret, junk: 1 }));
     expect(problemsOf(answer)).toEqual(['secret: format', 'junk: additionalProperties']);
@@ -81,26 +81,26 @@ describe('names and secrets', () => {
     ['transfer-key', 'TRANSFER-key'],
     ['Example.Key.', 'example.key'],
     ['ключик', 'КЛЮЧИК.'],
-  ])('409 for %s and %s, which DNS takes for one name', async (name, same) => {
+  ])('409 for %s and %s, which are the same DNS name', async (name, same) => {
     await keep({ name });
     const other = await keep({});
     expectError(await service.post('/v2/tsigkeys', key({ name: same })), 409, 'duplicate_tsigkey');
     expectError(await service.patch(`/v2/tsigkeys/${other.id}`, { name: same }), 409, 'duplicate_tsigkey');
   });
 
-  test('201 for a name that only ends in one more dot', async () => {
+  test('201 for a name that differs by one more final dot', async () => {
     await keep({ name: 'dots.' });
     await keep({ name: 'dots..' });
   });
 
-  test('200 for its own name with a dot and in another case', async () => {
+  test('200 for its own name with a final dot and in another case', async () => {
     const { id } = await keep({ name: 'own-name' });
     expect((await service.patch(`/v2/tsigkeys/${id}`, { name: 'Own-Name.' })).body.name).toBe('Own-Name.');
   });
 });
 
 describe('generated secrets', () => {
-  test.each(Object.entries(ALGORITHMS))("201 with a random secret of %s's length when none is given", async (algorithm, { hashOctets }) => {
+  test.each(Object.entries(ALGORITHMS))('201 with a random secret of the length for %s if the body has none', async (algorithm, { hashOctets }) => {
     const [first, second] = [await keep({ algorithm, secret: undefined }), await keep({ algorithm, secret: undefined })];
     const bytes = Buffer.from(String(first.secret), 'base64');
     expect(bytes).toHaveLength(hashOctets);
@@ -108,13 +108,13 @@ describe('generated secrets', () => {
     expect(second.secret).not.toBe(first.secret);
   });
 
-  test('200 with the secret unchanged when a change does not name it', async () => {
+  test('200 with the same secret if a change does not contain it', async () => {
     const { id, secret } = await keep({ secret: undefined });
     expect((await service.patch(`/v2/tsigkeys/${id}`, { algorithm: 'hmac-sha512' })).body.secret).toBe(secret);
   });
 });
 
-describe('the closed sets', () => {
+describe('algorithms and scopes', () => {
   test.each(Object.keys(ALGORITHMS))('201 for the algorithm %s', async (algorithm) => {
     expect((await keep({ algorithm })).algorithm).toBe(algorithm);
   });
@@ -146,7 +146,7 @@ describe('the closed sets', () => {
 
 describe('resource_id', () => {
   test.each([POOL_ID.toUpperCase(), POOL_ID.replaceAll('-', ''), `{${POOL_ID}}`, `urn:uuid:${POOL_ID}`, `URN:UUID:${POOL_ID.toUpperCase()}`])(
-    '201 for %s, shown in the usual spelling',
+    '201 for %s, returned in the canonical spelling',
     async (spelling) => {
       expect((await keep({ resource_id: spelling })).resource_id).toBe(POOL_ID);
     },
@@ -160,7 +160,7 @@ describe('resource_id', () => {
   );
 });
 
-test('400 that lists every missing and every wrong member at once', async () => {
+test('400 that lists every missing and invalid member', async () => {
   expect(problemsOf(await service.post('/v2/tsigkeys', {}))).toEqual([
     'name: required',
     'algorithm: required',
@@ -177,13 +177,13 @@ test('400 that lists every missing and every wrong member at once', async () => 
   ]);
 });
 
-test('200 for a change of name and scope alone, other members unchanged', async () => {
+test('200 for a change of name and scope, with other members unchanged', async () => {
   const before = await keep({});
   const { body } = await service.patch(`/v2/tsigkeys/${before.id}`, { name: 'example_tsigkey', scope: 'ZONE' });
   expect(body).toEqual({ ...before, name: 'example_tsigkey', scope: 'ZONE', updated_at: body.updated_at });
 });
 
-describe('what the operator hears', () => {
+describe('warnings in the log', () => {
   const adviceOn = ({ id }: Resource) => service.log.map((line) => JSON.parse(line)).filter((line) => line.resource === id && line.level === 40);
 
   test.each([
@@ -192,11 +192,11 @@ describe('what the operator hears', () => {
     [{ name: 'no domain name' }, ['the name must be a domain name to be used in DNS messages']],
     [{ secret: 'Some-Secret' }, ['the secret must be base64 (RFC 4648 section 4) to be used in DNS messages']],
     [{ algorithm: 'hmac-sha512' }, []],
-  ])('201 for %j, and the log says what is odd about it', async (members, advice) => {
+  ])('201 for %j, and the log contains a warning', async (members, advice) => {
     expect(adviceOn(await keep(members)).map(({ msg }) => msg)).toEqual(advice);
   });
 
-  test('200 for a change that makes a key odd, and the log says so', async () => {
+  test('200 for a change that causes a warning in the log', async () => {
     const sound = await keep({});
     await service.patch(`/v2/tsigkeys/${sound.id}`, { algorithm: 'hmac-md5' });
     expect(adviceOn(sound)).toHaveLength(1);
@@ -218,7 +218,7 @@ describe('with tsigkeys.strict', () => {
   );
 
   test.each(['Example key', 'a..b', 'a..', '-a', 'ключ', 'x'.repeat(64), `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(62)}`])(
-    '400 for the name %s, which no DNS message can carry',
+    '400 for the name %s, which does not fit into a DNS message',
     async (name) => {
       expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name })))).toEqual(['name: format']);
     },
@@ -235,7 +235,7 @@ describe('with tsigkeys.strict', () => {
     },
   );
 
-  test('400 for both at once, and for a change', async () => {
+  test('400 for both at once, in creations and changes', async () => {
     expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name: 'a b', secret: '?' })))).toEqual(['name: format', 'secret: format']);
     const { id } = await keep({}, strict);
     expect(problemsOf(await strict.patch(`/v2/tsigkeys/${id}`, { name: 'a b' }))).toEqual(['name: format']);

@@ -18,7 +18,7 @@ let count = 0;
 const fresh = () => `zone-${(count += 1)}.example.`;
 
 describe('a change', () => {
-  test('200 with the whole zone, of which what was not given is as before', async () => {
+  test('200 with the whole zone, and all members outside the body unchanged', async () => {
     const zone = await createZone(service, primary(fresh(), { description: 'one', ttl: 60 }));
     const answer = await service.patch(`/v2/zones/${zone.id}`, { description: 'two' });
     expect(answer.status).toBe(200);
@@ -42,14 +42,14 @@ describe('a change', () => {
     }
   });
 
-  test('200 for a SECONDARY zone with other primaries, and its serial stays', async () => {
+  test('200 for a SECONDARY zone with other primaries, and the same serial', async () => {
     const { id } = await createZone(service, secondary(fresh()));
     seconds += 10;
     const { status, body } = await service.patch(`/v2/zones/${id}`, { masters: ['192.0.2.7:53', 'ns2.example.org.:5300'] });
     expect([status, body.masters, body.serial]).toEqual([200, ['192.0.2.7', 'ns2.example.org.:5300'], 1]);
   });
 
-  test('400 for what the type of the zone excludes', async () => {
+  test('400 for members that the type of the zone excludes', async () => {
     const one = await createZone(service, primary(fresh()));
     const other = await createZone(service, secondary(fresh()));
     expect(problemsOf(await service.patch(`/v2/zones/${one.id}`, { masters: ['192.0.2.1'] }))).toEqual(['masters: not_allowed']);
@@ -58,14 +58,14 @@ describe('a change', () => {
     for (const { id } of [one, other]) expect((await service.get(`/v2/zones/${id}`)).body).toMatchObject({ version: 1, updated_at: null });
   });
 
-  test('400 for a bad value, and every one is named', async () => {
+  test('400 that lists every invalid value', async () => {
     const { id } = await createZone(service, primary(fresh()));
     const answer = await service.patch(`/v2/zones/${id}`, { email: 'nobody', ttl: -1, description: 5, junk: 1 });
     expect(problemsOf(answer)).toEqual(['email: format', 'description: type', 'ttl: type', 'junk: additionalProperties']);
     expect(problemsOf(await service.patch(`/v2/zones/${id}`, { email: null, ttl: null }))).toEqual(['email: type', 'ttl: type']);
   });
 
-  test('400 for another name, type, pool or attributes; 200 for the same', async () => {
+  test('400 for another name, type, pool or attributes, 200 for the same', async () => {
     const zone = await createZone(service, primary(fresh(), { attributes: { a: '1', b: '2' } }));
     const path = `/v2/zones/${zone.id}`;
     const others = { name: 'other.example.', type: 'SECONDARY', pool_id: '00000000-0000-4000-8000-000000000000', attributes: { a: '1' } };
@@ -79,7 +79,7 @@ describe('a change', () => {
     expect([status, body]).toEqual([200, { ...zone, ttl: 9, version: 2, serial: body.serial, updated_at: body.updated_at }]);
   });
 
-  test('415, 400 for bodies that are no JSON object', async () => {
+  test('415 or 400 for bodies that are not JSON objects', async () => {
     const { id } = await createZone(service, primary(fresh()));
     expectError(await service.call('PATCH', `/v2/zones/${id}`, '{}', { 'content-type': 'text/plain' }), 415, 'unsupported_content_type');
     expectError(await service.call('PATCH', `/v2/zones/${id}`, '{'), 400, 'invalid_json');
@@ -88,7 +88,7 @@ describe('a change', () => {
 });
 
 describe('the serial', () => {
-  test('200 with a higher one, the second of the change or one more, when the SOA record changes and not otherwise', async () => {
+  test('200 increments the serial when email or ttl changes', async () => {
     const zone = await createZone(service, primary(fresh()));
     expect(zone.serial).toBe(seconds);
     const serialAfter = async (change: object) => (await service.patch(`/v2/zones/${zone.id}`, change)).body.serial as number;
@@ -106,7 +106,7 @@ describe('the serial', () => {
 });
 
 describe('a deletion', () => {
-  test('202 with the zone as it goes, then 404, and the name is free', async () => {
+  test('202 with the zone in its final state, then 404, and the name is free', async () => {
     const zone = await createZone(service, primary(fresh()));
     const answer = await service.delete(`/v2/zones/${zone.id}`);
     expect(answer.status).toBe(202);
@@ -118,7 +118,7 @@ describe('a deletion', () => {
     expect((await createZone(service, primary(zone.name))).id).not.toBe(zone.id);
   });
 
-  test('400 while there is a zone below it, however deep and however spelt', async () => {
+  test('400 if a zone exists below it, at any depth and in any spelling', async () => {
     const parent = await createZone(service, primary('Parent.example.'));
     const child = await createZone(service, primary('a.b.PARENT.example.'));
     // Neighbours in the order of names that are not below it.

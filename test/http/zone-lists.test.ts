@@ -59,54 +59,51 @@ describe('filters', () => {
   });
 
   test.each(['project_id=red', 'serial=1', 'id=x', 'pool_id=x', 'masters=x', 'name_key=x', 'orphaned=true', 'all_projects_=1'])(
-    '400 for %s, by which zones are not filtered',
+    '400 for %s, which is not a filter',
     async (query) => {
       expectError(await service.get(`/v2/zones?${query}`), 400, 'bad_request');
     },
   );
 });
 
-describe('order and pages', () => {
+describe('sorting and paging', () => {
   const by = (member: string) => (one: Zone, other: Zone) => {
     const [left, right] = [one, other].map((zone) => [zone[member] ?? '', zone.id] as [string | number, string]) as [never, never];
     return left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]) ? -1 : 1;
   };
   const KEYS = { created_at: 'created_at', id: 'id', updated_at: 'updated_at', name: 'name', tenant_id: 'project_id' };
 
-  test.each(Object.entries({ ...KEYS, serial: 'serial', ttl: 'ttl', status: 'status' }))(
-    '200 in the order of %s, page by page',
-    async (key, member) => {
-      const expected = [...zones].sort(by(member)).map(({ name }) => name);
-      expect(await names(`sort_key=${key}`)).toEqual(expected);
-      expect(await names(`sort_key=${key}&sort_dir=desc`)).toEqual([...expected].reverse());
+  test.each(Object.entries({ ...KEYS, serial: 'serial', ttl: 'ttl', status: 'status' }))('200 sorted by %s, page by page', async (key, member) => {
+    const expected = [...zones].sort(by(member)).map(({ name }) => name);
+    expect(await names(`sort_key=${key}`)).toEqual(expected);
+    expect(await names(`sort_key=${key}&sort_dir=desc`)).toEqual([...expected].reverse());
 
-      const paged: string[] = [];
-      let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
-      while (path !== undefined) {
-        const answer = await service.get(path, ALL);
-        paged.push(...zoneNamesOf(answer));
-        expect(answer.body.metadata).toEqual({ total_count: 5 });
-        path = answer.body.links.next?.slice(service.url.length);
-      }
-      expect(paged).toEqual(expected);
-    },
-  );
+    const paged: string[] = [];
+    let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
+    while (path !== undefined) {
+      const answer = await service.get(path, ALL);
+      paged.push(...zoneNamesOf(answer));
+      expect(answer.body.metadata).toEqual({ total_count: 5 });
+      path = answer.body.links.next?.slice(service.url.length);
+    }
+    expect(paged).toEqual(expected);
+  });
 
-  test('400 for a key that is none', async () => {
+  test('400 for an invalid sort key', async () => {
     for (const key of ['project_id', 'email', 'type', 'tree_key', 'toString']) {
       expectError(await service.get(`/v2/zones?sort_key=${key}`), 400, 'invalid_sort_key');
     }
   });
 
-  test("400 for a marker that is another project's zone, as for one that is none", async () => {
+  test("400 for a marker that is another project's zone, as for an unknown id", async () => {
     const own = await red.get(`/v2/zones?marker=${zones[0]?.id}`);
     expect(zoneNamesOf(own)).toEqual(['c.example.', 'e.test.']);
     expectError(await red.get(`/v2/zones?marker=${zones[1]?.id}`), 400, 'marker_not_found');
   });
 });
 
-describe('the number of zones', () => {
-  test('200 with the number that the caller may see and the filters find, whatever the page', async () => {
+describe('total count', () => {
+  test('200 with the count of zones that the caller sees and the filters match, on every page', async () => {
     const count = async (client: Client, query: string) => (await client.get(`/v2/zones${query}`)).body.metadata;
     expect(await count(red, '')).toEqual({ total_count: 3 });
     expect(await count(red, '?limit=1')).toEqual({ total_count: 3 });
@@ -115,17 +112,17 @@ describe('the number of zones', () => {
     expect(await count(service, '')).toEqual({ total_count: 0 });
   });
 
-  test.each(['true', 'True', '1', 'yes'])('200 without it for OpenStack-DNS-Hide-Counts: %s', async (value) => {
+  test.each(['true', 'True', '1', 'yes'])('200 without the count for OpenStack-DNS-Hide-Counts: %s', async (value) => {
     const answer = await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value });
     expect(zonesOf(answer)).toHaveLength(3);
     expect(answer.body.metadata).toBeUndefined();
   });
 
-  test.each(['false', '', '0'])('200 with it for OpenStack-DNS-Hide-Counts: %s', async (value) => {
+  test.each(['false', '', '0'])('200 with the count for OpenStack-DNS-Hide-Counts: %s', async (value) => {
     expect((await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value })).body.metadata).toEqual({ total_count: 3 });
   });
 
-  test('200 without it for collections that belong to no project', async () => {
+  test('200 without the count for collections without projects', async () => {
     for (const collection of ['tlds', 'tsigkeys', 'pools']) expect((await service.get(`/v2/${collection}`)).body.metadata).toBeUndefined();
   });
 });
@@ -134,7 +131,7 @@ describe('outside_tlds', () => {
   const outside = (query = '') => names(`outside_tlds=true${query}`);
   const inside = () => names('outside_tlds=false');
 
-  test('200 with the zones of all projects that could not be created today, as the entries change', async () => {
+  test('200 with the zones of all projects that the current entries would refuse', async () => {
     const everything = zones.map(({ name }) => name);
     expect([await outside(), await inside()]).toEqual([[], everything]);
 
@@ -171,7 +168,7 @@ describe('outside_tlds', () => {
     await service.delete(`/v2/tlds/${ids.get('nothing-here')}`);
   });
 
-  test('401 for a member and a reader, also about their own zones', async () => {
+  test('401 for a member and a reader, also for their own zones', async () => {
     const reader = await clientFor(service, ['reader'], 'red');
     for (const client of [red, reader]) {
       for (const answer of ['true', 'false']) expectError(await client.get(`/v2/zones?outside_tlds=${answer}`), 401, 'access_denied');
@@ -183,7 +180,7 @@ describe('outside_tlds', () => {
   });
 });
 
-test('200 by the other rule with the zones that it would refuse, and for roles that the policy names', async () => {
+test('200 with the zones that the other rule would refuse, and for roles in the policy', async () => {
   const other = await startTestService({
     TSIGIL_ZONES_TLD_RULE: 'any-suffix',
     TSIGIL_POLICY: JSON.stringify({ 'zones:outside_tlds': ['auditor'], 'zones:list': ['auditor'] }),

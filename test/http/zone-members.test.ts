@@ -76,7 +76,7 @@ describe('members', () => {
     ],
   ];
 
-  test.each(cases)('201 for every %s that is one, 400 for every other', async (member, good, bad) => {
+  test.each(cases)('201 for every valid %s, 400 for every other value', async (member, good, bad) => {
     for (const value of good) {
       const created = await createZone(service, primary(fresh(), { [member]: value }));
       const expected = member === 'ttl' ? Number(value) : member === 'pool_id' ? POOL_ID : value;
@@ -122,14 +122,14 @@ describe('members', () => {
     expect(problemsOf(await post(secondary(fresh(), { masters: [master] })))).toEqual(['masters: format']);
   });
 
-  test('400 for primaries that are too many, or one twice, also in two spellings', async () => {
+  test('400 for too many primaries, or a repeated one, also in two spellings', async () => {
     const many = Array.from({ length: 51 }, (_, index) => `192.0.2.${index}`);
     expect(problemsOf(await post(secondary(fresh(), { masters: many })))).toEqual(['masters: items']);
     expect(problemsOf(await post(secondary(fresh(), { masters: ['192.0.2.1', '192.0.2.1:53'] })))).toEqual(['masters: uniqueItems']);
     expect((await post(secondary(fresh(), { masters: many.slice(1) }))).status).toBe(201);
   });
 
-  test('400 for what the type of the zone asks for or excludes, with path and rule', async () => {
+  test('400 for members that the type of the zone requires or excludes, with path and rule', async () => {
     const name = fresh();
     expect(problemsOf(await post({ name }))).toEqual(['email: required']);
     expect(problemsOf(await post({ email: 'a@b' }))).toEqual(['name: required']);
@@ -142,7 +142,7 @@ describe('members', () => {
     expect(errors).toEqual([{ path: ['email'], message: "'email' is a required property", validator: 'required' }]);
   });
 
-  test('400 that names each fault once', async () => {
+  test('400 that lists each problem once', async () => {
     expect(problemsOf(await post(primary(fresh(), { email: 'nobody', ttl: -1 })))).toEqual(['email: format', 'ttl: type']);
     expect(problemsOf(await post(secondary(fresh(), { masters: 'x' })))).toEqual(['masters: type']);
     expect(problemsOf(await post({ name: fresh(), type: 'secondary', masters: ['192.0.2.1'] }))).toEqual(['type: enum']);
@@ -154,7 +154,7 @@ describe('members', () => {
       'readOnly',
     ]),
     ...['zone', 'tenant_id', 'name_key', 'tree_key', 'toString', '__proto__'].map((name) => [name, 'additionalProperties']),
-  ] as [string, string][])('400 for the member %s, which no caller sets', async (member, validator) => {
+  ] as [string, string][])('400 for the member %s, which only the service sets', async (member, validator) => {
     const zone = await createZone(service, primary(fresh()));
     for (const value of [Object.hasOwn(zone, member) ? zone[member] : null, 'x']) {
       const body = (members: object) => `${JSON.stringify(members).slice(0, -1)},${JSON.stringify(member)}:${JSON.stringify(value)}}`;

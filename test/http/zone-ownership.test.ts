@@ -40,7 +40,7 @@ describe("a project's zones", () => {
     expect(answers).toEqual([200, 202]);
   });
 
-  test('200 for a reader of the project, 401 for every change by one', async () => {
+  test('200 for a reader of the project, 401 for every change', async () => {
     expect((await redReader.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
     expect(zoneNamesOf(await redReader.get('/v2/zones'))).toEqual(['red.example.']);
     expectError(await redReader.post('/v2/zones', primary('x.example.')), 401, 'access_denied');
@@ -53,7 +53,7 @@ describe("a project's zones", () => {
     ['a member of another project', ['member'], 'blue'],
     ['an administrator of another project', ['admin'], 'blue'],
     ['a member of no project', ['member'], null],
-  ])('404 for %s, who sees none of them', async (_who, roles, project) => {
+  ])('404 for %s, who sees none of the zones', async (_who, roles, project) => {
     const client = await clientFor(service, roles, project);
     for (const answer of await Promise.all(requestsAbout(client, redZone))) {
       expect(expectError(answer, 404, 'zone_not_found')).toBe('Could not find Zone');
@@ -63,7 +63,7 @@ describe("a project's zones", () => {
     expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
   });
 
-  test('401 for roles that have nothing to do with zones, and without a token', async () => {
+  test('401 for other roles, and without a token', async () => {
     const client = await clientFor(service, ['auditor', 'members', ''].filter(Boolean), 'red');
     const answers = await Promise.all([...requestsAbout(client, redZone), client.get('/v2/zones'), client.post('/v2/zones', {})]);
     for (const answer of answers) expectError(answer, 401, 'access_denied');
@@ -77,8 +77,8 @@ describe("a project's zones", () => {
   });
 });
 
-describe('modifiers', () => {
-  test('200, 202 for an administrator who asks about all projects, by header or query', async () => {
+describe('request-context headers', () => {
+  test('200 and 202 for an administrator with all projects, by header or query', async () => {
     const zone = await createZone(blue, primary('blue.example.'));
     for (const list of ['/v2/zones?all_projects=true', '/v2/zones?all_tenants=1']) {
       const answer = await service.get(list);
@@ -115,7 +115,7 @@ describe('modifiers', () => {
     expectError(await blue.get('/v2/zones?all_tenants=true'), 401, 'access_denied');
   });
 
-  test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])('400 for the project %j to act for, which no token could be of', async (project) => {
+  test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])('400 for the sudo project %j, which no token can have', async (project) => {
     const answer = await service.post('/v2/zones', primary('strange.example.'), { 'x-auth-sudo-project-id': project });
     if (project.trim() === '') expect(answer.body.project_id).toBe('admin');
     else expectError(answer, 400, 'bad_request');
@@ -123,7 +123,7 @@ describe('modifiers', () => {
   });
 });
 
-describe('zones around those of another project', () => {
+describe('zones above and below those of another project', () => {
   let parent: Zone;
   beforeAll(async () => {
     parent = await createZone(red, primary('Around.example.'));
@@ -137,14 +137,14 @@ describe('zones around those of another project', () => {
     expectError(await service.post('/v2/zones', elsewhere, { 'x-auth-sudo-project-id': 'blue' }), 409, 'duplicate_zone');
   });
 
-  test.each(['sub.around.example.', 'a.b.c.AROUND.example.'])('403 for %s, which lies below one', async (name) => {
+  test.each(['sub.around.example.', 'a.b.c.AROUND.example.'])('403 for %s, below a zone of another project', async (name) => {
     expectError(await blue.post('/v2/zones', primary(name)), 403, 'illegal_child');
     expectError(await service.post('/v2/zones', primary(name), ALL), 403, 'illegal_child');
     const { id } = await createZone(red, primary(name));
     await red.delete(`/v2/zones/${id}`);
   });
 
-  test('403 for a name above one', async () => {
+  test('403 for a name above a zone of another project', async () => {
     const deep = await createZone(red, primary('x.y.Deep.sub.example.'));
     for (const name of ['deep.sub.example.', 'y.deep.SUB.example.', 'sub.example.']) {
       expectError(await blue.post('/v2/zones', primary(name)), 403, 'illegal_parent');
@@ -154,20 +154,20 @@ describe('zones around those of another project', () => {
   });
 
   test.each(['xaround.example.', 'around-x.example.', 'around.example.org.', 'example.around.'])(
-    '201 for %s, which only looks alike',
+    '201 for %s, which is only similar',
     async (name) => {
       const { id } = await createZone(blue, primary(name));
       await blue.delete(`/v2/zones/${id}`);
     },
   );
 
-  test('201 once the other zone is gone', async () => {
+  test('201 once the other zone is deleted', async () => {
     await red.delete(`/v2/zones/${parent.id}`);
     for (const name of ['sub.around.example.', 'around.example.']) await createZone(blue, primary(name));
   });
 });
 
-test('413 for the zone that is one too many for its project, counted afresh', async () => {
+test('413 for a zone above the quota of its project, with a new count each time', async () => {
   const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '2' });
   try {
     const client = await clientFor(limited, ['member'], 'red');
@@ -183,8 +183,8 @@ test('413 for the zone that is one too many for its project, counted afresh', as
   }
 });
 
-describe('the order of the checks', () => {
-  test('each fault is told before those that follow it', async () => {
+describe('order of the checks', () => {
+  test('each error is returned before those after it', async () => {
     const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '1' });
     try {
       const [full, empty, reader] = await Promise.all([

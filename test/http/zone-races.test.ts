@@ -72,31 +72,31 @@ function explain(start: State, events: readonly Event[], end: State): Event[] | 
 
 const state = (entries: Record<string, string>, ...zones: string[]): State => ({ entries: new Map(Object.entries(entries)), zones: new Set(zones) });
 
-describe('the search for an order', () => {
+describe('the search for a serial order', () => {
   const zone = (name: string, outcome: Outcome): Event => ({ operation: { kind: 'create zone', name }, outcome, asked: 1, answered: 9 });
   const deleted: Event = { operation: { kind: 'delete entry', entry: 'A' }, outcome: '204', asked: 1, answered: 9 };
   const later = (event: Event): Event => ({ ...event, asked: 10, answered: 11 });
 
-  test('finds one where there is one', () => {
+  test('finds an order that explains the outcome', () => {
     const events = [zone('x.b', '201'), zone('y.b', '400 Invalid'), deleted];
     expect(explain(state({ A: 'a' }), events, state({}, 'x.b'))?.map(({ outcome }) => outcome)).toEqual(['400 Invalid', '204', '201']);
     expect(explain(state({ A: 'a' }), [deleted, later(zone('x.b', '201'))], state({}, 'x.b'))).toHaveLength(2);
   });
 
   test.each([
-    ['a zone that no entry ever allowed', [zone('x.b', '201')], state({ A: 'a' }, 'x.b')],
-    ['a refusal by entries that were never there together', [zone('x.b', '400 Zone'), deleted], state({})],
-    ['a refusal by an entry whose deletion was acknowledged before', [deleted, later(zone('x.b', '400 Invalid'))], state({})],
-    ['a zone that was allowed by a deletion that was asked for later', [zone('x.b', '201'), later(deleted)], state({}, 'x.b')],
-    ['a zone that was acknowledged and is not there', [zone('x.a', '201')], state({ A: 'a' })],
-    ['a zone that was refused and is there', [zone('x.b', '400 Invalid')], state({ A: 'a' }, 'x.b')],
-    ['two zones of one name', [zone('x.a', '201'), zone('x.a', '201')], state({ A: 'a' }, 'x.a')],
-  ])('finds none for %s', (_what, events, end) => {
+    ['a created zone that no entry allowed at any time', [zone('x.b', '201')], state({ A: 'a' }, 'x.b')],
+    ['a refusal that needs entries that never existed together', [zone('x.b', '400 Zone'), deleted], state({})],
+    ['a refusal by an entry whose deletion was acknowledged before the request', [deleted, later(zone('x.b', '400 Invalid'))], state({})],
+    ['a zone that only a later deletion allows', [zone('x.b', '201'), later(deleted)], state({}, 'x.b')],
+    ['an acknowledged zone that is missing', [zone('x.a', '201')], state({ A: 'a' })],
+    ['a refused zone that exists', [zone('x.b', '400 Invalid')], state({ A: 'a' }, 'x.b')],
+    ['two zones with the same name', [zone('x.a', '201'), zone('x.a', '201')], state({ A: 'a' }, 'x.a')],
+  ])('finds no order for %s', (_what, events, end) => {
     expect(explain(state({ A: 'a' }), events, end)).toBeUndefined();
   });
 });
 
-describe('zones that race with the entries that decide them', () => {
+describe('zones that race with TLD entries', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
@@ -175,7 +175,7 @@ describe('zones that race with the entries that decide them', () => {
     return observe();
   }
 
-  test('every race ends as some order of its operations would have ended', async () => {
+  test('every race has the outcome of some serial order', async () => {
     const decided = new Map<Outcome, number>();
     let mattered = 0;
     await fc.assert(

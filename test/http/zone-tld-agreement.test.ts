@@ -16,7 +16,7 @@ const label = fc.oneof({ weight: 20, arbitrary: fc.constantFrom('a', 'B') }, { w
 const relativeName = (maxLength: number) => fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));
 const names = fc.uniqueArray(relativeName(3), { minLength: 1, maxLength: 8, selector: (name) => name.toLowerCase() });
 
-describe.each(['last-label', 'any-suffix'])('by the rule %s', (rule) => {
+describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_ZONES_TLD_RULE: rule });
@@ -30,7 +30,7 @@ describe.each(['last-label', 'any-suffix'])('by the rule %s', (rule) => {
     return rules;
   }
 
-  test('the check of names, the list of zones outside and real creations agree for random names and entries', async () => {
+  test('the name check, the list of zones outside TLDs and creations agree for random names and entries', async () => {
     const seen = new Set<string | undefined>();
     await fc.assert(
       fc.asyncProperty(fc.array(relativeName(2), { maxLength: 4 }), names, async (entries, zoneNames) => {

@@ -28,7 +28,7 @@ async function creationOf(client: Client, body: Record<string, unknown>): Promis
 const INVALID = /^Invalid TLD: no TLD entry for/;
 const SAME = /^Zone name cannot be the same as a TLD/;
 
-describe('the creation of a zone', () => {
+describe('zone creation', () => {
   test.each([
     [[], 'example.net.', /^ok$/],
     [['com'], 'Example.COM.', /^ok$/],
@@ -42,7 +42,7 @@ describe('the creation of a zone', () => {
     [['arpa'], '2.168.192.in-addr.arpa.', /^ok$/],
     [['com'], '2.168.192.in-addr.arpa.', INVALID],
     [['com'], 'com.', /^More than one label/],
-  ])('with the entries %j, %s is judged alike for members, administrators, PRIMARY and SECONDARY zones', async (entries, name, verdict) => {
+  ])('with the entries %j, %s gets the same result for members, administrators, PRIMARY and SECONDARY zones', async (entries, name, verdict) => {
     await createTlds(service, ...entries);
     for (const client of [member, service]) {
       for (const body of [primary(name), secondary(name)]) expect(await creationOf(client, body)).toMatch(verdict);
@@ -50,7 +50,7 @@ describe('the creation of a zone', () => {
     expect((await service.post('/v2/zones', primary(name), ALL)).status).toBe(String(verdict) === '/^ok$/' ? 201 : 400);
   });
 
-  test('400 or 201 as the entries are created, renamed and deleted, at once', async () => {
+  test('400 or 201 at once after entries are created, renamed and deleted', async () => {
     const attempt = () => creationOf(member, primary('site.example.'));
     expect(await attempt()).toBe('ok');
     const id = (await createTlds(service, 'org')).get('org');
@@ -67,7 +67,7 @@ describe('the creation of a zone', () => {
     expect(await attempt()).toBe('ok');
   });
 
-  test('a refused entry changes nothing', async () => {
+  test('a refused entry has no effect', async () => {
     await createTlds(service, 'org');
     expect((await service.post('/v2/tlds', { name: 'ORG' })).status).toBe(409);
     expect((await service.post('/v2/tlds', { name: 'example.' })).status).toBe(400);
@@ -75,8 +75,8 @@ describe('the creation of a zone', () => {
   });
 });
 
-describe('zones that exist', () => {
-  test('stay as they are and may be changed and deleted, whatever happens to the entries; what is created below them is checked afresh', async () => {
+describe('existing zones', () => {
+  test('stay unchanged and can be changed and deleted with any entries; new zones below them are checked again', async () => {
     const ids = await createTlds(service, 'net');
     const zones = [await createZone(member, primary('pre.net.')), await createZone(member, secondary('second.net.'))];
     const read = async (): Promise<Zone[]> => zonesOf(await member.get('/v2/zones'));
@@ -99,8 +99,8 @@ describe('zones that exist', () => {
   });
 });
 
-describe('the check of names', () => {
-  test('200 with the verdict on each name, in order, a final dot or not', async () => {
+describe('the name check', () => {
+  test('200 with the result for each name, in order, with or without a final dot', async () => {
     await createTlds(service, 'uk', 'co.uk', 'com');
     const names = ['a.com.', 'a.COM', 'com.', 'co.uk', 'a.org.', 'a..com.', 'рф.', '', 'a.com.', 'a.com..'];
     expect(await checkNames(member, names)).toEqual([
@@ -137,14 +137,14 @@ describe('the check of names', () => {
     expect(problemsOf(await member.call('POST', '/v2/tlds/check', JSON.stringify(body)))).toEqual(['names: type']);
   });
 
-  test('400, 415 for bodies that are no such object', async () => {
+  test('400 or 415 for bodies that are not such an object', async () => {
     expect(problemsOf(await member.post('/v2/tlds/check', { names: ['a.b.'], more: 1 }))).toEqual(['more: additionalProperties']);
     expectError(await member.call('POST', '/v2/tlds/check', '{'), 400, 'invalid_json');
     expectError(await member.call('POST', '/v2/tlds/check'), 415, 'unsupported_content_type');
     expectError(await member.call('POST', '/v2/tlds/check', '{}', { 'content-type': 'text/plain' }), 415, 'unsupported_content_type');
   });
 
-  test('401 for those who may not create zones, before the body is read; 405 for other methods', async () => {
+  test('401 without zones:create, before the body is read; 405 for other methods', async () => {
     for (const roles of [['reader'], ['auditor']]) {
       const client = await clientFor(service, roles, 'red');
       for (const body of ['{', JSON.stringify({ names: ['a.b.'] })])
@@ -159,7 +159,7 @@ describe('the check of names', () => {
     }
   });
 
-  test('200 and nothing is changed; a zone that exists is no hindrance', async () => {
+  test('200 without any change; an existing zone does not matter', async () => {
     await createTlds(service, 'example');
     await createZone(member, primary('taken.example.'));
     const state = async () => [(await service.get('/v2/tlds')).body, (await service.get('/v2/zones', ALL)).body];

@@ -15,7 +15,7 @@ const fresh = () => `zone-${(count += 1)}.example.`;
 const post = (body: unknown) => service.post('/v2/zones', body);
 
 describe('a new zone', () => {
-  test('201 with every member, active at once, and where it is', async () => {
+  test('201 with every member, status ACTIVE, and its Location', async () => {
     const name = fresh();
     const before = Math.floor(Date.now() / 1000);
     const answer = await post(primary(name));
@@ -48,7 +48,7 @@ describe('a new zone', () => {
     expect((await service.get(`/v2/zones/${id}`)).body).toEqual(answer.body);
   });
 
-  test('201 for a SECONDARY zone, with an address of the service, the default TTL and serial 1', async () => {
+  test('201 for a SECONDARY zone, with an email of the service, the default TTL and serial 1', async () => {
     const body = secondary(fresh(), { masters: ['192.0.2.1', 'ns1.example.org.'] });
     expect(await createZone(service, body)).toMatchObject({
       type: 'SECONDARY',
@@ -61,14 +61,14 @@ describe('a new zone', () => {
     });
   });
 
-  test('201 with every member that a caller may give', async () => {
+  test('201 with every member that a caller may set', async () => {
     const given = { ...primary(fresh()), type: 'PRIMARY', ttl: 60, description: 'Ж', attributes: { tier: 'gold' }, masters: [], pool_id: POOL_ID };
     const created = await createZone(service, given);
     expect(created).toMatchObject(given);
     expect((await service.get(`/v2/zones/${created.id}`)).body).toEqual(created);
   });
 
-  test('403 for a CATALOG zone, which the service alone makes', async () => {
+  test('403 for a CATALOG zone, which only the service creates', async () => {
     expectError(await post(primary(fresh(), { type: 'CATALOG' })), 403, 'forbidden');
   });
 });
@@ -78,7 +78,7 @@ describe('names', () => {
   const longest = `${label63}.${label63}.${label63}.${'b'.repeat(61)}.`;
 
   test.each(['example.com.', 'Mixed.Case.', '_tcp.a_b.', 'a--b.1.', 'xn--e1afmkfd.xn--p1ai.', `${label63}.x.`, longest, '1.2.', 'a.'.repeat(127)])(
-    '201 for %s, kept as it was spelt',
+    '201 for %s, stored in this spelling',
     async (name) => {
       const { id } = await createZone(service, primary(name));
       expect((await service.get(`/v2/zones/${id}`)).body.name).toBe(name);
@@ -105,18 +105,18 @@ describe('names', () => {
     expect(problemsOf(await post(primary(fresh(), { name })))).toEqual([`name: ${validator}`]);
   });
 
-  test('400 that shows what to send instead', async () => {
+  test('400 that states what to send instead', async () => {
     expect(expectError(await post(primary('пример.рф.')), 400, 'invalid_object')).toContain("send 'xn--e1afmkfd.xn--p1ai.'");
     expect(expectError(await post(primary('пример.рф')), 400, 'invalid_object')).toContain("send 'xn--e1afmkfd.xn--p1ai.'");
     expect(expectError(await post(primary('example.com')), 400, 'invalid_object')).toContain("send 'example.com.'");
   });
 
-  test('400 for a single label, though there is no TLD entry', async () => {
+  test('400 for a single label, even without TLD entries', async () => {
     const message = expectError(await post(primary('com.')), 400, 'invalid_zone_name');
     expect(message).toMatch(/^More than one label is required/);
   });
 
-  test.each(['Taken.Example.', 'taken.example.'])('409 when the name is taken, as %s too', async (name) => {
+  test.each(['Taken.Example.', 'taken.example.'])('409 when the name is taken, also as %s', async (name) => {
     const { id } = await createZone(service, primary('TAKEN.example.'));
     expect(expectError(await post(primary(name)), 409, 'duplicate_zone')).toBe('Duplicate Zone');
     expect(expectError(await post(secondary(name)), 409, 'duplicate_zone')).toBe('Duplicate Zone');
@@ -126,7 +126,7 @@ describe('names', () => {
   });
 });
 
-test('404 for an unknown zone, 400 for an id that is none', async () => {
+test('404 for an unknown zone, 400 for an invalid id', async () => {
   for (const method of ['GET', 'PATCH', 'DELETE']) {
     const body = method === 'PATCH' ? {} : undefined;
     const unknown = await service.call(method, '/v2/zones/00000000-0000-4000-8000-000000000000', body);
