@@ -12,7 +12,12 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'suites', include: ['test/**/*.test.ts'], exclude: ['test/leaks.test.ts', 'test/postgres/**'], sequence: { groupOrder: 0 } },
+        test: {
+          name: 'suites',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/leaks.test.ts', 'test/limits/**', 'test/postgres/**'],
+          sequence: { groupOrder: 0 },
+        },
       },
       // The same suites of the API and the store, on the other database.
       {
@@ -25,8 +30,20 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      // Attacks the service and measures how long other callers wait, so nothing else runs at the same time.
+      {
+        extends: true,
+        test: {
+          name: 'limits',
+          include: ['test/limits/**/*.test.ts'],
+          globalSetup: ['test/harness/postgres-run.ts'],
+          maxWorkers: 1,
+          testTimeout: 180_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
       // Reads what all the others made the service print, so it comes last.
-      { extends: true, test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 3 } } },
     ],
   },
 });

@@ -136,7 +136,17 @@ describe('names', () => {
 
   test('tests mirror the sources', () => {
     const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const known = [...new Set(FILES.map(({ folder }) => folder)), 'harness', 'nameservers', 'process', 'docs', 'end-to-end', 'clients', 'postgres'];
+    const known = [
+      ...new Set(FILES.map(({ folder }) => folder)),
+      'harness',
+      'nameservers',
+      'process',
+      'docs',
+      'end-to-end',
+      'clients',
+      'postgres',
+      'limits',
+    ];
     expect(folders.map(({ name }) => relative('', name)).filter((name) => !known.includes(name))).toEqual([]);
   });
 });

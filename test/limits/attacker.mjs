@@ -1,0 +1,105 @@
+// Attacks a service, in a process of its own. `attacker.ts` forks it and describes the attack.
+import { connect } from 'node:net';
+
+/** Replaced by 12 hexadecimal digits that were not sent before; `attack.ts` has it too. */
+const NEW_WORD = '<a-new-word>';
+
+/** What the attacker has done so far. */
+const done = { opened: 0, closed: 0, failed: 0, sentBytes: 0, receivedBytes: 0, answers: {}, firstFault: undefined };
+
+process.once('message', (job) => {
+  const { hostname, port } = new URL(job.url);
+  run({ ...job, port: Number(port), host: hostname, endAt: performance.now() + job.seconds * 1000 });
+});
+process.on('disconnect', () => process.exit());
+
+/** Attacks until the time is over, then closes every connection and reports. */
+function run(job) {
+  const sockets = new Set();
+  for (let count = 0; count < job.connections; count += 1) open(job, sockets);
+  setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+    process.send(done, () => process.disconnect());
+  }, job.seconds * 1000);
+}
+
+/** Opens a connection that sends and reads as the job says, and opens another in its place when it ends. */
+function open(job, sockets) {
+  const receiving = { buffer: Buffer.allocUnsafe(job.reading === 'slowly' ? 1024 : 65_536), callback: (size, buffer) => receive(size, buffer) };
+  const socket = connect({ host: job.host, port: job.port, localAddress: job.from, onread: receiving });
+  let sent = 0;
+  let answered = 0;
+  let connected = false;
+  let timer;
+  sockets.add(socket);
+  const send = (text) => {
+    done.sentBytes += text.length;
+    return socket.write(text, 'latin1');
+  };
+  const sendBlock = () => {
+    const { text, requests } = nextBlock(job.blocks);
+    sent += requests;
+    return send(text);
+  };
+  const sendAlways = () => {
+    while (!socket.destroyed && performance.now() < job.endAt) if (!sendBlock()) return;
+  };
+  const receive = (size, buffer) => {
+    done.receivedBytes += size;
+    answered += countAnswers(buffer.latin1Slice(0, size));
+    if (job.sending === 'in turn' && answered >= sent && performance.now() < job.endAt) {
+      if (job.closing === 'after the answer') socket.resetAndDestroy();
+      else sendBlock();
+    }
+    if (job.reading !== 'slowly') return true;
+    timer ??= setInterval(() => socket.resume(), 1000);
+    return false;
+  };
+  const whenConnected = () => {
+    connected = true;
+    done.opened += 1;
+    if (job.reading === 'nothing') socket.pause();
+    if (job.closing === 'at once') return void socket.resetAndDestroy();
+    if (job.sending === 'always') {
+      socket.on('drain', sendAlways);
+      sendAlways();
+    } else if (job.sending === 'a byte a second') {
+      const { text } = nextBlock(job.blocks);
+      let next = job.begin ?? 0;
+      send(text.slice(0, next));
+      timer = setInterval(() => next < text.length && send(text[next++]), 1000);
+    } else if (job.sending !== 'nothing') sendBlock();
+  };
+  socket.on('connect', whenConnected);
+  socket.on('error', () => undefined); // a service that refuses a request may reset the connection
+  socket.on('close', () => {
+    clearInterval(timer);
+    sockets.delete(socket);
+    done[connected ? 'closed' : 'failed'] += 1;
+    if (job.reopening === true && performance.now() < job.endAt) setTimeout(() => open(job, sockets), connected ? 0 : 20);
+  });
+}
+
+let turn = 0;
+
+/** The next bytes to send, and how many requests they are, with new words where the attack wants some. */
+function nextBlock(blocks) {
+  const { text, requests } = blocks[turn % blocks.length];
+  turn += 1;
+  if (!text.includes(NEW_WORD)) return { text, requests };
+  const pieces = text.split(NEW_WORD);
+  const prefix = turn.toString(16).padStart(6, '0');
+  return { text: pieces.map((piece, part) => (part === 0 ? piece : `${prefix}${part.toString(16).padStart(6, '0')}${piece}`)).join(''), requests };
+}
+
+/** Counts the answers that begin in a piece of what the service sent, by status. */
+function countAnswers(text) {
+  let count = 0;
+  for (let at = text.indexOf('HTTP/1.1 '); at >= 0; at = text.indexOf('HTTP/1.1 ', at + 9)) {
+    const status = text.slice(at + 9, at + 12);
+    done.answers[status] = (done.answers[status] ?? 0) + 1;
+    if (status === '500') done.firstFault ??= text.slice(at, at + 1000);
+    count += 1;
+  }
+  return count;
+}

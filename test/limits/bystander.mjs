@@ -1,0 +1,70 @@
+// Another caller of an attacked service, in a process of its own: it sends requests at steady rates and measures how long each takes.
+import { Agent, request as httpRequest } from 'node:http';
+import { request as httpsRequest, Agent as SecureAgent } from 'node:https';
+
+/** What became of each request of each probe, in the order of the answers. */
+const samples = {};
+const timers = [];
+const agents = [];
+let outstanding = 0;
+let stopping = false;
+
+process.on('message', (job) => {
+  if (job.probes !== undefined) return job.probes.forEach(start);
+  timers.forEach(clearInterval);
+  stopping = true;
+  return reportAtTheEnd();
+});
+process.on('disconnect', () => process.exit());
+
+/** Reports once the last request has been answered or has failed. */
+function reportAtTheEnd() {
+  if (!stopping || outstanding > 0) return;
+  agents.forEach((agent) => agent.destroy());
+  process.send(samples, () => process.disconnect());
+}
+
+/** Sends the requests of one probe until the process is told to stop. */
+function start(probe) {
+  const secure = probe.url.startsWith('https:');
+  const options = { keepAlive: probe.newConnections !== true, maxSockets: 4, rejectUnauthorized: false };
+  const agent = secure ? new SecureAgent(options) : new Agent(options);
+  agents.push(agent);
+  samples[probe.name] = [];
+  let number = 0;
+  const ask = () => {
+    const at = Date.now();
+    const began = performance.now();
+    const body = probe.body?.replaceAll('{number}', String((number += 1)));
+    outstanding += 1;
+    let finished = false;
+    const finish = (status, fault) => {
+      if (finished) return;
+      finished = true;
+      clearTimeout(deadline);
+      outstanding -= 1;
+      samples[probe.name].push({ at, milliseconds: performance.now() - began, status, fault });
+      reportAtTheEnd();
+    };
+    let current;
+    // From the start: a request that waits for a connection waits too.
+    const deadline = setTimeout(() => {
+      current.destroy();
+      finish(0, 'no answer in time');
+    }, probe.timeoutSeconds * 1000);
+    const send = (mayRepeat) => {
+      const headers = { ...probe.headers, ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) };
+      const settings = { method: probe.method, headers, agent, rejectUnauthorized: false };
+      const request = (secure ? httpsRequest : httpRequest)(probe.url, settings, (response) => {
+        response.resume();
+        response.on('close', () => finish(response.complete ? response.statusCode : 0, 'the answer broke off'));
+      });
+      current = request;
+      // As every client does: a connection that was closed while it was idle says nothing about the service.
+      request.on('error', (error) => (mayRepeat && request.reusedSocket && error.code === 'ECONNRESET' ? send(false) : finish(0, error.message)));
+      request.end(body);
+    };
+    send(true);
+  };
+  timers.push(setInterval(ask, 1000 / probe.perSecond));
+}

@@ -1,0 +1,50 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+/** A request that another caller sends again and again. `{number}` in its body counts them. */
+export interface Probe {
+  readonly name: string;
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly perSecond: number;
+  readonly timeoutSeconds: number;
+  /** Whether each request has a connection of its own. */
+  readonly newConnections?: boolean;
+}
+
+/** One request of a probe: when it was sent, how long it took, and its status, or 0 and the fault. */
+export interface Sample {
+  readonly at: number;
+  readonly milliseconds: number;
+  readonly status: number;
+  readonly fault?: string;
+}
+
+/** Another caller at work. */
+export interface Bystander {
+  /** Ends it and returns the samples of each probe. */
+  stop(): Promise<Readonly<Record<string, readonly Sample[]>>>;
+}
+
+/** Starts another caller in a process of its own. */
+export function startBystander(probes: readonly Probe[]): Bystander {
+  const child = fork(join(import.meta.dirname, 'bystander.mjs'), { execArgv: [] });
+  child.send({ probes });
+  return {
+    async stop() {
+      child.send({});
+      const [samples] = (await once(child, 'message')) as [Readonly<Record<string, readonly Sample[]>>];
+      return samples;
+    },
+  };
+}
+
+/** Starts a server that does nothing but answer, to measure the machine's own delay with; returns its URL. */
+export async function startFloor(): Promise<{ url: string; stop(): void }> {
+  const child = fork(join(import.meta.dirname, 'floor.mjs'), { execArgv: [] });
+  const [port] = (await once(child, 'message')) as [number];
+  return { url: `http://127.0.0.1:${port}`, stop: () => child.disconnect() };
+}

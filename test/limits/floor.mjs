@@ -1,0 +1,6 @@
+// The least that can answer an HTTP request: what it takes is the delay of the machine, not of a service.
+import { createServer } from 'node:http';
+
+const server = createServer((_request, response) => response.end('{}'));
+server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,145 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { temporaryFolder } from '../harness/service.ts';
+import { runAttack, type AttackReport } from './attack.ts';
+import { startBystander, startFloor, type Probe, type Sample } from './bystander.ts';
+import type { Scenario, Target } from './scenario.ts';
+import { countDescriptors, cpuMilliseconds, peakMemoryMb, processorTimes, startAttackedService, type AttackedService } from './service.ts';
+
+/** What an attack did to a service and to another caller. */
+export interface Measurement {
+  readonly report: AttackReport;
+  /** The requests of the other caller, by probe. */
+  readonly samples: Readonly<Record<string, readonly Sample[]>>;
+  readonly beganAt: number;
+  /** The part of the time in which the service had work that it had a processor too. Less than 1 where other processes had it. */
+  readonly processorShare: number;
+  readonly peakMemoryMb: number;
+  /** What was not idle again when the time for that was over. */
+  readonly remains: readonly string[];
+  /** How long it took until everything was idle again. */
+  readonly recoverySeconds: number;
+  /** What the scenario itself found, and what the service logged as an error. */
+  readonly problems: readonly string[];
+}
+
+/** How long after an attack everything must be idle again. */
+const RECOVERY_SECONDS = 10;
+
+/** Idle is less than this share of one processor. */
+const IDLE_SHARE = 0.1;
+
+/** How long the other caller is at work before the attack begins. */
+const HEAD_START_MS = 300;
+
+const NEW_CONNECTION = { connection: 'close' };
+
+/** Starts a service, attacks it as `scenario` says while another caller works with it, and measures what that does. */
+export async function measure(scenario: Scenario): Promise<Measurement> {
+  const folder = temporaryFolder();
+  const variables = { ...scenario.variables, ...(await scenario.prepare?.(folder)) };
+  const service = await startAttackedService({ ...scenario, variables }, folder);
+  const floor = await startFloor();
+  const ended = async () => {
+    floor.stop();
+    const { code, faults } = await service.stop();
+    return code === 0 ? faults : [`exit code ${code}`, ...faults];
+  };
+  let measured;
+  try {
+    measured = await attackAndWatch(scenario, service, floor.url);
+  } catch (error) {
+    await ended();
+    throw error;
+  }
+  return { ...measured, problems: [...measured.problems, ...(await ended())] };
+}
+
+async function attackAndWatch(scenario: Scenario, service: AttackedService, floorUrl: string): Promise<Measurement> {
+  const probes = await probesOf(scenario, service, floorUrl);
+  const attack = await scenario.attack(targetOf(service));
+  await warmUp(service);
+  const before = countDescriptors(service.pid) + (scenario.pooledConnections ?? 0);
+  const bystander = startBystander(probes);
+  await pause(HEAD_START_MS);
+  const beganAt = Date.now();
+  const began = processorTimes(service.pid);
+  const report = await runAttack(service.url, attack);
+  const endedAt = performance.now();
+  const samples = await bystander.stop();
+  const ended = processorTimes(service.pid);
+  const [ran, waited] = [ended.ran - began.ran, ended.waited - began.waited];
+  const processorShare = ran > 0 ? ran / (ran + waited) : 1;
+  const problems = (await scenario.problems?.(report, service)) ?? [];
+  let remains = await unrest(service, before);
+  while (remains.length > 0 && service.isRunning() && performance.now() - endedAt < RECOVERY_SECONDS * 1000) remains = await unrest(service, before);
+  const recoverySeconds = (performance.now() - endedAt) / 1000;
+  const peak = service.isRunning() ? peakMemoryMb(service.pid) : Infinity;
+  return { report, samples, beganAt, processorShare, problems, peakMemoryMb: peak, remains, recoverySeconds };
+}
+
+function targetOf(service: AttackedService): Target {
+  let count = 0;
+  return {
+    service,
+    async token(role, projectId) {
+      const body = { name: `attacker-${(count += 1)}`, roles: [role], project_id: projectId ?? null };
+      const { status, text, body: created } = await service.post('/v2/tokens', body, NEW_CONNECTION);
+      if (status !== 201) throw new Error(`No token for the attacker: ${text}`);
+      return created.token;
+    },
+  };
+}
+
+/** What another caller with a token of its own does: reads, asks for the state of the service and, if the scenario says so, writes. */
+async function probesOf(scenario: Scenario, service: AttackedService, floorUrl: string): Promise<Probe[]> {
+  const { body: tld } = await service.post('/v2/tlds', { name: 'bystander' }, NEW_CONNECTION);
+  const { body: created } = await service.post('/v2/tokens', { name: 'bystander', roles: ['admin'] }, NEW_CONNECTION);
+  const headers = { 'x-auth-token': created.token as string };
+  const newConnections = scenario.servedAgainWithinSeconds !== undefined;
+  const common = { method: 'GET', headers: {}, timeoutSeconds: newConnections ? 1 : 10, newConnections };
+  const write = { 'content-type': 'application/json', ...headers };
+  return [
+    { ...common, name: 'get', url: `${service.url}/v2/tlds/${tld.id}`, headers, perSecond: 20 },
+    { ...common, name: 'healthcheck', url: `${service.url}/healthcheck`, perSecond: 10 },
+    { ...common, name: 'floor', url: floorUrl, perSecond: 20 },
+    ...(scenario.writes === true
+      ? [
+          {
+            ...common,
+            name: 'write',
+            method: 'POST',
+            url: `${service.url}/v2/tlds`,
+            headers: write,
+            body: '{"name":"bystander-{number}"}',
+            perSecond: 5,
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Makes the service open what it opens once and keeps, such as connections to its database. */
+async function warmUp(service: AttackedService): Promise<void> {
+  const paths = ['/v2/zones?name=*warm*', '/v2/tlds?description=warm', '/v2/tlds', '/docs', '/metrics'];
+  await Promise.all(paths.map((path) => service.get(path, NEW_CONNECTION)));
+}
+
+/** What of a service is not as it is when nobody uses it. */
+async function unrest(service: AttackedService, descriptorsBefore: number): Promise<string[]> {
+  if (!service.isRunning()) return ['the service has ended'];
+  const [cpuBefore, began] = [cpuMilliseconds(service.pid), performance.now()];
+  await pause(300);
+  const share = (cpuMilliseconds(service.pid) - cpuBefore) / (performance.now() - began);
+  const descriptors = countDescriptors(service.pid);
+  const asked = performance.now();
+  const status = await fetch(`${service.url}/healthcheck`, { headers: NEW_CONNECTION, signal: AbortSignal.timeout(1000) }).then(
+    (answer) => answer.status,
+    (error: unknown) => String(error),
+  );
+  const milliseconds = performance.now() - asked;
+  return [
+    ...(share > IDLE_SHARE ? [`${Math.round(share * 100)} % of a processor in use`] : []),
+    ...(descriptors > descriptorsBefore ? [`${descriptors} descriptors open, ${descriptorsBefore} before`] : []),
+    ...(status !== 200 || milliseconds > 250 ? [`a new connection was answered with ${status} after ${Math.round(milliseconds)} ms`] : []),
+  ];
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import pg from 'pg';
+import { createDatabase } from '../harness/postgres.ts';
+import { requestText, single } from './attack.ts';
+import type { Scenario } from './scenario.ts';
+
+const IN_TURN = { sending: 'in turn', reading: 'everything', reopening: true } as const;
+
+/** The most memory of its own that one process of the database may have for one connection of the service, in MB. */
+const BACKEND_MB = 64;
+
+/** How many connections to its database the service has at most, by default. */
+const POOL_SIZE = 10;
+
+const FILTERS = ['name', 'type', 'email', 'status', 'description', 'ttl'];
+const SORTS = ['created_at', 'updated_at', 'name', 'serial', 'ttl', 'status'].flatMap((key) => [`sort_key=${key}`, `sort_key=${key}&sort_dir=desc`]);
+
+/** Every order of some words. */
+function permutations(words: readonly string[]): string[][] {
+  if (words.length <= 1) return [[...words]];
+  return words.flatMap((word) => permutations(words.filter((other) => other !== word)).map((rest) => [word, ...rest]));
+}
+
+/** Queries that mean much the same and are written differently, so that each could become a statement of its own. */
+function differentQueries(): string[] {
+  return permutations(FILTERS).flatMap((names, turn) =>
+    SORTS.map((sort, index) => {
+      const filters = names.map((name, place) => `${name}=${(turn + index) % (place + 2) === 0 && name !== 'ttl' ? '*x*' : '1'}`);
+      return `/v2/zones?${filters.join('&')}&${sort}`;
+    }),
+  );
+}
+
+/** The memory of its own that each backend of a database has, in MB. */
+async function backendMemoryMb(url: string): Promise<number[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ pid: number }>('SELECT pid FROM pg_stat_activity WHERE datname = current_database()');
+    return rows.map(({ pid }) => Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The database of the service in `folder`. */
+async function ownDatabase(folder: string): Promise<string> {
+  return createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
+}
+
+/** Attacks by a caller whose token is valid, on a service with PostgreSQL. */
+export const POSTGRES: readonly Scenario[] = [
+  {
+    name: 'Write the same filters in every order, on PostgreSQL',
+    bound: 'The service writes the conditions of a list in one order, and prepares no statement that depends on a request.',
+    settings: [],
+    cost: 'The time of one query for each request.',
+    prepare: async (folder) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
+    async attack(target) {
+      const token = await target.token('reader', 'crowd');
+      const requests = differentQueries().map((path) => requestText('GET', path, { 'X-Auth-Token': token }));
+      return { ...IN_TURN, seconds: 30, connections: 20, blocks: single(...requests) };
+    },
+    pooledConnections: POOL_SIZE,
+    atLeast: { succeeded: 1000 },
+    async problems(_report, service) {
+      const memory = await backendMemoryMb(await ownDatabase(service.folder));
+      const most = Math.max(...memory);
+      return most <= BACKEND_MB ? [] : [`a backend has ${Math.round(most)} MB`];
+    },
+  },
+];

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { readDocuments } from '../docs/documents.ts';
+import { ANONYMOUS } from './anonymous.ts';
+import { POSTGRES } from './postgres.ts';
+import type { Scenario } from './scenario.ts';
+
+/** The table of attacks, as Markdown. */
+function attackTable(scenarios: readonly Scenario[]): string[] {
+  const rows = scenarios.map(({ name, bound, settings, cost }) => {
+    const keys = settings.map((key) => `\`${key}\``).join(', ');
+    return `| ${name} | ${bound} | ${keys} | ${cost} |`.replaceAll('|  |', '| |');
+  });
+  return ['| Attack | What bounds it | Settings | The most it costs others |', '| --- | --- | --- | --- |', ...rows];
+}
+
+test('SECURITY.md lists every attack of these suites, and no other', () => {
+  const page = readDocuments().find(({ path }) => path === 'SECURITY.md')?.text ?? '';
+  const section = page.split(/^## /m).find((text) => text.startsWith('What one caller can cost others')) ?? '';
+  const table = section.split('\n').filter((line) => line.startsWith('|'));
+  expect(table).toEqual(attackTable([...ANONYMOUS, ...POSTGRES]));
+});

@@ -1,0 +1,102 @@
+import { expect } from 'vitest';
+import type { Sample } from './bystander.ts';
+import { measure, type Measurement } from './measure.ts';
+import type { Scenario } from './scenario.ts';
+
+/** The longest that another caller may wait, in milliseconds beyond what the machine itself takes, and the most memory, in MB. */
+export const BOUNDS = { get: 250, healthcheck: 250, write: 1000, memoryMb: 512 } as const;
+
+/** The least part of the time that is taken to be the service's own, however busy the machine is with other programs. */
+const LEAST_SHARE = 0.25;
+
+/** The status of what each probe asks for. */
+const EXPECTED = { get: 200, healthcheck: 200, write: 201 } as const;
+
+type ProbeName = keyof typeof EXPECTED;
+
+/**
+ * Attacks a service as `scenario` says and expects that no bound is broken. Attacks a second service if one is: the machine may
+ * have been busy with something else. `note` receives a line about each attack.
+ */
+export async function expectBounded(scenario: Scenario, note: (line: string) => unknown): Promise<void> {
+  const attempt = async () => {
+    const measurement = await measure(scenario);
+    const problems = problemsOf(scenario, measurement);
+    await note([describe(measurement), ...problems].join('\n'));
+    return problems;
+  };
+  if ((await attempt()).length > 0) expect(await attempt()).toEqual([]);
+}
+
+/** The bounds that a measurement breaks. */
+function problemsOf(scenario: Scenario, measurement: Measurement): string[] {
+  const { report, peakMemoryMb, remains, problems } = measurement;
+  const count = (statuses: RegExp) => Object.entries(report.answers).reduce((sum, [status, each]) => (statuses.test(status) ? sum + each : sum), 0);
+  const done = { ...report, answers: count(/./), succeeded: count(/^2/) };
+  const short = Object.entries(scenario.atLeast).filter(([name, least]) => done[name as keyof typeof scenario.atLeast] < least);
+  return [
+    ...short.map(([name, least]) => `the attacker is too weak: ${name} ${done[name as keyof typeof scenario.atLeast]}, at least ${least} expected`),
+    ...(report.firstFault === undefined ? [] : [`the attacker was answered with 500: ${report.firstFault}`]),
+    ...(scenario.servedAgainWithinSeconds === undefined ? delays(scenario, measurement) : gaps(scenario.servedAgainWithinSeconds, measurement)),
+    ...(peakMemoryMb <= BOUNDS.memoryMb ? [] : [`${Math.round(peakMemoryMb)} MB of memory`]),
+    ...remains.map((each) => `10 s after the attack: ${each}`),
+    ...problems,
+  ];
+}
+
+/**
+ * How long requests took that were to be answered all the time: less what the machine takes for the least that can answer, and in the
+ * time in which the service had a processor.
+ */
+function delays({ writes }: Scenario, { samples, processorShare }: Measurement): string[] {
+  const floor = samples.floor ?? [];
+  const names: ProbeName[] = writes === true ? ['get', 'healthcheck', 'write'] : ['get', 'healthcheck'];
+  return names.flatMap((name) => {
+    const own = samples[name] ?? [];
+    const part = name === 'get' ? 0.99 : 1;
+    const delay = (percentile(own, part) - percentile(floor, part)) * Math.max(processorShare, LEAST_SHARE);
+    return [...wrongAnswers(name, own), ...(delay <= BOUNDS[name] ? [] : [`${name} took ${Math.round(delay)} ms more than the machine`])];
+  });
+}
+
+/** How long new connections were not served after an attack had begun. */
+function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measurement): string[] {
+  const slowest = percentile(samples.floor ?? [], 1);
+  return (['get', 'healthcheck'] as const).flatMap((name) => {
+    const later = (samples[name] ?? []).filter(({ at }) => at >= beganAt + withinSeconds * 1000);
+    const slow = later.filter(({ milliseconds }) => (milliseconds - slowest) * Math.max(processorShare, LEAST_SHARE) > BOUNDS[name]).length;
+    return [
+      ...(later.length < 5 ? [`${name} was asked for ${later.length} times only after ${withinSeconds} s`] : []),
+      ...wrongAnswers(name, later),
+      ...(slow > 0 ? [`${slow} of ${later.length} ${name} took more than ${BOUNDS[name]} ms after ${withinSeconds} s`] : []),
+    ];
+  });
+}
+
+function wrongAnswers(name: ProbeName, samples: readonly Sample[]): string[] {
+  const wrong = samples.filter(({ status }) => status !== EXPECTED[name]);
+  const [first] = wrong;
+  const shown = first === undefined ? '' : `${first.status} ${first.fault ?? ''}`;
+  return wrong.length === 0 ? [] : [`${wrong.length} of ${samples.length} ${name} failed, the first with ${shown}`];
+}
+
+/** The time that `part` of the samples did not exceed, in milliseconds; NaN without samples. */
+function percentile(samples: readonly Sample[], part: number): number {
+  const times = samples.map(({ milliseconds }) => milliseconds).sort((one, other) => one - other);
+  return times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;
+}
+
+function describe({ report, samples, peakMemoryMb, recoverySeconds, processorShare }: Measurement): string {
+  const { opened, closed, failed, sentBytes, receivedBytes, answers } = report;
+  const times = Object.entries(samples).map(([name, own]) => {
+    return `${name} p50 ${percentile(own, 0.5).toFixed(1)} p99 ${percentile(own, 0.99).toFixed(1)} max ${percentile(own, 1).toFixed(1)} ms`;
+  });
+  const traffic = `opened ${opened}, closed ${closed}, failed ${failed}, sent ${sentBytes}, received ${receivedBytes}, answers ${JSON.stringify(answers)}`;
+  return [
+    ...times,
+    `processor ${processorShare.toFixed(2)}`,
+    `memory ${Math.round(peakMemoryMb)} MB`,
+    `idle after ${recoverySeconds.toFixed(1)} s`,
+    traffic,
+  ].join('; ');
+}
