@@ -11,6 +11,19 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 /** The most characters a name may have, its dots included. */
 export const MAX_NAME_LENGTH = 254;
 
+/** The most characters a label may have. */
+const MAX_LABEL_LENGTH = 63;
+
+/** Tells whether `text` has more than `max` code points. Takes no longer for a longer text. */
+function exceeds(text: string, max: number): boolean {
+  return text.length > 2 * max || (text.length > max && Array.from(text).length > max);
+}
+
+/** Tells whether `text` has more characters than any name, so that nothing else about it needs to be said. */
+export function isOverlongName(text: string): boolean {
+  return exceeds(text, MAX_NAME_LENGTH);
+}
+
 /** Tells whether `text` is one label in ASCII form. */
 export function isLabel(text: string): boolean {
   return LABEL.test(text);
@@ -28,8 +41,9 @@ export function isAbsoluteName(text: string): boolean {
 
 /** The names that a name in comparison form lies under, from itself to its last label: `a.b.c`, `b.c`, `c`. */
 export function suffixes(name: string): string[] {
-  const labels = name.split('.');
-  return labels.map((_, index) => labels.slice(index).join('.'));
+  const names = [name];
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) names.push(name.slice(dot + 1));
+  return names;
 }
 
 /** The last label of a name in comparison form: `c` of `a.b.c`. */
@@ -63,14 +77,18 @@ export function comparisonForm(name: string): string {
 /**
  * The ASCII form of a name that holds non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if it has none.
  * Labels are converted one at a time, only where they need it and if nothing else is wrong with them: the platform's
- * converter reads a bare number as an IPv4 address and cuts at characters that end a host in a URL.
+ * converter reads a bare number as an IPv4 address and cuts at characters that end a host in a URL. Its time grows with the square
+ * of the length, so overlong text is not converted: Punycode writes at least one character for each of the label (RFC 3492
+ * section 3), so a name whose ASCII form has 254 characters has no more itself, nor has a label of 63.
  */
 export function toAsciiName(name: string): string | undefined {
+  if (isOverlongName(name)) return undefined;
   const labels = name.split('.').map((label) => (isLabel(label) ? label : toAsciiLabel(label)));
   return labels.every((label) => label !== undefined) ? labels.join('.') : undefined;
 }
 
 function toAsciiLabel(label: string): string | undefined {
+  if (exceeds(label, MAX_LABEL_LENGTH)) return undefined;
   const ascii = label.replaceAll(/[^\0-\x7f]/g, '');
   if (ascii === label || !/^[a-z0-9_-]*$/i.test(ascii)) return undefined;
   const converted = domainToASCII(label);

@@ -72,8 +72,8 @@ function readFilters(type: ResourceType, parameters: readonly Parameter[]): Pick
   const names = filters.map(([name]) => name);
   const unknown = names.filter((name) => !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.questions ?? {}, name));
   if (unknown.length > 0) throw new ServiceError('bad_request', `Invalid filters ${[...new Set(unknown)].join(', ')}`);
-  const doubled = names.filter((name, index) => names.indexOf(name) !== index);
-  if (doubled.length > 0) throw new ServiceError('bad_request', `Duplicate filters ${[...new Set(doubled)].join(', ')}`);
+  const doubled = [...new Set(names)].filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (doubled.length > 0) throw new ServiceError('bad_request', `Duplicate filters ${doubled.join(', ')}`);
   return {
     conditions: filters.filter(([name]) => Object.hasOwn(type.filters, name)).map((filter) => readCondition(type, filter)),
     questions: filters.filter(([name]) => !Object.hasOwn(type.filters, name)).map(readQuestion),

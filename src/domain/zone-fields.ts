@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isAbsoluteName, isRelativeName, MAX_NAME_LENGTH, toAsciiName, withoutFinalDot } from './dns-name.ts';
+import { isAbsoluteName, isOverlongName, isRelativeName, MAX_NAME_LENGTH, toAsciiName, withoutFinalDot } from './dns-name.ts';
 import { choice, dictionary, integer, list, nullable, text, timestamp, truth, uuid, type Kind } from './field.ts';
 import { defineFields, type ResourceOf } from './resource.ts';
 
@@ -9,6 +9,7 @@ const SECONDARY_EMAIL = 'hostmaster@example.com';
 /** What is wrong with the spelling of a zone's name, or undefined. */
 export function zoneNameProblem(name: string): string | undefined {
   if (isAbsoluteName(name)) return undefined;
+  if (isOverlongName(name)) return `must be at most ${MAX_NAME_LENGTH} characters long`;
   if (isRelativeName(name) && name.length < MAX_NAME_LENGTH) return `must end in a period: send '${name}.'`;
   const ascii = toAsciiName(withoutFinalDot(name));
   if (ascii !== undefined && isAbsoluteName(`${ascii}.`)) return `must be in its ASCII form: send '${ascii}.'`;
@@ -36,11 +37,15 @@ function isHost(text: string): boolean {
   return isIP(text) === 4 || (isRelativeName(withoutFinalDot(text)) && !/(?:^|\.)\d+\.?$/.test(text));
 }
 
+/** The most characters of the address of a primary: a name and a port. */
+const MAX_MASTER_LENGTH = MAX_NAME_LENGTH + ':65535'.length;
+
 /** The address of a primary, with a port unless it is 53. */
 const master: Kind<string> = {
-  schema: { type: 'string', examples: ['192.0.2.1', '192.0.2.1:5300', '[2001:db8::1]:5300'] },
+  schema: { type: 'string', maxLength: MAX_MASTER_LENGTH, examples: ['192.0.2.1', '192.0.2.1:5300', '[2001:db8::1]:5300'] },
   parse(value) {
     const address = typeof value === 'string' ? value : '';
+    if (address.length > MAX_MASTER_LENGTH) return { problem: `must be at most ${MAX_MASTER_LENGTH} characters long`, validator: 'maxLength' };
     if (isIPv6(address)) return { value: address };
     const [, bracketed, plain = '', port = '53'] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(address) ?? [];
     const valid = bracketed === undefined ? isHost(plain) : isIPv6(bracketed);

@@ -18,7 +18,8 @@ export function readJsonBody(request: FastifyRequest): unknown {
   return value;
 }
 
-function parseJson(bytes: Buffer): unknown {
+/** The JSON value that `bytes` hold. Throws `invalid_json`. */
+export function parseJson(bytes: Buffer): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { comparisonForm, fitsInMessage, isLabel, isRelativeName, toAsciiName, withoutFinalDot } from '../../src/domain/dns-name.ts';
+import { comparisonForm, fitsInMessage, isLabel, isRelativeName, suffixes, toAsciiName, withoutFinalDot } from '../../src/domain/dns-name.ts';
 
 const label = (length: number) => 'l'.repeat(length);
 const name = (...lengths: number[]) => lengths.map(label).join('.');
@@ -58,6 +58,13 @@ test.each([
   ['.', ''],
 ])('withoutFinalDot maps %j to %j', (text, bare) => expect(withoutFinalDot(text)).toBe(bare));
 
+test.each([
+  ['a.b.c', ['a.b.c', 'b.c', 'c']],
+  ['c', ['c']],
+  ['', ['']],
+  ['a..b', ['a..b', '.b', 'b']],
+])('suffixes maps %j to %j', (text, names) => expect(suffixes(text)).toEqual(names));
+
 describe('toAsciiName', () => {
   test.each([
     ['рф', 'xn--p1ai'],
@@ -73,6 +80,21 @@ describe('toAsciiName', () => {
     'returns undefined for %j',
     (text) => expect(toAsciiName(text)).toBeUndefined(),
   );
+
+  test.each([
+    ['a name of 255 characters', `${'a'.repeat(62)}.`.repeat(4) + 'рф1'],
+    ['a label of 64 characters', `${'𐍈'.repeat(64)}.com`],
+    ['a label of 37,000 characters', 'é'.repeat(37_000)],
+  ])('does not convert %s', (_label, text) => expect(toAsciiName(text)).toBeUndefined());
+
+  test('converts names and labels whose ASCII form fits, also outside the basic plane', () => {
+    expect(
+      toAsciiName(`${'𐍈'.repeat(20)}.${'𐍈'.repeat(20)}`)
+        ?.split('.')
+        .map(isLabel),
+    ).toEqual([true, true]);
+    expect(toAsciiName('é'.repeat(57))).toHaveLength(63);
+  });
 
   test('returns undefined or a valid name for arbitrary text', () => {
     fc.assert(

@@ -114,6 +114,13 @@ describe('the name check', () => {
     expect(await checkNames(member, ['a.com.', 'com', 'a_b.c'])).toEqual(['ok', 'more_than_one_label', 'ok']);
   });
 
+  test('200 for a name of 30,000 different characters, which is not converted to ASCII', async () => {
+    const name = Array.from({ length: 30_000 }, (_, index) => String.fromCharCode(index < 20_000 ? 0x4e00 + index : 0x5de0 + index)).join('');
+    const { status, body } = await service.post('/v2/tlds/check', { names: [name] });
+    const [{ rule, message }] = body.checks;
+    expect([status, rule, message]).toEqual([200, 'domain_name', 'The name must be at most 254 characters long']);
+  });
+
   test('200 for 1,000 names, 400 for 1,001 and for none', async () => {
     await createTlds(service, 'even');
     const names = Array.from({ length: 1000 }, (_, index) => `zone-${index}.${index % 2 === 0 ? 'even' : 'odd'}.`);

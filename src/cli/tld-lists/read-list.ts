@@ -37,6 +37,6 @@ function refuseOverlong(list: TldList): TldList {
 export function detectFormat(text: string, delimiter: string): ListFormat {
   if (/^\s*# Version \d+, Last Updated /.test(text)) return 'iana';
   if (/^\/\/|^\*\.|^!/m.test(text)) return 'psl';
-  const lines = text.replaceAll(/^\s*#.*|\s#.*$/gm, '').split(/[\r\n]+/);
+  const lines = text.replaceAll(/^[^\S\r\n]*#.*|\s#.*$/gm, '').split(/[\r\n]+/);
   return lines.some((line) => line.includes(delimiter) || line.startsWith('"')) ? 'csv' : 'plain';
 }

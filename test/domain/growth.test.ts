@@ -1,0 +1,135 @@
+import { describe, test } from 'vitest';
+import { asciiName } from '../../src/cli/names.ts';
+import { detectFormat, LIST_FORMATS, readTldList } from '../../src/cli/tld-lists/read-list.ts';
+import { readCreation } from '../../src/domain/body.ts';
+import { MAX_LIST_BYTES, readBulkRequest } from '../../src/domain/bulk-request.ts';
+import { readId } from '../../src/domain/collection.ts';
+import * as names from '../../src/domain/dns-name.ts';
+import { normaliseUuid, parseTimestamp } from '../../src/domain/field.ts';
+import { readListRequest, type Parameter } from '../../src/domain/list-query.ts';
+import { RESOURCE_TYPES, RESTORABLE_TYPES } from '../../src/domain/resources.ts';
+import { givenFields } from '../../src/domain/resource.ts';
+import { zoneNameProblem } from '../../src/domain/zone-fields.ts';
+import { readNames } from '../../src/domain/zone-name-check.ts';
+import { parseJson } from '../../src/http/json-body.ts';
+import { pathAndQuery, readParameters, withParameters } from '../../src/http/urls.ts';
+import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
+
+/** The largest body of an ordinary request, and more than heads may have unless configured otherwise. */
+const BODY = 114_688;
+const HEAD = 256 * 1024;
+
+const SETTINGS = {
+  strictTsigkeys: true,
+  requireResource: true,
+  tldRule: 'any-suffix',
+  zonesPerProject: 0,
+  defaultLimit: 1000,
+  otherAdministrators: false,
+} as const;
+
+async function eachText(label: string, size: number, work: (text: string) => unknown): Promise<void> {
+  for (const [kind, make] of Object.entries(HARD_TEXTS)) await expectLinear(`${label}, ${kind}`, make, size, work);
+}
+
+describe('the time for a text grows no faster than its length', () => {
+  test.each(Object.entries(names).flatMap(([name, work]) => (typeof work === 'function' ? [{ name, work }] : [])))(
+    'in $name',
+    async ({ name, work }) => {
+      await eachText(name, BODY, work);
+    },
+  );
+
+  test.each<[string, (text: string) => unknown]>([
+    ['a zone name', zoneNameProblem],
+    ['an id', normaliseUuid],
+    ['an id in a path', (text) => readId(RESOURCE_TYPES[0], text)],
+    ['a timestamp', parseTimestamp],
+    ['a request target', pathAndQuery],
+    ['a query string', (text) => readParameters(`/?${text}`)],
+    ['the link of a list', (text) => withParameters('/', [[text, text]])],
+    ['a name on the command line', asciiName],
+    ['a list whose form must be found out', (text) => detectFormat(text, ',')],
+    ...LIST_FORMATS.map((format): [string, (text: string) => unknown] => [
+      `a list in the form ${format}`,
+      (text) => readTldList(text, format, { delimiter: ',', section: 'all', wildcards: 'parent' }),
+    ]),
+  ])('in %s', async (label, work) => {
+    await eachText(label, BODY, work);
+  });
+
+  test('in a body that must be read as JSON', async () => {
+    for (const wrap of [JSON.stringify, (text: string) => `{"a":${JSON.stringify(text)},"b:":${JSON.stringify(text)}}`, (text: string) => text]) {
+      await eachText('a body', MAX_LIST_BYTES / 2, (text) => parseJson(Buffer.from(wrap(text))));
+    }
+    for (const [kind, make] of Object.entries(HARD_VALUES).filter(([kind]) => !kind.endsWith('in objects') && !kind.endsWith('in arrays'))) {
+      const text = (size: number) => Buffer.from(JSON.stringify({ 'a:': make(size) }));
+      await expectLinear(`a body of ${kind}`, text, MAX_LIST_BYTES, parseJson);
+    }
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a:":', '}'],
+    ] as const) {
+      const text = (size: number) => Buffer.from(`${open.repeat(size / 8)}0${close.repeat(size / 8)}`);
+      await expectLinear(`a body of ${open}`, text, MAX_LIST_BYTES, parseJson);
+    }
+    const blanks = (size: number) => Buffer.from(`["a"${' '.repeat(size)},":"${' '.repeat(size)}]`);
+    await expectLinear('a body of blanks', blanks, MAX_LIST_BYTES / 2, parseJson);
+    const doubled = (size: number) => Buffer.from(`{${'"a:":0,'.repeat(size / 7)}"b":0}`);
+    await expectLinear('a body of one member', doubled, MAX_LIST_BYTES, parseJson);
+  });
+});
+
+describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(
+  'the time for $collection grows no faster than the input',
+  ({ type }) => {
+    test.each(givenFields(type))('in the member %s', async (name) => {
+      const body = (value: unknown) => readCreation(type, { [name]: value }, SETTINGS);
+      await eachText(name, BODY, body);
+      for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(`${name}, ${kind}`, make, BODY, body);
+      const list = (text: string) => body([text, text]);
+      await eachText(`an item of ${name}`, BODY, list);
+      await eachText(`a value in ${name}`, BODY, (text) => body({ [text]: text, priority: 1, hostname: text }));
+      await eachText(`a hostname in ${name}`, BODY, (text) => body([{ priority: 1, hostname: text }]));
+    });
+
+    test('in a body of unknown members', async () => {
+      for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
+    });
+
+    test('in the parameters of a list', async () => {
+      const known = [...Object.keys(type.filters), ...Object.keys(type.questions ?? {}), 'limit', 'marker', 'sort_key', 'sort_dir'];
+      for (const name of known) await eachText(name, HEAD, (text) => readListRequest(type, [[name, text]], 1000));
+      const [first = '', second = ''] = known;
+      const many: Readonly<Record<string, (size: number) => Parameter[]>> = {
+        'one filter': (size) => Array.from({ length: size / 5 }, () => [first, '*']),
+        'one filter behind another': (size) => Array.from({ length: size / 5 }, (_, index) => [index < size / 10 ? first : second, '*']),
+        'unknown filters': (size) => Array.from({ length: size / 8 }, (_, index) => [`f${index}`, '']),
+        limits: (size) => Array.from({ length: size / 8 }, () => ['limit', '1']),
+      };
+      for (const [kind, make] of Object.entries(many)) await expectLinear(kind, make, HEAD, (parameters) => readListRequest(type, parameters, 1000));
+    });
+  },
+);
+
+describe('the time for a request about many things grows no faster than its body', () => {
+  test('in the names of a check', async () => {
+    await eachText('a name', BODY, (text) => readNames({ names: [text] }).map(zoneNameProblem));
+    for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(kind, make, BODY, (names) => readNames({ names }));
+  });
+
+  test('in the options of a list of entries', async () => {
+    for (const [kind, make] of Object.entries(HARD_VALUES)) {
+      await expectLinear(kind, make, MAX_LIST_BYTES, (value) => readBulkRequest(value));
+      for (const name of ['mode', 'replace', 'dry_run', 'tlds']) {
+        await expectLinear(`${name}, ${kind}`, make, MAX_LIST_BYTES, (value) => readBulkRequest({ [name]: value }));
+      }
+    }
+  });
+
+  test.each(RESTORABLE_TYPES.map((type) => ({ type, collection: type.collection })))('in one of the $collection to import', async ({ type }) => {
+    for (const [kind, make] of Object.entries(HARD_VALUES)) {
+      await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
+    }
+  });
+});
