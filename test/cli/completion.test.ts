@@ -51,7 +51,7 @@ function expectOffers(words: readonly string[], offered: readonly string[], not:
 }
 
 describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
-  test.each(CASES)('%j', (line, offered, not) => {
+  test.each(CASES)('completes %j', (line, offered, not) => {
     const words = line.split(' ');
     const script = `. ./tsigil.bash
       complete -p tsigil > /dev/null || exit 1
@@ -60,7 +60,7 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
     expectOffers(runShell('bash', '--norc', '-c', script), offered, not);
   });
 
-  test.runIf(hasProgram('tmux', 'tmux'))('with the Tab key', async () => {
+  test.runIf(hasProgram('tmux', 'tmux'))('with the Tab key in a terminal', async () => {
     const home = temporaryFolder();
     const screen = openScreen(home, 80, 10, { PATH: `${folder}/bin:${process.env.PATH}` }, 'bash --norc');
     onTestFinished(() => {
@@ -75,7 +75,7 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
 });
 
 describe.runIf(hasProgram('fish', 'fish'))('fish', () => {
-  test.each(CASES)('%j', (line, offered, not) => {
+  test.each(CASES)('completes %j', (line, offered, not) => {
     const words = runShell('fish', '--no-config', '-c', `source tsigil.fish; complete -C '${line}'`).map((word) => word.split('\t')[0] ?? '');
     expectOffers(words, offered, not);
   });
@@ -89,7 +89,7 @@ describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Bool
     ['tsigil tsigkey create --algorithm hmac-sha38', 'tsigil tsigkey create --algorithm hmac-sha384'],
     ['tsigil tld list --cacert ../completion/a-f', 'tsigil tld list --cacert ../completion/a-file.pem'],
     ['tsigil completion z', 'tsigil completion zsh'],
-  ])('the Tab key makes %j %j', async (line, completed) => {
+  ])('completes %j to %j', async (line, completed) => {
     const home = temporaryFolder();
     mkdirSync(join(home, 'functions'));
     mkdirSync(join(home, 'here'));

@@ -66,7 +66,7 @@ describe('declarations', () => {
     expect(Object.fromEntries(leaves.map(({ words, command }) => [words.join(' '), conditionOf(command)]))).toEqual(COMMANDS);
   });
 
-  test('the commands that ask, and no others, have --yes, and the documentation lists them', () => {
+  test('exactly the commands that ask have --yes, and the documentation lists them', () => {
     const withYes = leaves.filter(({ command }) => optionsOf(command).some(({ long }) => long === '--yes')).map(({ words }) => words.join(' '));
     const asking = Object.keys(COMMANDS).filter((name) => COMMANDS[name] !== undefined);
     expect(withYes.sort()).toEqual(asking.sort());
@@ -99,21 +99,21 @@ describe('tld import --replace', () => {
     ['standard error is not a terminal', { input: typed('y\n') }, 'standard error is not a terminal'],
     ['nothing is a terminal', {}, 'standard input is not a terminal'],
     ['standard input is not a terminal, but standard output is', { columns: 80 }, 'standard input is not a terminal'],
-  ])('%s: refused with exit code 2, and nothing changes', async (_, surroundings, obstacle) => {
+  ])('%s: exits with 2, and nothing changes', async (_, surroundings, obstacle) => {
     const { status, err } = await replace(surroundings);
     expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for confirmation')]);
     expect(err.replaceAll(/\x1b\[\d+m/g, '')).toBe(REFUSED(obstacle));
     expect(await names()).toEqual(ENTRIES);
   });
 
-  test('standard input was the list: refused with exit code 2, and nothing changes', async () => {
+  test('the list on standard input: exits with 2, and nothing changes', async () => {
     const input = typed('com\n');
     const { status, err } = await runInside({ variables: variables(), input, errorTerminal: true }, 'tld', 'import', '-', '--replace');
     expect([status, err.includes('has read standard input to its end')]).toEqual([2, true]);
     expect(await names()).toEqual(ENTRIES);
   });
 
-  test.each(['n\n', '\n', 'yesterday\n', ''])('the answer %j: exit code 1, and nothing changes', async (answer) => {
+  test.each(['n\n', '\n', 'yesterday\n', ''])('the answer %j: exits with 1, and nothing changes', async (answer) => {
     const { status, err } = await replace({ input: typed(...(answer === '' ? [] : [answer])), errorTerminal: true });
     expect(status).toBe(1);
     expect(err).toContain('2 added, 1 unchanged, 0 updated, 40 removed, 0 refused. Go on? [y/N] ');
@@ -121,7 +121,7 @@ describe('tld import --replace', () => {
     expect(await names()).toEqual(ENTRIES);
   });
 
-  test.each(['y\n', 'Yes\n'])('the answer %j replaces, whatever standard output is', async (answer) => {
+  test.each(['y\n', 'Yes\n'])('the answer %j replaces, also if standard output is not a terminal', async (answer) => {
     expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({ status: 0 });
     expect(await names()).toEqual(['com', 'net', 'org']);
   });
@@ -132,7 +132,7 @@ describe('tld import --replace', () => {
     expect(await names()).toEqual(['com', 'net', 'org']);
   });
 
-  test('without a difference there is no question', async () => {
+  test('asks nothing without a difference', async () => {
     await replace({}, '--yes');
     expect(await replace({})).toMatchObject({ status: 0, err: '' });
   });
@@ -147,7 +147,7 @@ describe('tld import --replace', () => {
       return openScreen(place, 100, 30, variables(), `bash -c "${command}; echo ended \\\${PIPESTATUS[0]}; sleep 100"`);
     };
 
-    test('with a reader of standard output that stops early, it asks and waits', async () => {
+    test('asks and waits if the reader of standard output stops early', async () => {
       screen = open(`${program} | head -5`);
       await screen.waitFor(/40 removed, 0 refused\. Go on\? \[y\/N\]/);
       expect(await names()).toEqual(ENTRIES);
@@ -156,7 +156,7 @@ describe('tld import --replace', () => {
       expect(await names()).toEqual(ENTRIES);
     });
 
-    test('y goes ahead', async () => {
+    test('y continues', async () => {
       screen = open(`${program} > /dev/null`);
       await screen.waitFor(/\[y\/N\]/);
       screen.type('y', 'Enter');
@@ -180,7 +180,7 @@ describe('tld import --replace', () => {
     test.each([
       ['< /dev/null', 'standard input is not a terminal'],
       ['2> error.txt', 'standard error is not a terminal'],
-    ])('%s: it refuses', async (redirection, obstacle) => {
+    ])('%s: refuses', async (redirection, obstacle) => {
       screen = open(`${program} ${redirection} > /dev/null; code=$?; cat error.txt 2>/dev/null; (exit $code)`.replaceAll('$', '\\$'));
       expect((await screen.waitFor(/ended 2/)).replaceAll('\n', ' ')).toContain(obstacle);
       expect(await names()).toEqual(ENTRIES);
@@ -206,7 +206,7 @@ describe('token revoke', () => {
   const names = async (token = mine()) =>
     ((await service.with(token.token).get('/v2/tokens?sort_key=name')).body.tokens as { name: string }[]).map(({ name }) => name);
 
-  test('any other token: no question, and the outcome is printed', async () => {
+  test('revokes any other token without a question, and prints the outcome', async () => {
     expect(await revoke({}, 'reader', other().id)).toEqual({
       status: 0,
       out: `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'other' (id ${other().id}).\n`,
@@ -215,27 +215,27 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine']);
   });
 
-  test('the token in use, where no question is possible: exit code 2, and nothing is revoked', async () => {
+  test('refuses the current token without a terminal: exit code 2, and nothing is revoked', async () => {
     for (const idOrName of ['mine', mine().id]) {
       expect(await revoke({}, 'reader', idOrName)).toEqual({ status: 2, out: '', err: REFUSED('standard input is not a terminal') });
     }
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('the token in use, after the answer no: exit code 1, and nothing is revoked', async () => {
+  test('revokes nothing after the answer no for the current token: exit code 1', async () => {
     const { status, err } = await revoke({ input: typed('n\n'), errorTerminal: true }, 'mine');
     expect([status, err]).toEqual([1, expect.stringContaining("Token 'mine' is the token that this command uses. Revoke it? [y/N] ")]);
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('the token in use, after the answer yes: it is revoked after the others', async () => {
+  test('revokes the current token after the others, after the answer yes', async () => {
     const { status, out } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine', 'mine', 'reader');
     expect([status, out]).toEqual([0, `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'mine' (id ${mine().id}).\n`]);
     expect((await service.with(mine().token).get('/v2/tokens')).status).toBe(401);
     expect(await names(other())).toEqual(['other']);
   });
 
-  test('the last administrator token: the question says so, and the service refuses it', async () => {
+  test('warns about the last administrator token, which the service refuses to delete', async () => {
     await revoke({}, 'other');
     const { status, err } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine');
     expect(err).toContain("Token 'mine' is the token that this command uses. No valid administrator token remains afterwards. Revoke it? [y/N] ");
@@ -243,7 +243,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'reader']);
   });
 
-  test('with the configured token, any token goes without a question', async () => {
+  test('revokes any token without a question if adminToken is in use', async () => {
     const adminToken = 'the-configured-token-of-this-test';
     const { service: second, tokens: made } = await startWithTokens([{ name: 'only', roles: ['admin'] }], { TSIGIL_ADMIN_TOKEN: adminToken });
     onTestFinished(() => second.close());

@@ -49,7 +49,7 @@ function userClouds(clouds: object, secure?: object): Record<string, string> {
 }
 
 describe('OS_ variables', () => {
-  test('a password: the catalogue says where the service is, by region and interface', async () => {
+  test('a password finds the service in the catalogue, by region and interface', async () => {
     expect(await list(byPassword())).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toEqual({
       auth: {
@@ -60,7 +60,7 @@ describe('OS_ variables', () => {
     expect(await list({ ...byPassword(), OS_AUTH_URL: `${keystone.url}/v3/`, OS_AUTH_TYPE: 'v3password' })).toEqual(REACHED);
   });
 
-  test('domains and scopes go where Keystone wants them', async () => {
+  test('domains and scopes are in the request to Keystone', async () => {
     const user = { OS_USER_DOMAIN_NAME: 'Users', OS_PROJECT_DOMAIN_ID: 'projects' };
     expect(await list({ ...byPassword(), ...user })).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toMatchObject({
@@ -73,7 +73,7 @@ describe('OS_ variables', () => {
     });
   });
 
-  test('an application credential, which has a project of its own', async () => {
+  test('an application credential needs no project', async () => {
     const variables = { OS_AUTH_URL: keystone.url, OS_AUTH_TYPE: 'v3applicationcredential', OS_APPLICATION_CREDENTIAL_SECRET: CREDENTIAL_SECRET };
     expect(await list({ ...variables, OS_APPLICATION_CREDENTIAL_ID: 'c1', OS_REGION_NAME: 'one', OS_PROJECT_NAME: 'ignored' })).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toEqual({
@@ -94,7 +94,7 @@ describe('OS_ variables', () => {
     expect([status, err.includes('requires authentication')]).toEqual([3, true]);
   });
 
-  test('TSIGIL_URL says where the service is, whatever the catalogue does; TSIGIL_TOKEN needs no cloud', async () => {
+  test('TSIGIL_URL overrides the catalogue, and TSIGIL_TOKEN needs no cloud', async () => {
     expect(await list({ ...byPassword(), OS_REGION_NAME: 'two', TSIGIL_URL: service.url })).toEqual(REACHED);
     const before = keystone.asked.length;
     expect(await list({ ...byPassword(), TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token })).toEqual(REACHED);
@@ -108,23 +108,23 @@ describe('OS_ variables', () => {
       3,
       /^tsigil: The identity service .* answered 401: Wrong "credentials"\.\nCheck the credentials: The environment/,
     ],
-    ['a path that is no identity service', () => ({ OS_AUTH_URL: `${keystone.url}/other` }), 3, /answered 404\n/],
-    ['no identity service there', () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }), 3, /cannot be reached: connect ECONNREFUSED/],
+    ['a path without an identity service', () => ({ OS_AUTH_URL: `${keystone.url}/other` }), 3, /answered 404\n/],
+    ['an unreachable identity service', () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }), 3, /cannot be reached: connect ECONNREFUSED/],
     [
-      'no such region',
+      'an unknown region',
       () => ({ OS_REGION_NAME: 'three' }),
       3,
       /no public endpoint of type dns in the region three; it has internal in one, public in two, public in one\n/,
     ],
-    ['no such interface', () => ({ OS_INTERFACE: 'admin' }), 3, /no admin endpoint of type dns in the region one/],
+    ['an unknown interface', () => ({ OS_INTERFACE: 'admin' }), 3, /no admin endpoint of type dns in the region one/],
     [
-      'a type that is not supported',
+      'an unsupported authentication type',
       () => ({ OS_AUTH_TYPE: 'v3kerberos' }),
       2,
       /^tsigil: The environment: the auth_type 'v3kerberos' is not supported; password, /,
     ],
-    ['no user', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The environment has no username/],
-  ])('%s: what is wrong and what to do', async (_, changes, code, message) => {
+    ['no username', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The environment has no username/],
+  ])('%s: prints what is wrong and what to do', async (_, changes, code, message) => {
     const { status, out, err } = await list({ ...byPassword(), ...changes() });
     expect([status, out]).toEqual([code, '']);
     expect(err).toMatch(message);
@@ -135,7 +135,7 @@ describe('OS_ variables', () => {
 describe('clouds.yaml', () => {
   const auth = () => ({ auth_url: keystone.url, username: 'ada', password: PASSWORD, project_name: 'dns' });
 
-  test('OS_CLOUD and --os-cloud name a cloud; the flag beats TSIGIL_ variables', async () => {
+  test('OS_CLOUD and --os-cloud select a cloud, and the flag overrides TSIGIL_ variables', async () => {
     const variables = userClouds({ here: { auth: auth(), region_name: 'one' }, bad: { auth: auth(), region_name: 'two' } });
     expect(await list({ ...variables, OS_CLOUD: 'here' })).toEqual(REACHED);
     const others = { OS_CLOUD: 'bad', TSIGIL_URL: 'http://127.0.0.1:1', TSIGIL_TOKEN: 'a-token-of-somewhere-else' };
@@ -143,7 +143,7 @@ describe('clouds.yaml', () => {
     expect(await list({ ...variables }, '--os-cloud', 'bad', '--url', service.url)).toEqual(REACHED);
   });
 
-  test('secrets may stand in secure.yaml or OS_PASSWORD', async () => {
+  test('secrets can be in secure.yaml or OS_PASSWORD', async () => {
     const { password, ...others } = auth();
     const cloud = { here: { auth: others, regions: ['one'], interface: 'publicURL' } };
     expect(await list({ ...userClouds(cloud, { here: { auth: { password } } }), OS_CLOUD: 'here' })).toEqual(REACHED);
@@ -151,7 +151,7 @@ describe('clouds.yaml', () => {
     expect((await list({ ...userClouds(cloud), OS_CLOUD: 'here' })).err).toMatch(/has no password, which its auth_type needs/);
   });
 
-  test('admin_token, none and an endpoint that overrides the catalogue', async () => {
+  test('admin_token, none and an endpoint override the catalogue', async () => {
     const endpoint = `${service.url}/v2`;
     const variables = userClouds({
       admin: { auth_type: 'admin_token', auth: { endpoint, token: service.token } },
@@ -161,7 +161,7 @@ describe('clouds.yaml', () => {
     for (const name of ['admin', 'none', 'override']) expect(await list(variables, '--os-cloud', name)).toEqual(REACHED);
   });
 
-  test('the one in the current folder comes first, OS_CLIENT_CONFIG_FILE before all', async () => {
+  test('the file in the current folder is first, and OS_CLIENT_CONFIG_FILE is before all', async () => {
     const here = join(folder, 'here');
     mkdirSync(here, { recursive: true });
     const cloud = (url: string) => stringify({ clouds: { it: { auth_type: 'admin_token', auth: { endpoint: url, token: service.token } } } });
@@ -173,7 +173,7 @@ describe('clouds.yaml', () => {
     expect(await tsigil(folder, { HOME: home, OS_CLIENT_CONFIG_FILE: join(here, 'clouds.yml') }, ...flags)).toEqual(REACHED);
   });
 
-  test('what is not there or not readable is said without quoting the file: exit code 2', async () => {
+  test('a missing or unreadable file is reported without quoting it: exit code 2', async () => {
     const variables = userClouds({ here: {}, there: {} });
     expect((await list(variables, '--os-cloud', 'nowhere')).err).toMatch(/clouds\.yaml has no cloud 'nowhere'; it has here, there\n$/);
     writeFileSync(join(configuration, 'clouds.yaml'), `clouds:\n  here: {auth: {password: ${PASSWORD}\n`);
@@ -189,7 +189,7 @@ describe('clouds.yaml', () => {
   });
 });
 
-test('a URL may end in /v2 as catalogues have it, or in a slash', async () => {
+test('a URL can end in /v2, as catalogues have it, or in a slash', async () => {
   for (const url of ['http://dns.example/v2', 'http://dns.example/v2/', 'http://dns.example/']) {
     expect((await findConnection({ url }, { TSIGIL_TOKEN: 'a-token' })).url).toBe('http://dns.example');
   }
@@ -209,7 +209,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
   });
   afterAll(() => secure.close());
 
-  test('--cacert, OS_CACERT and a cloud name the certificates to believe', async () => {
+  test('--cacert, OS_CACERT and a cloud set the trusted certificates', async () => {
     const variables = { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token };
     expect(secure.url).toMatch(/^https:/);
     expect(await list(variables, '--cacert', certificate('right'))).toEqual(REACHED);
@@ -220,7 +220,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
     expect(await list({ ...userClouds({ here: { ...clouds.here, verify: false } }), OS_CLOUD: 'here' })).toEqual(REACHED);
   });
 
-  test('a certificate that leads to no such one is not believed: exit code 3 and what to do', async () => {
+  test('an untrusted certificate is refused: exit code 3 and what to do', async () => {
     for (const flags of [[], ['--cacert', certificate('wrong')]]) {
       const { status, err } = await list({ TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token }, ...flags);
       expect(status).toBe(3);

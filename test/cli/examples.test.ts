@@ -48,7 +48,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('the examples of resource types
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test.each(['zone', 'tld', 'tsigkey', 'pool'])('of %s all work, one after the other as the help shows them', (noun) => {
+  test.each(['zone', 'tld', 'tsigkey', 'pool'])('of %s all succeed, in the order of the help', (noun) => {
     const commands = COMMANDS.filter(({ words }) => words[1] === noun && ['create', 'list', 'show', 'set', 'delete'].includes(words[2] ?? ''))
       .flatMap(({ command }) => examplesOf(command))
       .map(({ command }) => command);

@@ -117,7 +117,7 @@ const commands: string[][] = [
   ['--debug', 'tld', 'show', NASTY],
 ];
 
-describe('nothing that a server or a file holds reaches the terminal as a control character', () => {
+describe('no control character from a server or a file reaches the terminal', () => {
   test.each(['success', 'refusal', 'page'] as const)('%s', async (kind) => {
     answer = kind;
     const token = file('token', 'token');

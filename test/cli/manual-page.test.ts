@@ -16,12 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('docs/tsigil.1 is what `tsigil man` prints; `npm run docs` makes it so', () => {
+test('docs/tsigil.1 is the output of `tsigil man`; `npm run docs` writes it', () => {
   expect(readFileSync(PAGE, 'utf8')).toBe(printed);
 });
 
 describe.runIf(hasProgram('man', 'man-db'))('man', () => {
-  test('takes it without a warning, and shows every command, flag and example as it is', () => {
+  test('renders it without a warning, with every command, flag and example unchanged', () => {
     const file = join(folder, 'tsigil.1');
     writeFileSync(file, printed);
     const environment = { ...process.env, MANWIDTH: '200', LC_ALL: 'C.UTF-8', MANPAGER: 'cat', GROFF_NO_SGR: '1' };

@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, {}, ...argv);
 
 describe('help', () => {
-  test('tsigil alone, --help and help print the same, to standard output: exit code 0', async () => {
+  test('tsigil alone, --help and help print the same to standard output: exit code 0', async () => {
     const alone = await run();
     expect([alone.status, alone.err]).toEqual([0, '']);
     expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\]\n/);
@@ -53,7 +53,7 @@ describe('help', () => {
       ['help', 'token'],
       ['create', 'list', 'revoke'],
     ],
-  ])('tsigil %j tells of everything it takes: exit code 0', async (argv, words) => {
+  ])('tsigil %j lists all its arguments and flags: exit code 0', async (argv, words) => {
     const { status, out, err } = await run(...argv);
     expect([status, err]).toEqual([0, '']);
     for (const word of words) expect(out).toContain(word);
@@ -66,7 +66,7 @@ describe('help', () => {
   });
 });
 
-describe('wrong use', () => {
+describe('usage errors', () => {
   test.each([
     [['nosuch'], /unknown command 'nosuch'/],
     [['serve', '--nosuch'], /unknown option '--nosuch'/],
@@ -78,7 +78,7 @@ describe('wrong use', () => {
     [['token', 'list', '-f', 'xml'], /Allowed choices are table, json, yaml, csv, value/],
     [['token', 'revoke'], /missing required argument 'token'/],
     [['backup'], /required option '--to <file>' not specified/],
-  ])('tsigil %j says so on standard error: exit code 2', async (argv, message) => {
+  ])('tsigil %j prints an error on standard error: exit code 2', async (argv, message) => {
     const { status, out, err } = await run(...argv);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
@@ -89,7 +89,7 @@ describe('wrong use', () => {
 describe('--debug', () => {
   const list = (...argv: string[]) => tsigil(folder, { TSIGIL_URL: 'http://127.0.0.1:1', TSIGIL_TOKEN: 'a-token-to-be-kept-secret' }, ...argv);
 
-  test('without it no error shows where it came from; with it, this and what lies underneath, but no token', async () => {
+  test('adds the stack and the cause to an error, but no token; without it, neither is printed', async () => {
     expect((await list('token', 'list')).err).not.toMatch(/^ +at /m);
     for (const argv of [
       ['--debug', 'token', 'list'],
@@ -105,7 +105,7 @@ describe('--debug', () => {
 });
 
 describe('check-config', () => {
-  test('prints the configuration as it takes effect, from the file and the environment, with secrets hidden', async () => {
+  test('prints the effective configuration from the file and the environment, with secrets hidden', async () => {
     writeFileSync(join(folder, 'tsigil.yaml'), 'listen: 127.0.0.1:8053\napi:\n  defaultLimit: 50\n');
     const token = 'an-administrator-token-in-the-environment';
     const { status, out, err } = await tsigil(
@@ -121,7 +121,7 @@ describe('check-config', () => {
     expect((await run('check-config', '--config', 'tsigil.yaml')).out).toMatch(/^ {2}defaultLimit: 50$/m);
   });
 
-  test('lists everything that is wrong on standard error: exit code 2', async () => {
+  test('lists every problem on standard error: exit code 2', async () => {
     writeFileSync(join(folder, 'bad.yaml'), 'listen: nowhere\nlsiten: 5\n');
     const { status, out, err } = await run('check-config', '--config', 'bad.yaml');
     expect([status, out]).toEqual([2, '']);
@@ -130,7 +130,7 @@ describe('check-config', () => {
     );
   });
 
-  test('makes no file', async () => {
+  test('creates no file', async () => {
     const empty = join(folder, 'empty');
     mkdirSync(empty);
     await tsigil(empty, {}, 'check-config');
@@ -139,7 +139,7 @@ describe('check-config', () => {
 });
 
 describe('backup', () => {
-  test('a complete copy for its owner alone, while the service runs; restored, it serves what was there', async () => {
+  test('creates a complete copy with mode 0600 while the service runs, and a service can start from it', async () => {
     const service = await startServiceProcess(folder);
     const names = Array.from({ length: 200 }, (_, index) => `tld-${index}`);
     await Promise.all(names.map((name) => service.post('/v2/tlds', { name })));
@@ -165,7 +165,7 @@ describe('backup', () => {
     await again.stop('SIGTERM');
   });
 
-  test('a file that exists is refused and left alone: exit code 1', async () => {
+  test('refuses an existing file and does not change it: exit code 1', async () => {
     const taken = join(folder, 'taken.db');
     writeFileSync(taken, 'precious');
     chmodSync(taken, 0o644);
@@ -175,7 +175,7 @@ describe('backup', () => {
     expect(readFileSync(taken, 'utf8')).toBe('precious');
   });
 
-  test('where there is no database: exit code 1, and no file is made', async () => {
+  test('without a database exits with 1 and creates no file', async () => {
     const empty = join(folder, 'nothing');
     mkdirSync(empty);
     const { status, err } = await tsigil(empty, {}, 'backup', '--to', 'copy.db');

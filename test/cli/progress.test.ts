@@ -11,7 +11,7 @@ function startBar(total: number, columns = 80) {
   return { clock, drawn, progress };
 }
 
-describe('the progress of long work', () => {
+describe('the progress bar', () => {
   test('shows the share, the counts, the rate and the remaining time', () => {
     const { clock, drawn, progress } = startBar(10_000);
     clock.now += 2000;
@@ -24,7 +24,7 @@ describe('the progress of long work', () => {
     expect(drawn.at(-1)).toBe('\r\x1b[K');
   });
 
-  test('draws at most ten times a second, and at the end', () => {
+  test('draws at most ten times per second, and at the end', () => {
     const { clock, drawn, progress } = startBar(1000);
     for (let step = 0; step < 1000; step += 1) {
       clock.now += 1;
@@ -35,7 +35,7 @@ describe('the progress of long work', () => {
     expect(drawn.at(-1)).toContain('1,000 of 1,000');
   });
 
-  test('prints nothing where it is no terminal', () => {
+  test('prints nothing if the output is not a terminal', () => {
     const drawn: string[] = [];
     const progress = startProgress({ write: (text) => drawn.push(text) }, 'Importing', 10, () => 0);
     progress.advance(10);
@@ -51,7 +51,7 @@ describe('the progress of long work', () => {
     expect(progressLine('A', 1000, 2000, seconds, 120)).toContain(text);
   });
 
-  test('never reaches the last column, whatever the numbers', () => {
+  test('never reaches the last column, with any numbers', () => {
     const count = fc.integer({ min: 0, max: 10_000_000 });
     fc.assert(
       fc.property(count, count, fc.double({ min: 0, max: 1e6, noNaN: true }), fc.integer({ min: 1, max: 300 }), (done, total, seconds, columns) => {

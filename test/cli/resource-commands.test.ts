@@ -65,7 +65,7 @@ describe('each resource type', () => {
       set: ['--no-attributes', '--no-ns-records', '--description', 'Three'],
       changed: { name: 'a-pool', attributes: {}, ns_records: [], description: 'Three' },
     },
-  ])('$noun: created, listed, shown and changed by id and by name, deleted', async ({ noun, create, created, set, changed }) => {
+  ])('$noun: creates, lists, shows and sets by id and by name, and deletes', async ({ noun, create, created, set, changed }) => {
     const item = await json(noun, 'create', ...create);
     expect(item).toMatchObject(created);
     const { id, name } = item as { id: string; name: string };
@@ -79,7 +79,7 @@ describe('each resource type', () => {
     expect((await run(noun, 'show', id)).status).toBe(1);
   });
 
-  test('a SECONDARY zone with its primaries', async () => {
+  test('creates a SECONDARY zone with its primaries', async () => {
     const zone = await json('zone', 'create', 'secondary.example.org.', '--type', 'SECONDARY', '--masters', '192.0.2.1', '192.0.2.2:5300');
     expect(zone).toMatchObject({ type: 'SECONDARY', masters: ['192.0.2.1', '192.0.2.2:5300'] });
     expect(await json('zone', 'set', 'secondary.example.org.', '--masters', '192.0.2.3')).toMatchObject({ masters: ['192.0.2.3'] });
@@ -87,7 +87,7 @@ describe('each resource type', () => {
 });
 
 describe('names', () => {
-  test('a name in Unicode is sent in its ASCII form, and found by either', async () => {
+  test('a Unicode name is sent as A-labels, and either form finds it', async () => {
     const created = await json('tld', 'create', '--name', 'рф');
     expect(created.name).toBe('xn--p1ai');
     for (const name of ['рф', 'xn--p1ai', 'XN--P1AI']) expect(await json('tld', 'show', name)).toEqual(created);
@@ -98,7 +98,7 @@ describe('names', () => {
     expect((await run('tld', 'delete', 'рф')).status).toBe(0);
   });
 
-  test('a name with an asterisk is that name, not a pattern', async () => {
+  test('a name with an asterisk is a name, not a pattern', async () => {
     await json('tsigkey', 'create', '--name', 'star-one', ...KEY);
     const { status, err } = await run('tsigkey', 'show', 'star-*');
     expect([status, err]).toEqual([1, "tsigil: There is no tsigkey named 'star-*'\nSee 'tsigil tsigkey list'.\n"]);
@@ -106,7 +106,7 @@ describe('names', () => {
     expect((await json('tsigkey', 'show', 'star-*')).id).toBe(star.id);
   });
 
-  test('a name that several have names none of them', async () => {
+  test('an ambiguous name selects no resource', async () => {
     const first = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org');
     const pool = await json('pool', 'create', '--name', 'second');
     const second = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org', '--pool-id', String(pool.id));
@@ -123,7 +123,7 @@ describe('lists', () => {
     }
   });
 
-  test('all pages are listed, and --limit ends anywhere', async () => {
+  test('all pages are listed, and --limit can end on any of them', async () => {
     const all = Array.from({ length: 8 }, (_, number) => `many-${number}`);
     expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name')).toEqual(all);
     for (const limit of [1, 3, 4, 7, 9]) {
@@ -157,7 +157,7 @@ describe('lists', () => {
     expect(await names('pool', 'list', '--name', 'def*')).toEqual(['default']);
   });
 
-  test('columns in the order asked for, in every format', async () => {
+  test('columns are in the requested order, in every format', async () => {
     const list = async (...argv: string[]) => (await run('tld', 'list', '--name', 'many-0', '-c', 'description', '-c', 'name', ...argv)).out;
     expect(await list()).toBe('description\tname\neven\tmany-0\n');
     expect(await list('-f', 'csv')).toBe('description,name\neven,many-0\n');
@@ -166,7 +166,7 @@ describe('lists', () => {
     expect(JSON.parse(await list('-f', 'json'))).toEqual([{ description: 'even', name: 'many-0' }]);
   });
 
-  test('the service is asked for no more than --limit', async () => {
+  test('requests ask for at most --limit items', async () => {
     const before = service.log.length;
     await names('tld', 'list', '--name', 'many-*', '--limit', '2');
     await endOfTurn();
@@ -175,7 +175,7 @@ describe('lists', () => {
 });
 
 describe('projects', () => {
-  test('--sudo-project-id acts for another, --all-projects asks about all', async () => {
+  test('--sudo-project-id acts for another project, and --all-projects lists all', async () => {
     await json('zone', 'create', 'theirs.example.net.', '--email', 'a@example.org', '--sudo-project-id', 'p2');
     expect(await names('zone', 'list', '--name', 'theirs.*')).toEqual([]);
     expect(await names('zone', 'list', '--name', 'theirs.*', '--sudo-project-id', 'p2')).toEqual(['theirs.example.net.']);
@@ -187,7 +187,7 @@ describe('projects', () => {
 });
 
 describe('delete', () => {
-  test('several at once: each outcome is told, and one that fails stops no other', async () => {
+  test('several resources: prints each outcome, and a failure does not stop the others', async () => {
     for (const name of ['d1', 'd2']) await service.post('/v2/tlds', { name });
     const { status, out, err } = await run('tld', 'delete', 'd1', 'nosuch', UNKNOWN_ID, 'd2');
     expect([status, out]).toEqual([1, 'd1: deleted\nd2: deleted\n']);
@@ -196,7 +196,7 @@ describe('delete', () => {
     );
   });
 
-  test('Ctrl-C ends it after the one under way, and says what was done', async () => {
+  test('Ctrl-C stops after the request in progress, and prints what is deleted', async () => {
     for (const name of ['i1', 'i2', 'i3']) await service.post('/v2/tlds', { name });
     let interrupt: () => void = () => undefined;
     let released = 0;
@@ -214,7 +214,7 @@ describe('delete', () => {
   });
 });
 
-describe('refusals', () => {
+describe('errors', () => {
   test.each([
     [['tld', 'create', '--name', 'com.'], 1, /^tsigil: Invalid Tld: 'name' must not end in a period \(request req-/],
     [['tld', 'create', '--name', 'many-1'], 1, /^tsigil: Duplicate Tld \(request req-.*\)\n.*'tsigil tld list'\.\n$/],
@@ -232,14 +232,14 @@ describe('refusals', () => {
     [['zone', 'create'], 2, /missing required argument 'name'\nAdd --help/],
     [['zone', 'delete'], 2, /missing required argument 'zone'/],
     [['tld', 'lits'], 2, /unknown command 'lits'\n\(Did you mean list\?\)\n/],
-  ])('tsigil %j: exit code %i, on standard error, with what to do', async (argv, code, message) => {
+  ])('tsigil %j: exit code %i, with the error and what to do on standard error', async (argv, code, message) => {
     const { status, out, err } = await run(...argv);
     expect([status, out]).toEqual([code, '']);
     expect(err).toMatch(message);
     expect(err).not.toMatch(/^ +at /m);
   });
 
-  test('a zone whose name another project has a part of is refused, not unauthorised: exit code 1', async () => {
+  test('a zone name that conflicts with another project is refused: exit code 1, not 3', async () => {
     await json('zone', 'create', 'taken.example.net.', '--email', 'a@example.org', '--sudo-project-id', 'p2');
     const { status, err } = await run('zone', 'create', 'below.taken.example.net.', '--email', 'a@example.org');
     expect([status, err.split('\n').length]).toEqual([1, 2]);

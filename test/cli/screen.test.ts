@@ -36,7 +36,7 @@ function open(columns: number, rows: number, command: string): Screen {
 }
 
 describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
-  test.each([80, 200])('a table keeps its frame at %i columns, whatever is in it', async (columns) => {
+  test.each([80, 200])('a table keeps its frame at %i columns, with any content', async (columns) => {
     const text = await open(columns, 50, `${NODE} '${PROGRAM}' tld list --name 'sample-*' --sort name`).waitFor(/ended 0/);
     const lines = text.split('\n').filter((line) => /^[+|]/.test(line));
     expect(lines[0]?.length).toBeLessThanOrEqual(columns);
@@ -50,7 +50,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     if (columns === 200) expect(text).toContain('Ünïcödé with a combining');
   });
 
-  test('1,500 rows: all of them, none wider than the terminal', async () => {
+  test('a table shows 1,500 rows, none wider than the terminal', async () => {
     const many = await startTestService();
     onTestFinished(() => many.close());
     const create = (number: number) => many.post('/v2/tlds', { name: `n-${number}`, description: DESCRIPTIONS[number % DESCRIPTIONS.length] });
@@ -63,7 +63,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     expect(lines.filter((line) => line !== '' && !/^[+|].*[+|]$/.test(line))).toEqual([]);
   });
 
-  test('a bar is drawn on one line, and is gone before the next is printed', async () => {
+  test('a progress bar is on one line, and disappears before the next is printed', async () => {
     const folder = temporaryFolder();
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const script = join(folder, 'work.mjs');

@@ -27,11 +27,11 @@ async function keptSecret(name: string): Promise<string | undefined> {
   return ((await service.get(`/v2/tsigkeys?name=${name}`)).body.tsigkeys as { secret: string }[])[0]?.secret;
 }
 
-describe('giving a secret', () => {
+describe('setting a secret', () => {
   test.each([
     ['without any flag', []],
     ['with --generate', ['--generate']],
-  ])('%s the service makes one', async (_, flags) => {
+  ])('%s the service generates the secret', async (_, flags) => {
     const name = `made-${flags.length}`;
     expect((await run({}, 'create', '--name', name, ...KEY, ...flags)).status).toBe(0);
     expect(await keptSecret(name)).toMatch(/^[A-Za-z0-9+/]{43}=$/);
@@ -44,7 +44,7 @@ describe('giving a secret', () => {
     }
   });
 
-  test('--secret-file reads a file; both change a key too', async () => {
+  test('--secret-file reads a file, and both flags also change a key', async () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
     expect((await run({}, 'create', '--name', 'from-file', ...KEY, '--secret-file', file)).status).toBe(0);
@@ -55,7 +55,7 @@ describe('giving a secret', () => {
     expect(await keptSecret('from-file')).toBe(SECRET);
   });
 
-  test('a secret as an argument is refused without being shown, and no key is made: exit code 2', async () => {
+  test('a secret as an argument is refused and not printed, and nothing is created: exit code 2', async () => {
     const secret = 'VGhpcyBpcyBpbiB0aGUgcHJvY2VzcyBsaXN0';
     recordSecret(secret);
     for (const flags of [['--secret', secret], [`--secret=${secret}`]]) {
@@ -72,23 +72,23 @@ describe('giving a secret', () => {
   test.each([
     ['nothing on standard input', '', ['--secret', '-'], /^tsigil: Standard input does not hold a secret on one line\n$/],
     ['two lines on standard input', 'a\nb\n', ['--secret', '-'], /^tsigil: Standard input does not hold/],
-    ['a file that is not there', '', ['--secret-file', '/nonexistent/secret'], /^tsigil: \/nonexistent\/secret cannot be read: ENOENT/],
-    ['both ways at once', SECRET, ['--secret', '-', '--secret-file', '/dev/null'], /cannot be used with option/],
-    ['a way and --generate', SECRET, ['--secret', '-', '--generate'], /cannot be used with option/],
+    ['a missing file', '', ['--secret-file', '/nonexistent/secret'], /^tsigil: \/nonexistent\/secret cannot be read: ENOENT/],
+    ['both flags', SECRET, ['--secret', '-', '--secret-file', '/dev/null'], /cannot be used with option/],
+    ['a flag and --generate', SECRET, ['--secret', '-', '--generate'], /cannot be used with option/],
   ])('%s: exit code 2', async (_, input, flags, message) => {
     const { status, out, err } = await run({ input }, 'create', '--name', 'wrong', ...KEY, ...flags);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
   });
 
-  test('a terminal is not read: what is typed there would be seen', async () => {
+  test('a secret is not read from a terminal, which would show it', async () => {
     const input = Object.assign(Readable.from([]), { isTTY: true });
     const { status, err } = await run({ input }, 'create', '--name', 'typed', ...KEY, '--secret', '-');
     expect([status, err]).toEqual([2, 'tsigil: --secret - reads standard input, which is a terminal here\nPipe it in.\n']);
   });
 });
 
-describe('showing secrets', () => {
+describe('printing secrets', () => {
   const secret = 'c2VjcmV0IHRoYXQgaXMgc2hvd24gb24gZGVtYW5k';
   beforeAll(async () => {
     await service.post('/v2/tsigkeys', { name: 'shown', algorithm: 'hmac-sha256', secret, scope: 'POOL', resource_id: POOL_ID });
@@ -98,7 +98,7 @@ describe('showing secrets', () => {
     ['list', ['list', '--name', 'shown']],
     ['show', ['show', 'shown']],
     ['set', ['set', 'shown', '--scope', 'POOL']],
-  ])('%s hides the secret in every format, unless --reveal is given', async (_, argv) => {
+  ])('%s hides the secret in every format, unless --reveal is set', async (_, argv) => {
     for (const format of ['table', 'json', 'yaml', 'csv', 'value']) {
       for (const columns of [undefined, 200]) {
         const surroundings = columns === undefined ? {} : { columns };
@@ -110,7 +110,7 @@ describe('showing secrets', () => {
     }
   });
 
-  test('create hides it too; --reveal -f value -c secret prints it alone', async () => {
+  test('create hides it too, and --reveal -f value -c secret prints only the secret', async () => {
     const hidden = await run({ input: secret }, 'create', '--name', 'hidden-at-first', ...KEY, '--secret', '-', '-f', 'json', '-c', 'secret');
     expect(JSON.parse(hidden.out)).toEqual({ secret: '(hidden)' });
     const shown = await run(

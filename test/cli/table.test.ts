@@ -9,7 +9,7 @@ const look = (width: number) => ({ decorated: true, colours: false, width });
 const PIPE = { decorated: false, colours: false, width: Infinity };
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
-describe('how wide text is on a terminal', () => {
+describe('the width of text on a terminal', () => {
   test.each([
     ['', 0],
     ['com', 3],
@@ -24,13 +24,13 @@ describe('how wide text is on a terminal', () => {
     ['🇩🇪', 2],
     ['a\u200bb', 2],
     ['عربي', 4],
-  ])('%j takes %i columns', (text, width) => {
+  ])('%j has %i columns', (text, width) => {
     expect(displayWidth(text)).toBe(width);
   });
 });
 
 describe('tables', () => {
-  test('are as wide as their cells where there is room', () => {
+  test('are as wide as their cells if they fit', () => {
     expect(
       drawTable(
         ['id', 'name'],
@@ -43,11 +43,11 @@ describe('tables', () => {
     ).toBe('+----+------+\n| id | name |\n+----+------+\n| 1  | 日本 |\n| 2  | com  |\n+----+------+\n');
   });
 
-  test('without rows are a head', () => {
+  test('without rows have only a header', () => {
     expect(drawTable(['id'], [], look(80))).toBe('+----+\n| id |\n+----+\n');
   });
 
-  test('wrap long text at blanks and leave ids whole', () => {
+  test('wrap long text at blanks and do not break ids', () => {
     const table = drawTable(['id', 'description'], [[ID, 'a description that is longer than what is left of the line']], look(64));
     expect(table.split('\n').slice(3, 6)).toEqual([
       `| ${ID} | a description that is |`,
@@ -56,17 +56,17 @@ describe('tables', () => {
     ]);
   });
 
-  test('break ids at hyphens where there is no other way', () => {
+  test('break ids at hyphens if nothing else fits', () => {
     const table = drawTable(['id', 'resource_id', 'pool_id'], [[ID, ID, ID]], look(60));
     expect(table).toContain('| 794ccc2c-d751-   |');
     expect(table.split('\n').every((line) => line.length <= 60)).toBe(true);
   });
 
-  test('stay wider than a terminal that is too narrow for any', () => {
+  test('are wider than a terminal that is too narrow for any table', () => {
     expect(drawTable(['id', 'name'], [[ID, 'com']], look(12)).split('\n')[0]).toHaveLength(36 + 3 + 7 + 1);
   });
 
-  test('lose nothing, and no line is longer than the terminal', () => {
+  test('keep all text, and no line is longer than the terminal', () => {
     const cell = fc
       .oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.lorem({ maxCount: 20 }))
       .map((text) => text.replaceAll(/[\p{C}\s|]+/gu, ' '));
@@ -94,24 +94,24 @@ describe('formats', () => {
   ];
   const columns = ['name', 'description', 'list', 'map', 'records', 'none'];
 
-  test('csv holds values on one or more lines, quoted where they must be', () => {
+  test('csv writes values on one or more lines, quoted where necessary', () => {
     expect(formatList(items, columns, { format: 'csv' }, PIPE)).toBe(
       'name,description,list,map,records,none\n"a ""b"", c","one\ntwo","x, y",tier:gold,1:ns1.,\n',
     );
   });
 
-  test('value and table in a pipe keep each thing on its line', () => {
+  test('value and table in a pipe write each row on one line', () => {
     expect(formatList(items, columns, { format: 'value' }, PIPE)).toBe('a "b", c one\\ntwo x, y tier:gold 1:ns1. \n');
     expect(formatItem(items[0] ?? {}, ['description'], { format: 'table' }, PIPE)).toBe('Field\tValue\ndescription\tone\\ntwo\n');
   });
 
-  test('json is json of the columns asked for', () => {
+  test('json contains the requested columns', () => {
     expect(JSON.parse(formatList(items, columns, { format: 'json', column: ['map', 'none'] }, PIPE))).toEqual([
       { map: { tier: 'gold' }, none: null },
     ]);
   });
 
-  test('no format prints what moves the cursor or turns the line round', () => {
+  test('no format prints cursor movements or bidirectional controls', () => {
     const nasty = '\x1b[2J\u009b31m\u202efdp.exe\u2066\r\u200f';
     const items = [{ name: nasty, attributes: { [nasty]: nasty }, text: `one\n${nasty}` }];
     for (const format of FORMATS) {
@@ -150,18 +150,18 @@ describe('formats', () => {
     ['a=1', 'a=1'],
     ['', ''],
     [-5, '-5'],
-  ])('csv makes %j a cell that no spreadsheet runs', (value, cell) => {
+  ])('csv writes %j as a cell that no spreadsheet evaluates', (value, cell) => {
     expect(formatList([{ value }], ['value'], { format: 'csv' }, PIPE)).toBe(`value\n${cell}\n`);
   });
 });
 
 describe('colours', () => {
   test.each([
-    ['on a terminal', { isTTY: true, columns: 80 }, {}, true],
-    ['not in a pipe', {}, {}, false],
-    ['not with NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '1' }, false],
-    ['with an empty NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '' }, true],
-    ['not on a terminal that has none', { isTTY: true, columns: 80 }, { TERM: 'dumb' }, false],
+    ['are on for a terminal', { isTTY: true, columns: 80 }, {}, true],
+    ['are off in a pipe', {}, {}, false],
+    ['are off with NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '1' }, false],
+    ['are on with an empty NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '' }, true],
+    ['are off on a terminal without colours', { isTTY: true, columns: 80 }, { TERM: 'dumb' }, false],
   ])('%s', (_, stream, environment, colours) => {
     const write = () => undefined;
     const chosen = lookOf({ ...stream, write }, environment);

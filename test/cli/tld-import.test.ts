@@ -66,8 +66,8 @@ function file(name: string, ...lines: string[]): string {
 const names = async () => namesOf(await everything(service));
 const ASCII_TLDS = tlds.map((name) => toAsciiName(name) ?? '').sort();
 
-describe('real lists', () => {
-  test('the IANA list, and again: nothing to do', async () => {
+describe('published lists', () => {
+  test('imports the IANA list, and changes nothing the second time', async () => {
     const list = file('tlds.txt', '# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC', ...ASCII_TLDS.map((name) => name.toUpperCase()));
     const count = tlds.length;
     expect(await tldImport([list])).toEqual({
@@ -80,7 +80,7 @@ describe('real lists', () => {
     expect(again.out).toContain(`0 added, ${count} unchanged, 0 updated`);
   });
 
-  test.runIf(hasPublicSuffixList())('the Public Suffix List: its ICANN section, then all of it', async () => {
+  test.runIf(hasPublicSuffixList())('imports the ICANN section of the Public Suffix List, then all of it', async () => {
     const icann = await tldImport([PUBLIC_SUFFIX_LIST]);
     expect(icann).toMatchObject({ status: 0, err: '' });
     const found = new Set(await names());
@@ -92,7 +92,7 @@ describe('real lists', () => {
     expect(await names()).toContain('github.io');
   });
 
-  test('10,000 names in less than 3 seconds, the start of the command included', async () => {
+  test('imports 10,000 names within 3 s, including the start of the command', async () => {
     const list = file('many.txt', ...numbered(10_000).map(({ name }) => name));
     const began = performance.now();
     const { out } = await tldImport([list]);
@@ -102,7 +102,7 @@ describe('real lists', () => {
     expect(seconds).toBeLessThan(3);
   });
 
-  test('a list with more entries than one request may have, but not as a whole', async () => {
+  test('imports a list larger than one request, but not with --all-or-nothing', async () => {
     const list = file('more.txt', ...numbered(MAX_ENTRIES + 1).map(({ name }) => name));
     const whole = await tldImport([list, '--all-or-nothing']);
     expect([whole.status, whole.err]).toEqual([1, expect.stringContaining('too long to be applied as a whole')]);
@@ -111,10 +111,10 @@ describe('real lists', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused lines', () => {
   const LINES = ['com,"Commercial', 'things"', 'a b,x', 'FIRST,Otherwise', 'com', 'a,b,c', `long,${'x'.repeat(161)}`, 'рф,'];
 
-  test('lines are told by number, and the others imported', async () => {
+  test('are reported by number, and the others are imported', async () => {
     const { status, out, err } = await tldImport([file('mixed.csv', ...LINES)]);
     expect(status).toBe(1);
     expect(out).toBe('Read as csv: 7 entries\n2 added, 0 unchanged, 1 updated, 0 removed, 4 refused\n');
@@ -134,7 +134,7 @@ describe('what is refused', () => {
   });
 
   test.each([['--all-or-nothing'], ['--replace', '--yes'], ['--replace', '--dry-run']])(
-    'every line is told, and nothing changed: %s %s',
+    'are all reported, and nothing changes: %s %s',
     async (...flags) => {
       const before = await everything(service);
       const { status, err } = await tldImport([file('mixed.csv', ...LINES), ...flags.filter(Boolean)]);
@@ -145,13 +145,13 @@ describe('what is refused', () => {
     },
   );
 
-  test('one line that only the service refuses: nothing is changed either', async () => {
+  test('include a line that only the service refuses, and nothing changes', async () => {
     const { status, err } = await tldImport(['-', '--all-or-nothing'], 'com\n-x-\nnet\n');
     expect([status, err.match(/^line \d+: '-x-'/gm)]).toEqual([1, ["line 2: '-x-'"]]);
     expect(await names()).toEqual(['first']);
   });
 
-  test('control characters are shown, not sent to the terminal', async () => {
+  test('are printed with control characters escaped', async () => {
     const { err } = await tldImport(['-', '--format', 'plain'], '\u001b[2Jx\u009b\n');
     expect(err).toMatch(/^line 1: '\\u001b\[2Jx/);
 
@@ -160,7 +160,7 @@ describe('what is refused', () => {
 });
 
 describe('differences', () => {
-  test('--dry-run shows them and changes nothing', async () => {
+  test('are printed by --dry-run, which changes nothing', async () => {
     const before = await everything(service);
     const { status, out } = await tldImport(['-', '--format', 'csv', '--delimiter', ';', '--dry-run'], 'net\nfirst;"New, and better"\n');
     expect([status, out]).toEqual([
@@ -170,7 +170,7 @@ describe('differences', () => {
     expect(await everything(service)).toEqual(before);
   });
 
-  test('--replace shows them and makes the list exactly this', async () => {
+  test('are printed by --replace, which makes the TLDs equal to the list', async () => {
     const dry = await tldImport(['-', '--replace', '--dry-run'], 'com\nnet\n');
     expect(dry.out).toBe('Read as plain: 2 entries\n+ com\n+ net\n- first\nWould be: 2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n');
     expect(await names()).toEqual(['first']);
@@ -182,10 +182,10 @@ describe('differences', () => {
   });
 });
 
-describe('what cannot be a list', () => {
+describe('invalid lists', () => {
   test.each([
-    ['a file that is not there', ['nosuch.txt'], '', 2, 'nosuch.txt cannot be read'],
-    ['nothing', ['-', '--replace', '--yes'], '# only a comment\n', 1, 'There are no entries in -'],
+    ['a missing file', ['nosuch.txt'], '', 2, 'nosuch.txt cannot be read'],
+    ['an empty list', ['-', '--replace', '--yes'], '# only a comment\n', 1, 'There are no entries in -'],
     ['an unknown format', ['-', '--format', 'zone'], '', 2, 'zone'],
     ['a delimiter of two characters', ['-', '--delimiter', '::'], '', 2, 'one character'],
   ])('%s', async (_what, argv, input, status, message) => {
@@ -194,14 +194,14 @@ describe('what cannot be a list', () => {
     expect(await names()).toEqual(['first']);
   });
 
-  test('bytes that are not UTF-8', async () => {
+  test('are refused if they are not UTF-8', async () => {
     writeFileSync(join(folder, 'latin1.csv'), Buffer.from('com,Köln\n', 'latin1'));
     expect(await tldImport(['latin1.csv'])).toMatchObject({ status: 2, err: 'tsigil: latin1.csv is not text in UTF-8\n' });
   });
 });
 
-describe('on the way', () => {
-  test('Ctrl-C stops between two requests and says what was done', async () => {
+describe('interruptions', () => {
+  test('Ctrl-C stops between two requests and prints what is done', async () => {
     let requests = 0;
     const started: ChildProcess[] = [];
     // A proxy in front of the real service: it knows when the import is in the middle.
@@ -230,7 +230,7 @@ describe('on the way', () => {
     expect(done).toBeLessThan(10_000);
   });
 
-  test('a service that is gone is told, with what was done before', async () => {
+  test('a lost connection is reported with what is done', async () => {
     const child = start(process.execPath, [PROGRAM, 'tld', 'import', '-'], 'http://127.0.0.1:9');
     const { status, out } = await finish(child, 'com\n');
     expect([status, out]).toEqual([3, 'Read as plain: 1 entries\n0 added, 0 unchanged, 0 updated, 0 removed, 0 refused\n']);
@@ -248,7 +248,7 @@ describe('on the way', () => {
       return finish(child, input === undefined ? '' : undefined);
     };
 
-    test.runIf(script)('progress is shown, and removed', async () => {
+    test.runIf(script)('shows progress, and removes it', async () => {
       const list = file('many.txt', ...numbered(3000).map(({ name }) => name));
       const { status, out } = await onTerminal(list, undefined);
       expect(status).toBe(0);
@@ -256,7 +256,7 @@ describe('on the way', () => {
       expect(out).toMatch(/\r(?:\u001b\[K)?3000 added/);
     });
 
-    test.runIf(script)('--replace asks: only yes goes on', async () => {
+    test.runIf(script)('asks before --replace, and only yes continues', async () => {
       const list = file('small.txt', 'com');
       const no = await onTerminal(`${list} --replace`, '\n');
       expect([no.status, no.out]).toEqual([1, expect.stringContaining('Nothing was changed')]);

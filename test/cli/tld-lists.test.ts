@@ -17,7 +17,7 @@ const anyText = fc
   .map((parts) => parts.join(''));
 
 describe('any text in any format', () => {
-  test.each(LIST_FORMATS)('%s: never throws, and every entry and refusal is of a line that there is, once, and in order', (format) => {
+  test.each(LIST_FORMATS)('%s: never throws, and every entry and refusal has an existing line, once and in order', (format) => {
     fc.assert(
       fc.property(anyText, fc.constantFrom('icann', 'private', 'all'), fc.constantFrom('parent', 'skip', 'refuse'), (text, section, wildcards) => {
         const { entries, refused, leftOut } = read(format, text, { section, wildcards });
@@ -36,13 +36,13 @@ describe('any text in any format', () => {
     );
   });
 
-  test('its format is always found', () => {
+  test('its format is always detected', () => {
     fc.assert(fc.property(anyText, (text) => LIST_FORMATS.includes(detectFormat(text, ','))));
   });
 });
 
 describe('csv', () => {
-  test('what is written by the rules is read back, with the line on which each record begins', () => {
+  test('reads records that follow RFC 4180, with the line on which each begins', () => {
     const field = fc.string({ maxLength: 20 }).map((text) => text.replaceAll('\r', ''));
     const delimiters = fc.constantFrom(',', ';', '\t', '|', '.', ']', '^', '\\');
     fc.assert(
@@ -71,7 +71,7 @@ describe('csv', () => {
     );
   });
 
-  test('a name alone, an empty description, blanks and empty lines, line ends of every kind', () => {
+  test('reads a name alone, an empty description, blanks and empty lines, with any line ending', () => {
     expect(read('csv', 'com\r\nnet,\n\n org ,x\rco.uk,"a ""b"", c\nd"\n').entries).toEqual([
       { line: 1, name: 'com' },
       { line: 2, name: 'net', description: '' },
@@ -80,7 +80,7 @@ describe('csv', () => {
     ]);
   });
 
-  test('quotation marks where they begin no field, and text behind a closed quotation', () => {
+  test('reads quotation marks inside a field, and text after a closing quotation mark', () => {
     const { entries } = read('csv', 'a"b,"c"d"e\n"""x""",""\n""');
     expect(entries).toEqual([
       { line: 1, name: 'a"b', description: 'cd"e' },
@@ -89,7 +89,7 @@ describe('csv', () => {
     ]);
   });
 
-  test('too many fields, a quotation that is not closed, and a name that was there are refused', () => {
+  test('refuses too many fields, unclosed quotation marks and repeated names', () => {
     const { entries, refused } = read('csv', 'com,Commercial\na,b,c\nCOM\n"open,\nnet');
     expect(entries).toEqual([{ line: 1, name: 'com', description: 'Commercial' }]);
     expect(refused).toEqual([
@@ -99,14 +99,14 @@ describe('csv', () => {
     ]);
   });
 
-  test('a field that no entry could hold is refused before it is sent', () => {
+  test('refuses a field that is too long before it is sent', () => {
     const { entries, refused } = read('csv', `com,${'x'.repeat(3000)}`);
     expect([entries, refused.map(({ line }) => line)]).toEqual([[], [1]]);
   });
 });
 
 describe('plain and iana', () => {
-  test('comments, blanks and periods do not count, and names get their ASCII form', () => {
+  test('ignore comments, blanks and periods, and turn names into A-labels', () => {
     const { entries } = read('plain', '# all\n\n  com  # the first\n.net\norg.\n// more\nCo.Uk\nрф\na#b');
     expect(entries).toEqual([
       { line: 3, name: 'com' },
@@ -118,7 +118,7 @@ describe('plain and iana', () => {
     ]);
   });
 
-  test('the IANA list, in its own form', () => {
+  test('read the IANA list', () => {
     const text = `# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC\n${tlds.map((name) => name.toUpperCase()).join('\n')}\n`;
     expect(detectFormat(text, ',')).toBe('iana');
     const { entries, refused } = read('iana', text);
@@ -147,19 +147,19 @@ extra`;
 describe('psl', () => {
   const names = (options: Partial<ListOptions>) => read('psl', SMALL, options).entries.map(({ line, name }) => `${line} ${name}`);
 
-  test('the section that is asked for, rules outside both, and the parents of wildcards that are no rules', () => {
+  test('reads the selected section, rules outside both, and the parents of wildcards that are not rules themselves', () => {
     expect(names({})).toEqual(['3 com', '4 ck', '6 xn--ciqpn.hk', '8 kw', '14 extra']);
     expect(names({ section: 'private' })).toEqual(['11 github.io', '14 extra']);
     expect(names({ section: 'all', wildcards: 'skip' })).toEqual(['3 com', '6 xn--ciqpn.hk', '8 kw', '11 github.io', '14 extra']);
   });
 
-  test('every rule is an entry, refused or counted as left out', () => {
+  test('imports, refuses or skips every rule', () => {
     expect(read('psl', SMALL).leftOut).toBe(4);
     const { refused } = read('psl', SMALL, { section: 'all', wildcards: 'refuse' });
     expect(refused.map(({ line, text }) => `${line} ${text}`)).toEqual(['4 *.ck', '7 *.kw', '12 *.a.*.example']);
   });
 
-  test.runIf(hasPublicSuffixList())('the whole list: every rule but exceptions and wildcards is a name that the service takes', () => {
+  test.runIf(hasPublicSuffixList())('reads the whole list: every rule except exceptions and wildcards is a valid name', () => {
     const text = readFileSync(PUBLIC_SUFFIX_LIST, 'utf8');
     expect(detectFormat(text, ',')).toBe('psl');
     const rules = text.split('\n').filter((line) => line !== '' && !line.startsWith('//'));
@@ -185,6 +185,6 @@ test.each([
   ['com\nnet', 'plain'],
   ['# a comment, with a comma\ncom', 'plain'],
   ['', 'plain'],
-])('%j is %s', (text, format) => {
+])('detects in %j the format %s', (text, format) => {
   expect(detectFormat(text, ',')).toBe(format);
 });

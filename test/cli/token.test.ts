@@ -40,7 +40,7 @@ async function tokenNamed(name: string): Promise<Record<string, unknown> | undef
 }
 
 describe('token create', () => {
-  test('-f value prints the token alone, and it is valid', async () => {
+  test('-f value prints only the token, which is valid', async () => {
     const { status, out, err } = await run('token', 'create', '--name', newName(), '--role', 'admin', '-f', 'value');
     expect([status, err]).toEqual([0, '']);
     expect(out.trimEnd()).toMatch(TOKEN);
@@ -48,7 +48,7 @@ describe('token create', () => {
     expect((await service.with(out.trimEnd()).get('/v2/tlds')).status).toBe(200);
   });
 
-  test('makes what was asked for, and shows all of it', async () => {
+  test('creates the requested token and prints all its members', async () => {
     const name = newName();
     const flags = ['--role', 'reader', '--role', 'writer', '--project', 'p1', '--expires', '2030-01-31T12:00:00', '-f', 'json'];
     const { status, out } = await run('token', 'create', '--name', name, ...flags);
@@ -75,11 +75,11 @@ describe('token create', () => {
   test.each([
     ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000000'],
     ['2030-01-31T12:00:00.5', '2030-01-31T12:00:00.500000'],
-  ])('--expires %s is that moment', async (expires, expected) => {
+  ])('--expires %s is that time', async (expires, expected) => {
     expect((await create('--expires', expires, '-f', 'json', '-c', 'expires_at')).out).toBe(`${JSON.stringify({ expires_at: expected }, null, 2)}\n`);
   });
 
-  test.each(['soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])('--expires %j is used wrongly: exit code 2', async (expires) => {
+  test.each(['soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])('--expires %j is a usage error: exit code 2', async (expires) => {
     const { status, out, err } = await create(`--expires=${expires}`);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(/^tsigil: '.*' is no moment: .*\n$/);
@@ -93,7 +93,7 @@ describe('token create', () => {
     expect(err).toMatch(/^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\n$/);
   });
 
-  test('a misspelt column is found before a token is made', async () => {
+  test('a misspelt column is an error before a token is created', async () => {
     const name = newName();
     const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader', '-c', 'tokne');
     expect([status, out]).toEqual([2, '']);
@@ -111,7 +111,7 @@ describe('formats', () => {
   });
   const list = async (...argv: string[]) => (await run('token', 'list', ...argv)).out;
 
-  test('table in a pipe: a line of names and a line each, separated by tabs', async () => {
+  test('table in a pipe: a line of names and a line per row, separated by tabs', async () => {
     const [head, ...rows] = (await list()).trimEnd().split('\n');
     expect(head).toBe(COLUMNS.join('\t'));
     const row = rows.find((line) => line.startsWith(id))?.split('\t');
@@ -134,11 +134,11 @@ describe('formats', () => {
     expect(lines).toContain(`"${name.replaceAll('"', '""')}","reader, writer",${id}`);
   });
 
-  test('value: the columns in the order asked for, without their names', async () => {
+  test('value: the columns in the requested order, without their names', async () => {
     expect((await list('-f', 'value', '-c', 'name', '-c', 'id')).split('\n')).toContain(`${name} ${id}`);
   });
 
-  test.skipIf(!hasProgram('script', 'bsdutils'))('table on a terminal: drawn, and plain where colours are not wanted', async () => {
+  test.skipIf(!hasProgram('script', 'bsdutils'))('table on a terminal: with a frame, and without colours if they are disabled', async () => {
     const command = `'${process.execPath}' '${PROGRAM}' token list -c id -c name`;
     const { out } = await runProgram(folder, { ...variables, NO_COLOR: '1' }, 'script', '-qec', command, '/dev/null');
     const lines = out.replaceAll('\r', '').trimEnd().split('\n');
@@ -149,7 +149,7 @@ describe('formats', () => {
     expect(out).toContain(`| ${id} | ${name}`);
   });
 
-  test('all pages are listed', async () => {
+  test('lists all pages', async () => {
     const small = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '3' });
     const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
     for (const each of names) await small.post('/v2/tokens', { name: each, roles: ['reader'] });
@@ -158,14 +158,14 @@ describe('formats', () => {
     await small.close();
   });
 
-  test('a reader that goes away ends it without a word', async () => {
+  test('exits without an error if the reader closes the pipe', async () => {
     const command = `'${process.execPath}' '${PROGRAM}' token list -f json | true`;
     expect(await runProgram(folder, variables, 'bash', '-c', command)).toEqual({ status: 0, out: '', err: '' });
   });
 });
 
 describe('token revoke', () => {
-  test('by name and by id, several at once; their holders are refused from then on', async () => {
+  test('revokes several tokens by name and by id, and the service then refuses them', async () => {
     const [one, two] = [newName(), newName()];
     const first = (await run('token', 'create', '--name', one, '--role', 'admin', '-f', 'value')).out.trim();
     await run('token', 'create', '--name', two, '--role', 'reader');
@@ -176,7 +176,7 @@ describe('token revoke', () => {
     expect([await tokenNamed(one), await tokenNamed(two)]).toEqual([undefined, undefined]);
   });
 
-  test('a name or id that is not there is refused: exit code 1', async () => {
+  test('refuses an unknown name or id: exit code 1', async () => {
     expect(await run('token', 'revoke', 'nobody')).toEqual({
       status: 1,
       out: '',
@@ -187,14 +187,14 @@ describe('token revoke', () => {
     expect(err).toMatch(/^tsigil: Could not find Token \(request req-.*\)\n$/);
   });
 
-  test('one that does not exist stops all of them: nothing is revoked', async () => {
+  test('revokes nothing if one of the tokens does not exist', async () => {
     const name = newName();
     await service.post('/v2/tokens', { name, roles: ['reader'] });
     expect((await run('token', 'revoke', name, 'nobody')).status).toBe(1);
     expect(await tokenNamed(name)).toBeDefined();
   });
 
-  test('a pattern is used wrongly, and revokes nothing: exit code 2', async () => {
+  test('refuses a pattern and revokes nothing: exit code 2', async () => {
     const name = newName();
     await service.post('/v2/tokens', { name, roles: ['reader'] });
     expect((await run('token', 'revoke', `${name.slice(0, 10)}*`)).status).toBe(2);
@@ -202,17 +202,17 @@ describe('token revoke', () => {
   });
 });
 
-describe('who asks whom', () => {
+describe('service URL and token', () => {
   const list = (changes: Record<string, string>, ...argv: string[]) => tsigil(folder, { ...variables, ...changes }, 'token', 'list', ...argv);
 
-  test('a token in a file, --token-file before TSIGIL_TOKEN, --url before TSIGIL_URL', async () => {
+  test('a token can be in a file; --token-file overrides TSIGIL_TOKEN, --url overrides TSIGIL_URL', async () => {
     const file = join(folder, 'a.token');
     writeFileSync(file, `${service.token}\n`);
     const { status } = await list({ TSIGIL_TOKEN: 'wrong', TSIGIL_URL: 'http://127.0.0.1:1' }, '--token-file', file, '--url', `${service.url}/`);
     expect(status).toBe(0);
   });
 
-  test('in the folder of a service, its first token is found', async () => {
+  test('the first token is found in the folder of a service', async () => {
     const made = await startTestService({ TSIGIL_ADMIN_TOKEN: '', TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'var/tsigil.db')}` });
     const { status, out } = await tsigil(folder, { TSIGIL_URL: made.url, TSIGIL_TOKEN: '' }, 'token', 'list', '-f', 'value', '-c', 'name');
     expect([status, out]).toEqual([0, 'admin\n']);
@@ -222,12 +222,12 @@ describe('who asks whom', () => {
 
   test.each([
     [
-      'a token that is not valid',
+      'an invalid token',
       { TSIGIL_TOKEN: 'a-wrong-token-of-a-caller' },
       /^tsigil: The request you have made requires authentication.*\nThe token that was sent to .*\n$/,
     ],
     [
-      'no service there',
+      'an unreachable service',
       { TSIGIL_URL: 'http://127.0.0.1:1' },
       /^tsigil: http:\/\/127\.0\.0\.1:1 cannot be reached: .*\nIs the service running\?.*\n$/,
     ],
@@ -238,7 +238,7 @@ describe('who asks whom', () => {
     expect(err).toMatch(message);
   });
 
-  test('a token whose roles do not suffice: exit code 3', async () => {
+  test('a token without the right: exit code 3', async () => {
     const token = (await create('-f', 'value')).out.trim();
     const { status, err } = await list({ TSIGIL_TOKEN: token });
     expect(status).toBe(3);
@@ -246,7 +246,7 @@ describe('who asks whom', () => {
   });
 
   test.each(['ftp://127.0.0.1', 'localhost:9001', 'http://user:password@127.0.0.1', 'http://127.0.0.1/?a=b'])(
-    '%s is no URL of a service: exit code 2',
+    '%s is not a service URL: exit code 2',
     async (url) => {
       const { status, err } = await list({ TSIGIL_URL: url });
       expect(status).toBe(2);
@@ -255,7 +255,7 @@ describe('who asks whom', () => {
     },
   );
 
-  test('what cannot be a token is never shown: exit code 2', async () => {
+  test('an invalid token is never printed: exit code 2', async () => {
     const file = join(folder, 'two.token');
     const secret = 'first-line-of-a-secret-file';
     recordSecret(secret);
@@ -265,7 +265,7 @@ describe('who asks whom', () => {
     expect((await list({ TSIGIL_TOKEN: `${secret}\u20ac` })).err).not.toContain(secret);
   });
 
-  test('a redirect is not followed: it would take the token elsewhere', async () => {
+  test('a redirect is not followed, because it would send the token elsewhere', async () => {
     const seen: unknown[] = [];
     const elsewhere = createServer((request, response) => {
       seen.push(request.headers['x-auth-token']);

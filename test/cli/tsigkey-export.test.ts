@@ -23,7 +23,7 @@ beforeEach(() => {
 const tsigil = (...argv: string[]) => runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } }, ...argv);
 const written = (format: string) => exportKey(format, { name: 'transfer.example', algorithm: 'hmac-sha256', secret: SECRET }).text;
 
-test.each(Object.keys(EXPORT_FORMATS))('0: %s goes to standard output, by name, by id, and with -o -', async (format) => {
+test.each(Object.keys(EXPORT_FORMATS))('0 for %s to standard output, by name, by id, and with -o -', async (format) => {
   for (const argv of [['Transfer.example.'], [key.id], [key.id, '-o', '-']]) {
     expect(await tsigil('tsigkey', 'export', '--format', format, ...argv)).toEqual({ status: 0, out: written(format), err: '' });
   }
@@ -33,13 +33,13 @@ describe('files', () => {
   const path = () => join(folder, 'transfer.key');
   const exported = (...argv: string[]) => tsigil('tsigkey', 'export', key.id, '--format', 'bind', '-o', path(), ...argv);
 
-  test('0: a new file is nobody else to read, and nothing is printed', async () => {
+  test('0 creates the file with mode 0600, and prints nothing', async () => {
     expect(await exported()).toEqual({ status: 0, out: '', err: '' });
     expect(readFileSync(path(), 'utf8')).toBe(written('bind'));
     expect(statSync(path()).mode & 0o777).toBe(0o600);
   });
 
-  test('2: a file that exists is left as it is', async () => {
+  test('2 for an existing file, which stays unchanged', async () => {
     writeFileSync(path(), 'precious');
     const { status, err } = await exported();
     expect([status, readFileSync(path(), 'utf8')]).toEqual([2, 'precious']);
@@ -47,7 +47,7 @@ describe('files', () => {
     expect(err).toContain('--overwrite');
   });
 
-  test('0: --overwrite replaces a file that others could read by one that they cannot', async () => {
+  test('0 with --overwrite replaces a file by one with mode 0600', async () => {
     writeFileSync(path(), 'precious', { mode: 0o644 });
     expect((await exported('--overwrite')).status).toBe(0);
     expect(readFileSync(path(), 'utf8')).toBe(written('bind'));
@@ -55,13 +55,13 @@ describe('files', () => {
     expect(readdirSync(folder)).toEqual(['transfer.key']);
   });
 
-  test('2: where no file can be, nothing is left', async () => {
+  test('2 for an impossible path, and no file remains', async () => {
     const { status, err } = await tsigil('tsigkey', 'export', key.id, '--format', 'bind', '-o', join(folder, 'none/at.all'), '--overwrite');
     expect([status, readdirSync(folder)]).toEqual([2, []]);
     expect(err).toContain('cannot be written');
   });
 
-  test('1: a key that the consumer cannot use is refused, and no file is made', async () => {
+  test('1 for a key that the consumer cannot use, and no file is created', async () => {
     const odd = await create(service, TSIGKEYS, 'two words');
     const { status, out, err } = await tsigil('tsigkey', 'export', odd.id, '--format', 'bind', '-o', path());
     expect([status, out, existsSync(path())]).toEqual([1, '', false]);
@@ -69,7 +69,7 @@ describe('files', () => {
   });
 });
 
-test('0: a weak algorithm is exported with a word about it', async () => {
+test('0 with a warning for a weak algorithm', async () => {
   await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('old'), algorithm: 'hmac-md5' });
   const { status, out, err } = await tsigil('tsigkey', 'export', 'old', '--format', 'knsupdate');
   expect([status, out]).toEqual([0, `hmac-md5:old:${SECRET}\n`]);
@@ -80,7 +80,7 @@ test.each([
   [2, ['export', 'Transfer.example.'], '--format'],
   [2, ['export', 'Transfer.example.', '--format', 'yaml'], 'Allowed choices are bind, knot'],
   [1, ['export', 'nobody', '--format', 'bind'], "There is no tsigkey named 'nobody'"],
-])('%d: tsigkey %j', async (status, argv, message) => {
+])('%d for tsigkey %j', async (status, argv, message) => {
   const ended = await tsigil('tsigkey', ...argv);
   expect([ended.status, ended.out]).toEqual([status, '']);
   expect(ended.err).toContain(message);

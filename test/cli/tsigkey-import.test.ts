@@ -31,7 +31,7 @@ const kept = async () =>
   itemsOf(await service.get('/v2/tsigkeys?sort_key=name'), TSIGKEYS).map(({ name, algorithm, secret }) => ({ name, algorithm, secret }));
 
 describe('files', () => {
-  test('130: Ctrl-C stops it between two keys, and it says how far it got', async () => {
+  test('130 for Ctrl-C between two keys, with what is done', async () => {
     const lines = ['one', 'two', 'three'].map((name) => `hmac-sha256:${name}:${SECRET}`).join('\n');
     const onInterrupt = (stop: () => void) => {
       stop();
@@ -43,7 +43,7 @@ describe('files', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test.each(['bind', 'knot', 'nsd', 'knsupdate'])('0: what export writes for %s comes back in', async (format) => {
+  test.each(['bind', 'knot', 'nsd', 'knsupdate'])('0 for the export of %s', async (format) => {
     const text = exportKey(format, key('Transfer.example.')).text;
     const { status, out, err } = await importText(text);
     expect([status, err]).toEqual([0, '']);
@@ -53,7 +53,7 @@ describe('files', () => {
     expect(made?.name).toMatch(/^transfer\.example\.?$/);
   });
 
-  test('1: each key is told with its line: added, unchanged, different, invalid', async () => {
+  test('1 with each key and its line: added, unchanged, different, invalid', async () => {
     await create(service, TSIGKEYS, 'Same.');
     await create(service, TSIGKEYS, 'other');
     const { status, out, err } = await importText(
@@ -70,14 +70,14 @@ line 6: invalid: NEW. was there before, at line 1
     expect(await kept()).toEqual([key('Same.'), key('new'), key('other')].toSorted((one, other) => (one.name < other.name ? -1 : 1)));
   });
 
-  test('0: --update gives keys that exist what was found, and leaves their names and ids', async () => {
+  test('0 with --update, which updates algorithm and secret, and keeps names and ids', async () => {
     const { id } = await create(service, TSIGKEYS, 'Other');
     const { status, out } = await importText(`hmac-sha512:other:${OTHER_SECRET}\n`, '--update');
     expect([status, out]).toEqual([0, 'line 1: updated: other\n1 updated\n']);
     expect((await service.get(`/v2/tsigkeys/${id}`)).body).toMatchObject({ name: 'Other', algorithm: 'hmac-sha512', secret: OTHER_SECRET });
   });
 
-  test.each([[[]], [['--update']]])('0: --dry-run tells the same and changes nothing, %j', async (flags) => {
+  test.each([[[]], [['--update']]])('0 with --dry-run, which prints the same and changes nothing, %j', async (flags) => {
     await create(service, TSIGKEYS, 'other');
     const before = await service.get('/v2/tsigkeys');
     const text = `hmac-sha256:new:${SECRET}\n${flags.length === 0 ? '' : `hmac-sha512:other:${OTHER_SECRET}\n`}`;
@@ -89,7 +89,7 @@ line 6: invalid: NEW. was there before, at line 1
     expect(dry.out.replace('; nothing was changed: this was a dry run', '')).toBe(out);
   });
 
-  test('1: what the service refuses is told, and the next key goes in', async () => {
+  test('1 with the reason for a key that the service refuses, and the next key is imported', async () => {
     await service.close();
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
     const { status, out } = await tsigil(`hmac-sha256:a:${SECRET}\n`, {}, 'tsigkey', 'import', '-', '--scope', 'ZONE', '--resource-id', POOL_ID);
@@ -97,14 +97,14 @@ line 6: invalid: NEW. was there before, at line 1
     expect(out).toMatch(/^line 1: refused: a: The resource_id .* is not the id of a zone/);
   });
 
-  test('0: a file by its name, in a form that is given', async () => {
+  test('0 for a file name and a given format', async () => {
     const path = join(folder, 'keys.txt');
     writeFileSync(path, `from-file hmac-sha256. ${SECRET}\n`);
     const { status, out } = await tsigil('', {}, 'tsigkey', 'import', path, '--format', 'pdnsutil', ...APPLIES_TO);
     expect([status, out]).toEqual([0, 'line 1: added: from-file\n1 added\n']);
   });
 
-  test('1: text that cannot be followed imports nothing, tells the line and shows no secret', async () => {
+  test('1 for invalid text with its line, without the secret, and nothing is imported', async () => {
     const { status, out, err } = await importText(`key a { algorithm hmac-sha256; secret "${SECRET}"; };\nkey b {\n  secret "${SECRET}"\n`);
     expect([status, out]).toEqual([1, '']);
     expect(err).toContain('Nothing was imported: line 3:');
@@ -119,13 +119,13 @@ line 6: invalid: NEW. was there before, at line 1
     [`hmac-sha256:a:${SECRET}`, ['--resource-id', 'the-pool'], 'must be a UUID'],
     [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Name one source'],
     [`hmac-sha256:a:${SECRET}`, ['--from-powerdns', 'http://127.0.0.1:1'], 'Name one source'],
-  ])('2: %j with %j', async (input, flags, message) => {
+  ])('2 for %j with %j', async (input, flags, message) => {
     const { status, out, err } = await importText(input, ...flags);
     expect([status, out]).toEqual([2, '']);
     expect(err).toContain(message);
   });
 
-  test('2: without the pool or zone that keys apply to', async () => {
+  test('2 without --scope and --resource-id', async () => {
     const { status, err } = await tsigil(`hmac-sha256:a:${SECRET}`, {}, 'tsigkey', 'import', '-', '--scope', 'POOL');
     expect(status).toBe(2);
     expect(err).toContain('--scope and --resource-id');
@@ -144,7 +144,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
   const listed = async (from: TestService) =>
     itemsOf(await from.get(`/v2/${collection}?sort_key=name&limit=1000`), sample).map((item) => ({ ...item, links: {} }));
 
-  test('0: everything is copied with ids and timestamps, and a second time nothing', async () => {
+  test('0 copies everything with ids and timestamps, and the second time nothing', async () => {
     for (let index = 0; index < 25; index += 1) await create(other, sample, `${noun}-${index}`);
     const changed = await create(other, sample, 'changed');
     await other.patch(`/v2/${collection}/${changed.id}`, sample.change);
@@ -156,14 +156,14 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     expect([again.status, again.out.split('\n').at(-2)]).toEqual([0, '26 unchanged']);
   });
 
-  test('0: --dry-run tells and changes nothing', async () => {
+  test('0 with --dry-run, which prints the outcome and changes nothing', async () => {
     await create(other, sample, 'one');
     const { status, out } = await copy('--dry-run');
     expect([status, out.split('\n').at(-2)]).toEqual([0, '1 added; nothing was changed: this was a dry run']);
     expect(await listed(service)).toEqual([]);
   });
 
-  test('1: what exists and differs is told and left as it is; the others are copied', async () => {
+  test('1 for resources that differ, which stay unchanged; the others are copied', async () => {
     const mine = await create(service, sample, 'Taken');
     await create(other, sample, 'taken');
     await create(other, sample, 'free');
@@ -177,7 +177,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     ]);
   });
 
-  test('2: without a token for it; the one for this service is not shown to another', async () => {
+  test('2 without a token for it, and it never gets the token of this service', async () => {
     const seen = other.log.length;
     const { status, err } = await tsigil('', {}, noun, 'import', '--from', other.url);
     expect(status).toBe(2);
@@ -186,19 +186,19 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     expect(other.log.slice(seen)).toEqual([]);
   });
 
-  test('3: when it does not take the token, or is not there', async () => {
+  test('3 if it refuses the token, or is unreachable', async () => {
     expect((await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', other.url)).status).toBe(3);
     expect((await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', 'http://127.0.0.1:1')).status).toBe(3);
   });
 
-  test('2: nothing is replaced', async () => {
+  test('2 with --update, because a copy replaces nothing', async () => {
     const { status, err } = await copy(noun === 'tld' ? '--replace' : '--update');
     expect(status).toBe(2);
     expect(err).toContain('replaces nothing');
   });
 });
 
-test('0: more keys than one request holds are copied', async () => {
+test('0 copies more keys than one request can contain', async () => {
   const other = await startTestService();
   try {
     const items = Array.from({ length: 700 }, (_, index) => ({
@@ -219,7 +219,7 @@ test('0: more keys than one request holds are copied', async () => {
 
 const powerdns = NAME_SERVERS.find(({ name }) => name === 'PowerDNS');
 describe.runIf(powerdns?.installed)('PowerDNS', () => {
-  test('0: every key comes in over the API; 3 with a wrong API key', async () => {
+  test('0 imports every key from the API; 3 with a wrong API key', async () => {
     const allowed = key('allowed');
     const others = [key('second.example', { algorithm: 'hmac-sha512' }), key('third', { algorithm: 'hmac-md5' })];
     const server = await powerdns?.start({ allowed, others });

@@ -30,18 +30,18 @@ describe.runIf(bind?.installed)('against a name server', () => {
     [[], 'good: the server accepts the key, and its answer is signed with it\n'],
     [['--transfer'], `good: the server sent the zone, ${ZONE_RECORDS} records, signed with the key\n`],
     [['--update'], 'good: the server accepts the key, and its answer is signed with it\n'],
-  ])('0: a key that is good, %j', async (flags, out) => {
+  ])('0 for a key that the server accepts, %j', async (flags, out) => {
     expect(await verify('Allowed.', ...at, ...flags)).toEqual({ status: 0, out, err: '' });
   });
 
-  test('1: a key that is not, with what to do about it', async () => {
+  test('1 for one that it does not accept, with what to do', async () => {
     const { status, out, err } = await verify('unknown', ...at);
     expect([status, out]).toEqual([1, '']);
     expect(err).toMatch(/^tsigil: unknown key: the server does not know the key \(BADKEY\)\nLoad the key into the server\./);
   });
 });
 
-test('3: no answer', async () => {
+test('3 without a response', async () => {
   const listener = createServer().listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const { port } = listener.address() as { port: number };
@@ -52,7 +52,7 @@ test('3: no answer', async () => {
   expect(err).toContain('no answer: nothing listens there');
 });
 
-test('1: a key that no name server can use is not sent', async () => {
+test('1 for a key that no name server can use, which is not sent', async () => {
   const { status, err } = await verify('two words', '--server', '127.0.0.1', '--zone', ZONE);
   expect(status).toBe(1);
   expect(err).toContain('No name server can use the key: the name must be a domain name');
@@ -66,7 +66,7 @@ test.each([
   [['Allowed.', '--server', '[::1', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '127.0.0.1', '--zone', 'a..b'], 'a domain name'],
   [['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '--transfer', '--update'], 'cannot be used with'],
-])('2: %j', async (argv, message) => {
+])('2 for %j', async (argv, message) => {
   const { status, out, err } = await verify(...argv);
   expect([status, out]).toEqual([2, '']);
   expect(err).toContain(message);

@@ -66,25 +66,25 @@ export async function startTestService(
   };
 }
 
-/** A service in a process of its own, as `npm start` runs it. */
+/** A service in a separate process, as `npm start` runs it. */
 export interface ServiceProcess extends Client {
   readonly process: ChildProcess;
-  /** Sends a signal and waits for the exit. Returns the exit code, or null if the signal ended the process. */
+  /** The output so far. */
   output(): string;
-  /** Sends a signal and waits for the end; returns the exit code, or null if the signal ended it. */
+  /** Sends a signal and waits for the exit. Returns the exit code, or null if the signal ended the process. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /** The built program. `npm test` builds it first. */
 export const PROGRAM = join(import.meta.dirname, '../../dist/main.js');
 
-/** The environment of this process without the settings of any service. */
+/** Returns the environment of this process without the settings of any service. */
 export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TSIGIL_'));
   return { ...Object.fromEntries(own), ...variables };
 }
 
-/** Starts the built program in `folder` and waits until it listens. Rejects with its output if it ends instead. */
+/** Starts the built program in `folder` and waits until it listens. Rejects with its output if it exits instead. */
 export async function startServiceProcess(folder: string, variables: Record<string, string> = {}): Promise<ServiceProcess> {
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
   const environment = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_ADMIN_TOKEN: adminToken, ...variables });

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 test(
-  `${SECONDS} seconds of killed services and databases: every acknowledged write is there once, and nothing is half there`,
+  `${SECONDS} s of killed services and databases lose no acknowledged write, and leave no write twice or in part`,
   async () => {
     const variables = {
       TSIGIL_DATABASE_URL: await createDatabase(server.url, 'chaos'),

@@ -50,7 +50,7 @@ function migrate(from: string, to: string): Promise<{ stdout: string; stderr: st
   return promisify(execFile)(process.execPath, [PROGRAM, 'migrate', '--from', from, '--to', to], { cwd: folder, env: cleanEnvironment() });
 }
 
-test('everything goes to PostgreSQL and back, can be sent again, and tokens stay valid', async () => {
+test('copies everything to PostgreSQL and back, also a second time, and tokens stay valid', async () => {
   const original = await everything(sqlite);
   const { stdout } = await migrate(sqlite, postgres);
   expect(stdout).toBe(['tlds: 520', 'tsigkeys: 1', 'pools: 2', 'zones: 1', 'tokens: 1'].map((line) => `${line} copied and compared\n`).join(''));
@@ -64,7 +64,7 @@ test('everything goes to PostgreSQL and back, can be sent again, and tokens stay
   expect(await everything(back)).toEqual(original);
 });
 
-test('a target that holds something else is refused and stays as it was', async () => {
+test('refuses a target with other content and does not change it', async () => {
   const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-target');
   await withService(target, (service) => service.post('/v2/tlds', { name: 'stranger' }));
   await expect(migrate(sqlite, target)).rejects.toMatchObject({
@@ -74,7 +74,7 @@ test('a target that holds something else is refused and stays as it was', async 
   await withService(target, async (service) => expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(1));
 });
 
-test('a source that a service is using is refused', async () => {
+test('refuses a source that a service is using', async () => {
   const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-busy');
   await withService(sqlite, async () => {
     await expect(migrate(sqlite, target)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/Another process is using/) as string });

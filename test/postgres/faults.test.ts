@@ -51,7 +51,7 @@ async function names(): Promise<string[]> {
 }
 
 test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
-  '503 with Retry-After while the database is down after %s, then service comes back by itself',
+  '503 with Retry-After while the database is down after %s, and success without a restart afterwards',
   async (signal) => {
     await server.stop(signal);
     for (const answer of [await service.get('/v2/tlds'), await service.post('/v2/tlds', { name: fresh() })]) expectUnavailable(answer);
@@ -64,7 +64,7 @@ test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
   },
 );
 
-test('503 within the time-outs when the network swallows everything, and recovery when it does not', async () => {
+test('503 within the timeouts if the network drops everything, and success afterwards', async () => {
   proxy.behave('stall');
   const answers = await Promise.all(Array.from({ length: 8 }, () => service.get('/v2/tlds')));
   for (const answer of answers) expectUnavailable(answer);
@@ -73,14 +73,14 @@ test('503 within the time-outs when the network swallows everything, and recover
   await untilItWorks();
 });
 
-test('503 when the connection breaks before the commit arrives, and nothing was written', async () => {
+test('503 if the connection breaks before the commit arrives, and nothing changes', async () => {
   const name = fresh();
   proxy.cutAt('COMMIT', 'before');
   expectUnavailable(await service.post('/v2/tlds', { name }));
   expect(await names()).not.toContain(name);
 });
 
-test('503, never success, when the connection breaks after the commit was sent; the write is whole or absent', async () => {
+test('503, never success, if the connection breaks after the commit; the write is complete or absent', async () => {
   const name = fresh();
   proxy.cutAt('COMMIT', 'after');
   expectUnavailable(await service.post('/v2/tlds', { name }));
@@ -89,7 +89,7 @@ test('503, never success, when the connection breaks after the commit was sent; 
   expect((await names()).filter((found) => found === name)).toHaveLength(1);
 });
 
-test('503 when every connection is cut in the middle of transactions, and recovery', async () => {
+test('503 if every connection breaks during transactions, and success afterwards', async () => {
   const writes = Array.from({ length: 20 }, () => service.post('/v2/tlds', { name: fresh() }));
   proxy.behave('cut');
   for (const answer of await Promise.all(writes)) if (answer.status !== 201) expectUnavailable(answer);
@@ -97,7 +97,7 @@ test('503 when every connection is cut in the middle of transactions, and recove
   await untilItWorks();
 });
 
-test('503 when the service asks a standby to write', async () => {
+test('503 if the database is a read-only standby', async () => {
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
   try {

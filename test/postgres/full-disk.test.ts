@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 const mount = (parent: string) => mountMemory(parent, '24m');
 
-describe.runIf(canMount(mount, 'a memory file system'))('a database whose disk is full', () => {
+describe.runIf(canMount(mount, 'a memory file system'))('PostgreSQL with a full disk', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-full-'));
   let server: PostgresServer;
   let disk: SmallFileSystem;
@@ -34,7 +34,7 @@ describe.runIf(canMount(mount, 'a memory file system'))('a database whose disk i
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('503 and the reason, nothing half written, reads as before, and writes again when there is room', async () => {
+  test('503 with the reason, no partial write, unaffected reads, and successful writes when space is free', async () => {
     const filler = join(disk.folder, 'filler');
     try {
       writeFileSync(filler, Buffer.alloc(64 * 1024 * 1024));

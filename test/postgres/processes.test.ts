@@ -27,7 +27,7 @@ describe('two processes on one database', () => {
   });
   const either = (index: number): Client => (index % 2 === 0 ? one : other);
 
-  test('201 once and 409 for all others when both are asked for the same names', async () => {
+  test('201 once and 409 for all others if both get the same creations', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `contested${index}`);
     for (const name of names) {
       const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => either(index).post('/v2/tlds', { name })));
@@ -35,7 +35,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('what one acknowledges, the other shows at once', async () => {
+  test('200 from one process with a write that the other just acknowledged', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       const created = await either(turn).post('/v2/tlds', { name: `turn${turn}` });
       expect((await either(turn + 1).get(`/v2/tlds/${created.body.id}`)).body.name).toBe(`turn${turn}`);
@@ -44,7 +44,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('401 at once from the one that has revoked a token, and within a second from the other', async () => {
+  test('401 at once from the process that revoked a token, and within a second from the other', async () => {
     const { body } = await one.post('/v2/tokens', { name: 'short-lived', roles: ['admin'] });
     expect((await one.with(body.token).get('/v2/tlds')).status).toBe(200);
     expect((await other.with(body.token).get('/v2/tlds')).status).toBe(200);
@@ -55,7 +55,7 @@ describe('two processes on one database', () => {
     expect(performance.now() - revoked).toBeLessThan(1000);
   });
 
-  test.each(['created_at', 'name', 'updated_at'])('a list by %s goes exactly once through all rows while both write', async (sortKey) => {
+  test.each(['created_at', 'name', 'updated_at'])('200 with every row exactly once in a list by %s while both write', async (sortKey) => {
     const stay = await Promise.all(
       Array.from({ length: 60 }, (_, index) => either(index).post('/v2/tlds', { name: `stay-${sortKey}-${index}`.replaceAll('_', '-') })),
     );
@@ -82,7 +82,7 @@ describe('two processes on one database', () => {
     if (next === undefined) expect(seen.filter((id) => wanted.has(id)).sort()).toEqual([...wanted].sort());
   });
 
-  test('zones that race with the entries that decide them end as some order of all explains', async () => {
+  test('zones that race with TLD entries have the outcome of some serial order', async () => {
     for (let round = 0; round < 10; round += 1) {
       const label = `race${round}`;
       const anchor = await one.post('/v2/tlds', { name: `anchor${round}` });
@@ -100,8 +100,8 @@ describe('two processes on one database', () => {
   });
 });
 
-describe('workers', () => {
-  test('serve together, count together, are replaced when one dies, and stop together', async () => {
+describe('worker processes', () => {
+  test('share the port and the metrics, are replaced when one dies, and stop together', async () => {
     const service = await start({ TSIGIL_WORKERS: '2' });
     const pids = new Set([...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid)));
     for (let count = 0; count < 30; count += 1) expect((await service.get('/v2/pools')).status).toBe(200);
@@ -118,7 +118,7 @@ describe('workers', () => {
     expect(await service.stop('SIGTERM')).toBe(0);
   });
 
-  test('more than one on SQLite is refused', async () => {
+  test('are refused on SQLite if there is more than one', async () => {
     await expect(start({ TSIGIL_WORKERS: '2', TSIGIL_DATABASE_URL: `sqlite:${folder}/x.db` })).rejects.toThrow(
       /ended with 2.*needs a database that processes can share/s,
     );

@@ -15,7 +15,7 @@ const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
-  test('two processes are restarted in turn under load and no request fails', async () => {
+  test('no request fails while two processes restart in turn under load', async () => {
     const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'rolling');
     const ports = [await freePort(), await freePort()];
     const start = (port: number) =>

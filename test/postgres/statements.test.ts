@@ -78,7 +78,7 @@ function list(number: number): Promise<unknown> {
   return listResources(environment, zone, READER, [...kept, ...order]);
 }
 
-test('thousands of combinations and orders of filters leave few prepared statements and little memory in the database', async () => {
+test('thousands of combinations of filters and sorting leave few prepared statements and little memory in the database', async () => {
   await Promise.all(Array.from({ length: 100 }, (_, number) => list(number)));
   const before = await backends();
   for (let start = 100; start < 4000; start += 100) await Promise.all(Array.from({ length: 100 }, (_, number) => list(start + number)));

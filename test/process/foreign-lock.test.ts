@@ -39,7 +39,7 @@ function median(values: readonly number[]): number {
 
 describe('while another program holds the write lock of the database', () => {
   test.each(['BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE'])(
-    '200 from /healthcheck and lists without a wait, and 201 when it releases the lock (%s)',
+    '200 from /healthcheck and lists at once, and 201 when the lock is released (%s)',
     async (statement) => {
       await lock(statement);
       let created = 0;

@@ -24,7 +24,7 @@ async function undisturbed(): Promise<number> {
   return took;
 }
 
-test('kill -9 while a list replaces another: what is there is one of them, whole, and the new one if it was acknowledged', async () => {
+test('kill -9 during --replace leaves the old or the new list complete, and the new one if it was acknowledged', async () => {
   const whole = await undisturbed();
   let before = numbered(ENTRIES, 'second').map(({ name }) => name);
   let unanswered = 0;

@@ -21,7 +21,7 @@ function checkIntegrity(): unknown {
   }
 }
 
-test(`kill -9 in the middle of concurrent writes, ${ROUNDS} times: acknowledged writes stay, others are whole or absent`, async () => {
+test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged write and leaves no partial one`, async () => {
   const ledger = emptyLedger();
   let acknowledged = 0;
   let inDoubt = 0;

@@ -86,7 +86,7 @@ function fill(path: string): void {
 }
 
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('the log on a full disk', () => {
-  test('requests are answered, and the log goes on when there is room, saying what it lacks', async () => {
+  test('requests succeed, and the log continues when space is free and reports the lost lines', async () => {
     fileSystem = mountMemory(folder, '1m');
     const disk = fileSystem?.folder ?? '';
     const { client, complaints, stop } = await startWithLogIn(join(disk, 'log'));
@@ -105,14 +105,14 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('th
   });
 });
 
-test('the service can be stopped while its log takes nothing', async () => {
+test('the service stops while its log cannot be written', async () => {
   const { client, complaints, stop } = await startWithLogIn('/dev/full');
   await ask(client, 3);
   expect(await stop()).toBe(0);
   expect(complaints()).toMatch(/tsigil: The log cannot be written: ENOSPC/);
 });
 
-test('a reader of the log that stands still does not hold up the service', async () => {
+test('a log reader that stops reading does not block the service', async () => {
   const service = await startServiceProcess(folder);
   child = service.process;
   const { stdout } = service.process;
@@ -131,7 +131,7 @@ test('a reader of the log that stands still does not hold up the service', async
   expect(printed.filter((line) => line.startsWith('tsigil: The log cannot be written'))).toHaveLength(1);
 });
 
-test.each(['--help', 'check-config'])('%s says so when its output cannot be written', (argument) => {
+test.each(['--help', 'check-config'])('%s reports that its output cannot be written', (argument) => {
   const full = openSync('/dev/full', 'w');
   const { status, stderr } = spawnSync(process.execPath, [PROGRAM, argument], {
     env: cleanEnvironment(),

@@ -62,7 +62,7 @@ function lineOf(name: string): Line {
   return found[0] ?? {};
 }
 
-test('every request has one line: id, caller, route, status, duration', () => {
+test('every request has one line with id, caller, route, status and duration', () => {
   expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(Object.keys(answers).length + 2);
   for (const name of Object.keys(answers)) expect(lineOf(name).status).toBe(answers[name]?.status);
   expect(lineOf('got')).toEqual({
@@ -84,34 +84,34 @@ test('every request has one line: id, caller, route, status, duration', () => {
   expect(lineOf('bearer').caller).toBe('reader of logs');
 });
 
-test('a caller without a valid token is not named, and a request id of another form is not repeated', () => {
+test('a caller without a valid token has no name, and an invalid request id is not logged', () => {
   expect(lineOf('stranger')).not.toHaveProperty('caller');
   expect(lineOf('forged')).not.toHaveProperty('globalRequestId');
 });
 
-test('a weak algorithm is told to the operator by the id of its key', () => {
+test('a weak algorithm is a warning with the id of the key', () => {
   const advice = lines.filter(({ level, resource }) => level === 'warn' && resource === answers.weak?.body.id);
   expect(advice).toEqual([expect.objectContaining({ collection: 'tsigkeys', msg: expect.stringContaining('hmac-md5') as string })]);
 });
 
-test('the address of a request is known though its connection is closed', () => {
+test('the address of a request is logged even if its connection is closed', () => {
   const [line] = lines.filter(({ requestId }) => requestId === closed.headers.get('x-openstack-request-id'));
   expect(line).toMatchObject({ msg: 'request', status: 200, address: '127.0.0.1' });
 });
 
-test('the lines of a life: listening with the address and version, stopping with the signal, stopped', () => {
+test('the service logs that it listens, with address and version, stops, with the signal, and has stopped', () => {
   expect(lines[0]).toMatchObject({ level: 'info', msg: 'listening', url: service.url, version: expect.any(String) as string, node: process.version });
   expect(lines.slice(-2)).toMatchObject([{ msg: 'stopping', reason: 'SIGTERM' }, { msg: 'stopped' }]);
 });
 
-test('nothing that callers send gets into the log: no query, path, token or secret', () => {
+test('the log contains no query, path, token or secret from callers', () => {
   expect(answers.refused?.status).toBe(400);
   for (const sent of ['a-name-in-the-query', 'limit=3', 'path-in-the-url', 'forged', 'a-token-nobody-ever-made', madeToken, service.token, SECRET]) {
     expect(service.output(), sent).not.toContain(sent);
   }
 });
 
-test('requests whose callers leave before the answer have a line as well', async () => {
+test('a request whose client disconnects before the response has a line', async () => {
   const home = temporaryFolder();
   const first = await startServiceProcess(home);
   for (let count = 0; count < 60; count += 1) await sendAndLeave(first, JSON.stringify({ name: `left-${count}` }), count);

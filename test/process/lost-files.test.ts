@@ -39,7 +39,7 @@ async function names(client: Client): Promise<string[]> {
   return ((await client.get('/v2/tlds')).body.tlds as { name: string }[]).map(({ name }) => name);
 }
 
-describe('a file of the database that is removed or replaced while the service runs', () => {
+describe('a database file that is removed or replaced while the service runs', () => {
   test.each([
     ['the database file is removed', 'tsigil.db', () => rmSync(database)],
     [
@@ -68,7 +68,7 @@ describe('a file of the database that is removed or replaced while the service r
       },
     ],
     ['the index of the WAL is removed', 'tsigil.db-shm', () => rmSync(`${database}-shm`)],
-  ])('503 for changes and from /readyz after %s; reads go on and one log line reports it', async (_what, file, lose) => {
+  ])('503 for changes and from /readyz after %s; reads succeed and one log line reports it', async (_what, file, lose) => {
     const client = await start();
     lose();
     const message = `The database file '${file}' was removed or replaced. The service refuses changes, because they would be lost`;
@@ -86,7 +86,7 @@ describe('a file of the database that is removed or replaced while the service r
     expect(faultLines(client)).toMatchObject([{ level: 50, msg: message, err: { message: expect.stringContaining(join(data, file)) as string } }]);
   });
 
-  test('503 after a symbolic link in the path of the database leads elsewhere', async () => {
+  test('503 after a symbolic link in the path of the database changes its target', async () => {
     const link = join(folder, 'current');
     symlinkSync(data, link);
     const client = await start(join(link, 'tsigil.db'));
@@ -110,7 +110,7 @@ describe('a file of the database that is removed or replaced while the service r
     expect(await names(client)).toEqual(['com', 'created-1', 'created-2']);
   });
 
-  test('503 for every change that arrives after the file was replaced in the middle of many', async () => {
+  test('503 for every change that arrives after the replacement of the file', async () => {
     const client = await start();
     const statuses = { before: new Set<number>(), after: new Set<number>() };
     let replaced = false;
@@ -133,7 +133,7 @@ describe('a file of the database that is removed or replaced while the service r
 });
 
 describe('after the WAL or its index was removed', () => {
-  test.each(['tsigil.db-wal', 'tsigil.db-shm'])('a stop and a start keep everything that was acknowledged (%s)', async (file) => {
+  test.each(['tsigil.db-wal', 'tsigil.db-shm'])('a restart keeps everything that was acknowledged (%s)', async (file) => {
     const settings = { TSIGIL_DATABASE_URL: `sqlite:${database}` };
     const first = await startServiceProcess(folder, settings);
     for (const name of ['com', 'net', 'org']) expect((await first.post('/v2/tlds', { name })).status).toBe(201);

@@ -41,8 +41,8 @@ function readToken(file: string): string {
   return token;
 }
 
-describe('the first start, with nothing configured, in an empty folder', () => {
-  test('makes a token in a private file and tells how to use it: the printed line works', async () => {
+describe('the first administrator token', () => {
+  test('is in a file with mode 0600, and the printed command works', async () => {
     const service = await start();
     const file = join(folder, 'var/admin.token');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -58,7 +58,7 @@ describe('the first start, with nothing configured, in an empty folder', () => {
     expect(readdirSync(join(folder, 'var')).filter((name) => name.startsWith('admin.token'))).toEqual(['admin.token']);
   });
 
-  test('the printed line works from a folder with an awkward name', async () => {
+  test('has a printed command that works from a folder with blanks and quotes in its name', async () => {
     const awkward = join(folder, `it's $HOME "here"`);
     mkdirSync(awkward);
     const service = await start(NO_CONFIGURATION, awkward);
@@ -67,7 +67,7 @@ describe('the first start, with nothing configured, in an empty folder', () => {
     expect(spawnSync('bash', ['-c', `${line} --silent --fail`]).status).toBe(0);
   });
 
-  test('later starts make none, and the first stays valid', async () => {
+  test('is created once, and stays valid after a restart', async () => {
     await (await start()).stop('SIGTERM');
     const token = readToken(join(folder, 'var/admin.token'));
     const again = await start();
@@ -76,7 +76,7 @@ describe('the first start, with nothing configured, in an empty folder', () => {
     expect((await again.with(token).get('/v2/tlds')).status).toBe(200);
   });
 
-  test('when the last token was revoked, which takes TSIGIL_ADMIN_TOKEN, the next start makes another', async () => {
+  test('is created again at the start after the last token was revoked with TSIGIL_ADMIN_TOKEN', async () => {
     const first = await start();
     const token = readToken(join(folder, 'var/admin.token'));
     const [listed] = (await first.with(token).get('/v2/tokens')).body.tokens as { id: string }[];
@@ -94,7 +94,7 @@ describe('the first start, with nothing configured, in an empty folder', () => {
     expect((await second.with(token).get('/v2/tlds')).status).toBe(401);
   });
 
-  test('TSIGIL_ADMIN_TOKEN sets it instead: none is made, and it is valid while it is set', async () => {
+  test('is not created with TSIGIL_ADMIN_TOKEN, which is valid while it is set', async () => {
     const token = 'a-token-for-the-test-of-containers';
     const service = await start({ TSIGIL_ADMIN_TOKEN: token });
     expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);
@@ -105,7 +105,7 @@ describe('the first start, with nothing configured, in an empty folder', () => {
     expect((await without.with(token).get('/v2/tlds')).status).toBe(401);
   });
 
-  test('a start that cannot listen makes no token, so that the next one tells of it', async () => {
+  test('is not created by a start that cannot listen, but by the next one', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
@@ -120,8 +120,8 @@ describe('the first start, with nothing configured, in an empty folder', () => {
   });
 });
 
-describe('a start that cannot be', () => {
-  test('bad settings end it with all problems and exit code 2', () => {
+describe('a start that fails', () => {
+  test('lists every invalid setting and exits with 2', () => {
     const { status, stdout, stderr } = serveInVain({ TSIGIL_LOG_LEVEL: 'loud', TSIGIL_NOSUCH: '1' });
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toBe(
@@ -132,7 +132,7 @@ describe('a start that cannot be', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('a database that a newer program has used ends it with one clear line', async () => {
+  test('refuses a database that a newer version has used, with a one-line message', async () => {
     await (await start()).stop('SIGTERM');
     readToken(join(folder, 'var/admin.token'));
     const { DatabaseSync } = await import('@photostructure/sqlite');
@@ -144,7 +144,7 @@ describe('a start that cannot be', () => {
     expect(stderr).toMatch(/^tsigil: The database has schema 999, this program knows \d+ at most: start the newer program, or restore .*\n$/);
   });
 
-  test('certificates that cannot be used end it with one line that names them', () => {
+  test('names unusable certificates in a one-line message', () => {
     writeFileSync(join(folder, 'cert.pem'), 'no certificate');
     writeFileSync(join(folder, 'key.pem'), 'no key');
     for (const key of ['key.pem', 'nosuch.pem']) {
@@ -158,26 +158,29 @@ describe('a start that cannot be', () => {
 describe('TLS', () => {
   const warning = /"level":"warn".*beyond loopback without TLS/;
 
-  test.skipIf(!hasProgram('openssl', 'openssl'))('tls.cert and tls.key serve HTTPS, and no warning is logged beyond loopback', async () => {
-    const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=localhost'];
-    const files = ['-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1', '-keyout', 'key.pem', '-out', 'cert.pem'];
-    expect(spawnSync('openssl', [...request, ...files], { cwd: folder }).status).toBe(0);
-    const service = await start({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: 'key.pem', TSIGIL_LISTEN: '0.0.0.0:0' });
-    expect(service.url).toMatch(/^https:/);
-    const { port } = new URL(service.url);
-    const answer = await new Promise<string>((resolve, reject) => {
-      const options = { ca: readFileSync(join(folder, 'cert.pem')), headers: { 'x-auth-token': service.token } };
-      get(`https://127.0.0.1:${port}/v2/tlds`, options, (response) => {
-        response.setEncoding('utf8').once('data', (text: string) => resolve(text));
-      }).on('error', reject);
-    });
-    expect(JSON.parse(answer)).toEqual({ tlds: [], links: { self: `https://127.0.0.1:${port}/v2/tlds` } });
-    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
-    expect(service.output()).not.toMatch(warning);
-    expect(await service.stop('SIGTERM')).toBe(0);
-  });
+  test.skipIf(!hasProgram('openssl', 'openssl'))(
+    'tls.cert and tls.key enable HTTPS, and the service then logs no warning beyond loopback',
+    async () => {
+      const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=localhost'];
+      const files = ['-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1', '-keyout', 'key.pem', '-out', 'cert.pem'];
+      expect(spawnSync('openssl', [...request, ...files], { cwd: folder }).status).toBe(0);
+      const service = await start({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: 'key.pem', TSIGIL_LISTEN: '0.0.0.0:0' });
+      expect(service.url).toMatch(/^https:/);
+      const { port } = new URL(service.url);
+      const answer = await new Promise<string>((resolve, reject) => {
+        const options = { ca: readFileSync(join(folder, 'cert.pem')), headers: { 'x-auth-token': service.token } };
+        get(`https://127.0.0.1:${port}/v2/tlds`, options, (response) => {
+          response.setEncoding('utf8').once('data', (text: string) => resolve(text));
+        }).on('error', reject);
+      });
+      expect(JSON.parse(answer)).toEqual({ tlds: [], links: { self: `https://127.0.0.1:${port}/v2/tlds` } });
+      await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+      expect(service.output()).not.toMatch(warning);
+      expect(await service.stop('SIGTERM')).toBe(0);
+    },
+  );
 
-  test('listening beyond loopback without it is warned of; on loopback it is not', async () => {
+  test('the service warns if it listens beyond loopback without TLS', async () => {
     const open = await start({ TSIGIL_LISTEN: '0.0.0.0:0' });
     await open.stop('SIGTERM');
     expect(open.output()).toMatch(warning);

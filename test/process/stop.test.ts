@@ -61,7 +61,7 @@ async function isRefused(url: string): Promise<boolean> {
 const exitOf = async () => ((await once(service.process, 'exit')) as [number | null, string | null])[0];
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  test('the request under way finishes, new connections are refused, everything is in the database, exit code 0', async () => {
+  test('finishes the request in progress, refuses new connections, stores everything and exits with 0', async () => {
     service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '60' });
     // A connection that would stay open for further requests must not hold the stop up.
     const agent = new Agent({ keepAlive: true });
@@ -83,7 +83,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect((await service.get('/v2/tlds')).body.tlds).toMatchObject([{ name: 'com' }]);
   });
 
-  test('a service that nobody uses stops at once', async () => {
+  test('an idle service stops at once', async () => {
     service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '60' });
     await service.get('/v2/tlds'); // leaves an idle connection
     expect(await service.stop(signal)).toBe(0);
@@ -91,7 +91,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 });
 
 describe('a request that does not finish', () => {
-  test.each(['0', '1'])('is cut off after stopGraceSeconds: %s; exit code 0', async (seconds) => {
+  test.each(['0', '1'])('is aborted after stopGraceSeconds: %s; exit code 0', async (seconds) => {
     service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: seconds });
     const upload = await beginCreation();
     const cut = once(upload, 'error');
@@ -106,7 +106,7 @@ describe('a request that does not finish', () => {
   test.each([
     ['SIGTERM', 'SIGTERM'],
     ['SIGINT', 'SIGTERM'],
-  ] as const)('%s and then %s ends the service at once with exit code 1', async (first, second) => {
+  ] as const)('%s and then %s stops the service at once with exit code 1', async (first, second) => {
     service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '3600' });
     const upload = await beginCreation();
     const cut = once(upload, 'error');

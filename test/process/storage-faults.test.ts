@@ -101,7 +101,7 @@ function damage(database: string): void {
 }
 
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk', () => {
-  test('503 for writes while it is full, reads go on, what was acknowledged is there, and room is enough to go on', async () => {
+  test('503 for writes, reads succeed, no acknowledged write is lost, and writes succeed when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -123,7 +123,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(present);
   });
 
-  test('the service can be stopped while it is full, and loses nothing', async () => {
+  test('the service stops while the disk is full, and loses nothing', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     fill(join(disk, 'filler'));
@@ -133,7 +133,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(acknowledged);
   });
 
-  test('the start is refused with one clear line, and leaves a database that can be used when there is room', async () => {
+  test('the service refuses to start with a one-line message, and can start when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     fill(join(disk, 'filler'));
     const { status, stdout, stderr } = serveInVain(join(disk, 'tsigil.db'));
@@ -145,7 +145,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
 });
 
 describe.skipIf(!hasProgram('prlimit', 'util-linux'))('a disk that fails to write', () => {
-  test('503 while it fails, nothing acknowledged is lost, and writing goes on afterwards', async () => {
+  test('503 while writes fail, no acknowledged write is lost, and writes succeed afterwards', async () => {
     const client = await start(join(folder, 'tsigil.db'));
     const allowFileSize = (bytes: string) => {
       const { status } = spawnSync('prlimit', ['--pid', String(client.process.pid), `--fsize=${bytes}:unlimited`], { env: TOOL_ENVIRONMENT });
@@ -165,8 +165,8 @@ describe.skipIf(!hasProgram('prlimit', 'util-linux'))('a disk that fails to writ
   });
 });
 
-describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))('a file system that turns read-only', () => {
-  test('503 for writes, reads go on, and the next start is refused with one clear line', async () => {
+describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))('a file system that becomes read-only', () => {
+  test('503 for writes, reads succeed, and the next start fails with a one-line message', async () => {
     const disk = mount(mountExt4);
     const client = await start(join(disk, 'tsigil.db'));
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -182,7 +182,7 @@ describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))('a file s
   });
 });
 
-describe('a damaged file', () => {
+describe('a corrupt database file', () => {
   /** A database with enough in it to fill pages of its own. */
   async function filled(): Promise<string> {
     const database = join(folder, 'tsigil.db');
@@ -192,7 +192,7 @@ describe('a damaged file', () => {
     return database;
   }
 
-  test('503 from the API and from /readyz while the service runs, 200 from /healthcheck, and /metrics says that it is down', async () => {
+  test('503 from the API and /readyz while the service runs, 200 from /healthcheck, and /metrics reports the database as down', async () => {
     const database = await filled();
     const client = await start(database);
     damage(database);
@@ -205,7 +205,7 @@ describe('a damaged file', () => {
     expect(await client.stop('SIGTERM')).toBe(0);
   });
 
-  test('the start is refused with one clear line', async () => {
+  test('the service refuses to start with a one-line message', async () => {
     const database = await filled();
     damage(database);
     const { status, stdout, stderr } = serveInVain(database);
@@ -213,7 +213,7 @@ describe('a damaged file', () => {
     expect([status, stdout]).toEqual([1, '']);
   });
 
-  test('a file that is no database is refused with one clear line and not touched', () => {
+  test('the service refuses a file that is not a database with a one-line message, and does not change it', () => {
     const database = join(folder, 'notes.txt');
     const content = 'Remember the milk.\n'.repeat(500);
     writeFileSync(database, content);

@@ -94,18 +94,18 @@ function leaking(texts: readonly string[]): string[] {
   return texts.filter((text) => tokens.some((token) => text.includes(token.slice(-30)) || text.includes(token.slice(0, 32))));
 }
 
-test('no error repeats a token, whatever header, parameter, path or member it was sent in', () => {
+test('no error quotes a token, in whichever header, parameter, path or member it was sent', () => {
   expect(errors.length).toBeGreaterThan(500);
   expect(leaking(errors.map(({ status, text }) => `${status} ${text}`))).toEqual([]);
 });
 
-test('no line of the log holds a token', () => {
+test('no log line contains a token', () => {
   const lines = service.output().split('\n');
   expect(lines.length).toBeGreaterThan(500);
   expect(leaking(lines)).toEqual([]);
 });
 
-test('the metrics hold no token', () => {
+test('the metrics contain no token', () => {
   expect(leaking(metrics.split('\n'))).toEqual([]);
 });
 

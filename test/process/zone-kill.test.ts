@@ -91,7 +91,7 @@ function checkIntegrity(): unknown[] {
   }
 }
 
-test(`kill -9 in a storm of zones, ${ROUNDS} times: acknowledged writes stay, others are whole or absent`, async () => {
+test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowledged write and leaves no partial one`, async () => {
   const known = new Map<string, Knowledge>();
   let acknowledged = 0;
   let inDoubt = 0;
