@@ -26,6 +26,7 @@ export interface Config {
     readonly defaultLimit: number;
     readonly platform: string;
     readonly maxBodyBytes: number;
+    readonly maxBodyBytesInFlight: number;
     readonly maxHeaderBytes: number;
     readonly requestTimeoutSeconds: number;
     readonly trustProxyHeaders: boolean;

@@ -183,6 +183,13 @@ export const OPTIONS: readonly Option[] = [
     meaning: 'The largest request body; a larger one is answered with 413. Lists of TLD entries may have 2 MiB in any case.',
   },
   {
+    key: 'api.maxBodyBytesInFlight',
+    ...integer(1024 * 1024, 16 * 1024 * 1024 * 1024),
+    default: 33_554_432,
+    meaning:
+      'How many bytes of request bodies above 64 KiB may be in memory at once; further requests wait. One caller takes at most a quarter, but always one body of the largest size.',
+  },
+  {
     key: 'api.maxHeaderBytes',
     ...integer(1024, 1024 * 1024),
     default: 16_384,

@@ -29,6 +29,7 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'api.defaultLimit': ['TSIGIL_API_DEFAULT_LIMIT', 20, 0],
   'api.platform': ['TSIGIL_API_PLATFORM', 'Example', 'two words'],
   'api.maxBodyBytes': ['TSIGIL_API_MAX_BODY_BYTES', 2048, 1.5],
+  'api.maxBodyBytesInFlight': ['TSIGIL_API_MAX_BODY_BYTES_IN_FLIGHT', 8_388_608, 1024],
   'api.maxHeaderBytes': ['TSIGIL_API_MAX_HEADER_BYTES', 2048, -1],
   'api.requestTimeoutSeconds': ['TSIGIL_API_REQUEST_TIMEOUT_SECONDS', 5, 0],
   'api.trustProxyHeaders': ['TSIGIL_API_TRUST_PROXY_HEADERS', true, 'yes'],

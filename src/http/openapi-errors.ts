@@ -159,7 +159,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     example: () => new ServiceError('unauthenticated', 'The request you have made requires authentication.'),
   },
   unavailable: {
-    when: 'The database does not answer, or the service is stopping. Nothing was changed, unless the database fell silent at the very end of a change.',
+    when: 'The database does not answer, or the service is stopping or busy with other requests; `Retry-After` says how long to wait. Nothing was changed, unless the database fell silent at the very end of a change.',
     example: () => new ServiceError('unavailable', 'The database cannot be used: the disk is full', { retryAfterSeconds: 5 }),
   },
   unsupported_content_type: {

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { MAX_LIST_BYTES } from '../domain/bulk-request.ts';
 import type { Environment } from '../domain/collection.ts';
 import type { Authenticate, KnownCaller } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { singleFlight } from '../domain/single-flight.ts';
+import { addBodyBudget } from './body-budget.ts';
 import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type AnswerSettings } from './errors.ts';
 import { addGate } from './gate.ts';
@@ -41,6 +43,8 @@ export interface ServerOptions {
   /** The word in the request id header's name. */
   readonly platform: string;
   readonly maxBodyBytes: number;
+  /** The most bytes of large request bodies in memory. */
+  readonly maxBodyBytesInFlight: number;
   readonly maxHeaderBytes: number;
   readonly requestTimeoutSeconds: number;
   /** The PEM files for HTTPS; both or none. */
@@ -63,7 +67,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = toServiceError(error);
     const { status, headers, body } = errorAnswer(known, request.id, options.errors);
-    if (status >= 500) log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
+    // A busy service says so in the line of the request alone: further lines would be one more load.
+    const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
+    if (status >= 500 && !isOverload) log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
     return reply.code(status).headers(headers).send(body);
   };
   const requestIdHeader = `X-${options.platform}-Request-Id`;
@@ -95,6 +101,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const addressLimit = createAddressLimit(options.addressRateLimit, seconds);
   addRequestLog(app, { log, metrics, requestIdHeader });
   addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate, addressLimit });
+  addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, MAX_LIST_BYTES) });
   app.addHook('onSend', (_request, reply, _payload, done) => {
     // Else a connection whose last answer is sent while the service stops would hold up the stop until it is cut off.
     if (!app.server.listening) reply.header('connection', 'close');

@@ -71,4 +71,52 @@ describe('a fair queue', () => {
     await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
     expect(await queue.run('a', () => Promise.resolve(1))).toBe(1);
   });
+
+  describe('with jobs that take several slots', () => {
+    const WEIGHTED = { ...ROOMY, concurrency: 10, concurrencyPerOwner: 6 };
+
+    test('runs jobs while there are slots for them, of all and of their owner', async () => {
+      const { began, job, release } = jobs();
+      const queue = createFairQueue(WEIGHTED);
+      const run = (name: string, slots: number) => queue.run(name.slice(0, 1), job(name), undefined, slots);
+      const all = [run('a1', 4), run('a2', 3), run('b1', 4), run('c1', 3), run('c2', 1)];
+      expect(began).toEqual(['a1', 'b1']);
+      await release('a1');
+      expect(began).toEqual(['a1', 'b1', 'c1', 'a2']);
+      await release('b1');
+      for (const name of ['a2', 'c1', 'c2']) await release(name);
+      expect((await Promise.all(all)).sort()).toEqual(['a1', 'a2', 'b1', 'c1', 'c2']);
+    });
+
+    test('lets no job overtake one that waits for more slots', async () => {
+      const { began, job, release } = jobs();
+      const queue = createFairQueue(WEIGHTED);
+      const run = (name: string, slots: number) => queue.run(name.slice(0, 1), job(name), undefined, slots);
+      const all = [run('a1', 6), run('b1', 5), run('c1', 1)];
+      expect(began).toEqual(['a1']);
+      await release('a1');
+      expect(began).toEqual(['a1', 'b1', 'c1']);
+      for (const name of ['b1', 'c1']) await release(name);
+      await Promise.all(all);
+    });
+
+    test('runs what was held up by a job whose signal aborts', async () => {
+      const { began, job, release } = jobs();
+      const queue = createFairQueue(WEIGHTED);
+      const left = new AbortController();
+      const first = queue.run('a', job('a1'), undefined, 6);
+      const second = queue.run('b', job('b1'), left.signal, 5);
+      const third = queue.run('c', job('c1'), undefined, 1);
+      left.abort(new Error('gone'));
+      await expect(second).rejects.toThrow('gone');
+      expect(began).toEqual(['a1', 'c1']);
+      for (const name of ['a1', 'c1']) await release(name);
+      await Promise.all([first, third]);
+    });
+
+    test('runs a job that wants more than an owner may have alone', async () => {
+      const queue = createFairQueue(WEIGHTED);
+      expect(await queue.run('a', () => Promise.resolve(1), undefined, 100)).toBe(1);
+    });
+  });
 });

@@ -167,6 +167,7 @@ async function servedPaths(): Promise<string[]> {
     allowedOrigins: [],
     platform: 'Test',
     maxBodyBytes: 1024,
+    maxBodyBytesInFlight: 1024 * 1024,
     maxHeaderBytes: 8192,
     requestTimeoutSeconds: 10,
     tls: { cert: undefined, key: undefined },

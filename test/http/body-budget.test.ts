@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { expectError } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const PATH = '/v2/tlds/bulk';
+const LARGE = 2_000_000;
+
+let service: TestService;
+let one: Client;
+let other: Client;
+let sockets: Socket[];
+
+// A caller's share is 2 MiB: one list of the largest size.
+beforeEach(async () => {
+  sockets = [];
+  service = await startTestService({ TSIGIL_API_MAX_BODY_BYTES_IN_FLIGHT: String(8 * 1024 * 1024) });
+  const makeToken = async (name: string) => service.with((await service.post('/v2/tokens', { name, roles: ['admin'] })).body.token as string);
+  [one, other] = [await makeToken('one'), await makeToken('other')];
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await service.close();
+});
+
+/** A list whose text is `LARGE` bytes long. */
+function largeList(): string {
+  const list = { dry_run: true, tlds: [{ name: 'com', description: 'A domain' }] };
+  return JSON.stringify(list).padEnd(LARGE, ' ');
+}
+
+/** The head of a request with a large body that is still to come, and what the service has answered so far. */
+async function begin(client: Client, framing = `Content-Length: ${LARGE}`) {
+  const { hostname, port } = new URL(client.url);
+  const socket = connect(Number(port), hostname);
+  sockets.push(socket);
+  let received = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (received += text));
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  const head = `POST ${PATH} HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${client.token}\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`;
+  socket.write(head);
+  return { socket, head, received: () => received };
+}
+
+/** Waits until the service has read what was sent to it before. */
+async function settle(): Promise<void> {
+  for (let count = 0; count < 3; count += 1) expect((await service.get('/healthcheck')).status).toBe(200);
+}
+
+test('200 for a large body of another caller while one caller’s slow upload takes its share', async () => {
+  await begin(one);
+  await settle();
+  expect((await other.post(PATH, largeList())).status).toBe(200);
+  expect((await service.post(PATH, largeList())).status).toBe(200);
+});
+
+test('201 for a small body of a caller whose share is taken', async () => {
+  await begin(one);
+  await settle();
+  expect((await one.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+  expect((await one.post(PATH, { dry_run: true, tlds: [{ name: 'net' }] })).status).toBe(200);
+});
+
+test.each([`Content-Length: ${LARGE}`, 'Transfer-Encoding: chunked'])('200 for a body that waited until a slow upload ended: %s', async (framing) => {
+  const slow = await begin(one, framing);
+  await settle();
+  const waiting = one.post(PATH, largeList());
+  await settle();
+  const answered = await Promise.race([waiting, service.get('/healthcheck')]);
+  expect(answered.text).toBe('OK');
+  slow.socket.destroy();
+  expect((await waiting).status).toBe(200);
+});
+
+test('200 for the first upload when it is complete, and for those that waited for it', async () => {
+  const slow = await begin(one);
+  await settle();
+  const waiting = Array.from({ length: 5 }, () => one.post(PATH, largeList()));
+  slow.socket.write(largeList());
+  for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+  expect(slow.received()).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('200 although callers who waited have left', async () => {
+  const slow = await begin(one);
+  await settle();
+  const others = await Promise.all(Array.from({ length: 10 }, () => begin(one)));
+  await settle();
+  for (const { socket } of others) socket.destroy();
+  slow.socket.destroy();
+  expect((await one.post(PATH, largeList())).status).toBe(200);
+});
+
+test('503 with Retry-After when too many bodies of a caller wait, and 200 for others', async () => {
+  const uploads = await Promise.all(Array.from({ length: 70 }, () => begin(one)));
+  await expect.poll(() => uploads.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length).toBe(5);
+  const refused = await one.post(PATH, largeList());
+  expectError(refused, 503, 'service_unavailable');
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(refused.headers.get('connection')).toBe('close');
+  expect((await other.post(PATH, largeList())).status).toBe(200);
+});
+
+test('200 for as many large bodies in turn as are sent on one connection', async () => {
+  const { socket, received } = await begin(one);
+  socket.write(largeList());
+  for (let count = 0; count < 15; count += 1) {
+    socket.write(
+      `POST ${PATH} HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${one.token}\r\nContent-Type: application/json\r\nContent-Length: ${LARGE}\r\n\r\n`,
+    );
+    socket.write(largeList());
+  }
+  await expect.poll(() => received().match(/HTTP\/1\.1 200 /g)?.length, { timeout: 20_000 }).toBe(16);
+});
