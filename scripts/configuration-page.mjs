@@ -66,10 +66,10 @@ ${describeConfig(readConfig(undefined, {})).trimEnd()}
 
 | Variable | Read by | Meaning |
 | --- | --- | --- |
-| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\` | The configuration file, where \`--config\` is not given. |
+| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\` | The configuration file, where \`--config\` is not given. |
 | \`TSIGIL_URL\` | the client | The service to talk to, where \`--url\` is not given; else \`http://127.0.0.1:9001\`. |
 | \`TSIGIL_TOKEN\` | the client | The token to show it, where \`--token-file\` is not given; else the content of \`var/admin.token\`. |
-| \`PGPASSWORD\` | \`serve\`, \`migrate\` | The password for a PostgreSQL database whose URL has none. |
+| \`PGPASSWORD\` | \`serve\`, \`migrate\`, \`copy-database\` | The password for a PostgreSQL database whose URL has none. |
 
 The client is every command that asks a service; what else it reads is in [the command line](command-line.md#which-service-which-token).
 

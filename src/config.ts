@@ -4,7 +4,7 @@ import type { KeystoneSettings } from './auth/keystone.ts';
 import type { MethodName } from './auth/methods.ts';
 import { formatYaml, plainText } from './cli/plain-text.ts';
 import type { TldRule } from './domain/settings.ts';
-import { isDatabase, parseDatabase } from './store/databases.ts';
+import { isDatabase, parseDatabase, withoutPassword } from './store/databases.ts';
 import { OPTIONS, variableOf, type Option } from './options.ts';
 
 /** The service's configuration. `check-config` prints it, `docs/configuration.md` explains it. */
@@ -81,11 +81,6 @@ export function readConfig(path: string | undefined, environment: NodeJS.Process
   problems.push(...combinationProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return freeze(unflatten(values)) as unknown as Config;
-}
-
-/** A URL without the passwords it may hold, before its host and among its parameters. */
-function withoutPassword(text: string): string {
-  return text.replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@').replaceAll(/([?&](?:ssl)?password=)[^&#]*/gi, '$1(hidden)');
 }
 
 /** Settings that need each other. */

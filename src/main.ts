@@ -20,7 +20,7 @@ process.stderr.on('error', () => {
 process.exitCode = await runCommand(
   process.argv.slice(2),
   VERSION,
-  { serve: run, checkConfig, backUp, migrate: migrateDatabase },
+  { serve: run, checkConfig, backUp, migrate: migrateDatabase, copyDatabase },
   {
     environment: process.env,
     now: Date.now,
@@ -92,16 +92,42 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
   await forOperator(() => backUpSqlite(location, target));
 }
 
-/** Copies everything from one database into another and says what was copied. */
-async function migrateDatabase(configPath: string | undefined, from: string, to: string): Promise<void> {
-  const { databasePool } = configFrom(configPath);
-  const [{ openStore }, { copyResources }] = await Promise.all([import('./service.ts'), import('./store/copy.ts')]);
+/** Brings the schema of the configured database up to date, and prints what was done. */
+async function migrateDatabase(configPath: string | undefined): Promise<void> {
+  const { database, databasePool } = configFrom(configPath);
+  const [{ openDatabase }, { withoutPassword }, { NEWEST_SCHEMA }] = await Promise.all([
+    import('./service.ts'),
+    import('./store/databases.ts'),
+    import('./store/migrate.ts'),
+  ]);
   await forOperator(async () => {
-    const source = await openStore(from, databasePool);
+    const { store, steps } = await openDatabase(database, databasePool);
+    await store.close();
+    for (const step of steps) process.stdout.write(`Applied schema step ${step}\n`);
+    const outcome = steps.length === 0 ? ' Nothing was changed.' : '';
+    process.stdout.write(`The database '${withoutPassword(database)}' has schema ${NEWEST_SCHEMA}, the newest of this version.${outcome}\n`);
+  });
+}
+
+/** Copies everything from one database into another, and prints what was copied. */
+async function copyDatabase(configPath: string | undefined, from: string, to: string): Promise<void> {
+  const { databasePool } = configFrom(configPath);
+  const [{ openStore }, { openSource }, { copyResources }, { isDatabase, withoutPassword }] = await Promise.all([
+    import('./service.ts'),
+    import('./store/source.ts'),
+    import('./store/copy.ts'),
+    import('./store/databases.ts'),
+  ]);
+  const invalid = [from, to].find((setting) => !isDatabase(setting));
+  if (invalid !== undefined)
+    throw new CommandError(EXIT.usage, `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`);
+  if (from === to) throw new CommandError(EXIT.usage, '--from and --to are the same database');
+  await forOperator(async () => {
+    const source = await openSource(from, databasePool);
     try {
       const target = await openStore(to, databasePool);
       try {
-        const counts = await copyResources(source, target);
+        const counts = await copyResources(source.reader, target);
         for (const [collection, count] of counts) process.stdout.write(`${collection}: ${count} copied and compared\n`);
       } finally {
         await target.close();

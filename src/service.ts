@@ -38,17 +38,29 @@ export interface World {
   readonly readMetrics?: () => Promise<string>;
 }
 
-/** Opens the database that a setting names, on its own, with its schema up to date. Throws `ServiceError` `unavailable`. */
-export async function openStore(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<Store> {
+/** A database on its own, whose schema is up to date. */
+export interface OpenedDatabase {
+  readonly store: Store;
+  /** The steps of the schema that opening it applied. */
+  readonly steps: readonly number[];
+}
+
+/** Opens the database that a setting names, and brings its schema up to date. Throws `ServiceError` `unavailable`. */
+export async function openDatabase(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<OpenedDatabase> {
   const { kind, location } = parseDatabase(setting);
   const database = await kind.open(location, { committed: () => undefined }, pool);
   try {
-    await migrate(database, clock());
-    return createStore(database);
+    const steps = await migrate(database, clock());
+    return { store: createStore(database), steps };
   } catch (error) {
     await database.close();
     throw error;
   }
+}
+
+/** The same, for callers that do not care about the steps. */
+export async function openStore(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<Store> {
+  return (await openDatabase(setting, pool, clock)).store;
 }
 
 /**

@@ -6,7 +6,8 @@ export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined): void;
   backUp(config: string | undefined, target: string): Promise<void>;
-  migrate(config: string | undefined, from: string, to: string): Promise<void>;
+  migrate(config: string | undefined): Promise<void>;
+  copyDatabase(config: string | undefined, from: string, to: string): Promise<void>;
 }
 
 /** Adds the commands that run and look after the service. */
@@ -35,10 +36,16 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   addExamples(backup, ['tsigil backup --to /var/backups/tsigil.db']);
   const migrate = program
     .command('migrate')
+    .description('bring the schema of the configured database up to date, and say what was done; the service does the same when it starts')
+    .addOption(config())
+    .action((flags: { config?: string }) => local.migrate(flags.config));
+  addExamples(migrate, ['tsigil migrate --config /etc/tsigil/tsigil.yaml']);
+  const copy = program
+    .command('copy-database')
     .description('copy everything from one database into another, and compare; stop the services on both first')
-    .requiredOption('--from <database>', 'where to read, such as sqlite:var/tsigil.db')
+    .requiredOption('--from <database>', 'where to read, such as sqlite:var/tsigil.db; it is not changed')
     .requiredOption('--to <database>', 'where to write, such as postgres://tsigil@db.example/tsigil; a password comes from PGPASSWORD or ~/.pgpass')
     .addOption(config())
-    .action((flags: { config?: string; from: string; to: string }) => local.migrate(flags.config, flags.from, flags.to));
-  addExamples(migrate, ['tsigil migrate --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil']);
+    .action((flags: { config?: string; from: string; to: string }) => local.copyDatabase(flags.config, flags.from, flags.to));
+  addExamples(copy, ['tsigil copy-database --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil']);
 }

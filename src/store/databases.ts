@@ -1,10 +1,12 @@
 import { dirname, resolve } from 'node:path';
-import type { Database, DatabaseObserver, DatabaseSettings } from './sql.ts';
+import type { Database, DatabaseObserver, DatabaseSettings, Snapshot } from './sql.ts';
 
 /** One kind of database. Its driver is loaded when it is opened. */
 export interface DatabaseKind {
   /** Opens the database at `location`, which is what follows the scheme in the configuration. Throws `unavailable`. */
   open(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database>;
+  /** Opens it for reading alone. Throws `bad_request` if it does not exist, and `unavailable`. */
+  openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;
   /** Tells whether `location` can be meant. */
   accepts(location: string): boolean;
   /** The folder for files that belong beside the database. */
@@ -15,6 +17,7 @@ export interface DatabaseKind {
 
 const postgres: DatabaseKind = {
   open: async (...details) => (await import('./postgres/open.ts')).openPostgres(...details),
+  openSnapshot: async (...details) => (await import('./postgres/read-only.ts')).openPostgresSnapshot(...details),
   accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location),
   folder: () => resolve('var'),
   shared: true,
@@ -24,6 +27,7 @@ const postgres: DatabaseKind = {
 export const DATABASES: Readonly<Record<string, DatabaseKind>> = {
   sqlite: {
     open: async (location, observer) => (await import('./sqlite/open.ts')).openSqlite(location, observer),
+    openSnapshot: async (location) => (await import('./sqlite/read-only.ts')).openSqliteSnapshot(location),
     accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location),
     folder: (location) => dirname(resolve(location)),
     shared: false,
@@ -31,6 +35,11 @@ export const DATABASES: Readonly<Record<string, DatabaseKind>> = {
   postgres,
   postgresql: postgres,
 };
+
+/** A setting without the passwords that its URL may hold, before its host and among its parameters. */
+export function withoutPassword(setting: string): string {
+  return setting.replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@').replaceAll(/([?&](?:ssl)?password=)[^&#]*/gi, '$1(hidden)');
+}
 
 /** The kind and location that a setting such as `sqlite:var/tsigil.db` names. Throws `Error` if it names none. */
 export function parseDatabase(setting: string): { kind: DatabaseKind; location: string } {

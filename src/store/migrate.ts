@@ -6,26 +6,38 @@ import type { Database, Migration } from './sql.ts';
 /** Every step, in order. */
 export const MIGRATIONS: readonly Migration[] = [m0001, m0002];
 
+/** The newest step that this program knows. */
+export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
+
+/** Returns the newest step that was applied to a database, and undefined if none ever was. */
+export async function schemaOf({ dialect, reads }: Pick<Database, 'dialect' | 'reads'>): Promise<number | undefined> {
+  const table = await reads.one(dialect.tableExists, ['schema_migrations']);
+  const row = table && (await reads.one('SELECT max(number) AS newest FROM schema_migrations', []));
+  return typeof row?.newest === 'number' ? row.newest : undefined;
+}
+
 /**
- * Brings the schema to the newest step, in one transaction. `now` is recorded with each step.
+ * Brings the schema to the newest step, in one transaction, and returns the steps that were applied. `now` is recorded with each.
  * Throws `unavailable` when the database has been used by a newer program than this one.
  */
-export async function migrate(database: Database, now: string): Promise<void> {
+export async function migrate(database: Database, now: string): Promise<number[]> {
+  const steps: number[] = [];
   const { text } = database.dialect;
   await database.migrate(async (sql) => {
     await sql.run(`CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER NOT NULL PRIMARY KEY, applied_at ${text} NOT NULL)`, []);
     const row = await sql.one('SELECT coalesce(max(number), 0) AS newest FROM schema_migrations', []);
     const applied = Number(row?.newest);
-    const newest = MIGRATIONS.at(-1)?.number ?? 0;
-    if (applied > newest) {
+    if (applied > NEWEST_SCHEMA) {
       throw new ServiceError(
         'unavailable',
-        `The database has schema ${applied}, this program knows ${newest} at most: start the newer program, or restore a backup made before the upgrade`,
+        `The database has schema ${applied}, this program knows ${NEWEST_SCHEMA} at most: start the newer program, or restore a backup made before the upgrade`,
       );
     }
     for (const migration of MIGRATIONS.filter(({ number }) => number > applied)) {
       for (const statement of migration.statements(database.dialect, now)) await sql.run(statement, []);
       await sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [migration.number, now]);
+      steps.push(migration.number);
     }
   });
+  return steps;
 }

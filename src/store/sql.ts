@@ -26,6 +26,8 @@ export interface Dialect {
   readonly like: string;
   /** A pattern for `like` in which `*` stands for any run of characters and all else for itself. */
   likePattern(pattern: string): string;
+  /** A query that finds a row if there is a table with the name in its parameter. */
+  readonly tableExists: string;
   /** Tells whether `error` says that a unique index refused a row. */
   isUniqueViolation(error: unknown): boolean;
 }
@@ -50,6 +52,13 @@ export interface DatabaseSettings {
   readonly maxConnections: number;
   readonly connectTimeoutSeconds: number;
   readonly statementTimeoutSeconds: number;
+}
+
+/** A database that is open for reading alone. All reads see one snapshot. Every method throws `unavailable` when the database cannot do its work. */
+export interface Snapshot {
+  readonly dialect: Dialect;
+  readonly reads: Sql;
+  close(): Promise<void>;
 }
 
 /** One open database. Every method throws `unavailable` when the database cannot do its work. */

@@ -1,29 +1,29 @@
 import { ServiceError } from '../domain/errors.ts';
 import type { Store, Writer } from '../domain/ports.ts';
 import type { Fields, Reader, ResourceOf, ResourceType } from '../domain/resource.ts';
-import type { Database, Sql, SqlValue } from './sql.ts';
+import type { Database, Dialect, Snapshot, Sql, SqlValue } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, SIZES, tableOf, type Table } from './table.ts';
 
 type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
+/** Reads on an open database whose schema is up to date. */
+export function createReader({ dialect, reads }: Snapshot): Reader {
+  return readerOn(reads, tablesFor(dialect), dialect);
+}
+
 /** The domain's store on an open database whose schema is up to date. */
 export function createStore(database: Database): Store {
-  const tables = new Map<ResourceType, unknown>();
-  const tableFor = <F extends Fields>(type: ResourceType<F>): Table<F> => {
-    const known = tables.get(type) ?? tableOf(type, database.dialect);
-    tables.set(type, known);
-    return known as Table<F>; // the map holds each type's own table
-  };
+  const tableFor = tablesFor(database.dialect);
   const changes = new Map<ResourceType, number>();
   // The embedded database runs every write on the same connection: its readers are made once.
   const readers = new WeakMap<Sql, Reader>();
   const readerFor = (sql: Sql): Reader => {
-    const reader = readers.get(sql) ?? readerOn(sql, tableFor, database);
+    const reader = readers.get(sql) ?? readerOn(sql, tableFor, database.dialect);
     readers.set(sql, reader);
     return reader;
   };
   return {
-    ...readerOn(database.reads, tableFor, database),
+    ...readerOn(database.reads, tableFor, database.dialect),
     async write(work) {
       const changed = new Set<ResourceType>();
       try {
@@ -40,7 +40,17 @@ export function createStore(database: Database): Store {
   };
 }
 
-function readerOn(sql: Sql, tableFor: TableFor, { dialect }: Database): Reader {
+/** The tables of resource types, each made once. */
+function tablesFor(dialect: Dialect): TableFor {
+  const tables = new Map<ResourceType, unknown>();
+  return <F extends Fields>(type: ResourceType<F>): Table<F> => {
+    const known = tables.get(type) ?? tableOf(type, dialect);
+    tables.set(type, known);
+    return known as Table<F>; // the map holds each type's own table
+  };
+}
+
+function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
   return {
     async get(type, id) {
       const table = tableFor(type);

@@ -18,6 +18,7 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil check-config': undefined,
   'tsigil backup': undefined,
   'tsigil migrate': undefined,
+  'tsigil copy-database': undefined,
   'tsigil token create': undefined,
   'tsigil token list': undefined,
   'tsigil token revoke': 'when this revokes the token in use or the last administrator token',

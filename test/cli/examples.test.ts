@@ -10,7 +10,7 @@ const nothing = () => undefined;
 const noCommand = async () => undefined;
 const PROGRAM = createProgram(
   '0.0.0',
-  { serve: noCommand, checkConfig: nothing, backUp: noCommand, migrate: noCommand },
+  { serve: noCommand, checkConfig: nothing, backUp: noCommand, migrate: noCommand, copyDatabase: noCommand },
   {
     environment: {},
     now: () => 0,

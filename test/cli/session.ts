@@ -21,7 +21,7 @@ function refuse(): never {
 }
 
 /** Commands about the service itself, which tests run as the built program. */
-export const NO_LOCAL_COMMANDS: LocalCommands = { serve: refuse, checkConfig: refuse, backUp: refuse, migrate: refuse };
+export const NO_LOCAL_COMMANDS: LocalCommands = { serve: refuse, checkConfig: refuse, backUp: refuse, migrate: refuse, copyDatabase: refuse };
 
 /** Runs one command inside this process, and returns what it printed and its exit code. */
 export async function runInside(surroundings: Surroundings, ...argv: string[]): Promise<Ended> {

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NEWEST_SCHEMA } from '../../src/store/migrate.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
@@ -46,28 +48,28 @@ function everything(database: string): Promise<unknown> {
   });
 }
 
-function migrate(from: string, to: string): Promise<{ stdout: string; stderr: string }> {
-  return promisify(execFile)(process.execPath, [PROGRAM, 'migrate', '--from', from, '--to', to], { cwd: folder, env: cleanEnvironment() });
+function copy(from: string, to: string): Promise<{ stdout: string; stderr: string }> {
+  return promisify(execFile)(process.execPath, [PROGRAM, 'copy-database', '--from', from, '--to', to], { cwd: folder, env: cleanEnvironment() });
 }
 
 test('copies everything to PostgreSQL and back, also a second time, and tokens stay valid', async () => {
   const original = await everything(sqlite);
-  const { stdout } = await migrate(sqlite, postgres);
+  const { stdout } = await copy(sqlite, postgres);
   expect(stdout).toBe(['tlds: 520', 'tsigkeys: 1', 'pools: 2', 'zones: 1', 'tokens: 1'].map((line) => `${line} copied and compared\n`).join(''));
   expect(await everything(postgres)).toEqual(original);
-  expect((await migrate(sqlite, postgres)).stdout).toBe(stdout);
+  expect((await copy(sqlite, postgres)).stdout).toBe(stdout);
   expect(await everything(postgres)).toEqual(original);
   await withService(postgres, async (service) => expect((await service.with(ownToken).get('/v2/tlds')).status).toBe(200));
 
   const back = `sqlite:${join(folder, 'back.db')}`;
-  await migrate(postgres, back);
+  await copy(postgres, back);
   expect(await everything(back)).toEqual(original);
 });
 
 test('refuses a target with other content and does not change it', async () => {
   const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-target');
   await withService(target, (service) => service.post('/v2/tlds', { name: 'stranger' }));
-  await expect(migrate(sqlite, target)).rejects.toMatchObject({
+  await expect(copy(sqlite, target)).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/holds tlds that the source does not.*nothing was copied/) as string,
   });
@@ -77,6 +79,48 @@ test('refuses a target with other content and does not change it', async () => {
 test('refuses a source that a service is using', async () => {
   const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-busy');
   await withService(sqlite, async () => {
-    await expect(migrate(sqlite, target)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/Another process is using/) as string });
+    await expect(copy(sqlite, target)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/Another process is using/) as string });
   });
+});
+
+test('a source on PostgreSQL is only read: a role that may read nothing but the tables suffices, and nothing is created', async () => {
+  const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-read-only');
+  await copy(sqlite, source);
+  const client = new pg.Client({ connectionString: source });
+  await client.connect();
+  await client.query('DROP ROLE IF EXISTS reader_of_copies');
+  await client.query('CREATE ROLE reader_of_copies LOGIN');
+  await client.query('GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_of_copies');
+  const target = `sqlite:${join(folder, 'from-reader.db')}`;
+  expect((await copy(source.replace('postgres@', 'reader_of_copies@'), target)).stdout).toContain('tlds: 520 copied and compared');
+  await client.query('DROP OWNED BY reader_of_copies');
+  await client.query('DROP ROLE reader_of_copies');
+  await client.end();
+});
+
+test('a source on PostgreSQL without the schema of this version is refused, and neither side changes', async () => {
+  const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-empty');
+  const target = join(folder, 'never.db');
+  const refused = (message: RegExp) =>
+    expect(copy(source, `sqlite:${target}`)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(message) as string });
+  await refused(/has no schema of this service/);
+  const client = new pg.Client({ connectionString: source });
+  await client.connect();
+  expect((await client.query("SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = 'public'")).rows).toEqual([{ tables: 0 }]);
+  await copy(sqlite, source);
+  await client.query(`DELETE FROM schema_migrations WHERE number = ${NEWEST_SCHEMA}`);
+  await refused(/Run 'tsigil migrate' with this database in the configuration first/);
+  await client.query(`INSERT INTO schema_migrations VALUES (${NEWEST_SCHEMA + 1}, 'now')`);
+  await refused(/newer than/);
+  await client.end();
+  expect(existsSync(target)).toBe(false);
+});
+
+test('a database that does not exist on the server is refused', async () => {
+  const source = (process.env.TEST_POSTGRES_URL ?? '').replace(/[^/]*$/, 'nosuch');
+  await expect(copy(source, `sqlite:${join(folder, 'never.db')}`)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('it does not exist') as string,
+  });
+  expect(existsSync(join(folder, 'never.db'))).toBe(false);
 });

@@ -1,40 +1,23 @@
 import pg from 'pg';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Database, DatabaseObserver, DatabaseSettings, Dialect } from '../sql.ts';
-import { isUniqueViolation } from './faults.ts';
+import type { Database, DatabaseObserver, DatabaseSettings } from '../sql.ts';
+import { connectionOptions } from './connection.ts';
+import { dialect } from './dialect.ts';
 import { sqlOn } from './statements.ts';
 import { repeat, transaction } from './transaction.ts';
 
-const dialect: Dialect = {
-  text: 'text COLLATE "C"',
-  like: 'LIKE',
-  likePattern: (pattern) => pattern.replaceAll(/[%_\\]/g, '\\$&').replaceAll(/\*+/g, '%'),
-  isUniqueViolation,
-};
-
 /** The number under which migrations lock each other out; it means nothing elsewhere. */
 const MIGRATION_LOCK = 7_447_101;
-
-/** The type of bigint columns and counts; ours stay far below 2^53. */
-const INT8 = 20;
 
 /**
  * Opens the PostgreSQL database at `location` (what follows the scheme in a connection URL). Any number of processes may
  * share it. Throws `unavailable` when it cannot be reached.
  */
 export async function openPostgres(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database> {
-  const types = new pg.TypeOverrides();
-  types.setTypeParser(INT8, Number);
   const pool = new pg.Pool({
-    connectionString: `postgres:${location}`,
-    application_name: 'tsigil',
+    ...connectionOptions(location, settings),
     max: settings.maxConnections,
-    connectionTimeoutMillis: settings.connectTimeoutSeconds * 1000,
-    statement_timeout: settings.statementTimeoutSeconds * 1000,
-    query_timeout: settings.statementTimeoutSeconds * 1000 + 1000, // when the server cannot even say so
     idle_in_transaction_session_timeout: settings.statementTimeoutSeconds * 1000,
-    keepAlive: true,
-    types,
   });
   pool.on('error', () => undefined); // a connection that broke while idle; the next query takes another
   let closed = false;

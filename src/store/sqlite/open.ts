@@ -1,21 +1,15 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { resolve } from 'node:path';
-import type { Database, DatabaseObserver, Dialect } from '../sql.ts';
+import type { Database, DatabaseObserver } from '../sql.ts';
 import { retryWhileBusy } from './busy.ts';
 import { emptyWal, walFitter } from './checkpoint.ts';
-import { isUniqueViolation, translate } from './faults.ts';
+import { dialect } from './dialect.ts';
+import { translate } from './faults.ts';
 import { startGroupCommit } from './group-commit.ts';
 import { lock } from './lock.ts';
 import { identify, watchFiles } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 import { sharedSnapshot } from './snapshot.ts';
-
-const dialect: Dialect = {
-  text: 'TEXT',
-  like: 'GLOB',
-  likePattern: (pattern) => pattern.replaceAll(/[?[]/g, '[$&]').replaceAll(/\*+/g, '*'),
-  isUniqueViolation,
-};
 
 /**
  * Opens, or creates, the SQLite file at `location` for this process alone. Creates missing folders; files are

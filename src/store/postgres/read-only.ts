@@ -1,0 +1,26 @@
+import pg from 'pg';
+import type { DatabaseSettings, Snapshot } from '../sql.ts';
+import { connectionOptions } from './connection.ts';
+import { dialect } from './dialect.ts';
+import { translate } from './faults.ts';
+import { sqlOn } from './statements.ts';
+
+/**
+ * Opens the PostgreSQL database at `location` for reading alone: one transaction that the server refuses to change anything in. A role
+ * that may only read suffices. Throws `unavailable` when the database cannot be reached.
+ */
+export async function openPostgresSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot> {
+  const client = new pg.Client(connectionOptions(location, settings));
+  client.on('error', () => undefined); // the next query reports a connection that broke
+  const reads = sqlOn((query) => client.query(query));
+  try {
+    await client.connect().catch((error: unknown) => {
+      throw translate(error);
+    });
+    await reads.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', []);
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+  return { dialect, reads, close: () => client.end() };
+}

@@ -1,0 +1,39 @@
+import { ServiceError } from '../domain/errors.ts';
+import type { Reader } from '../domain/resource.ts';
+import { parseDatabase, withoutPassword } from './databases.ts';
+import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
+import type { DatabaseSettings } from './sql.ts';
+import { createReader } from './store.ts';
+
+/** A database to copy from. */
+export interface Source {
+  readonly reader: Reader;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database that `setting` names for reading alone. Throws `bad_request` unless it exists and has the schema of this version,
+ * and `unavailable`.
+ */
+export async function openSource(setting: string, settings: DatabaseSettings): Promise<Source> {
+  const { kind, location } = parseDatabase(setting);
+  const snapshot = await kind.openSnapshot(location, settings);
+  try {
+    assertSchema(withoutPassword(setting), await schemaOf(snapshot));
+  } catch (error) {
+    await snapshot.close();
+    throw error;
+  }
+  return { reader: createReader(snapshot), close: () => snapshot.close() };
+}
+
+function assertSchema(name: string, schema: number | undefined): void {
+  if (schema === NEWEST_SCHEMA) return;
+  const problem =
+    schema === undefined
+      ? `has no schema of this service, so there is nothing to copy. Check --from.`
+      : schema < NEWEST_SCHEMA
+        ? `has schema ${schema}, and this version needs ${NEWEST_SCHEMA}. Run 'tsigil migrate' with this database in the configuration first.`
+        : `has schema ${schema}, which is newer than ${NEWEST_SCHEMA}, the newest that this version knows. Run the newer version of tsigil.`;
+  throw new ServiceError('bad_request', `The source '${name}' ${problem}`);
+}

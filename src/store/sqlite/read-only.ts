@@ -1,0 +1,37 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
+import type { Snapshot } from '../sql.ts';
+import { retrying } from './busy.ts';
+import { dialect } from './dialect.ts';
+import { translate } from './faults.ts';
+import { lock } from './lock.ts';
+import { sqlOn } from './statements.ts';
+
+/**
+ * Opens the SQLite file at `location` for reading alone. Never creates or changes it, and keeps a service from opening it meanwhile.
+ * Throws `bad_request` if there is no such file, and `unavailable` if a service is using it or it cannot be read.
+ */
+export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
+  const name = resolve(location);
+  if (statSync(name, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new ServiceError('bad_request', `There is no database file '${name}'. Check the path.`);
+  const path = realpathSync(name);
+  // A service leaves this file behind. Without it, such as beside a backup, no service has ever opened the database.
+  const connections = existsSync(`${path}-lock`) ? [lock(path)] : [];
+  const close = async () => {
+    for (const connection of connections.splice(0).reverse()) connection.close();
+  };
+  try {
+    const connection = new DatabaseSync(path, { readOnly: true });
+    connections.push(connection);
+    connection.exec('PRAGMA busy_timeout = 0; PRAGMA temp_store = MEMORY; BEGIN');
+    const reads = sqlOn(connection, retrying(path));
+    await reads.one(dialect.tableExists, ['schema_migrations']); // takes the snapshot, and finds what is no database
+    return { dialect, reads, close };
+  } catch (error) {
+    await close();
+    throw translate(error, path);
+  }
+}
