@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../harness/client.ts';
-import { startForeignProgram, type ForeignProgram } from '../harness/foreign-lock.ts';
+import { startForeignProgram, type ForeignProgram } from '../harness/sqlite-programs.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
 let folder: string;

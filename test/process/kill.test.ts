@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
-import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 
 const ROUNDS = 20;
@@ -13,12 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Beside the running service, so that it is the service which recovers the database. */
 function checkIntegrity(): unknown {
-  const database = new DatabaseSync(join(folder, 'var/tsigil.db'), { readOnly: true });
-  try {
-    return database.prepare('PRAGMA integrity_check').get();
-  } finally {
-    database.close();
-  }
+  return queryByAnotherProgram(join(folder, 'var/tsigil.db'), 'PRAGMA integrity_check')[0];
 }
 
 test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged write and leaves no partial one`, async () => {

@@ -133,6 +133,18 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(acknowledged);
   });
 
+  test('a service that was killed can start again while it is full: reads go on', async () => {
+    const disk = mount((parent) => mountMemory(parent, '2m'));
+    const client = await start(join(disk, 'tsigil.db'));
+    expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+    fill(join(disk, 'filler'));
+    const { acknowledged } = await createUntilRefused(client);
+    await client.stop('SIGKILL');
+    const again = await start(join(disk, 'tsigil.db'));
+    expect(await namesOf(again)).toEqual(['com', ...acknowledged]);
+    expectUnavailable(await again.post('/v2/tlds', { name: 'net', description: 'x'.repeat(160) }), /the disk is full/);
+  });
+
   test('the service refuses to start with a one-line message, and can start when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     fill(join(disk, 'filler'));

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, expect, test } from 'vitest';
 import type { Answer, Client } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harness/zones.ts';
 
 const ROUNDS = 20;
@@ -83,12 +83,7 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
 
 /** Beside the running service, so that it is the service which recovers the database. */
 function checkIntegrity(): unknown[] {
-  const database = new DatabaseSync(join(folder, 'var/tsigil.db'), { readOnly: true });
-  try {
-    return [...database.prepare('PRAGMA integrity_check').all(), ...database.prepare('PRAGMA foreign_key_check').all()];
-  } finally {
-    database.close();
-  }
+  return ['integrity_check', 'foreign_key_check'].flatMap((check) => queryByAnotherProgram(join(folder, 'var/tsigil.db'), `PRAGMA ${check}`));
 }
 
 test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowledged write and leaves no partial one`, async () => {

@@ -6,7 +6,7 @@ import { emptyWal, walFitter } from './checkpoint.ts';
 import { dialect } from './dialect.ts';
 import { translate } from './faults.ts';
 import { startGroupCommit } from './group-commit.ts';
-import { lock } from './lock.ts';
+import { lockDatabase } from './lock.ts';
 import { identify, watchFiles } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 import { sharedSnapshot } from './snapshot.ts';
@@ -20,22 +20,25 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
   const name = resolve(location);
   const path = preparePrivateFile(name);
   const file = identify(name);
-  const connections = [lock(path)];
+  const lock = await lockDatabase(path);
+  const open: { close(): void }[] = [lock];
   const connect = async (...pragmas: string[]) => {
     const connection = new DatabaseSync(path);
-    connections.push(connection);
+    open.push(connection);
     for (const pragma of ['busy_timeout = 0', 'foreign_keys = ON', 'temp_store = MEMORY', ...pragmas]) {
       await retryWhileBusy(() => connection.exec(`PRAGMA ${pragma}`));
     }
     return connection;
   };
   const disconnect = () => {
-    for (const connection of connections.splice(0).reverse()) connection.close();
+    for (const each of open.splice(0).reverse()) each.close();
   };
   try {
     const writer = await connect('journal_mode = WAL', 'synchronous = FULL');
     const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);
-    await reads.one('SELECT 1 FROM sqlite_schema LIMIT 1', []); // creates the WAL
+    // SQLite opens the files, and locks the database file until the end, at the first read of each connection.
+    await retryWhileBusy(() => lock.confirm(writer));
+    await reads.one('SELECT 1 FROM sqlite_schema', []);
     const checkFiles = watchFiles(name, file, path, observer);
     checkFiles();
     const fitWal = walFitter(writer, path);
@@ -59,7 +62,7 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
       },
       async close() {
         await commits.close();
-        if (connections.length > 0) {
+        if (open.length > 0) {
           endSnapshot();
           await emptyWal(writer);
         }

@@ -6,7 +6,7 @@ import type { Snapshot } from '../sql.ts';
 import { retrying } from './busy.ts';
 import { dialect } from './dialect.ts';
 import { translate } from './faults.ts';
-import { lock } from './lock.ts';
+import { lockFileBeside } from './lock.ts';
 import { sqlOn } from './statements.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
     throw new ServiceError('bad_request', `There is no database file '${name}'. Check the path.`);
   const path = realpathSync(name);
   // A service leaves this file behind. Without it, such as beside a backup, no service has ever opened the database.
-  const connections = existsSync(`${path}-lock`) ? [lock(path)] : [];
+  const connections = existsSync(`${path}-lock`) ? [lockFileBeside(path)] : [];
   const close = async () => {
     for (const connection of connections.splice(0).reverse()) connection.close();
   };

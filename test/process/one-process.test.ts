@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { linkSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { queryByAnotherProgram, startForeignProgram, startOpener } from '../harness/sqlite-programs.ts';
+
+let folder: string;
+let database: string;
+let service: ServiceProcess | undefined;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  database = join(folder, 'tsigil.db');
+});
+afterEach(async () => {
+  if (service?.process.exitCode === null) await service.stop('SIGKILL');
+  service = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(path = database): Promise<ServiceProcess> {
+  service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${path}` });
+  return service;
+}
+
+/** How `tsigil serve` ends on a database that it cannot have. */
+async function serveInVain(path: string): Promise<{ status: number | null; out: string; err: string; seconds: number }> {
+  const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${path}` });
+  const began = performance.now();
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (text) => (out += String(text)));
+  child.stderr.on('data', (text) => (err += String(text)));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, out, err, seconds: (performance.now() - began) / 1000 };
+}
+
+const refusal = (path: string) =>
+  `tsigil: Another program has the database '${path}' open, perhaps by another name. End that service, backup or SQLite shell, then start this one again`;
+
+describe('a second service on the same database', () => {
+  test('is refused through a hard link, and the first goes on', async () => {
+    const first = await start();
+    const link = join(folder, 'link.db');
+    linkSync(database, link);
+    const second = await serveInVain(link);
+    expect(second.err).toContain(refusal(link));
+    expect([second.status, second.out]).toEqual([1, '']);
+    expect((await first.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+    expect(queryByAnotherProgram(database, 'SELECT name FROM tlds')).toEqual([{ name: 'com' }]);
+  });
+
+  test('is refused after the lock file was removed, and the first goes on', async () => {
+    const first = await start();
+    rmSync(`${database}-lock`);
+    const second = await serveInVain(database);
+    expect(second.err).toContain(refusal(database));
+    expect([second.status, second.out]).toEqual([1, '']);
+    expect((await first.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+  });
+});
+
+describe('a start while another program has the database open', () => {
+  test('waits for it, and succeeds when it closes the database', async () => {
+    expect(await (await start()).stop('SIGTERM')).toBe(0);
+    const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
+    setTimeout(() => void reader.release(), 1000);
+    expect((await (await start()).get('/readyz')).status).toBe(200);
+    await reader.release();
+  });
+
+  test('ends after 5 s with one clear line when it does not', async () => {
+    expect(await (await start()).stop('SIGTERM')).toBe(0);
+    const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
+    const { status, out, err, seconds } = await serveInVain(database);
+    expect(err).toBe(`${refusal(database)} (database is locked)\n`);
+    expect([status, out]).toEqual([1, '']);
+    expect(seconds).toBeGreaterThan(5);
+    await reader.release();
+    expect((await (await start()).get('/readyz')).status).toBe(200);
+  });
+});
+
+describe('processes that open one database at the same time', () => {
+  const ROUNDS = 4;
+  const AT_ONCE = 5;
+
+  /** Opens a database by several names at once; returns what came of each. */
+  async function race(names: readonly string[]): Promise<string[]> {
+    const openers = await Promise.all(names.map(() => startOpener()));
+    const outcomes = await Promise.all(openers.map((opener, index) => opener.open(names[index] ?? '')));
+    await Promise.all(openers.map((opener) => opener.close()));
+    return outcomes;
+  }
+
+  test.each([
+    ['a new file', ''],
+    ['a database that was closed', 'PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)'],
+  ])(`by two hard links: one gets it, in ${ROUNDS * AT_ONCE} rounds on %s`, async (_what, statements) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const races = Array.from({ length: AT_ONCE }, async (_, number) => {
+        const place = join(folder, `${round}-${number}`);
+        mkdirSync(place);
+        const names = [join(place, 'one.db'), join(place, 'two.db')];
+        await (await startForeignProgram(names[0] ?? '', `PRAGMA user_version; ${statements}`)).release();
+        linkSync(names[0] ?? '', names[1] ?? '');
+        return race(names);
+      });
+      for (const outcomes of await Promise.all(races)) {
+        expect(outcomes.filter((outcome) => outcome === 'open')).toHaveLength(1);
+        expect(outcomes.find((outcome) => outcome !== 'open')).toMatch(/^Another (?:process is using|program has) the database/);
+      }
+    }
+  });
+});
