@@ -15,7 +15,12 @@ export interface Config {
   readonly databasePool: { readonly maxConnections: number; readonly connectTimeoutSeconds: number; readonly statementTimeoutSeconds: number };
   readonly workers: number;
   readonly adminToken: string | undefined;
-  readonly tls: { readonly cert: string | undefined; readonly key: string | undefined };
+  readonly tls: {
+    readonly cert: string | undefined;
+    readonly key: string | undefined;
+    readonly handshakeTimeoutSeconds: number;
+    readonly hstsMaxAgeSeconds: number;
+  };
   readonly auth: {
     readonly insufficientRightsStatus: 401 | 403;
     readonly method: readonly MethodName[];
@@ -29,6 +34,9 @@ export interface Config {
     readonly maxBodyBytesInFlight: number;
     readonly maxHeaderBytes: number;
     readonly requestTimeoutSeconds: number;
+    readonly responseTimeoutSeconds: number;
+    readonly maxConnections: number;
+    readonly maxConnectionsPerAddress: number;
     readonly trustProxyHeaders: boolean;
   };
   readonly cors: { readonly allowedOrigins: readonly string[] };

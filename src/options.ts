@@ -1,33 +1,9 @@
+import { API_OPTIONS } from './api-options.ts';
 import { METHODS } from './auth/methods.ts';
-import { MAX_LIMIT, TLD_RULES } from './domain/settings.ts';
-import {
-  address,
-  database,
-  file,
-  integer,
-  integerIn,
-  oneOf,
-  origins,
-  policy,
-  someOf,
-  text,
-  tokenText,
-  url,
-  word,
-  yesOrNo,
-  type Reading,
-} from './readings.ts';
+import { TLD_RULES } from './domain/settings.ts';
+import { address, database, file, integer, integerIn, oneOf, policy, someOf, text, tokenText, url, yesOrNo, type Option } from './readings.ts';
 
-/** One setting: its key in the configuration file, from which the environment variable's name follows. */
-export interface Option extends Reading {
-  readonly key: string;
-  readonly default: unknown;
-  readonly meaning: string;
-  /** True for values that `check-config` must hide. */
-  readonly secret?: boolean;
-  /** The environment variable, where it does not follow from the key. */
-  readonly variable?: string;
-}
+export type { Option } from './readings.ts';
 
 /** Every setting there is. Everything that knows settings reads this table. */
 export const OPTIONS: readonly Option[] = [
@@ -91,6 +67,19 @@ export const OPTIONS: readonly Option[] = [
     meaning: 'A PEM file with the certificate chain. With `tls.key`, the service speaks HTTPS only.',
   },
   { key: 'tls.key', ...file(), default: undefined, meaning: "A PEM file with the certificate's private key." },
+  {
+    key: 'tls.handshakeTimeoutSeconds',
+    ...integer(1, 600),
+    default: 10,
+    meaning: 'How long a TLS handshake may take. The service then closes the connection.',
+  },
+  {
+    key: 'tls.hstsMaxAgeSeconds',
+    ...integer(0, 63_072_000),
+    default: 0,
+    meaning:
+      'The `max-age` of the header `Strict-Transport-Security`, which tells browsers to use HTTPS only. Sent with every response over TLS; 0 sends none.',
+  },
   {
     key: 'auth.insufficientRightsStatus',
     ...integerIn([401, 403]),
@@ -169,71 +158,7 @@ export const OPTIONS: readonly Option[] = [
     default: {},
     meaning: 'Opens single operations to roles, or closes them, as `tlds:list: [admin, reader]`. What is not listed is as below.',
   },
-  { key: 'api.defaultLimit', ...integer(1, MAX_LIMIT), default: MAX_LIMIT, meaning: 'How many items a list holds when the caller gives no `limit`.' },
-  {
-    key: 'api.platform',
-    ...word(),
-    default: 'Openstack',
-    meaning: 'The word in the name of the header that carries the request id: `X-Openstack-Request-Id`.',
-  },
-  {
-    key: 'api.maxBodyBytes',
-    ...integer(1024, 64 * 1024 * 1024),
-    default: 114_688,
-    meaning: 'The largest request body; a larger one is answered with 413. Lists of TLD entries may have 2 MiB in any case.',
-  },
-  {
-    key: 'api.maxBodyBytesInFlight',
-    ...integer(1024 * 1024, 16 * 1024 * 1024 * 1024),
-    default: 33_554_432,
-    meaning:
-      'How many bytes of request bodies above 64 KiB may be in memory at once; further requests wait. One caller takes at most a quarter, but always one body of the largest size.',
-  },
-  {
-    key: 'api.maxHeaderBytes',
-    ...integer(1024, 1024 * 1024),
-    default: 16_384,
-    meaning: 'The largest request head; a larger one is answered with 431.',
-  },
-  {
-    key: 'api.requestTimeoutSeconds',
-    ...integer(1, 3600),
-    default: 30,
-    meaning: 'How long a request may take to arrive in full.',
-  },
-  {
-    key: 'api.trustProxyHeaders',
-    ...yesOrNo(),
-    default: false,
-    meaning:
-      'Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`, and the address of the client from the last element of `X-Forwarded-For`. Only behind a proxy that sets all three.',
-  },
-  {
-    key: 'cors.allowedOrigins',
-    ...origins(),
-    default: [],
-    meaning: 'Origins whose pages may call the API from a browser, such as `https://console.example`.',
-  },
-  {
-    key: 'rateLimit.requestsPerSecond',
-    ...integer(0, 1_000_000),
-    default: 0,
-    meaning: 'Requests a second that one caller may make in the long run; 0 sets no limit.',
-  },
-  { key: 'rateLimit.burst', ...integer(1, 1_000_000), default: 100, meaning: 'Requests that one caller may make at once before the rate counts.' },
-  {
-    key: 'rateLimit.anonymousRequestsPerSecond',
-    ...integer(0, 1_000_000),
-    default: 50,
-    meaning:
-      'Requests a second without a valid token that one address may make on average, and the /64 of an IPv6 address; 0 sets no limit. `/healthcheck` and `/readyz` are not counted.',
-  },
-  {
-    key: 'rateLimit.anonymousBurst',
-    ...integer(1, 1_000_000),
-    default: 200,
-    meaning: 'Requests without a valid token that one address may make at once before the rate counts.',
-  },
+  ...API_OPTIONS,
   {
     key: 'tsigkeys.strict',
     ...yesOrNo(),

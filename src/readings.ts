@@ -12,6 +12,17 @@ export interface Reading {
   read(value: unknown): Read;
 }
 
+/** One setting: its key in the configuration file, from which the environment variable's name follows. */
+export interface Option extends Reading {
+  readonly key: string;
+  readonly default: unknown;
+  readonly meaning: string;
+  /** True for values that `check-config` must hide. */
+  readonly secret?: boolean;
+  /** The environment variable, where it does not follow from the key. */
+  readonly variable?: string;
+}
+
 function reading(type: string, accepts: (value: unknown) => boolean): Reading {
   return { type, read: (value) => (accepts(value) ? { value } : { problem: `must be ${type}` }) };
 }

@@ -6,10 +6,12 @@ import { makeFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
 import { createClock } from './clock.ts';
 import type { Config } from './config.ts';
+import { connectionLimits, readOpenFilesLimit } from './connection-limits.ts';
 import type { Environment } from './domain/collection.ts';
 import type { Clock, Store } from './domain/ports.ts';
 import type { ServiceError } from './domain/errors.ts';
 import { DEFAULT_POLICY } from './domain/policy.ts';
+import { listen, listenAddresses } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
@@ -37,6 +39,9 @@ export interface World {
   /** Gives the figures of all processes of the service, where there are several. */
   readonly readMetrics?: () => Promise<string>;
 }
+
+const FEW_FILES =
+  'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
 
 /** A database on its own, whose schema is up to date. */
 export interface OpenedDatabase {
@@ -102,8 +107,11 @@ export async function startService(config: Config, world: World): Promise<Servic
       keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
     });
     opened.push(async () => authentication.close());
+    const limits = connectionLimits(config, kind.shared, readOpenFilesLimit());
+    if (limits.openFiles !== undefined) log.warn(limits, FEW_FILES);
     const app = createServer({
       ...config.api,
+      ...limits,
       environment,
       metrics,
       readMetrics: world.readMetrics,
@@ -120,7 +128,7 @@ export async function startService(config: Config, world: World): Promise<Servic
     });
     opened.push(() => app.close());
     const { host, port } = splitAddress(config.listen);
-    const url = await app.listen({ host, port });
+    const url = await listen(app, await listenAddresses(host), port);
     // Last, so that a token is made only by a start that can tell of it.
     const tokenFile = join(kind.folder(location), 'admin.token');
     const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');

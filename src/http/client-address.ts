@@ -11,7 +11,12 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 export function clientAddress(request: FastifyRequest, trustProxyHeaders: boolean): string | undefined {
   const forwarded = trustProxyHeaders ? lastAddress(request.headers['x-forwarded-for']) : undefined;
   const address = forwarded ?? request.socket.remoteAddress;
-  return address === undefined ? undefined : (MAPPED.exec(address)?.[1] ?? address);
+  return address === undefined ? undefined : withoutMapping(address);
+}
+
+/** An IPv4 address as such, where an IPv6 socket shows it; other addresses as they are. */
+export function withoutMapping(address: string): string {
+  return MAPPED.exec(address)?.[1] ?? address;
 }
 
 function lastAddress(header: string | string[] | undefined): string | undefined {

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { MAX_LIST_BYTES } from '../domain/bulk-request.ts';
 import type { Environment } from '../domain/collection.ts';
@@ -14,6 +12,8 @@ import { addGate } from './gate.ts';
 import { addKeyExport } from './key-export.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
+import { createNodeServer, type NodeServerSettings } from './node-server.ts';
+import { hasWaiting } from './pipelining.ts';
 import { addProbes } from './probes.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { addRequestLog, type Log } from './request-log.ts';
@@ -24,7 +24,7 @@ import { addTldBulk } from './tld-bulk.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
 
 /** What the HTTP server needs. */
-export interface ServerOptions {
+export interface ServerOptions extends NodeServerSettings {
   readonly environment: Environment;
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
@@ -45,25 +45,11 @@ export interface ServerOptions {
   readonly maxBodyBytes: number;
   /** The most bytes of large request bodies in memory. */
   readonly maxBodyBytesInFlight: number;
-  readonly maxHeaderBytes: number;
-  readonly requestTimeoutSeconds: number;
-  /** The PEM files for HTTPS; both or none. */
-  readonly tls: { readonly cert: string | undefined; readonly key: string | undefined };
 }
 
 /** The HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { environment, log, metrics } = options;
-  const node = {
-    maxHeaderSize: options.maxHeaderBytes,
-    // Node limits slow bodies only if the time for heads is no longer, which it sees to for an option of its own alone.
-    requestTimeout: options.requestTimeoutSeconds * 1000,
-    connectionsCheckingInterval: 1000,
-    // The gate refuses a missing Host header with an answer that has a body.
-    requireHostHeader: false,
-  };
-  const { cert, key } = options.tls;
-  const secure = cert === undefined || key === undefined ? { http: node } : { https: { ...node, cert: readFileSync(cert), key: readFileSync(key) } };
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = toServiceError(error);
     const { status, headers, body } = errorAnswer(known, request.id, options.errors);
@@ -73,8 +59,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return reply.code(status).headers(headers).send(body);
   };
   const requestIdHeader = `X-${options.platform}-Request-Id`;
+  const writeRefusal = (error: unknown, headers: Readonly<Record<string, string>>) => refusalText(error, headers, options.errors);
   const app = Fastify({
-    ...secure,
+    serverFactory: (handle: RequestListener) => createNodeServer(handle, options, metrics.registry, writeRefusal),
+    ...(options.tls.cert === undefined ? {} : { https: {} }), // for the URL that `listen` returns
     genReqId: () => `req-${environment.newId()}`,
     bodyLimit: options.maxBodyBytes,
     requestTimeout: options.requestTimeoutSeconds * 1000,
@@ -84,16 +72,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     routerOptions: { maxParamLength: options.maxHeaderBytes },
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply.header(requestIdHeader, request.id)),
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, options.errors),
+    clientErrorHandler: () => undefined, // the server has its own
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the gate answers before it gets here
   app.removeAllContentTypeParsers();
   // JSON is named although all is taken: the framework looks a type up at once that it knows by its name.
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  // An expectation that is not known is passed over (RFC 9110 section 10.1.1), and a tunnel refused.
-  app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response));
-  app.server.on('connect', (_request, socket: Socket) => refuseConnection(new Error('CONNECT'), socket, options.errors));
   knowAllMethods(app);
 
   const seconds = () => performance.now() / 1000;
@@ -102,9 +87,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addRequestLog(app, { log, metrics, requestIdHeader });
   addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate, addressLimit });
   addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, MAX_LIST_BYTES) });
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    // Else a connection whose last answer is sent while the service stops would hold up the stop until it is cut off.
-    if (!app.server.listening) reply.header('connection', 'close');
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // An idle connection would delay a stop, so the last response closes it. The framework lets every response close it, which
+    // would drop the requests that wait.
+    if (!app.server.listening) {
+      if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
+      else reply.header('connection', 'close');
+    }
     done();
   });
 
@@ -125,12 +114,12 @@ function noCompiler(): never {
   throw new Error('Schemas are checked by the domain, not by the framework');
 }
 
-/** Answers bytes that are no HTTP request, or one that never arrived in full. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, settings: AnswerSettings): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 400, ...error, code: error.code }), undefined, settings);
-  const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(
+/** Returns the complete response to bytes that are no HTTP request, or to a request that did not arrive in full. */
+function refusalText(error: unknown, extraHeaders: Readonly<Record<string, string>>, settings: AnswerSettings): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 400, ...(error as object), code }), undefined, settings);
+  const lines = Object.entries({ ...headers, ...extraHeaders, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }

@@ -84,11 +84,16 @@ export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS
   return { ...Object.fromEntries(own), ...variables };
 }
 
-/** Starts the built program in `folder` and waits until it listens. Rejects with its output if it exits instead. */
-export async function startServiceProcess(folder: string, variables: Record<string, string> = {}): Promise<ServiceProcess> {
+/**
+ * Starts the built program in `folder` and waits until it listens. Rejects with its output if it exits instead. `limits` are options
+ * of `ulimit`, such as `-n 64`.
+ */
+export async function startServiceProcess(folder: string, variables: Record<string, string> = {}, limits?: string): Promise<ServiceProcess> {
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
   const environment = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_ADMIN_TOKEN: adminToken, ...variables });
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const serve = [process.execPath, PROGRAM, 'serve'];
+  const [file = '', ...words] = limits === undefined ? serve : ['sh', '-c', `ulimit ${limits} && exec "$@"`, 'sh', ...serve];
+  const child = spawn(file, words, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
   const url = await new Promise<string>((resolve, reject) => {

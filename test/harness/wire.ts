@@ -49,3 +49,26 @@ export function readAnswer(text: string): WireAnswer {
   });
   return { status: Number(statusLine.split(' ')[1]), headers: new Map(headers), body: rest.join('\r\n\r\n') };
 }
+
+/** Reads all answers in `text`, in their order. Each must say how long its body is. */
+export function readAnswers(text: string): WireAnswer[] {
+  const answers = [];
+  for (let rest = text; rest !== '';) {
+    const end = rest.indexOf('\r\n\r\n') + 4;
+    const { status, headers } = readAnswer(rest.slice(0, end));
+    const length = Number(headers.get('content-length'));
+    answers.push({ status, headers, body: rest.slice(end, end + length) });
+    rest = rest.slice(end + length);
+  }
+  return answers;
+}
+
+/** The statuses of all answers in `text`. */
+export function statusesOf(text: string): number[] {
+  return readAnswers(text).map(({ status }) => status);
+}
+
+/** Whether an answer is the last of its connection. */
+export function isClosing({ headers }: WireAnswer): boolean {
+  return headers.get('connection') === 'close';
+}

@@ -170,7 +170,10 @@ async function servedPaths(): Promise<string[]> {
     maxBodyBytesInFlight: 1024 * 1024,
     maxHeaderBytes: 8192,
     requestTimeoutSeconds: 10,
-    tls: { cert: undefined, key: undefined },
+    responseTimeoutSeconds: 10,
+    maxConnections: 10,
+    maxConnectionsPerAddress: undefined,
+    tls: { cert: undefined, key: undefined, handshakeTimeoutSeconds: 10, hstsMaxAgeSeconds: 0 },
   });
   await app.ready();
   const paths = new Set<string>();

@@ -1,0 +1,117 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { addressGroup, withoutMapping } from './client-address.ts';
+
+/** Limits of connections. */
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  /** For one address; undefined for no limit. */
+  readonly maxConnectionsPerAddress: number | undefined;
+  /** How long a caller may read no byte of a response. */
+  readonly responseTimeoutSeconds: number;
+}
+
+/** Why the service closed a connection that it had accepted. */
+export type CutOffReason = 'pipelining' | 'request_timeout' | 'tls_handshake' | 'unread_answer';
+
+/** Creates the metric of connections that the service closes after it accepted them. Call it once per registry. */
+export function countCutOffs(registry: Registry): (reason: CutOffReason) => void {
+  const counter = new Counter({
+    name: 'tsigil_connections_cut_off_total',
+    help: 'Connections that the service closed after it accepted them, by reason.',
+    labelNames: ['reason'] as const,
+    registers: [registry],
+  });
+  return (reason) => counter.inc({ reason });
+}
+
+/** How far the sending of responses has come on a connection. */
+interface Progress {
+  sentBytes: number;
+  /** How many checks in a row found that nothing was sent. */
+  stalls: number;
+}
+
+/** How many checks in a row find a connection stalled before it is closed. */
+const MAX_STALLS = 4;
+
+/**
+ * Limits the connections of a server. A connection beyond a limit is destroyed at once, and one whose peer reads nothing after
+ * `responseTimeoutSeconds`. Call it after all listeners for connections were added.
+ */
+export function limitConnections(server: Server, limits: ConnectionLimits, registry: Registry, cutOff: (reason: CutOffReason) => void): void {
+  const open = new Map<Socket, Progress>();
+  const shares = new Map<string, number>();
+  new Gauge({
+    name: 'tsigil_connections_open',
+    help: 'Open connections from callers.',
+    registers: [registry],
+    collect() {
+      this.set(open.size);
+    },
+  });
+  const refused = new Counter({
+    name: 'tsigil_connections_refused_total',
+    help: 'Connections that the service closed on arrival, by the limit they exceeded (total, address).',
+    labelNames: ['limit'] as const,
+    registers: [registry],
+  });
+  const { maxConnections, maxConnectionsPerAddress = Infinity } = limits;
+
+  // server.maxConnections does not suit workers: when all are full, they pass a connection from one to the next without end.
+  const accept = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    const owner = addressGroup(withoutMapping(socket.remoteAddress ?? ''));
+    const share = shares.get(owner) ?? 0;
+    const exceeded = open.size >= maxConnections ? 'total' : share >= maxConnectionsPerAddress ? 'address' : undefined;
+    if (exceeded !== undefined) {
+      refused.inc({ limit: exceeded });
+      socket.destroy();
+      return;
+    }
+    open.set(socket, { sentBytes: 0, stalls: 0 });
+    shares.set(owner, share + 1);
+    socket.once('close', () => {
+      open.delete(socket);
+      const left = (shares.get(owner) ?? 1) - 1;
+      if (left === 0) shares.delete(owner);
+      else shares.set(owner, left);
+    });
+    for (const listener of accept) listener.call(server, socket);
+  });
+
+  const sweep = () => {
+    for (const [socket, progress] of open) {
+      if (!isStalled(socket, progress)) continue;
+      cutOff('unread_answer');
+      socket.destroy();
+    }
+  };
+  const timer = setInterval(sweep, (limits.responseTimeoutSeconds * 1000) / MAX_STALLS).unref();
+  server.on('close', () => clearInterval(timer));
+  // Node's own version knows neither connections in a TLS handshake nor those after CONNECT.
+  server.closeAllConnections = () => {
+    for (const socket of open.keys()) socket.destroy();
+  };
+}
+
+/** The handle of a socket. Node.js documents nothing that shows how much of one write was sent. */
+interface Handle {
+  readonly bytesWritten: number;
+  readonly writeQueueSize: number;
+}
+
+/** Whether a connection has had data to send, and sent none of it, for too long. */
+function isStalled(socket: Socket, progress: Progress): boolean {
+  const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null };
+  if (!handle || handle.writeQueueSize === 0) {
+    progress.stalls = 0;
+    return false;
+  }
+  const sentBytes = handle.bytesWritten - handle.writeQueueSize;
+  progress.stalls = sentBytes === progress.sentBytes ? progress.stalls + 1 : 0;
+  progress.sentBytes = sentBytes;
+  return progress.stalls >= MAX_STALLS;
+}

@@ -1,0 +1,37 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/** Returns the addresses to listen on: every address of `localhost`, as callers may use any of them; another host as it is. */
+export async function listenAddresses(host: string): Promise<readonly string[]> {
+  if (host !== 'localhost') return [host];
+  const found = await lookup(host, { all: true });
+  return [...new Set(found.map(({ address }) => address))];
+}
+
+/**
+ * Listens on all addresses and returns the URL of the first. Skips an address after the first that does not exist or is in use; for
+ * the first, throws Node's error. Call it once, before the app is ready.
+ */
+export async function listen(app: FastifyInstance, addresses: readonly string[], port: number): Promise<string> {
+  const [host = '127.0.0.1', ...others] = addresses;
+  const relays: Server[] = [];
+  let closed: Promise<unknown> = Promise.resolve();
+  app.addHook('preClose', async () => {
+    closed = Promise.all(relays.map((relay) => once(relay.close(), 'close')));
+  });
+  app.addHook('onClose', async () => {
+    await closed;
+  });
+  const url = await app.listen({ host, port });
+  for (const other of others) {
+    const relay = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void app.server.emit('connection', socket));
+    relay.listen(Number(new URL(url).port), other);
+    await once(relay, 'listening').then(
+      () => relays.push(relay),
+      () => undefined,
+    );
+  }
+  return url;
+}

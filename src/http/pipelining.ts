@@ -1,0 +1,167 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { Server as SecureServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { closeGently, discardInput } from './closing.ts';
+
+/** How many requests may wait for the responses before them. */
+const MAX_WAITING = { perConnection: 64, total: 4096 } as const;
+
+/** The requests of one connection. */
+interface Queue {
+  readonly socket: Socket;
+  /** The response to the request that was started last. */
+  current: ServerResponse | undefined;
+  /** The response whose end starts the next request. */
+  followed: ServerResponse | undefined;
+  /** The responses to requests that were not started yet. */
+  readonly waiting: ServerResponse[];
+  /** True when the connection takes no more requests. */
+  ending: boolean;
+  /** What is sent after the last response of a connection that is ending. */
+  refusal: string | undefined;
+}
+
+/** The requests of one server. */
+interface Order {
+  readonly server: Server;
+  readonly run: RequestListener;
+  readonly countExcess: () => void;
+  /** How many requests wait on all connections. */
+  waiting: number;
+}
+
+const QUEUE = Symbol('requests of a connection');
+type QueuedSocket = Socket & { [QUEUE]?: Queue };
+
+/**
+ * Takes no more requests from a connection, and closes it after the responses to the requests before. `refusal` is the response to
+ * what could not be read as a request. It is sent in its turn.
+ */
+export type Refuse = (socket: Socket, refusal: string) => void;
+
+/**
+ * Passes the requests of a server to `run`. Requests of one connection run one after the other: each starts in its own turn of the
+ * event loop, after the response before was sent. Node.js parses all that it reads at once; if those requests ran together, they
+ * would block all other connections, and their responses would pile up in memory. A connection with too many waiting requests is
+ * closed after their responses, and the client repeats the others (RFC 9112 section 9.3.2). `countExcess` counts such connections.
+ * Call it before the server listens.
+ */
+export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
+  const order: Order = { server, run, countExcess, waiting: 0 };
+  // The queue must exist before Node's own listener reads the first request.
+  server.prependListener(server instanceof SecureServer ? 'secureConnection' : 'connection', (socket: Socket) => open(server, socket));
+  server.on('request', (request, response) => take(order, request, response));
+  return (socket, refusal) => refuse(order, socket, refusal);
+}
+
+/** Whether requests wait on a connection for the responses before them. */
+export function hasWaiting(socket: Socket): boolean {
+  return ((socket as QueuedSocket)[QUEUE]?.waiting.length ?? 0) > 0;
+}
+
+function open(server: Server, socket: QueuedSocket): void {
+  const queue: Queue = { socket, current: undefined, followed: undefined, waiting: [], ending: false, refusal: undefined };
+  socket[QUEUE] = queue;
+  socket.once('end', () => {
+    if (queue.waiting.length > 0) keepHalfOpen(server);
+  });
+}
+
+/**
+ * Makes Node.js send the responses to waiting requests after the peer has ended its side of the connection. By default it ends its
+ * own side at once, which loses them. The property is not documented.
+ */
+function keepHalfOpen(server: Server): void {
+  const halfOpen = server as Server & { httpAllowHalfOpen: boolean };
+  halfOpen.httpAllowHalfOpen = true; // read by Node's listener, which is called next
+  process.nextTick(() => (halfOpen.httpAllowHalfOpen = false));
+}
+
+function take(order: Order, request: IncomingMessage, response: ServerResponse): void {
+  const queue = (request.socket as QueuedSocket)[QUEUE];
+  if (queue === undefined || queue.ending) return;
+  // Node.js assigns the socket to a new response unless it is still sending one.
+  if (response.socket !== null) {
+    queue.current = response;
+    order.run(request, response);
+    return;
+  }
+  const isFull = queue.waiting.length >= MAX_WAITING.perConnection || order.waiting >= MAX_WAITING.total;
+  if (isFull) order.countExcess();
+  if (isFull || !order.server.listening) {
+    endAfterWaiting(order, queue);
+    return;
+  }
+  order.waiting += 1;
+  queue.waiting.push(response);
+  follow(order, queue);
+}
+
+/** Continues with the connection after the current response. */
+function follow(order: Order, queue: Queue): void {
+  const { current } = queue;
+  if ((queue.waiting.length === 0 && !queue.ending) || current === undefined || queue.followed === current) return;
+  queue.followed = current;
+  current.once('close', () => advance(order, queue));
+}
+
+function advance(order: Order, queue: Queue): void {
+  const next = queue.waiting.shift();
+  if (next === undefined) {
+    if (queue.ending) closeGently(queue.socket, queue.refusal);
+    return;
+  }
+  order.waiting -= 1;
+  // Node.js has assigned the socket to the next response, unless the connection is closed or closing.
+  if (next.socket === null) {
+    order.waiting -= queue.waiting.length;
+    queue.waiting.length = 0;
+    return;
+  }
+  queue.current = next;
+  follow(order, queue);
+  setImmediate(start, order, queue, next);
+}
+
+function start(order: Order, queue: Queue, response: ServerResponse): void {
+  if (queue.socket.writable) order.run(response.req, response);
+}
+
+/** Closes the connection after the requests that wait, and announces it in the last response if its head was not sent. */
+function endAfterWaiting(order: Order, queue: Queue): void {
+  const last = queue.waiting.at(-1) ?? queue.current;
+  queue.ending = true;
+  discardInput(queue.socket);
+  if (last?.headersSent === false) last.setHeader('connection', 'close');
+  // Node.js calls this after such a response. Its own version would reset the connection before the peer has read the response.
+  queue.socket.destroySoon = () => closeGently(queue.socket);
+  follow(order, queue);
+}
+
+function refuse(order: Order, socket: QueuedSocket, refusal: string): void {
+  const queue = socket[QUEUE];
+  // Without a queue, the TLS handshake is not done: nothing can be sent.
+  if (queue === undefined || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (queue.ending) return;
+  queue.ending = true;
+  discardInput(socket);
+  const { current, waiting } = queue;
+  const isSending = current !== undefined && current.socket !== null;
+  queue.refusal = refusal;
+  if (waiting.at(-1)?.req.complete === false) {
+    // The body of the last request cannot be read: the refusal is its response.
+    waiting.pop();
+    order.waiting -= 1;
+  } else if (waiting.length === 0 && current?.req.complete === false) {
+    if (isSending && !current.headersSent) {
+      closeGently(socket, refusal);
+      return;
+    }
+    queue.refusal = undefined; // the request has a response
+  }
+  if (isSending) follow(order, queue);
+  else closeGently(socket, queue.refusal);
+}

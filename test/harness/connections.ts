@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { get as getPlainly, type IncomingMessage } from 'node:http';
+import { get as getSecurely } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** An address of loopback other than that of the harness. */
+export const ATTACKER = '127.0.0.2';
+
+/** How connections behave. */
+export interface Behaviour {
+  /** What each sends first. */
+  readonly text?: string;
+  /** Whether the connection reads what it gets; true unless given. */
+  readonly reads?: boolean;
+  /** Where it comes from; `ATTACKER` unless given. */
+  readonly address?: string;
+}
+
+/** Opens connections to the service at `url` that never end by themselves. */
+export async function openConnections(url: string, count: number, behaviour: Behaviour = {}): Promise<Socket[]> {
+  const { hostname, port } = new URL(url);
+  const { text: first = '', reads = true, address = ATTACKER } = behaviour;
+  const options = { host: hostname, port: Number(port), localAddress: address, allowHalfOpen: true };
+  const sockets = Array.from({ length: count }, () => connect(options));
+  for (const socket of sockets) {
+    socket.on('error', () => undefined);
+    if (reads) socket.resume();
+  }
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) socket.write(first);
+  return sockets;
+}
+
+/** The answer to a GET request over a connection of its own; the certificate is not checked. */
+export async function getOnce(url: string, headers: Record<string, string> = {}): Promise<{ headers: IncomingMessage['headers']; text: string }> {
+  const options = { agent: false, headers, rejectUnauthorized: false } as const;
+  const request = url.startsWith('https:') ? getSecurely(url, options) : getPlainly(url, options);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { headers: response.headers, text: await text(response) };
+}
+
+/** Reads one series of the metrics of the service at `url`; 0 where there is none. */
+export async function readMetric(url: string, series: string): Promise<number> {
+  const { text: page } = await getOnce(`${url}/metrics`);
+  const line = page.split('\n').find((each) => each.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1) ?? 0);
+}

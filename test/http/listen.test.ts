@@ -1,0 +1,43 @@
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
+import { listen, listenAddresses } from '../../src/http/listen.ts';
+
+async function accepts(port: number, host: string): Promise<boolean> {
+  const socket = connect(port, host);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+test('localhost is every address of that name, another host itself', async () => {
+  expect(await listenAddresses('localhost')).toContain('127.0.0.1');
+  expect(await listenAddresses('0.0.0.0')).toEqual(['0.0.0.0']);
+  expect(await listenAddresses('dns.example')).toEqual(['dns.example']);
+});
+
+test('every address gives requests to the same app, one that does not exist is passed over, and all stop together', async () => {
+  const app = Fastify();
+  app.get('/', async (request) => request.socket.localAddress);
+  const url = await listen(app, ['127.0.0.1', '192.0.2.1', '127.0.0.3'], 0);
+  const port = Number(new URL(url).port);
+  expect(url).toBe(`http://127.0.0.1:${port}`);
+  for (const host of ['127.0.0.1', '127.0.0.3']) expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe(host);
+  await app.close();
+  expect([await accepts(port, '127.0.0.1'), await accepts(port, '127.0.0.3')]).toEqual([false, false]);
+});
+
+test('an address in use is an error', async () => {
+  const first = Fastify();
+  const url = await listen(first, ['127.0.0.1'], 0);
+  const second = Fastify();
+  await expect(listen(second, ['127.0.0.1'], Number(new URL(url).port))).rejects.toThrow(/address already in use/);
+  await second.close();
+  await first.close();
+});

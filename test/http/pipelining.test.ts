@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { runInOrder } from '../../src/http/pipelining.ts';
+import { isClosing, readAnswers, statusesOf } from '../harness/wire.ts';
+
+let server: Server;
+let began: { request: IncomingMessage; response: ServerResponse }[];
+let excess: number;
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function start(): Promise<void> {
+  [began, excess] = [[], 0];
+  server = createServer({ requireHostHeader: false });
+  const refuse = runInOrder(
+    server,
+    (request, response) => began.push({ request, response }),
+    () => (excess += 1),
+  );
+  server.on('clientError', (_error, socket: Socket) => refuse(socket, 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+}
+
+/** A connection that has sent `text`, and what it received so far. */
+async function send(text: string): Promise<{ socket: Socket; received: () => string }> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (part: string) => (received += part));
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(text);
+  return { socket, received: () => received };
+}
+
+const get = (path: string) => `GET /${path} HTTP/1.1\r\n\r\n`;
+const gets = (count: number, from = 0) => Array.from({ length: count }, (_, index) => get(String(from + index))).join('');
+const urls = () => began.map(({ request }) => request.url);
+const answer = (index: number) => {
+  const { request, response } = began[index] ?? {};
+  response?.setHeader('Content-Length', String(request?.url).length).end(request?.url);
+};
+
+test('a request begins when the answer before has been sent, in a later turn of the event loop', async () => {
+  await start();
+  const { received } = await send(gets(3));
+  await expect.poll(urls).toEqual(['/0']);
+  answer(0);
+  await new Promise((resume) => began[0]?.response.once('close', resume));
+  expect(urls()).toEqual(['/0']);
+  await turn();
+  await turn();
+  expect(urls()).toEqual(['/0', '/1']);
+  answer(1);
+  await expect.poll(urls).toEqual(['/0', '/1', '/2']);
+  answer(2);
+  await expect.poll(() => readAnswers(received()).map(({ body }) => body)).toEqual(['/0', '/1', '/2']);
+});
+
+test('a connection with more than 64 that wait is closed after them, and the last answer says so', async () => {
+  await start();
+  const { socket, received } = await send(gets(3000));
+  const closed = once(socket, 'close');
+  for (let index = 0; index < 65; index += 1) {
+    await expect.poll(() => began.length, { interval: 1 }).toBe(index + 1);
+    answer(index);
+  }
+  await closed;
+  const answers = readAnswers(received());
+  expect(answers.map(({ body }) => body)).toEqual(Array.from({ length: 65 }, (_, index) => `/${index}`));
+  expect(answers.map(isClosing)).toEqual(answers.map((_, index) => index === 64));
+  expect([began.length, excess]).toEqual([65, 1]);
+});
+
+test('what a connection sends beyond the bound is not held in memory', async () => {
+  await start();
+  const { socket } = await send(gets(100));
+  await expect.poll(() => excess).toBe(1);
+  const before = process.memoryUsage().heapUsed;
+  for (let round = 0; round < 200; round += 1) if (!socket.write(gets(1000, 1000))) await once(socket, 'drain');
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50e6); // 200,000 requests would take some 280 MB
+  expect(began.length).toBe(1);
+});
+
+test('at most 4096 wait over all connections; places are free again when connections close', async () => {
+  await start();
+  for (let round = 1; round <= 2; round += 1) {
+    [began, excess] = [[], 0];
+    const sent = await Promise.all(Array.from({ length: 66 }, () => send(gets(65))));
+    await expect.poll(() => began.length).toBe(66);
+    await expect.poll(() => excess).toBe(2);
+    const closed = Promise.all(began.map(({ response }) => once(response, 'close')));
+    for (const { socket } of sent) socket.resetAndDestroy();
+    await closed;
+    await turn();
+    expect(began.length).toBe(66);
+  }
+});
+
+test('requests that wait on a connection that is reset are dropped without being run', async () => {
+  await start();
+  const { socket } = await send(gets(10));
+  await expect.poll(urls).toEqual(['/0']);
+  const closed = once(began[0]?.response ?? server, 'close');
+  socket.resetAndDestroy();
+  await closed;
+  await turn();
+  await turn();
+  expect(urls()).toEqual(['/0']);
+});
+
+test('requests that wait on a connection that its peer has closed are dropped once an answer cannot be sent', async () => {
+  await start();
+  const { socket } = await send(gets(60));
+  await expect.poll(urls).toEqual(['/0']);
+  const isClosed = () => began[0]?.request.socket.destroyed === true;
+  socket.destroy();
+  for (let index = 0; !isClosed(); index += 1) {
+    await expect.poll(() => began.length > index || isClosed(), { interval: 1 }).toBe(true);
+    answer(index);
+  }
+  expect(began.length).toBeLessThan(4);
+});
+
+test('an end of the input does not lose the answers to requests that wait', async () => {
+  await start();
+  const { socket, received } = await send(gets(5));
+  socket.end();
+  for (let index = 0; index < 5; index += 1) {
+    await expect.poll(() => began.length).toBe(index + 1);
+    answer(index);
+  }
+  await expect.poll(() => statusesOf(received())).toEqual([200, 200, 200, 200, 200]);
+});
+
+test('a request that cannot be read is refused after the answers to those before', async () => {
+  await start();
+  const { socket, received } = await send(`${gets(3)}NONSENSE\r\n\r\n${gets(3)}`);
+  const closed = once(socket, 'close');
+  for (let index = 0; index < 3; index += 1) {
+    await expect.poll(() => began.length).toBe(index + 1);
+    expect(received()).not.toContain('400');
+    answer(index);
+  }
+  await closed;
+  expect(statusesOf(received())).toEqual([200, 200, 200, 400]);
+});
+
+test('a body that cannot be read is refused in the place of its request, which is not run', async () => {
+  await start();
+  const chunked = 'POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const { socket, received } = await send(`${gets(2)}${chunked}no chunk\r\n`);
+  const closed = once(socket, 'close');
+  await expect.poll(urls).toEqual(['/0']);
+  answer(0);
+  await expect.poll(urls).toEqual(['/0', '/1']);
+  answer(1);
+  await closed;
+  expect(statusesOf(received())).toEqual([200, 200, 400]);
+  expect(began.length).toBe(2);
+});
+
+test('a body that cannot be read after its request was answered closes the connection without a second answer', async () => {
+  await start();
+  const { socket, received } = await send('POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const closed = once(socket, 'close');
+  await expect.poll(urls).toEqual(['/p']);
+  answer(0);
+  await expect.poll(() => statusesOf(received())).toEqual([200]);
+  socket.write('no chunk\r\n');
+  await closed;
+  expect(statusesOf(received())).toEqual([200]);
+});
+
+test.each(['GET /0 HTTP/1.0\r\n\r\n', 'GET /0 HTTP/1.1\r\nConnection: close\r\n\r\n'])('%j is the last request of its connection', async (head) => {
+  await start();
+  const { socket, received } = await send(`${head}${gets(3)}`);
+  const closed = once(socket, 'close');
+  await expect.poll(urls).toEqual(['/0']);
+  answer(0);
+  await closed;
+  expect(readAnswers(received())).toMatchObject([{ status: 200, body: '/0' }]);
+  expect(began.length).toBe(1);
+});
+
+test('while the service stops, requests that wait are answered, later ones not taken', async () => {
+  await start();
+  const { socket, received } = await send(gets(3));
+  const closed = once(socket, 'close');
+  await expect.poll(urls).toEqual(['/0']);
+  answer(0);
+  await expect.poll(urls).toEqual(['/0', '/1']);
+  server.close();
+  answer(1);
+  await expect.poll(urls).toEqual(['/0', '/1', '/2']); // the last that waits, so the connection is read again
+  socket.write(gets(3, 3));
+  await expect.poll(() => began[2]?.response.getHeader('connection')).toBe('close');
+  answer(2);
+  await closed;
+  expect(readAnswers(received()).map(isClosing)).toEqual([false, false, true]);
+});

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openConnections, readMetric, type Behaviour } from '../harness/connections.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+
+let folder: string;
+let service: ServiceProcess;
+let sockets: Socket[];
+beforeEach(() => {
+  folder = temporaryFolder();
+  sockets = [];
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  if (service.process.exitCode === null) await service.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(count: number, behaviour?: Behaviour): Promise<Socket[]> {
+  const opened = await openConnections(service.url, count, behaviour);
+  sockets.push(...opened);
+  return opened;
+}
+
+const countOpen = () => readMetric(service.url, 'tsigil_connections_open');
+const cutOff = (reason: string) => readMetric(service.url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
+const refused = (limit: string) => readMetric(service.url, `tsigil_connections_refused_total{limit="${limit}"}`);
+const countEnded = () => sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
+
+describe('with 64 open files', () => {
+  test('others are answered while one address holds all the connections it can get, and its connections end in time', async () => {
+    service = await startServiceProcess(folder, { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' }, '-n 64');
+    expect(service.output()).toMatch(/"level":"warn".*"maxConnections":24,"maxConnectionsPerAddress":12,"openFiles":64.*LimitNOFILE/);
+    await open(60);
+    expect((await service.get('/v2/tlds')).status).toBe(200);
+    expect(await refused('address')).toBe(48);
+    await expect.poll(() => cutOff('request_timeout'), { timeout: 10_000, interval: 100 }).toBe(12);
+    await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBeLessThanOrEqual(2);
+  });
+
+  test('callers from many addresses get no more than the total', async () => {
+    service = await startServiceProcess(folder, {}, '-n 64');
+    for (const host of [2, 3, 4]) await open(12, { address: `127.0.0.${host}` });
+    await expect.poll(countEnded).toBe(12);
+    sockets[0]?.destroy();
+    await expect.poll(() => refused('total').catch(() => 0)).toBeGreaterThanOrEqual(12);
+    expect((await service.get('/v2/tlds')).status).toBe(200);
+  });
+});
+
+describe('with settings', () => {
+  test('connections beyond api.maxConnectionsPerAddress are closed on arrival, those of other addresses are not', async () => {
+    service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS: '5' });
+    expect(service.output()).not.toContain('LimitNOFILE');
+    await open(8);
+    await expect.poll(countEnded).toBe(3);
+    await open(5, { address: '127.0.0.3' });
+    expect([await refused('address'), await refused('total'), await countOpen()]).toEqual([3, 0, 11]);
+  });
+
+  test('an address may have no more than half of api.maxConnections', async () => {
+    service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS: '10' });
+    await open(8);
+    await expect.poll(countEnded).toBe(3);
+  });
+
+  test('a proxy that is trusted may have all of api.maxConnections', async () => {
+    service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS: '10', TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    await open(9);
+    expect([await countOpen(), await refused('address')]).toEqual([10, 0]);
+  });
+});
+
+describe('a refused request', () => {
+  test('closes its connection though the caller neither reads nor closes', async () => {
+    service = await startServiceProcess(folder);
+    await open(20, { text: 'NONSENSE\r\n\r\n', reads: false });
+    await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBe(1);
+  });
+
+  test('CONNECT and then a reset of the connection leave the service running', async () => {
+    service = await startServiceProcess(folder);
+    const text = 'CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n';
+    for (const socket of await open(20, { text, reads: false })) {
+      await once(socket, 'readable');
+      socket.resetAndDestroy();
+    }
+    await open(20, { text, reads: false });
+    await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBe(1);
+  });
+});
+
+describe('answers that are not read', () => {
+  /** Requests whose answers are larger than what the system buffers of a connection. */
+  async function largeRequests(): Promise<string> {
+    const tlds = Array.from({ length: 1000 }, (_, index) => ({ name: `filler${index}`, description: 'x'.repeat(150) }));
+    expect((await service.post('/v2/tlds/bulk', { tlds })).body.counts).toMatchObject({ added: 1000 });
+    return `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`.repeat(60);
+  }
+
+  test('close the connection after api.responseTimeoutSeconds', async () => {
+    service = await startServiceProcess(folder, { TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
+    await open(3, { text: await largeRequests(), reads: false });
+    await expect.poll(() => cutOff('unread_answer'), { timeout: 15_000, interval: 100 }).toBe(3);
+    expect(await countOpen()).toBeLessThanOrEqual(2); // with one of the harness
+  });
+
+  test('do not close the connection of a caller that reads slowly', async () => {
+    service = await startServiceProcess(folder, { TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
+    const [socket] = await open(1, { text: await largeRequests(), reads: false });
+    let received = 0;
+    const began = performance.now();
+    while (performance.now() - began < 4000) {
+      const part = (socket?.read(256 * 1024) ?? socket?.read()) as Buffer | null;
+      received += part?.length ?? 0;
+      await pause(100);
+    }
+    expect(received).toBeGreaterThan(5e6);
+    expect(await cutOff('unread_answer')).toBe(0);
+    expect(socket?.readableEnded).toBe(false);
+  });
+});
