@@ -3,10 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MIGRATIONS, NEWEST_SCHEMA } from '../../src/store/migrate.ts';
-import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
-
-const OBSERVER = { committed: () => undefined };
+import { startForeignProgram } from '../harness/sqlite-programs.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -27,13 +25,10 @@ function copy(from: string, to = 'sqlite:target.db'): ReturnType<typeof run> {
   return run({}, 'copy-database', '--from', from, '--to', to);
 }
 
-/** Runs statements in the SQLite database `name`, which a service may have created. */
+/** Runs statements in the SQLite database `name`, which a service may have created, in another process. */
 async function change(name: string, ...statements: string[]): Promise<void> {
-  const database = await openSqlite(join(folder, name), OBSERVER);
-  await database.migrate(async (sql) => {
-    for (const statement of statements) await sql.run(statement, []);
-  });
-  await database.close();
+  const program = await startForeignProgram(join(folder, name), statements.join('; '));
+  await program.release();
 }
 
 const LISTED = ['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'tokens: 1'].map((line) => `${line} copied and compared\n`).join('');
