@@ -74,7 +74,7 @@ export async function startService({ database, variables = {}, headers, profile,
     startMs,
     cpu: () => cpuMicroseconds(child.pid),
     memory: (member) => memoryMb(child.pid, member),
-    /** Truncates the log. The service continues at its start. */
+    /** Truncates the log. The service continues to write at offset 0. */
     emptyLog: () => truncateSync(logFile),
     stop,
   };

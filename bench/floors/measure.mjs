@@ -23,7 +23,7 @@ export async function measure(work) {
   return { count, seconds: (performance.now() - began) / 1000, cpu };
 }
 
-/** Sends `ready` to the parent process, and runs `work` for each job that it sends. */
+/** Sends `ready` to the parent process, and runs `work` for each job from it. */
 export function serveJobs(ready, work) {
   process.on('message', async (job) => process.send(await work(job)));
   process.on('disconnect', () => process.exit());

@@ -8,7 +8,7 @@ export const PROJECTS = ['one', 'two'] as const;
 
 const ROLES = ['admin', 'member', 'reader'] as const;
 
-/** The credentials of a service, by the suffixes of the variables. */
+/** The credentials of a service, by the suffixes of their environment variables. */
 type Credentials = Readonly<Record<string, string>>;
 
 /** A Keystone with users in two projects, in the system and in a domain, and with a user for the service. */
@@ -19,7 +19,7 @@ export interface Cloud {
   readonly withApplicationCredential: Credentials;
   /** An expired token of an administrator. */
   readonly expired: string;
-  /** Returns the settings of a service that accepts Keystone tokens, by the suffixes of the variables. By default the service has a user. */
+  /** Returns the settings of a service that accepts Keystone tokens, by the suffixes of their environment variables. By default the service has a user. */
   variables(settings?: Readonly<Record<string, string>>, credentials?: Credentials): Record<string, string>;
   /** Issues a token with a role in a project. The default role is an administrator. */
   issue(role?: (typeof ROLES)[number], project?: (typeof PROJECTS)[number]): Promise<string>;

@@ -3,7 +3,7 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 
 const FIRST = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.split(/(?=.)/);
 
-/** Labels with another meaning in some configuration, or that a careless parser could misread. */
+/** Labels that have a special meaning in some configuration syntax, or that a careless parser could misread. */
 const NASTY_LABELS = [
   ...['key', 'id', 'name', 'secret', 'algorithm', 'server', 'zone', 'include', 'none', 'any', 'hmac-sha256'],
   ...['null', 'true', 'no', '0', '007', '1e3', '0x1f', '_', '__', 'xn--p1ai', 'a--b', 'A', 'l'.repeat(63)],

@@ -6,7 +6,7 @@ export interface TcpProxy {
   readonly port: number;
   /** `pass` forwards. `stall` keeps connections open and drops all bytes. `cut` closes connections and refuses new ones. */
   behave(how: 'pass' | 'stall' | 'cut'): void;
-  /** Closes the connection on which the service next sends these bytes, before or after they reach the database. */
+  /** Closes the next connection on which the service sends these bytes, before or after they reach the database. */
   cutAt(bytes: string, when: 'before' | 'after'): void;
   close(): Promise<void>;
 }

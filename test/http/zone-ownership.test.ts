@@ -184,7 +184,7 @@ test('413 for a zone above the quota of its project, with a new count each time'
 });
 
 describe('order of the checks', () => {
-  test('each error is returned before those after it', async () => {
+  test('the first failed check determines the error', async () => {
     const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '1' });
     try {
       const [full, empty, reader] = await Promise.all([

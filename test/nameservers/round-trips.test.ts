@@ -170,6 +170,6 @@ describe.runIf(powerdns?.installed)('pdnsutil', () => {
   });
 });
 
-test('the formats in this file exist', () => {
+test('every format in this file is an export or import format', () => {
   expect(Object.keys(EXPORT_FORMATS)).toEqual(expect.arrayContaining(CHECKERS.map(({ format }) => format)));
 });

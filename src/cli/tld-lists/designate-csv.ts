@@ -25,7 +25,7 @@ export function readDesignateCsv(text: string, delimiter: string): TldList {
 
 /**
  * Returns the records of a CSV text (RFC 4180), without empty lines. As in other CSV parsers, a quotation mark inside an unquoted
- * field is literal, and text after a closing quotation mark belongs to the field.
+ * field is literal. Text after a closing quotation mark belongs to the field.
  */
 function readRecords(text: string, delimiter: string): CsvRecord[] {
   const records: CsvRecord[] = [];

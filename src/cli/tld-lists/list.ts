@@ -20,7 +20,7 @@ export interface RefusedLine {
 export interface TldList {
   readonly entries: readonly ListEntry[];
   readonly refused: readonly RefusedLine[];
-  /** The number of lines with a domain name that the caller or the format excludes. */
+  /** The number of lines that contain a domain name, but that the caller or the format excludes. */
   readonly leftOut: number;
 }
 
