@@ -21,7 +21,7 @@ export interface Cloud {
   readonly expired: string;
   /** Returns the settings of a service that accepts Keystone tokens, by the suffixes of their environment variables. By default the service has a user. */
   variables(settings?: Readonly<Record<string, string>>, credentials?: Credentials): Record<string, string>;
-  /** Issues a token with a role in a project. The default role is an administrator. */
+  /** Issues a token with a role in a project. The default role is `admin`. */
   issue(role?: (typeof ROLES)[number], project?: (typeof PROJECTS)[number]): Promise<string>;
 }
 

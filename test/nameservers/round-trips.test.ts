@@ -92,7 +92,7 @@ describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'
 /** The system's Python. Another Python has other packages. */
 const PYTHON = '/usr/bin/python3';
 
-/** Keys of every algorithm, all of which the server accepts. */
+/** One key for each algorithm. The server accepts all of them. */
 const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({ name: `${algorithm}.Keys.`, algorithm, secret: SECRET }));
 
 const [bind, knot, , powerdns] = NAME_SERVERS;
