@@ -37,7 +37,7 @@ export const keySecrets = fc
 export const keysWith = (algorithms: readonly string[]): fc.Arbitrary<Key> =>
   fc.record({ name: keyNames, algorithm: fc.constantFrom(...algorithms), secret: keySecrets });
 
-/** Text that tries to inject into its surroundings, in one syntax or another. */
+/** Text that attempts an injection, in one syntax or another. */
 export const INJECTIONS = [
   ...['a"; }; include "/etc/passwd', 'a\nalgorithm hmac-md5', "a'", 'a b', 'a\tb', 'a#b', 'a;b', 'a{b}', 'a:b', 'a\\', '$(id)', '${id}', '`id`'],
   ...['*', '@', 'a/b', 'ключ', '-a', 'a-', '..', 'a..b', 'l'.repeat(65), `${'l'.repeat(60)}.`.repeat(5), '\u2028', '%s', 'a,b', '[a]', '&a', '!a'],

@@ -99,7 +99,7 @@ test('the address of a request is logged even if its connection is closed', () =
   expect(line).toMatchObject({ msg: 'request', status: 200, address: '127.0.0.1' });
 });
 
-test('the service logs that it listens, with address and version, stops, with the signal, and has stopped', () => {
+test('the log contains the start with address and version, the stop with its signal, and the end', () => {
   expect(lines[0]).toMatchObject({ level: 'info', msg: 'listening', url: service.url, version: expect.any(String) as string, node: process.version });
   expect(lines.slice(-2)).toMatchObject([{ msg: 'stopping', reason: 'SIGTERM' }, { msg: 'stopped' }]);
 });
