@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { makeFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
-import { createClock } from './clock.ts';
+import { createClock, systemTime } from './clock.ts';
 import type { Config } from './config.ts';
 import { connectionLimits, readOpenFilesLimit } from './connection-limits.ts';
 import type { Environment } from './domain/collection.ts';
@@ -73,7 +73,8 @@ export async function openStore(setting: string, pool: Config['databasePool'], c
  * Throws `ServiceError` `unavailable` when the database cannot be used, and Node's errors when it cannot listen.
  */
 export async function startService(config: Config, world: World): Promise<Service> {
-  const { log, clock = createClock() } = world;
+  const { log } = world;
+  const clock = world.clock ?? createClock(undefined, undefined, reportClockStep(log));
   const metrics = createMetrics(VERSION);
   const { kind, location } = parseDatabase(config.database);
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
@@ -102,7 +103,7 @@ export async function startService(config: Config, world: World): Promise<Servic
     };
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
-      clock,
+      clock: world.clock ?? systemTime,
       keystone: config.auth.keystone,
       keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
     });
@@ -154,6 +155,11 @@ export async function startService(config: Config, world: World): Promise<Servic
     for (const close of opened.reverse()) await close();
     throw error;
   }
+}
+
+function reportClockStep(log: Log): (reached: string, now: string) => void {
+  return (reached, now) =>
+    log.warn({ reached, now }, 'The system clock was set back. Timestamps follow it, so newer resources may have older timestamps');
 }
 
 /** OpenSSL's messages do not say which file is wrong. */

@@ -6,6 +6,7 @@ import { configuredToken, ownTokens } from './tokens.ts';
 /** What methods are made from. */
 export interface Surroundings {
   readonly store: Store;
+  /** Decides whether a token has expired, so it has to follow the system's clock. */
   readonly clock: Clock;
   readonly keystone: KeystoneSettings;
   readonly keystoneObserver: KeystoneObserver;

@@ -32,7 +32,7 @@ export interface Store extends Reader {
   close(): Promise<void>;
 }
 
-/** The moment as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, later than every moment it gave before. */
+/** Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, later than every time before unless the system's clock was set back by more than 2 s. */
 export type Clock = () => string;
 
 /**
