@@ -42,6 +42,13 @@ export const API_OPTIONS: readonly Option[] = [
     meaning: 'How long a caller may read no byte of a response. The service then closes the connection.',
   },
   {
+    key: 'api.maxUnsentBytes',
+    ...integer(16 * 1024 * 1024, 64 * 1024 * 1024 * 1024),
+    default: 64 * 1024 * 1024,
+    meaning:
+      'The most bytes of responses above 64 KiB that wait in memory until their callers read them, and a quarter of that for one caller. Beyond it, requests get 503.',
+  },
+  {
     key: 'api.maxConnections',
     ...integer(1, 1_000_000),
     default: 4096,

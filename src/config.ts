@@ -35,6 +35,7 @@ export interface Config {
     readonly maxHeaderBytes: number;
     readonly requestTimeoutSeconds: number;
     readonly responseTimeoutSeconds: number;
+    readonly maxUnsentBytes: number;
     readonly maxConnections: number;
     readonly maxConnectionsPerAddress: number;
     readonly trustProxyHeaders: boolean;

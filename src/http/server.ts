@@ -20,6 +20,7 @@ import { addRequestLog, type Log } from './request-log.ts';
 import { addRestore } from './restore.ts';
 import { knowAllMethods } from './routes.ts';
 import { pathAndQuery, type UrlSettings } from './urls.ts';
+import { limitUnsentResponses } from './unsent-responses.ts';
 import { addTldBulk } from './tld-bulk.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
 
@@ -45,6 +46,8 @@ export interface ServerOptions extends NodeServerSettings {
   readonly maxBodyBytes: number;
   /** The most bytes of large request bodies in memory. */
   readonly maxBodyBytesInFlight: number;
+  /** The most bytes of large responses that wait for their callers to read them. */
+  readonly maxUnsentBytes: number;
 }
 
 /** The HTTP server, ready to listen. */
@@ -84,8 +87,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const seconds = () => performance.now() / 1000;
   const limitRate = createRateLimiter(options.rateLimit, seconds);
   const addressLimit = createAddressLimit(options.addressRateLimit, seconds);
+  const checkUnsent = limitUnsentResponses(app, options.maxUnsentBytes, metrics.registry);
   addRequestLog(app, { log, metrics, requestIdHeader });
   addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate, addressLimit });
+  app.addHook('onRequest', (request, _reply, done) => {
+    checkUnsent(request);
+    done();
+  });
   addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, MAX_LIST_BYTES) });
   app.addHook('onSend', (request, reply, _payload, done) => {
     // An idle connection would delay a stop, so the last response closes it. The framework lets every response close it, which

@@ -171,6 +171,7 @@ async function servedPaths(): Promise<string[]> {
     maxHeaderBytes: 8192,
     requestTimeoutSeconds: 10,
     responseTimeoutSeconds: 10,
+    maxUnsentBytes: 1e9,
     maxConnections: 10,
     maxConnectionsPerAddress: undefined,
     tls: { cert: undefined, key: undefined, handshakeTimeoutSeconds: 10, hstsMaxAgeSeconds: 0 },

@@ -1,0 +1,81 @@
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createUnsentBudget } from '../../src/http/unsent-responses.ts';
+import { openConnections } from '../harness/connections.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+describe('the budget', () => {
+  test('one owner gets a quarter of it', () => {
+    const budget = createUnsentBudget(400);
+    const sent = budget.add('a', 60);
+    expect([budget.fits('a', 40), budget.isFull('a')]).toEqual([true, false]);
+    budget.add('a', 40);
+    expect([budget.isFull('a'), budget.isFull('b'), budget.fits('b', 100)]).toEqual([true, false, true]);
+    sent();
+    expect([budget.isFull('a'), budget.bytes()]).toEqual([false, 40]);
+  });
+
+  test('an owner whose response did not fit is full until something was sent', () => {
+    const budget = createUnsentBudget(400);
+    const sent = budget.add('a', 60);
+    expect([budget.fits('a', 41), budget.isFull('a'), budget.isFull('b')]).toEqual([false, true, false]);
+    sent();
+    expect([budget.isFull('a'), budget.fits('a', 41)]).toEqual([false, true]);
+  });
+
+  test('all owners together get no more than the whole', () => {
+    const budget = createUnsentBudget(400);
+    const sent = ['a', 'b', 'c', 'd'].map((owner) => budget.add(owner, 100));
+    expect([budget.isFull('e'), budget.fits('e', 1)]).toEqual([true, false]);
+    for (const release of sent) release();
+    expect([budget.isFull('e'), budget.fits('e', 100), budget.bytes()]).toEqual([false, true, 0]);
+  });
+
+  test('a response larger than the budget fits where nothing else is unsent', () => {
+    const budget = createUnsentBudget(400);
+    expect(budget.fits('a', 1000)).toBe(true);
+    budget.add('a', 1000);
+    expect([budget.fits('a', 1), budget.fits('b', 1), budget.isFull('b')]).toEqual([false, false, true]);
+  });
+});
+
+describe('responses that are not read', () => {
+  let service: TestService;
+  let sockets: Socket[] = [];
+  afterEach(async () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+    await service.close();
+  });
+
+  const unsent = async () => Number(/^tsigil_unsent_response_bytes (\d+)$/m.exec((await service.get('/metrics')).text)?.[1]);
+
+  test('503 for their caller, with Retry-After, and 200 for others; 200 again when they are gone', async () => {
+    service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216' });
+    const tlds = Array.from({ length: 1000 }, (_, index) => ({ name: `filler${index}`, description: 'x'.repeat(150) }));
+    expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
+    const { token } = (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body as { token: string };
+    const text = `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`.repeat(60);
+    sockets = await openConnections(service.url, 30, { text, reads: false });
+    await expect.poll(async () => (await service.get('/v2/pools')).status, { timeout: 50_000, interval: 20 }).toBe(503);
+    const refused = await service.get('/v2/pools');
+    expect(refused.body).toMatchObject({ code: 503, type: 'service_unavailable' });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await service.with(token).get('/v2/tlds')).status).toBe(200);
+    expect((await service.get('/healthcheck')).status).toBe(200);
+    expect(await unsent()).toBeLessThanOrEqual(16_777_216 / 4);
+    for (const socket of sockets) socket.resetAndDestroy();
+    await expect.poll(async () => (await service.get('/v2/pools')).status).toBe(200);
+    expect(await unsent()).toBe(0);
+  });
+
+  test('503 for documents, and 200 from the API, when nobody reads the documents', async () => {
+    service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216', TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0' });
+    const text = 'GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(60);
+    sockets = await openConnections(service.url, 30, { text, reads: false });
+    await expect.poll(async () => (await service.get('/openapi.json')).status, { timeout: 50_000, interval: 20 }).toBe(503);
+    expect((await service.get('/v2/tlds')).status).toBe(200);
+    expect(await unsent()).toBeLessThanOrEqual(16_777_216 / 4);
+    const requests = service.log.map((line) => JSON.parse(line) as { msg: string; requestId: string }).filter(({ msg }) => msg === 'request');
+    expect(new Set(requests.map(({ requestId }) => requestId)).size).toBe(requests.length);
+  });
+});
