@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { makeFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
+import { closeAll } from './close-all.ts';
 import { createClock, systemTime } from './clock.ts';
 import type { Config } from './config.ts';
 import { connectionLimits, readOpenFilesLimit } from './connection-limits.ts';
@@ -80,7 +81,7 @@ export async function startService(config: Config, world: World): Promise<Servic
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
   const database = await kind.open(location, { committed: metrics.observeCommit, failed }, config.databasePool);
   const store = createStore(database);
-  const opened: (() => Promise<unknown>)[] = [() => store.close()];
+  const closers: (() => unknown)[] = [() => store.close()];
   try {
     checkTls(config.tls);
     await migrate(database, clock());
@@ -107,7 +108,7 @@ export async function startService(config: Config, world: World): Promise<Servic
       keystone: config.auth.keystone,
       keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
     });
-    opened.push(async () => authentication.close());
+    closers.push(() => authentication.close());
     const limits = connectionLimits(config, kind.shared, readOpenFilesLimit());
     if (limits.openFiles !== undefined) log.warn(limits, FEW_FILES);
     const app = createServer({
@@ -127,7 +128,10 @@ export async function startService(config: Config, world: World): Promise<Servic
       allowedOrigins: config.cors.allowedOrigins,
       tls: config.tls,
     });
-    opened.push(() => app.close());
+    closers.push(async () => {
+      const deadline = setTimeout(() => app.server.closeAllConnections(), config.stopGraceSeconds * 1000);
+      await app.close().finally(() => clearTimeout(deadline));
+    });
     const { host, port } = splitAddress(config.listen);
     const url = await listen(app, await listenAddresses(host), port);
     // Last, so that a token is made only by a start that can tell of it.
@@ -143,16 +147,10 @@ export async function startService(config: Config, world: World): Promise<Servic
     return {
       url,
       tokenFile: madeToken ? tokenFile : undefined,
-      async close() {
-        const deadline = setTimeout(() => app.server.closeAllConnections(), config.stopGraceSeconds * 1000);
-        await app.close();
-        clearTimeout(deadline);
-        authentication.close();
-        await store.close();
-      },
+      close: () => closeAll(closers),
     };
   } catch (error) {
-    for (const close of opened.reverse()) await close();
+    await closeAll(closers).catch(() => undefined); // the failure of the start is the one to report
     throw error;
   }
 }

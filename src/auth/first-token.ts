@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ADMIN, ADMIN_PROJECT } from '../domain/caller.ts';
 import { createResource, type Environment } from '../domain/collection.ts';
@@ -24,13 +24,28 @@ export async function makeFirstToken(environment: Environment, file: string): Pr
   }
 }
 
-/** Replaces `file` in one step by one that only this user can read. */
+/** Replaces `file` in one step by one that only this user can read, so that it survives a power loss. Leaves nothing behind when it fails. */
 function writePrivateFile(file: string, content: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomUUID()}`;
-  const descriptor = openSync(temporary, 'wx', 0o600);
-  writeSync(descriptor, content);
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-  renameSync(temporary, file);
+  try {
+    withDescriptor(openSync(temporary, 'wx', 0o600), (descriptor) => {
+      writeFileSync(descriptor, content);
+      fsyncSync(descriptor);
+    });
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  withDescriptor(openSync(folder, 'r'), fsyncSync);
+}
+
+function withDescriptor(descriptor: number, work: (descriptor: number) => void): void {
+  try {
+    work(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }

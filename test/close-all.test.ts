@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { closeAll } from '../src/close-all.ts';
+
+test('closes everything, the last first, whatever fails, and then throws the first failure', async () => {
+  const closed: string[] = [];
+  const closers = [
+    async () => void closed.push('database'),
+    () => {
+      closed.push('authentication');
+      throw new Error('second');
+    },
+    async () => {
+      closed.push('server');
+      await Promise.reject(new Error('first'));
+    },
+  ];
+  await expect(closeAll(closers)).rejects.toThrow('first');
+  expect(closed).toEqual(['server', 'authentication', 'database']);
+  await closeAll([]);
+});
