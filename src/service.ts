@@ -86,6 +86,7 @@ export async function startService(config: Config, world: World): Promise<Servic
     checkTls(config.tls);
     await migrate(database, clock());
     const policy = { ...DEFAULT_POLICY, ...config.policy };
+    const refusedTokens = new Set<string>();
     const environment: Environment = {
       store,
       clock,
@@ -100,11 +101,13 @@ export async function startService(config: Config, world: World): Promise<Servic
       },
       newId: world.newId ?? randomUUID,
       randomBytes: world.randomBytes ?? randomBytes,
+      refuseToken: (id) => refusedTokens.add(id),
       advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
     };
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
       clock: world.clock ?? systemTime,
+      refusedTokens,
       keystone: config.auth.keystone,
       keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
     });

@@ -8,13 +8,15 @@ export interface Surroundings {
   readonly store: Store;
   /** Decides whether a token has expired, so it has to follow the system's clock. */
   readonly clock: Clock;
+  /** Ids of the service's own tokens that this process refuses although the database may still hold them. */
+  readonly refusedTokens: ReadonlySet<string>;
   readonly keystone: KeystoneSettings;
   readonly keystoneObserver: KeystoneObserver;
 }
 
 /** Every method by its name in the configuration. A token goes to the first that claims it. */
 export const METHODS = {
-  tokens: ({ store, clock }: Surroundings): Method => ownTokens(store, clock, () => performance.now() / 1000),
+  tokens: ({ store, clock, refusedTokens }: Surroundings): Method => ownTokens(store, clock, () => performance.now() / 1000, refusedTokens),
   keystone: ({ keystone, keystoneObserver }: Surroundings): Method => keystoneTokens(keystone, keystoneObserver),
 };
 

@@ -38,12 +38,14 @@ interface KnownToken {
 
 /**
  * Knows the callers of the service's own tokens. An expired one is refused at once, and so is a deleted one, or where another
- * process deleted it within half a second. `seconds` is a clock that does not go back.
+ * process deleted it within half a second. `seconds` is a clock that does not go back. Tokens whose id is in `refused` are refused too.
  */
-export function ownTokens(store: Store, clock: Clock, seconds: () => number): Method {
+export function ownTokens(store: Store, clock: Clock, seconds: () => number, refused: ReadonlySet<string> = new Set()): Method {
   const { cached, find } = cacheUnchanged(store, seconds);
-  const callerOf = (known: KnownToken | undefined) =>
-    known === undefined || (known.expiresAt !== null && known.expiresAt <= clock()) ? undefined : known.caller;
+  const callerOf = (known: KnownToken | undefined) => {
+    if (known === undefined || refused.has(known.caller.id)) return undefined;
+    return known.expiresAt !== null && known.expiresAt <= clock() ? undefined : known.caller;
+  };
   return {
     claims: looksLikeToken,
     known: (token) => callerOf(cached(hashToken(token))),

@@ -5,7 +5,7 @@ import { normaliseUuid } from './field.ts';
 import { readListRequest, type ListRequest, type Parameter } from './list-query.ts';
 import { may, requireRight, type Policy } from './policy.ts';
 import type { Clock, Store } from './ports.ts';
-import type { Admission, Admitted, Change, Condition, ResourceType, Row } from './resource.ts';
+import type { Admission, Admitted, Change, Condition, Reader, ResourceType, Row } from './resource.ts';
 import type { Settings } from './settings.ts';
 import { looksLikeToken } from './token-form.ts';
 
@@ -19,6 +19,8 @@ export interface Environment {
   newId(): string;
   /** `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
+  /** Makes this process refuse the token with this id until it ends. */
+  refuseToken(id: string): void;
   /** Tells the operator about a resource that was accepted though something is odd about it. */
   advise(type: ResourceType, id: string, advice: string): void;
 }
@@ -141,14 +143,44 @@ export async function updateResource(environment: Environment, type: ResourceTyp
   return row;
 }
 
-/** Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. */
-export function deleteResource(environment: Environment, type: ResourceType, caller: Caller, id: string): Promise<Row> {
-  return environment.store.write(async (writer) => {
-    const change: Change = { operation: 'delete', row: existing(type, caller, await writer.get(type, id)) };
-    const { row } = (await type.admit?.(change, writer, admission(environment, caller, environment.clock()))) ?? change;
-    await writer.remove(type, id);
-    return row;
-  });
+/**
+ * Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. If the removal
+ * of a token cannot be stored, this process still refuses the token, because a revocation must not wait for a full disk.
+ */
+export async function deleteResource(environment: Environment, type: ResourceType, caller: Caller, id: string): Promise<Row> {
+  const admit = async (reader: Reader): Promise<Row> => {
+    const change: Change = { operation: 'delete', row: existing(type, caller, await reader.get(type, id)) };
+    return ((await type.admit?.(change, reader, admission(environment, caller, environment.clock()))) ?? change).row;
+  };
+  try {
+    return await environment.store.write(async (writer) => {
+      const row = await admit(writer);
+      await writer.remove(type, id);
+      return row;
+    });
+  } catch (error) {
+    if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
+    // The rules may not have been applied yet. If the database cannot be read either, the revocation takes precedence.
+    await admit(environment.store).catch((refusal: unknown) => {
+      if (isUnavailable(refusal)) return;
+      throw refusal instanceof ServiceError && refusal.code === 'resource_not_found' ? error : refusal;
+    });
+    environment.refuseToken(id);
+    throw unstoredRevocation(environment, error);
+  }
+}
+
+function isUnavailable(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === 'unavailable';
+}
+
+function unstoredRevocation({ store }: Environment, { message, details }: ServiceError): ServiceError {
+  const others = store.exclusive ? '' : ' Other processes of the service still accept it.';
+  return new ServiceError(
+    'unavailable',
+    `This process refuses the token until it restarts.${others} The revocation is not stored: ${message}. Repeat the request when the database can be written`,
+    details,
+  );
 }
 
 /** The id that a path segment spells. Throws `invalid_uuid`. */

@@ -152,6 +152,7 @@ async function servedPaths(): Promise<string[]> {
       clock: createClock(),
       newId: randomUUID,
       randomBytes,
+      refuseToken: () => undefined,
       advise: () => undefined,
     },
     authenticate: async () => undefined,

@@ -38,6 +38,7 @@ beforeAll(async () => {
     policy: DEFAULT_POLICY,
     newId: randomUUID,
     randomBytes,
+    refuseToken: () => undefined,
     advise: () => undefined,
   };
 });

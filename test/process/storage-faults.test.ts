@@ -133,6 +133,39 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(acknowledged);
   });
 
+  test('503 for a revocation that cannot be stored; the token is refused until the restart, and 204 when there is room again', async () => {
+    const disk = mount((parent) => mountMemory(parent, '2m'));
+    const client = await start(join(disk, 'tsigil.db'));
+    const tokens: { id: string; holder: Client }[] = [];
+    for (let number = 0; number < 12; number += 1) {
+      const { body } = await client.post('/v2/tokens', { name: `holder-${number}`, roles: ['admin'] });
+      tokens.push({ id: body.id as string, holder: client.with(body.token as string) });
+    }
+    fill(join(disk, 'filler'));
+    await createUntilRefused(client);
+    // A small change may still fit into the WAL, so one revocation after the other until one does not.
+    let revoked = tokens.shift();
+    let answer = await client.delete(`/v2/tokens/${revoked?.id}`);
+    while (answer.status === 204 && tokens.length > 1) {
+      revoked = tokens.shift();
+      answer = await client.delete(`/v2/tokens/${revoked?.id}`);
+    }
+    expectUnavailable(
+      answer,
+      /^This process refuses the token until it restarts\. The revocation is not stored: .*the disk is full\. Repeat the request when the database can be written$/,
+    );
+    expect((await revoked?.holder.get('/v2/tlds'))?.status).toBe(401);
+    expect((await tokens[0]?.holder.get('/v2/tlds'))?.status).toBe(200);
+    expectUnavailable(await client.delete(`/v2/tokens/${revoked?.id}`), /^This process refuses the token/);
+    expect((await client.delete('/v2/tokens/00000000-0000-4000-8000-000000000000')).status).toBe(404);
+
+    rmSync(join(disk, 'filler'));
+    expect((await client.delete(`/v2/tokens/${revoked?.id}`)).status).toBe(204);
+    await client.stop('SIGKILL');
+    const again = await start(join(disk, 'tsigil.db'));
+    expect((await again.with(revoked?.holder.token ?? '').get('/v2/tlds')).status).toBe(401);
+  });
+
   test('a service that was killed can start again while it is full: reads go on', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));

@@ -53,6 +53,7 @@ beforeAll(async () => {
     policy: DEFAULT_POLICY,
     newId: randomUUID,
     randomBytes,
+    refuseToken: () => undefined,
     advise: () => undefined,
   };
   planner = new DatabaseSync(path, { readOnly: true });

@@ -1,0 +1,92 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CONFIGURED_ADMIN, ownTokens } from '../../src/auth/tokens.ts';
+import { createResource, deleteResource, type Environment } from '../../src/domain/collection.ts';
+import { ServiceError } from '../../src/domain/errors.ts';
+import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
+import type { Store } from '../../src/domain/ports.ts';
+import { tld } from '../../src/domain/tld.ts';
+import { token as tokenType } from '../../src/domain/token.ts';
+import { openStore } from '../../src/service.ts';
+import { temporaryFolder } from '../harness/service.ts';
+
+const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
+const NOW = '2026-01-01T00:00:00.000000';
+const FULL = new ServiceError('unavailable', 'The database cannot be used: its disk is full', { retryAfterSeconds: 5 });
+
+let folder: string;
+let opened: Store;
+let refused: Set<string>;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
+  refused = new Set();
+});
+afterEach(async () => {
+  await opened.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function environment(store: Store, otherAdministrators = true): Environment {
+  const settings = {
+    strictTsigkeys: false,
+    requireResource: false,
+    tldRule: 'last-label',
+    zonesPerProject: 100,
+    defaultLimit: 1000,
+    otherAdministrators,
+  } as const;
+  const refuseToken = (id: string) => void refused.add(id);
+  return { store, settings, policy: DEFAULT_POLICY, clock: () => NOW, newId: randomUUID, randomBytes, refuseToken, advise: () => undefined };
+}
+
+async function createToken(): Promise<{ id: string; token: string }> {
+  const created = await createResource(environment(opened), tokenType, CONFIGURED_ADMIN, { name: randomUUID(), roles: ['admin'] });
+  return { id: created.id, token: created.token as string };
+}
+
+/** The store, on a disk that takes no writes. */
+const full = (): Store => ({ ...opened, write: () => Promise.reject(FULL) });
+
+const holderOf = (token: string) =>
+  ownTokens(
+    opened,
+    () => NOW,
+    () => 0,
+    refused,
+  ).authenticate(token);
+
+test('503 for a revocation that cannot be stored says that other processes still accept the token, where others may run', async () => {
+  const { id, token } = await createToken();
+  await expect(deleteResource(environment({ ...full(), exclusive: false }), tokenType, CONFIGURED_ADMIN, id)).rejects.toMatchObject({
+    code: 'unavailable',
+    message:
+      'This process refuses the token until it restarts. Other processes of the service still accept it. ' +
+      'The revocation is not stored: The database cannot be used: its disk is full. Repeat the request when the database can be written',
+    details: { retryAfterSeconds: 5 },
+  });
+  expect(await holderOf(token)).toBeUndefined();
+});
+
+test('a revocation that cannot be stored is refused without effect for a token that does not exist, and for the last administrator', async () => {
+  await expect(deleteResource(environment(full()), tokenType, CONFIGURED_ADMIN, randomUUID())).rejects.toBe(FULL);
+  const { id, token } = await createToken();
+  await expect(deleteResource(environment(full(), false), tokenType, CONFIGURED_ADMIN, id)).rejects.toMatchObject({ code: 'last_administrator' });
+  expect((await holderOf(token))?.id).toBe(id);
+});
+
+test('a token is refused when the database can neither be written nor read', async () => {
+  const { id } = await createToken();
+  const store = { ...full(), get: () => Promise.reject(FULL) };
+  await expect(deleteResource(environment(store), tokenType, CONFIGURED_ADMIN, id)).rejects.toMatchObject({ code: 'unavailable' });
+  expect([...refused]).toEqual([id]);
+});
+
+test('other resources whose deletion fails stay as they are', async () => {
+  const created = await createResource(environment(opened), tld, CONFIGURED_ADMIN, { name: 'com' });
+  await expect(deleteResource(environment(full()), tld, CONFIGURED_ADMIN, created.id)).rejects.toBe(FULL);
+  expect(refused.size).toBe(0);
+});
