@@ -89,7 +89,24 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
   const { kind, location } = parseDatabase(config.database);
   if (kind.shared)
     throw new CommandError(EXIT.refused, 'Only the embedded database is copied like this: back up PostgreSQL with its own tools, such as pg_dump');
-  await forOperator(() => backUpSqlite(location, target));
+  await forOperator(() => endedBySignal((signal) => backUpSqlite(location, target, signal)));
+}
+
+/** Runs `work` with a signal that SIGINT and SIGTERM abort. A process that got one of them ends by it after `work` has cleaned up. */
+async function endedBySignal(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const controller = new AbortController();
+  let received: NodeJS.Signals | undefined;
+  const stop = (name: NodeJS.Signals) => {
+    received = name;
+    controller.abort(new Error(`Stopped by ${name}`));
+  };
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, stop);
+  try {
+    await work(controller.signal);
+  } finally {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop);
+    if (received !== undefined) process.kill(process.pid, received);
+  }
 }
 
 /** Brings the schema of the configured database up to date, and prints what was done. */

@@ -203,7 +203,7 @@ describe('backup', () => {
     const copy = join(folder, 'copy.db');
     await withDatabase(async (database) => {
       await database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'mark')`, []));
-      backUpSqlite(path, copy);
+      await backUpSqlite(path, copy);
     });
     expect(modeOf(copy)).toBe('600');
     path = copy;
@@ -211,12 +211,12 @@ describe('backup', () => {
     expect(kept).toEqual([{ number: 0 }]);
   });
 
-  test('refuses an existing target, and leaves no file behind if there is nothing to copy', () => {
+  test('refuses an existing target, and leaves no file behind if there is nothing to copy', async () => {
     const target = join(folder, 'taken');
     writeFileSync(target, 'precious');
-    expect(() => backUpSqlite(path, target)).toThrow(/EEXIST/);
+    await expect(backUpSqlite(path, target)).rejects.toThrow(/EEXIST/);
     expect(statSync(target).size).toBe(8);
-    expect(() => backUpSqlite(path, join(folder, 'copy.db'))).toThrow(/cannot be used/);
+    await expect(backUpSqlite(path, join(folder, 'copy.db'))).rejects.toThrow(/cannot be used/);
     expect(readdirSync(folder)).toEqual(['taken']);
   });
 });

@@ -1,25 +1,71 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { closeSync, openSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { ServiceError } from '../../domain/errors.ts';
 import { translate } from './faults.ts';
 
+/** Node's codes for a file system that has no hard links. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+
 /**
- * Copies the database at `location` into the new file `target`, whether the service runs or not, and leaves no file
- * behind when it fails. Throws `unavailable`, and Node's error when `target` exists or cannot be made.
+ * Copies the database at `location` into the new file `target`, with mode 0600, whether the service runs or not. The copy grows in a temporary
+ * folder beside `target` and gets its name when it is complete and on disk, so a killed backup leaves no partial file of that name. If it fails
+ * or `signal` is aborted, nothing is left behind. Throws `bad_request` when `target` exists, `unavailable`, Node's error when `target`
+ * cannot be created, and the reason of `signal`.
  */
-export function backUpSqlite(location: string, target: string): void {
+export async function backUpSqlite(location: string, target: string, signal?: AbortSignal): Promise<void> {
   const source = resolve(location);
-  closeSync(openSync(target, 'wx', 0o600));
+  const path = resolve(target); // SQLite takes a relative name such as file:x.db for a URI
+  if (existsSync(path)) throw targetExists(path);
+  const folder = mkdtempSync(`${path}.partial-`);
   try {
-    const connection = new DatabaseSync(source, { readOnly: true });
-    try {
-      connection.exec('PRAGMA busy_timeout = 5000');
-      connection.prepare('VACUUM INTO ?').run(target);
-    } finally {
-      connection.close();
-    }
+    const copy = join(folder, 'copy.db');
+    closeSync(openSync(copy, 'wx', 0o600));
+    copyInto(source, copy);
+    // SQLite blocks the event loop. A signal that arrived meanwhile is handled before the second turn at the latest.
+    for (let turn = 0; turn < 2; turn += 1) await new Promise((resume) => setImmediate(resume));
+    signal?.throwIfAborted();
+    sync(copy);
+    publish(copy, path);
   } catch (error) {
-    rmSync(target, { force: true });
     throw translate(error, source);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
+  sync(dirname(path));
+}
+
+function copyInto(source: string, copy: string): void {
+  const connection = new DatabaseSync(source, { readOnly: true });
+  try {
+    connection.exec(`PRAGMA busy_timeout = 5000; VACUUM INTO '${copy.replaceAll("'", "''")}'`);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Writes a file, or the names in a folder, through to the disk. */
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Gives the complete file its name. A link fails if the name exists, which a rename does not. */
+function publish(copy: string, path: string): void {
+  try {
+    linkSync(copy, path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || existsSync(path)) throw targetExists(path);
+    if (!NO_LINKS.includes(code)) throw error;
+    renameSync(copy, path);
+  }
+}
+
+function targetExists(path: string): ServiceError {
+  return new ServiceError('bad_request', `The file already exists (EEXIST): '${path}'. Use the name of a new file`);
 }

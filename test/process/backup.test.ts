@@ -1,0 +1,125 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { canMount, mountMemory } from '../harness/file-systems.ts';
+import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
+import { queryByAnotherProgram, startForeignProgram } from '../harness/sqlite-programs.ts';
+
+const ROWS = 30_000;
+
+let folder: string;
+let database: string;
+/** Where backups go; empty before each test. */
+let place: string;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  database = join(folder, 'large.db');
+  const rows = `WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ${ROWS}) SELECT x, hex(randomblob(500)) FROM n`;
+  await (
+    await startForeignProgram(database, `PRAGMA synchronous = OFF; CREATE TABLE texts (id INTEGER PRIMARY KEY, text); INSERT INTO texts ${rows}`)
+  ).release();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => {
+  place = join(folder, 'backups');
+  rmSync(place, { recursive: true, force: true });
+  mkdirSync(place);
+});
+
+interface Ended {
+  status: number | null;
+  signal: NodeJS.Signals | null;
+  err: string;
+}
+
+function startBackup(target: string): { process: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [PROGRAM, 'backup', '--to', target], {
+    cwd: place,
+    env: cleanEnvironment({ TSIGIL_DATABASE_URL: `sqlite:${database}` }),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let err = '';
+  child.stderr.on('data', (text) => (err += String(text)));
+  const ended = (once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>).then(([status, signal]) => ({ status, signal, err }));
+  return { process: child, ended };
+}
+
+/** Resolves when a backup has written something that has not got its name yet. */
+async function untilItWrites(): Promise<void> {
+  for (;;) {
+    const [partial] = readdirSync(place);
+    if (partial !== undefined) {
+      const copy = statSync(join(place, partial, 'copy.db'), { throwIfNoEntry: false });
+      if (copy !== undefined && copy.size > 0) return;
+    }
+    await new Promise((resume) => setTimeout(resume, 1));
+  }
+}
+
+function expectComplete(copy: string): void {
+  expect(queryByAnotherProgram(copy, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  expect(queryByAnotherProgram(copy, 'SELECT count(*) AS count FROM texts')).toEqual([{ count: ROWS }]);
+}
+
+describe('tsigil backup', () => {
+  test('kill -9 at ten times: the file does not exist or is complete', async () => {
+    const began = performance.now();
+    expect(await startBackup('whole.db').ended).toEqual({ status: 0, signal: null, err: '' });
+    const milliseconds = performance.now() - began;
+    expectComplete(join(place, 'whole.db'));
+    for (let part = 1; part <= 10; part += 1) {
+      const target = join(place, `${part}.db`);
+      const { process: backup, ended } = startBackup(target);
+      const timer = setTimeout(() => backup.kill('SIGKILL'), (milliseconds * part) / 10);
+      await ended;
+      clearTimeout(timer);
+      if (existsSync(target)) expectComplete(target);
+      expect(existsSync(`${target}-journal`)).toBe(false);
+    }
+  }, 120_000);
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it, and leaves no file behind', async (signal) => {
+    const { process: backup, ended } = startBackup('stopped.db');
+    await untilItWrites();
+    backup.kill(signal);
+    expect(await ended).toMatchObject({ status: null, signal });
+    expect(readdirSync(place)).toEqual([]);
+  });
+
+  test.each(['file:copy.db', 'file:copy.db?mode=memory', "it's.db"])('writes the file %s with mode 0600, and no other', async (name) => {
+    expect(await startBackup(name).ended).toEqual({ status: 0, signal: null, err: '' });
+    expect(readdirSync(place)).toEqual([name]);
+    expect(statSync(join(place, name)).mode & 0o777).toBe(0o600);
+    expectComplete(join(place, name));
+  });
+
+  test('the copy has mode 0600 while it is written', async () => {
+    const { ended } = startBackup('copy.db');
+    await untilItWrites();
+    const [partial = ''] = readdirSync(place);
+    expect(statSync(join(place, partial)).mode & 0o777).toBe(0o700);
+    expect(statSync(join(place, partial, 'copy.db')).mode & 0o777).toBe(0o600);
+    expect((await ended).status).toBe(0);
+  });
+
+  test('a file that is created in the meantime is left alone: exit code 1', async () => {
+    const { ended } = startBackup('taken.db');
+    await untilItWrites();
+    writeFileSync(join(place, 'taken.db'), 'precious');
+    expect(await ended).toMatchObject({ status: 1, err: expect.stringContaining('The file already exists') as string });
+    expect(readdirSync(place)).toEqual(['taken.db']);
+    expect(statSync(join(place, 'taken.db')).size).toBe(8);
+  });
+
+  test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk: exit code 1, and no file is left behind', async () => {
+    const disk = mountMemory(place, '1m');
+    const { status, err } = await startBackup('memory/copy.db').ended;
+    expect([status, readdirSync(disk?.folder ?? '')]).toEqual([1, []]);
+    expect(err).toMatch(/the disk is full/);
+    disk?.remove();
+  });
+});
