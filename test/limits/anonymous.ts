@@ -1,25 +1,107 @@
-import { requestText, single } from './attack.ts';
+import { join } from 'node:path';
+import { onTestFinished, vi } from 'vitest';
+import { OPTIONS } from '../../src/options.ts';
+import { createAuthority, createCertificate } from '../harness/certificates.ts';
+import { NEW_WORD, pipelined, requestText, single } from './attack.ts';
+import { startEmptyKeystone, type EmptyKeystone } from './keystone.ts';
 import type { Scenario } from './scenario.ts';
 
+const KB = 1024;
 const SECONDS = 5;
+const HOSTS = Array.from({ length: 50 }, (_, number) => `host-${number}.example`);
+const OPEN_PATHS = ['/docs', '/openapi.json', '/metrics', '/unknown'];
+
+/** The first bytes of the record with a ClientHello, whose remaining 506 bytes never come (RFC 8446 section 5.1). */
+const CLIENT_HELLO_BEGINNING = '\x16\x03\x01\x02\x00\x01';
+
+/** The stand-ins for Keystone of the attack that is under way. */
+const keystones: EmptyKeystone[] = [];
+
+/** The default of a setting that is a number. */
+function defaultOf(key: string): number {
+  return Number(OPTIONS.find((option) => option.key === key)?.default);
+}
 
 /** Attacks for which nobody needs a token. */
 export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open connections and send nothing',
-    bound: 'The service closes a connection whose first request does not arrive in time.',
-    settings: ['api.requestTimeoutSeconds'],
-    cost: 'With too few open files, new connections wait until that time is over.',
+    bound: 'At most half of all connections come from one address. The service closes those whose first request does not arrive in 30 s.',
+    settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
+    cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
     variables: { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '3' },
     servedAgainWithinSeconds: 4,
-    attack: () => ({ seconds: 7, connections: 60, blocks: [], sending: 'nothing', reading: 'everything' }),
+    attack: () => ({ seconds: 7, connections: 60, blocks: [], sending: 'nothing', reading: 'everything', reopening: true }),
     atLeast: { opened: 38 },
   },
   {
+    name: 'Begin TLS handshakes and do not finish them',
+    bound: 'At most half of all connections come from one address. The service closes those whose handshake takes longer than 10 s.',
+    settings: ['api.maxConnectionsPerAddress', 'tls.handshakeTimeoutSeconds'],
+    cost: 'Nothing: the other half of the connections stays free.',
+    openFiles: 64,
+    needs: ['openssl', 'openssl'],
+    servedAgainWithinSeconds: 4,
+    prepare(folder) {
+      vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // the test's own requests to a service whose certificate nobody vouches for
+      onTestFinished(() => void vi.unstubAllEnvs());
+      createAuthority(folder, 'authority');
+      createCertificate(folder, 'authority');
+      return { TSIGIL_TLS_CERT: join(folder, 'server.pem'), TSIGIL_TLS_KEY: join(folder, 'server.key'), TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '3' };
+    },
+    attack: () => ({ seconds: 7, connections: 38, blocks: single(CLIENT_HELLO_BEGINNING), sending: 'once', reading: 'everything' }),
+    atLeast: { opened: 38, closed: 38 },
+  },
+  {
+    name: 'Pipeline 57 KB of requests on one connection',
+    bound: 'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    cost: 'The time of one request.',
+    attack: () => ({
+      seconds: SECONDS,
+      connections: 1,
+      blocks: pipelined(57 * KB, requestText('GET', '/v2/tlds')),
+      sending: 'always',
+      reading: 'everything',
+      reopening: true,
+    }),
+    atLeast: { answers: 100 },
+  },
+  {
+    name: 'Pipeline 57 KB of requests on 20 connections',
+    bound: 'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    cost: 'The time of one request of each connection.',
+    attack: () => ({
+      seconds: SECONDS,
+      connections: 20,
+      blocks: pipelined(57 * KB, ...OPEN_PATHS.map((path) => requestText('GET', path))),
+      sending: 'always',
+      reading: 'everything',
+      reopening: true,
+    }),
+    atLeast: { answers: 100 },
+  },
+  {
+    name: 'Ask for the documents by 50 names of the service in turn',
+    bound: 'The service renders each document once, whatever the name, and counts resources for the metrics every 15 s.',
+    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    cost: 'The time of one request of each connection.',
+    attack: () => ({
+      seconds: SECONDS,
+      connections: 20,
+      blocks: pipelined(57 * KB, ...HOSTS.flatMap((host) => OPEN_PATHS.map((path) => requestText('GET', path, { Host: host })))),
+      sending: 'in turn',
+      reading: 'everything',
+      reopening: true,
+    }),
+    atLeast: { answers: 100 },
+  },
+  {
     name: 'Send requests one byte a second',
-    bound: 'The service closes a connection whose request does not arrive in full in time.',
-    settings: ['api.requestTimeoutSeconds'],
+    bound: 'The service closes a connection whose request does not arrive in full in 30 s.',
+    settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
     cost: 'One open file for each connection.',
     attack: () => ({
       seconds: SECONDS,
@@ -32,8 +114,49 @@ export const ANONYMOUS: readonly Scenario[] = [
     atLeast: { opened: 20 },
   },
   {
+    name: 'Guess tokens',
+    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429. A token has 256 random bits.',
+    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    cost: '50 queries of the database a second.',
+    attack: () => ({
+      seconds: SECONDS,
+      connections: 20,
+      blocks: pipelined(8 * KB, requestText('GET', '/v2/tlds', { 'X-Auth-Token': `tsigil_${NEW_WORD}${NEW_WORD}` })),
+      sending: 'in turn',
+      reading: 'everything',
+      reopening: true,
+    }),
+    atLeast: { answers: 100 },
+  },
+  {
+    name: 'Guess tokens of Keystone',
+    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
+    settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
+    cost: '50 requests to Keystone a second.',
+    async prepare() {
+      const keystone = await startEmptyKeystone();
+      onTestFinished(keystone.close);
+      keystones.push(keystone);
+      return { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: keystone.url };
+    },
+    attack: () => ({
+      seconds: SECONDS,
+      connections: 20,
+      blocks: pipelined(8 * KB, requestText('GET', '/v2/tlds', { 'X-Auth-Token': `keystone-${NEW_WORD}${NEW_WORD}` })),
+      sending: 'in turn',
+      reading: 'everything',
+      reopening: true,
+    }),
+    atLeast: { answers: 2000 },
+    problems() {
+      const asked = keystones.pop()?.asked() ?? 0;
+      const most = defaultOf('rateLimit.anonymousBurst') + defaultOf('rateLimit.anonymousRequestsPerSecond') * (SECONDS + 1);
+      return asked > 0 && asked <= most ? [] : [`Keystone was asked ${asked} times, at most ${most} expected`];
+    },
+  },
+  {
     name: 'Send requests without a token',
-    bound: 'Each address may send a number of requests a second without a valid token; the service answers the others with 429.',
+    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.1 ms of processor time for each request.',
     attack: () => ({
@@ -49,14 +172,14 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open and close connections',
     bound: 'A connection without a request takes no other resource.',
-    settings: [],
+    settings: ['api.maxConnectionsPerAddress'],
     cost: 'About 0.2 ms of processor time for each connection.',
     attack: () => ({ seconds: SECONDS, connections: 50, blocks: [], sending: 'nothing', reading: 'everything', closing: 'at once', reopening: true }),
     atLeast: { opened: 1000 },
   },
   {
     name: 'Open a connection for each request',
-    bound: 'Each address may send a number of requests a second without a valid token; the service answers the others with 429.',
+    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.5 ms of processor time for each request.',
     attack: () => ({

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import pg from 'pg';
 import { createDatabase } from '../harness/postgres.ts';
 import { requestText, single } from './attack.ts';
+import { PROJECT } from './databases.ts';
 import type { Scenario } from './scenario.ts';
 
 const IN_TURN = { sending: 'in turn', reading: 'everything', reopening: true } as const;
@@ -58,7 +59,7 @@ export const POSTGRES: readonly Scenario[] = [
     cost: 'The time of one query for each request.',
     prepare: async (folder) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
     async attack(target) {
-      const token = await target.token('reader', 'crowd');
+      const token = await target.token('reader', PROJECT);
       const requests = differentQueries().map((path) => requestText('GET', path, { 'X-Auth-Token': token }));
       return { ...IN_TURN, seconds: 30, connections: 20, blocks: single(...requests) };
     },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { readDocuments } from '../docs/documents.ts';
 import { ANONYMOUS } from './anonymous.ts';
+import { CALLERS } from './callers.ts';
 import { POSTGRES } from './postgres.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -17,5 +18,5 @@ test('SECURITY.md lists every attack of these suites, and no other', () => {
   const page = readDocuments().find(({ path }) => path === 'SECURITY.md')?.text ?? '';
   const section = page.split(/^## /m).find((text) => text.startsWith('What one caller can cost others')) ?? '';
   const table = section.split('\n').filter((line) => line.startsWith('|'));
-  expect(table).toEqual(attackTable([...ANONYMOUS, ...POSTGRES]));
+  expect(table).toEqual(attackTable([...ANONYMOUS, ...CALLERS, ...POSTGRES]));
 });

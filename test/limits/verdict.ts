@@ -6,9 +6,6 @@ import type { Scenario } from './scenario.ts';
 /** The longest that another caller may wait, in milliseconds beyond what the machine itself takes, and the most memory, in MB. */
 export const BOUNDS = { get: 250, healthcheck: 250, write: 1000, memoryMb: 512 } as const;
 
-/** The least part of the time that is taken to be the service's own, however busy the machine is with other programs. */
-const LEAST_SHARE = 0.25;
-
 /** The status of what each probe asks for. */
 const EXPECTED = { get: 200, healthcheck: 200, write: 201 } as const;
 
@@ -54,7 +51,7 @@ function delays({ writes }: Scenario, { samples, processorShare }: Measurement):
   return names.flatMap((name) => {
     const own = samples[name] ?? [];
     const part = name === 'get' ? 0.99 : 1;
-    const delay = (percentile(own, part) - percentile(floor, part)) * Math.max(processorShare, LEAST_SHARE);
+    const delay = (percentile(own, part) - percentile(floor, part)) * processorShare;
     return [...wrongAnswers(name, own), ...(delay <= BOUNDS[name] ? [] : [`${name} took ${Math.round(delay)} ms more than the machine`])];
   });
 }
@@ -64,7 +61,7 @@ function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measu
   const slowest = percentile(samples.floor ?? [], 1);
   return (['get', 'healthcheck'] as const).flatMap((name) => {
     const later = (samples[name] ?? []).filter(({ at }) => at >= beganAt + withinSeconds * 1000);
-    const slow = later.filter(({ milliseconds }) => (milliseconds - slowest) * Math.max(processorShare, LEAST_SHARE) > BOUNDS[name]).length;
+    const slow = later.filter(({ milliseconds }) => (milliseconds - slowest) * processorShare > BOUNDS[name]).length;
     return [
       ...(later.length < 5 ? [`${name} was asked for ${later.length} times only after ${withinSeconds} s`] : []),
       ...wrongAnswers(name, later),

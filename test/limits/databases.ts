@@ -1,0 +1,71 @@
+import { copyFileSync, existsSync, renameSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import pg from 'pg';
+import { comparisonForm, treeForm } from '../../src/domain/dns-name.ts';
+import { openStore } from '../../src/service.ts';
+import { runFolder } from '../harness/evidence.ts';
+import { createDatabase } from '../harness/postgres.ts';
+
+/** The project that owns the zones of these databases. */
+export const PROJECT = 'crowd';
+
+/** How many zones these databases have. */
+const ZONES = 100_000;
+
+const POOL = { maxConnections: 1, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
+
+/** Stands for the number of a zone, which has six digits. */
+const NUMBER = 'nnnnnn';
+
+/** A name that costs as much as a name can to compare with patterns: long, and the same letter almost everywhere. */
+const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-${NUMBER}.example.`;
+
+/** The columns of a zone, as SQL. */
+const COLUMNS = {
+  ...{ id: text(`00000000-0000-4000-8000-000000${NUMBER}`), pool_id: text('794ccc2c-d751-44fe-b57f-8894c9f5c842'), project_id: text(PROJECT) },
+  ...{ name: text(NAME), name_key: text(comparisonForm(NAME)), tree_key: text(treeForm(comparisonForm(NAME))) },
+  ...{ email: text('hostmaster@example.org'), description: text('a'.repeat(100)), ttl: '3600', serial: '1 + n', shared: '0', version: '1' },
+  ...{ status: text('ACTIVE'), action: text('NONE'), attributes: text('{}'), type: text('PRIMARY'), masters: text('[]') },
+  ...{ created_at: text(`2026-01-01T00:00:00.${NUMBER}`) },
+};
+
+/** Creates all zones. Every database understands it. */
+const FILL = `
+  WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ZONES - 1})
+  INSERT INTO zones (${Object.keys(COLUMNS).join(', ')}) SELECT ${Object.values(COLUMNS).join(', ')} FROM numbers`;
+
+function text(value: string): string {
+  return `'${value.replaceAll(NUMBER, "' || CAST(100000 + n AS TEXT) || '")}'`;
+}
+
+/** Creates the schema in the database that a setting names. */
+async function createSchema(setting: string): Promise<void> {
+  await (await openStore(setting, POOL)).close();
+}
+
+/** Copies a SQLite database with 100 000 zones into `folder`, for a service there. It is filled once in a run. */
+export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
+  const original = join(runFolder(), 'zones.db');
+  const path = join(folder, 'tsigil.db');
+  if (!existsSync(original)) {
+    await createSchema(`sqlite:${path}`);
+    const database = new DatabaseSync(path);
+    database.exec(`PRAGMA synchronous = OFF; ${FILL}; PRAGMA wal_checkpoint(TRUNCATE)`);
+    database.close();
+    renameSync(path, original);
+  }
+  copyFileSync(original, path);
+  return { TSIGIL_DATABASE_URL: `sqlite:${path}` };
+}
+
+/** Creates a PostgreSQL database with 100 000 zones, named after `folder`. */
+export async function manyZonesOnPostgres(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
+  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
+  await createSchema(url);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`${FILL}; ANALYZE zones`);
+  await client.end();
+  return { TSIGIL_DATABASE_URL: url };
+}
