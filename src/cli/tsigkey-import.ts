@@ -25,13 +25,13 @@ interface ImportFlags extends ConnectionFlags, SourceFlags {
 
 /** Adds the command that brings keys in from where they are. */
 export function addImport(tsigkey: Command, terminal: Terminal): void {
-  const { schema } = tsigkeyType.fields.scope ?? {};
+  const { schema } = tsigkeyType.fields.scope;
   const command = tsigkey
     .command('import')
     .description('bring in keys from a file of a name server or tool, from PowerDNS, or from another Designate or Tsigil')
     .argument('[file]', 'the file; - is standard input')
     .addOption(new Option('--format <format>', 'the form of the file (default: what it looks like)').choices(Object.keys(IMPORT_FORMATS)))
-    .addOption(new Option('--scope <scope>', 'what new keys apply to').choices((schema?.enum ?? []) as string[]))
+    .addOption(new Option('--scope <scope>', 'what new keys apply to').choices((schema.enum ?? []) as string[]))
     .addOption(new Option('--resource-id <id>', 'the pool or zone that new keys apply to').argParser(readUuid))
     .option('--update', 'give keys that exist the algorithm and secret that are found')
     .option('--dry-run', 'change nothing, and tell what would be done');

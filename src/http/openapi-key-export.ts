@@ -6,9 +6,9 @@ import { commonParameters, idParameter } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, type ApiSettings } from './openapi-responses.ts';
 
 const EXAMPLE: Key = {
-  name: String(tsigkey.fields.name?.example),
-  algorithm: String(tsigkey.fields.algorithm?.example),
-  secret: String(tsigkey.fields.secret?.example),
+  name: tsigkey.fields.name.example,
+  algorithm: tsigkey.fields.algorithm.example,
+  secret: tsigkey.fields.secret.example,
 };
 
 /** The path at which a key is written out for a consumer. */

@@ -8,8 +8,8 @@ import { commonParameters } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';
 import { schemaReference } from './openapi-schemas.ts';
 
-const { schema: nameSchema } = tld.fields.name ?? { schema: {} };
-const { schema: descriptionSchema } = tld.fields.description ?? { schema: {} };
+const { schema: nameSchema } = tld.fields.name;
+const { schema: descriptionSchema } = tld.fields.description;
 
 const REQUEST: JsonSchema = {
   type: 'object',
@@ -36,8 +36,8 @@ const REQUEST: JsonSchema = {
         required: ['name'],
         additionalProperties: false,
         properties: {
-          name: { ...nameSchema, description: tld.fields.name?.description },
-          description: { ...descriptionSchema, description: tld.fields.description?.description },
+          name: { ...nameSchema, description: tld.fields.name.description },
+          description: { ...descriptionSchema, description: tld.fields.description.description },
         },
       },
       description: 'The entries, each as it would be created. No two may have the same name.',
