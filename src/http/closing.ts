@@ -8,6 +8,9 @@ interface Parser {
   onIncoming: () => number;
 }
 
+/** What tells the parser that the bytes after a request are not HTTP, as after an upgrade. It ignores them. */
+const NOT_HTTP = 2;
+
 const ignore = () => undefined;
 
 /**
@@ -25,7 +28,7 @@ export function closeGently(socket: Socket, last?: string): void {
 /** Discards what the peer sends from now on, and what was read but not parsed yet. */
 export function discardInput(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser?: Parser | null };
-  if (parser) parser.onIncoming = () => 0;
+  if (parser) parser.onIncoming = () => NOT_HTTP;
   socket.removeAllListeners('data');
   socket.on('data', ignore); // this listener also stops the socket from passing its input to the parser
   socket.resume();

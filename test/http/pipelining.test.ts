@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
@@ -9,14 +9,24 @@ import { isClosing, readAnswers, statusesOf } from '../harness/wire.ts';
 let server: Server;
 let began: { request: IncomingMessage; response: ServerResponse }[];
 let excess: number;
+let parsed: number;
+
+/** A request that counts how many there are. */
+class CountedMessage extends IncomingMessage {
+  constructor(socket: Socket) {
+    super(socket);
+    parsed += 1;
+  }
+}
+
 afterEach(() => {
   server.closeAllConnections();
   server.close();
 });
 
 async function start(): Promise<void> {
-  [began, excess] = [[], 0];
-  server = createServer({ requireHostHeader: false });
+  [began, excess, parsed] = [[], 0, 0];
+  server = createServer({ requireHostHeader: false, IncomingMessage: CountedMessage });
   const refuse = runInOrder(
     server,
     (request, response) => began.push({ request, response }),
@@ -74,6 +84,7 @@ test('a connection with more than 64 that wait is closed after them, and the las
   expect(answers.map(({ body }) => body)).toEqual(Array.from({ length: 65 }, (_, index) => `/${index}`));
   expect(answers.map(isClosing)).toEqual(answers.map((_, index) => index === 64));
   expect([began.length, excess]).toEqual([65, 1]);
+  expect(parsed).toBeLessThan(70); // the others are not even parsed
 });
 
 test('what a connection sends beyond the bound is not held in memory', async () => {
