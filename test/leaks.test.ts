@@ -4,7 +4,10 @@ import { readEvidence } from './harness/evidence.ts';
 /** Kinds of output that the suites are sure to have made; without them the search would find nothing because there was nothing. */
 const KINDS = ['log', 'error', 'metrics', 'output'];
 
-test('no secret and no token is in anything that a service showed during the run', () => {
+/** The search compares every secret with everything that was shown, which takes minutes after the attacks. */
+const TIMEOUT_MS = 900_000;
+
+test('no secret and no token is in anything that a service showed during the run', { timeout: TIMEOUT_MS }, () => {
   const { shown, secrets } = readEvidence();
   const kinds = KINDS.filter((kind) => [...shown.keys()].some((name) => name.startsWith(`shown-${kind}-`)));
   expect(kinds).toEqual(KINDS);
