@@ -1,9 +1,14 @@
 // Prints docs/configuration.md from the table of settings in src/options.ts, as built. `npm run docs` writes the page; a test keeps it fresh.
 import { describeConfig, readConfig } from '../dist/config.js';
 import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../dist/domain/policy.js';
-import { OPTIONS, variableOf } from '../dist/options.js';
+import { fileVariableOf, OPTIONS, variableOf } from '../dist/options.js';
 
-const rows = OPTIONS.map((option) => `| \`${option.key}\` | \`${variableOf(option)}\` | ${option.type} | ${defaultOf(option)} | ${option.meaning} |`);
+const variablesOf = (option) =>
+  [variableOf(option), fileVariableOf(option)]
+    .filter(Boolean)
+    .map((name) => `\`${name}\``)
+    .join(' or ');
+const rows = OPTIONS.map((option) => `| \`${option.key}\` | ${variablesOf(option)} | ${option.type} | ${defaultOf(option)} | ${option.meaning} |`);
 
 process.stdout.write(`# Configuration
 
@@ -15,6 +20,9 @@ the default; an empty variable counts as unset. The file is YAML; name it with \
 An unknown key, an unknown variable that begins with \`TSIGIL_\`, or a bad value stops the start, and the message lists everything that
 is wrong. \`tsigil check-config\` makes the same check and prints the configuration as it takes effect, with secrets hidden, the password in
 a database's URL among them. The configuration is read once, at the start: restart the service to change it.
+
+A secret can also be given as a file: a variable that ends in \`_FILE\` names it, and its content without the final newline is the value. Both variables
+together stop the start. [Operations](operations.md#give-the-service-its-secrets) shows credentials of systemd.
 
 ## Settings
 
@@ -69,7 +77,7 @@ ${describeConfig(readConfig(undefined, {})).trimEnd()}
 | \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\` | The configuration file, where \`--config\` is not given. |
 | \`TSIGIL_URL\` | the client | The service to talk to, where \`--url\` is not given; else \`http://127.0.0.1:9001\`. |
 | \`TSIGIL_TOKEN\` | the client | The token to show it, where \`--token-file\` is not given; else the content of \`var/admin.token\`. |
-| \`PGPASSWORD\` | \`serve\`, \`migrate\`, \`copy-database\` | The password for a PostgreSQL database whose URL has none. |
+| \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL, for a database whose URL has no password, where \`PGPASSWORD\` is not set. |
 
 The client is every command that asks a service; what else it reads is in [the command line](command-line.md#which-service-which-token).
 

@@ -5,14 +5,15 @@ import type { MethodName } from './auth/methods.ts';
 import { formatYaml, plainText } from './cli/plain-text.ts';
 import type { TldRule } from './domain/settings.ts';
 import { isDatabase, parseDatabase, withoutPassword } from './store/databases.ts';
-import { OPTIONS, variableOf, type Option } from './options.ts';
+import type { DatabaseSettings } from './store/sql.ts';
+import { fileVariableOf, OPTIONS, variableOf, type Option } from './options.ts';
 
 /** The service's configuration. `check-config` prints it, `docs/configuration.md` explains it. */
 export interface Config {
   readonly listen: string;
   readonly publicUrl: string | undefined;
   readonly database: string;
-  readonly databasePool: { readonly maxConnections: number; readonly connectTimeoutSeconds: number; readonly statementTimeoutSeconds: number };
+  readonly databasePool: DatabaseSettings;
   readonly workers: number;
   readonly adminToken: string | undefined;
   readonly tls: {
@@ -66,6 +67,9 @@ export class ConfigError extends Error {
 
 type Tree = Record<string, unknown>;
 
+/** The variables of all settings, and of files with the values of secrets. */
+const VARIABLES = new Set(OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]));
+
 /** Variables that begin like ours and are not settings: the command line's own, and those Kubernetes sets for a service named tsigil. */
 const FOREIGN_VARIABLES = /^TSIGIL_(?:CONFIG|URL|TOKEN|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
 
@@ -81,15 +85,19 @@ export function readConfig(path: string | undefined, environment: NodeJS.Process
   for (const key of Object.keys(fromFile)) if (!known.has(key)) problems.push(`${path}: '${key}' is not a setting`);
   const doubled = entries.map(([key]) => key).filter((key, index, keys) => keys.indexOf(key) !== index);
   for (const key of doubled) problems.push(`${path}: '${key}' is given twice`);
-  const variables = new Set(OPTIONS.map(variableOf));
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('TSIGIL_') && !variables.has(name) && !FOREIGN_VARIABLES.test(name))
+    if (name.startsWith('TSIGIL_') && !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name))
       problems.push(`${name} is not the variable of a setting`);
   }
   const values = Object.fromEntries(OPTIONS.map((option) => [option.key, readOption(option, fromFile, environment, path, problems)]));
   problems.push(...combinationProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return freeze(unflatten(values)) as unknown as Config;
+}
+
+/** The variables of `environment` that are settings or begin like them. */
+export function settingVariables(environment: NodeJS.ProcessEnv): string[] {
+  return Object.keys(environment).filter((name) => name.startsWith('TSIGIL_') || VARIABLES.has(name));
 }
 
 /** Settings that need each other. */
@@ -152,15 +160,45 @@ function readYaml(path: string, text: string, problems: string[]): Tree {
   return {};
 }
 
+/** A value as it was given, and what messages call its source. */
+interface Given {
+  readonly value: unknown;
+  readonly source: string;
+}
+
 function readOption(option: Option, fromFile: Tree, environment: NodeJS.ProcessEnv, path: string | undefined, problems: string[]): unknown {
-  const variable = variableOf(option);
-  const text = environment[variable];
-  const given = text !== undefined && text !== '' ? readVariable(option, text) : fromFile[option.key];
-  if (given === undefined || given === null) return option.default;
-  const read = option.read(given);
+  const given = fromEnvironment(option, environment, problems) ?? { value: fromFile[option.key], source: `${path}: '${option.key}'` };
+  if (given.value === undefined || given.value === null) return option.default;
+  const read = option.read(given.value);
   if ('value' in read) return read.value;
-  problems.push(`${text !== undefined && text !== '' ? variable : `${path}: '${option.key}'`} ${read.problem}`);
+  problems.push(`${given.source} ${read.problem}`);
   return option.default;
+}
+
+/** The value that the environment gives an option, itself or as the name of a file. An empty variable counts as unset. */
+function fromEnvironment(option: Option, environment: NodeJS.ProcessEnv, problems: string[]): Given | undefined {
+  const variable = variableOf(option);
+  const fileVariable = fileVariableOf(option);
+  const text = environment[variable] || undefined;
+  const file = fileVariable === undefined ? undefined : environment[fileVariable] || undefined;
+  if (text !== undefined && file !== undefined) {
+    problems.push(`${variable} and ${fileVariable} exclude each other: set one of them`);
+    return undefined;
+  }
+  if (file !== undefined) return readSecretFile(file, `${fileVariable}: '${file}'`, problems);
+  return text === undefined ? undefined : { value: readVariable(option, text), source: variable };
+}
+
+/** The content of a file without its final newline. No message shows it. */
+function readSecretFile(path: string, source: string, problems: string[]): Given | undefined {
+  try {
+    const value = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replace(/\r?\n$/, '');
+    if (value !== '') return { value, source: `${source}: the content` };
+    problems.push(`${source} is empty`);
+  } catch (error) {
+    problems.push(error instanceof TypeError ? `${source} is not text in UTF-8` : `${source} cannot be read: ${(error as Error).message}`);
+  }
+  return undefined;
 }
 
 /** Environment values are text; numbers, booleans, lists and maps are read as YAML, as they would be in the file. */

@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 import { CommandError, EXIT } from './cli/errors.ts';
 import { runCommand } from './cli/program.ts';
-import { ConfigError, describeConfig, readConfig, type Config } from './config.ts';
+import { ConfigError, describeConfig, readConfig, settingVariables, type Config } from './config.ts';
 import { ServiceError } from './domain/errors.ts';
 import { VERSION } from './version.ts';
+
+/** How long a process that failed to start may take to end by itself. */
+const EXIT_DELAY_MS = 500;
 
 // What only some commands need, such as the web server and the databases, they load themselves: others start in half the time.
 
@@ -13,6 +16,8 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   process.stderr.write(`tsigil: The output cannot be written: ${message}\n`);
   process.exit(EXIT.refused);
 });
+// Without a listener, SIGUSR1 opens Node's inspector, through which anyone on this machine can run code in this process.
+process.on('SIGUSR1', () => undefined);
 process.stderr.on('error', () => {
   // There is nobody left to tell.
 });
@@ -58,14 +63,27 @@ function configFrom(path: string | undefined): Config {
   }
 }
 
+/** The configuration. Afterwards no setting is left in the environment that other processes inherit from this one. */
+function takeConfig(path: string | undefined): Config {
+  const config = configFrom(path);
+  for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
+  return config;
+}
+
 async function run(configPath: string | undefined): Promise<void> {
-  const config = configFrom(configPath);
   const { serve } = await import('./serve.ts');
   const code = await forOperator(() =>
-    serve(config, ({ url, tokenFile }) => {
-      if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
-    }),
-  );
+    serve(
+      () => takeConfig(configPath),
+      ({ url, tokenFile }) => {
+        if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
+      },
+    ),
+  ).catch((error: unknown) => {
+    // Nothing can close a connection that waits for a password, or the channel to a supervising process: they must not hold up the end.
+    setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
+    throw error;
+  });
   if (code !== EXIT.done) throw new CommandError(code, 'The service did not stop in good order');
 }
 

@@ -1,7 +1,22 @@
 import { API_OPTIONS } from './api-options.ts';
 import { METHODS } from './auth/methods.ts';
 import { TLD_RULES } from './domain/settings.ts';
-import { address, database, file, integer, integerIn, oneOf, policy, someOf, text, tokenText, url, yesOrNo, type Option } from './readings.ts';
+import {
+  address,
+  database,
+  file,
+  integer,
+  integerIn,
+  oneOf,
+  password,
+  policy,
+  someOf,
+  text,
+  tokenText,
+  url,
+  yesOrNo,
+  type Option,
+} from './readings.ts';
 
 export type { Option } from './readings.ts';
 
@@ -45,6 +60,14 @@ export const OPTIONS: readonly Option[] = [
     ...integer(1, 600),
     default: 10,
     meaning: 'How long a statement may take in a PostgreSQL database.',
+  },
+  {
+    key: 'databasePool.password',
+    variable: 'PGPASSWORD',
+    ...password(),
+    default: undefined,
+    secret: true,
+    meaning: 'The password for a PostgreSQL database whose URL has none.',
   },
   {
     key: 'workers',
@@ -196,4 +219,9 @@ export const OPTIONS: readonly Option[] = [
 /** The environment variable of an option: `TSIGIL_`, and the key's words in capitals joined by underscores. */
 export function variableOf(option: Option): string {
   return option.variable ?? `TSIGIL_${option.key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
+
+/** The environment variable that names a file with the value of a secret option; undefined for options that are no secrets. */
+export function fileVariableOf(option: Option): string | undefined {
+  return option.secret === true ? `${variableOf(option)}_FILE` : undefined;
 }

@@ -17,7 +17,7 @@ export interface Option extends Reading {
   readonly key: string;
   readonly default: unknown;
   readonly meaning: string;
-  /** True for values that `check-config` must hide. */
+  /** True for values that `check-config` must hide. They can also be given as a file. */
   readonly secret?: boolean;
   /** The environment variable, where it does not follow from the key. */
   readonly variable?: string;
@@ -66,6 +66,11 @@ export function tokenText(): Reading {
   const type = '32 to 512 printable ASCII characters without blanks';
   const isToken = (value: unknown) => typeof value === 'string' && /^[\x21-\x7e]{32,512}$/.test(value);
   return { type, read: (value) => (isToken(value) ? { value } : { problem: `must be ${type}. Make one with: openssl rand -hex 32` }) };
+}
+
+/** A password for a server that sets its own rules. */
+export function password(): Reading {
+  return pattern('text without control characters', /^\P{Cc}+$/u);
 }
 
 /** Where to listen. */

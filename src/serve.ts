@@ -16,17 +16,27 @@ const EXIT_CODES = { stopped: 0, failed: 1 } as const;
 const RESTART_PAUSE_MS = 1000;
 
 /** What processes of one service say to each other. */
-type Message = { readonly tsigil: 'stop' } | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
+type Message =
+  | { readonly tsigil: 'stop' }
+  | { readonly tsigil: 'config'; readonly config?: Config }
+  | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
 
 /**
  * Serves until SIGTERM or SIGINT, in this process or, with `workers`, in several; a second signal ends it at once.
- * `started` is called in the process that serves, once it listens. Log lines go to standard output. Resolves with the
- * exit code; throws what `startService` throws.
+ * `readConfig` is called in the first process only; workers get the configuration from it. `started` is called in the process
+ * that serves, once it listens. Log lines go to standard output. Resolves with the exit code; throws what `readConfig` and
+ * `startService` throw.
  */
-export async function serve(config: Config, started: (service: Service) => void): Promise<number> {
-  const log = createLog(config.log.level, config.workers > 1 ? { pid: process.pid } : {});
-  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config.workers, log);
+export async function serve(readConfig: () => Config, started: (service: Service) => void): Promise<number> {
   const told = stopRequest();
+  const config = cluster.isWorker ? await Promise.race([receiveConfig(), told.then(() => undefined)]) : readConfig();
+  if (config === undefined) {
+    process.disconnect();
+    return EXIT_CODES.stopped;
+  }
+  const log = createLog(config.log.level, config.workers > 1 ? { pid: process.pid } : {});
+  ignoreHangUp(log);
+  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config, told, log);
   const service = await startService(config, { log, ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}) });
   started(service);
   log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
@@ -36,6 +46,27 @@ export async function serve(config: Config, started: (service: Service) => void)
   log.info({}, 'stopped');
   if (cluster.isWorker) process.disconnect();
   return EXIT_CODES.stopped;
+}
+
+/**
+ * In a worker: asks the supervising process for the configuration. It does not come from the environment, because that of a process
+ * can be read as long as it lives.
+ */
+function receiveConfig(): Promise<Config> {
+  return new Promise((resolve) => {
+    process.on('message', (message: Message) => {
+      if (message.tsigil === 'config' && message.config !== undefined) resolve(message.config);
+    });
+    process.send?.({ tsigil: 'config' } satisfies Message);
+  });
+}
+
+/** Survives SIGHUP, which would end the process. One line reports it, whatever the number of workers. */
+function ignoreHangUp(log: Log): void {
+  process.on('SIGHUP', () => {
+    if (cluster.isWorker) return;
+    log.warn({}, 'SIGHUP received: the configuration is not re-read. Restart the service to apply changes.');
+  });
 }
 
 /** Resolves with the signal or message by which this process is told to stop. A worker may be told several times over. */
@@ -57,11 +88,15 @@ function endAtNextSignal(): void {
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(EXIT_CODES.failed));
 }
 
-/** Keeps `count` workers running until a signal. A first worker that cannot start ends the service. */
-async function superviseWorkers(count: number, log: Log): Promise<number> {
-  const told = stopRequest();
+/** Keeps as many workers as `config` says running until `told` resolves. A first worker that cannot start ends the service. */
+async function superviseWorkers(config: Config, told: Promise<string>, log: Log): Promise<number> {
   let stopping = false;
   const seen = { listening: false };
+  cluster.on('message', (worker, message: Message) => {
+    // Node.js drops what is sent to a worker before it listens, so a worker that asks late is told to stop now.
+    const answer: Message = stopping ? { tsigil: 'stop' } : { tsigil: 'config', config };
+    if (message.tsigil === 'config') tell(worker, answer);
+  });
   answerMetricsRequests();
   const failed = new Promise<string>((resolve) => {
     cluster.on('listening', () => {
@@ -79,7 +114,7 @@ async function superviseWorkers(count: number, log: Log): Promise<number> {
       }, RESTART_PAUSE_MS);
     });
   });
-  for (let number = 0; number < count; number += 1) cluster.fork();
+  for (let number = 0; number < config.workers; number += 1) cluster.fork();
   const reason = await Promise.race([told, failed]);
   stopping = true;
   log.info({ reason }, 'stopping');
@@ -93,12 +128,17 @@ async function superviseWorkers(count: number, log: Log): Promise<number> {
   const codes = await Promise.all(
     workers.map(async (worker) => {
       const exited = once(worker, 'exit') as Promise<[number | null]>;
-      if (worker.isConnected()) worker.send({ tsigil: 'stop' } satisfies Message);
+      tell(worker, { tsigil: 'stop' });
       return (await exited)[0];
     }),
   );
   log.info({}, 'stopped');
   return seen.listening && codes.every((code) => code === 0) ? EXIT_CODES.stopped : EXIT_CODES.failed;
+}
+
+/** Sends a message to a worker. One that ends meanwhile needs none: without a callback the failure would be an error of the service. */
+function tell(worker: Worker, message: Message): void {
+  if (worker.isConnected()) worker.send(message, () => undefined);
 }
 
 /** In the supervising process: gives workers the figures of all of them together. */
@@ -108,7 +148,7 @@ function answerMetricsRequests(): void {
   cluster.on('message', (worker, message: Message) => {
     if (message.tsigil !== 'metrics') return;
     void aggregate().then(
-      (text) => worker.isConnected() && worker.send({ ...message, text }),
+      (text) => tell(worker, { ...message, text }),
       () => undefined, // a worker that ended meanwhile; the one that asked gives up by itself
     );
   });

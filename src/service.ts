@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { makeFirstToken } from './auth/first-token.ts';
@@ -147,6 +148,13 @@ export async function startService(config: Config, world: World): Promise<Servic
         'Listening beyond loopback without TLS: secrets and tokens cross the network in clear. Set tls.cert and tls.key.',
       );
     }
+    const link = await kind.linkTo(location);
+    if (link !== undefined && !link.encrypted && !isLoopback(link.host)) {
+      log.warn(
+        { host: link.host },
+        'The connection to PostgreSQL leaves this machine without TLS: secrets and tokens cross the network in clear. Add sslmode=verify-full to the database URL.',
+      );
+    }
     return {
       url,
       tokenFile: madeToken ? tokenFile : undefined,
@@ -179,5 +187,5 @@ function splitAddress(listen: string): { host: string; port: number } {
 }
 
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

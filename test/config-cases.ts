@@ -6,6 +6,7 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'databasePool.maxConnections': ['TSIGIL_DATABASE_POOL_MAX_CONNECTIONS', 25, 0],
   'databasePool.connectTimeoutSeconds': ['TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS', 2, 601],
   'databasePool.statementTimeoutSeconds': ['TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS', 3, 'long'],
+  'databasePool.password': ['PGPASSWORD', 'p4ss two', ['a']],
   workers: ['TSIGIL_WORKERS', 4, 257],
   adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own-that-nobody-guesses', 'two words'],
   'tls.cert': ['TSIGIL_TLS_CERT', 'cert.pem', ['cert.pem']],
@@ -50,4 +51,17 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
   'log.level': ['TSIGIL_LOG_LEVEL', 'debug', 'loud'],
   stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
+};
+
+const USER = { 'auth.keystone.username': 'tsigil', 'auth.keystone.password': 'p4ss', 'auth.keystone.project': 'service' };
+const CREDENTIAL = { 'auth.keystone.applicationCredentialId': 'abc', 'auth.keystone.applicationCredentialSecret': 's3cret' };
+
+/** The settings without which another is refused. */
+export const COMPANIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  workers: { database: 'postgres://db.example/tsigil' },
+  'tls.cert': { 'tls.key': 'key.pem' },
+  'tls.key': { 'tls.cert': 'cert.pem' },
+  'auth.method': { 'auth.keystone.url': 'https://keystone.example:5000' },
+  ...Object.fromEntries(Object.keys(USER).map((key) => [key, USER])),
+  ...Object.fromEntries(Object.keys(CREDENTIAL).map((key) => [key, CREDENTIAL])),
 };

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { OPTIONS, variableOf } from '../src/options.ts';
+import { fileVariableOf, OPTIONS, variableOf } from '../src/options.ts';
 import { blocksOf, ROOT } from './docs/documents.ts';
 import { startTestService, temporaryFolder } from './harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
@@ -51,13 +51,27 @@ describe('the proxies of docs/operations.md', () => {
 
 describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
   test.runIf(hasProgram('systemd-analyze', 'systemd'))('is a unit that systemd understands', () => {
-    const text = read(`deploy/${unit}`)
-      .replace('/usr/bin/node /opt/tsigil', `${process.execPath} ${ROOT}`)
-      .replace(/^User=.*$/m, 'User=root');
-    writeFileSync(join(folder, unit), text);
-    const { status, output } = run('systemd-analyze', ['verify', join(folder, unit)]);
-    expect(output.split('\n').filter((line) => line.includes(unit))).toEqual([]);
-    expect(status).toBe(0);
+    expectValid(unit, read(`deploy/${unit}`));
+  });
+
+  test.runIf(hasProgram('systemd-analyze', 'systemd'))(
+    'is one with all its credentials, each of which exists under the name that its variable has',
+    () => {
+      const text = read(`deploy/${unit}`).replaceAll(/^#(?=LoadCredential=|Environment=)/gm, '');
+      const credentials = [...text.matchAll(/^LoadCredential=([\w-]+):\/etc\/tsigil\/credentials\/\1$/gm)].map(([, name]) => name);
+      const named = [...text.matchAll(/^Environment=(\w+_FILE)=%d\/([\w-]+)$/gm)];
+      expect(credentials.length).toBeGreaterThan(2);
+      expect(named.map(([, , name]) => name)).toEqual(credentials);
+      expect(OPTIONS.map(fileVariableOf)).toEqual(expect.arrayContaining(named.map(([, variable]) => variable)));
+      expectValid(unit, text);
+    },
+  );
+
+  test('writes no core dump, and no variable with a secret', () => {
+    const text = read(`deploy/${unit}`);
+    expect(text).toMatch(/^LimitCORE=0$/m);
+    const secrets = OPTIONS.filter(({ secret }) => secret === true).map(variableOf);
+    for (const variable of secrets) expect(text).not.toMatch(new RegExp(`\\b${variable}\\b`));
   });
 
   test('gives the service more time to stop than it takes, and names real settings', () => {
@@ -102,7 +116,16 @@ function runCheck(args: readonly string[]): Promise<number | null> {
 
 /** Expects every variable of the service in `text` to be one that it reads. */
 function expectSettings(text: string): void {
-  const variables = OPTIONS.map(variableOf);
+  const variables = OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]);
   const named = [...text.matchAll(/\bTSIGIL_[A-Z_]*[A-Z]/g)].map(([name]) => name);
   expect(named.filter((name) => !variables.includes(name))).toEqual([]);
+}
+
+/** Expects systemd to have nothing to say about a unit, with the paths of this machine. */
+function expectValid(unit: string, text: string): void {
+  const local = text.replace('/usr/bin/node /opt/tsigil', `${process.execPath} ${ROOT}`).replace(/^User=.*$/m, 'User=root');
+  writeFileSync(join(folder, unit), local);
+  const { status, output } = run('systemd-analyze', ['verify', join(folder, unit)]);
+  expect(output.split('\n').filter((line) => line.includes(unit))).toEqual([]);
+  expect(status).toBe(0);
 }

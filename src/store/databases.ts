@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import type { Database, DatabaseObserver, DatabaseSettings, Snapshot } from './sql.ts';
+import type { Database, DatabaseObserver, DatabaseSettings, NetworkLink, Snapshot } from './sql.ts';
 
 /** One kind of database. Its driver is loaded when it is opened. */
 export interface DatabaseKind {
@@ -7,6 +7,8 @@ export interface DatabaseKind {
   open(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database>;
   /** Opens it for reading alone. Throws `bad_request` if it does not exist, and `unavailable`. */
   openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;
+  /** How the database is reached over the network; undefined for files and Unix sockets. */
+  linkTo(location: string): Promise<NetworkLink | undefined>;
   /** Tells whether `location` can be meant. */
   accepts(location: string): boolean;
   /** The folder for files that belong beside the database. */
@@ -18,6 +20,7 @@ export interface DatabaseKind {
 const postgres: DatabaseKind = {
   open: async (...details) => (await import('./postgres/open.ts')).openPostgres(...details),
   openSnapshot: async (...details) => (await import('./postgres/read-only.ts')).openPostgresSnapshot(...details),
+  linkTo: async (location) => (await import('./postgres/connection.ts')).linkTo(location),
   accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location),
   folder: () => resolve('var'),
   shared: true,
@@ -28,6 +31,7 @@ export const DATABASES: Readonly<Record<string, DatabaseKind>> = {
   sqlite: {
     open: async (location, observer) => (await import('./sqlite/open.ts')).openSqlite(location, observer),
     openSnapshot: async (location) => (await import('./sqlite/read-only.ts')).openSqliteSnapshot(location),
+    linkTo: async () => undefined,
     accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location),
     folder: (location) => dirname(resolve(location)),
     shared: false,

@@ -52,6 +52,8 @@ export interface DatabaseSettings {
   readonly maxConnections: number;
   readonly connectTimeoutSeconds: number;
   readonly statementTimeoutSeconds: number;
+  /** The password for a server whose URL has none. */
+  readonly password?: string | undefined;
 }
 
 /** A database that is open for reading alone. All reads see one snapshot. Every method throws `unavailable` when the database cannot do its work. */
@@ -59,6 +61,13 @@ export interface Snapshot {
   readonly dialect: Dialect;
   readonly reads: Sql;
   close(): Promise<void>;
+}
+
+/** How a process reaches a database server over the network. */
+export interface NetworkLink {
+  readonly host: string;
+  /** Whether the connection is certain to use TLS. */
+  readonly encrypted: boolean;
 }
 
 /** One open database. Every method throws `unavailable` when the database cannot do its work. */

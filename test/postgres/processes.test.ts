@@ -118,6 +118,13 @@ describe('worker processes', () => {
     expect(await service.stop('SIGTERM')).toBe(0);
   });
 
+  test('stop together, with exit code 0, when the signal arrives before all of them listen', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const service = await start({ TSIGIL_WORKERS: '4' }); // one listens
+      expect(await service.stop('SIGTERM')).toBe(0);
+    }
+  });
+
   test('are refused on SQLite if there is more than one', async () => {
     await expect(start({ TSIGIL_WORKERS: '2', TSIGIL_DATABASE_URL: `sqlite:${folder}/x.db` })).rejects.toThrow(
       /ended with 2.*needs a database that processes can share/s,

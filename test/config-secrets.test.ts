@@ -1,0 +1,76 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { ConfigError, readConfig } from '../src/config.ts';
+import { fileVariableOf, OPTIONS, variableOf } from '../src/options.ts';
+import { CASES, COMPANIONS } from './config-cases.ts';
+import { temporaryFolder } from './harness/service.ts';
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function valueOf(config: object, key: string): unknown {
+  return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
+}
+
+function secretFile(content: string | Buffer): string {
+  const path = join(folder, 'secret');
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Everything wrong with an environment. */
+function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readConfig(undefined, environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const SECRETS = OPTIONS.filter(({ secret }) => secret === true).map((option) => ({
+  option,
+  key: option.key,
+  variable: fileVariableOf(option) ?? '',
+}));
+
+describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
+  const companions = Object.fromEntries(Object.entries(COMPANIONS[key] ?? {}).map(([companion, value]) => [CASES[companion]?.[0] ?? '', value]));
+  const others = Object.fromEntries(Object.entries(companions).filter(([name]) => name !== variableOf(option)));
+  const good = String(CASES[key]?.[1]);
+  const read = (file: string) => readConfig(undefined, { ...others, [variable]: file });
+  const refusal = (file: string) => problemsOf({ ...others, [variable]: file });
+
+  test.each(['', '\n', '\r\n'])('is its content without the final newline: %j', (end) => {
+    expect(valueOf(read(secretFile(good + end)), key)).toBe(good);
+  });
+
+  test('both variables exclude each other', () => {
+    const environment = { ...others, [variableOf(option)]: good, [variable]: secretFile(good) };
+    expect(problemsOf(environment)).toContain(`${variableOf(option)} and ${variable} exclude each other: set one of them`);
+  });
+
+  test('beats the configuration file, and counts as unset when it is empty', () => {
+    const path = join(folder, 'tsigil.yaml');
+    writeFileSync(path, stringify({ [key]: `${good}-of-the-file` }));
+    expect(valueOf(readConfig(path, { ...others, [variable]: secretFile(good) }), key)).toBe(good);
+    expect(valueOf(readConfig(path, { ...others, [variable]: '' }), key)).toBe(`${good}-of-the-file`);
+  });
+
+  test('a file that cannot be read, is empty, is not text or holds a bad value is refused by the name of the variable, and never shown', () => {
+    expect(refusal('/nosuch')[0]).toMatch(new RegExp(`^${variable}: '/nosuch' cannot be read: ENOENT`));
+    expect(refusal('/')[0]).toMatch(new RegExp(`^${variable}: '/' cannot be read: EISDIR`));
+    for (const content of ['', '\n']) expect(refusal(secretFile(content))[0]).toMatch(new RegExp(`^${variable}: '.*' is empty$`));
+    expect(refusal(secretFile(Buffer.from(good + 'é', 'latin1')))[0]).toMatch(new RegExp(`^${variable}: '.*' is not text in UTF-8$`));
+    const [problem = ''] = refusal(secretFile(`${good}\n${good}\n`));
+    expect(problem).toMatch(new RegExp(`^${variable}: '.*': the content must be `));
+    expect(problem).not.toContain(good);
+  });
+});
+
+test('a setting that is no secret has no variable for a file', () => {
+  expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual(['TSIGIL_LISTEN_FILE is not the variable of a setting']);
+});

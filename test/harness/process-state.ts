@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** The environment that a process was started with, as its user can read it at any time (Linux). */
+export function initialEnvironment(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
+}
+
+/** The TCP ports on which a process listens (Linux), in order. */
+export function listeningPorts(pid: number): number[] {
+  const sockets = new Set(readdirSync(`/proc/${pid}/fd`).flatMap((name) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${name}`))?.[1] ?? []));
+  const lines = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1));
+  const ports = lines
+    .map((line) => line.trim().split(/\s+/))
+    .flatMap(([, local = '', , state, , , , , , inode = '']) => {
+      return state === '0A' && sockets.has(inode) ? [Number.parseInt(local.split(':')[1] ?? '', 16)] : [];
+    });
+  return ports.sort((one, other) => one - other);
+}
+
+/** A descriptor may be closed while the list is read. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}

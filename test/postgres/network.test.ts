@@ -1,0 +1,29 @@
+import { beforeAll, expect, test } from 'vitest';
+import { createDatabase } from '../harness/postgres.ts';
+import { startTestService } from '../harness/service.ts';
+
+let url: string;
+beforeAll(async () => {
+  url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'network');
+});
+
+/** What a service logs at its start, on a database that is reached by `host`. */
+async function logWith(host: string, query = ''): Promise<string> {
+  const service = await startTestService({ TSIGIL_DATABASE_URL: url.replace('127.0.0.1', host) + query });
+  await service.close();
+  return service.log.join('');
+}
+
+// 0.0.0.0 is no loopback address, though Linux connects to this machine.
+test('a connection beyond loopback without TLS is logged as a warning with the host', async () => {
+  for (const query of ['', '?sslmode=disable']) {
+    const log = await logWith('0.0.0.0', query);
+    expect(log).toContain('The connection to PostgreSQL leaves this machine without TLS');
+    expect(log).toContain('"host":"0.0.0.0"');
+    expect(log).not.toContain('postgres@');
+  }
+});
+
+test('a connection on loopback is not', async () => {
+  for (const host of ['127.0.0.1', 'localhost']) expect(await logWith(host)).not.toContain('without TLS');
+});

@@ -1,0 +1,62 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordSecret } from '../harness/evidence.ts';
+import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import { startServiceProcess } from '../harness/service.ts';
+
+const PASSWORD = 'p4ss:w\\ord/with?odd&characters#';
+
+let folder: string;
+let server: PostgresServer;
+let url: string;
+
+function file(name: string, content: string, mode: number): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+  return path;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tsigil-passwords-'));
+  chmodSync(folder, 0o755);
+  recordSecret(PASSWORD);
+  const rules = 'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n';
+  server = await startPostgres({ hba_file: file('hba.conf', rules, 0o644) });
+  url = (await createDatabase(server.url, 'passwords')).replace('postgres@', 'tsigil@');
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await client.query(`CREATE ROLE tsigil LOGIN PASSWORD ${client.escapeLiteral(PASSWORD)}`);
+  await client.query('ALTER DATABASE passwords OWNER TO tsigil');
+  await client.end();
+});
+afterAll(async () => {
+  await server.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(variables: Record<string, string>): Promise<number | null> {
+  const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: url, TSIGIL_WORKERS: '2', ...variables });
+  expect((await service.get('/v2/pools')).status).toBe(200);
+  return service.stop('SIGTERM');
+}
+
+test.each<[string, () => Record<string, string>]>([
+  ['PGPASSWORD', () => ({ PGPASSWORD: PASSWORD })],
+  ['PGPASSWORD_FILE', () => ({ PGPASSWORD_FILE: file('password', `${PASSWORD}\n`, 0o400) })],
+  ['PGPASSFILE', () => ({ PGPASSFILE: file('pgpass', `*:*:*:tsigil:${PASSWORD.replaceAll(/[:\\]/g, '\\$&')}\n`, 0o600) })],
+  ['the URL', () => ({ TSIGIL_DATABASE_URL: url.replace('tsigil@', `tsigil:${encodeURIComponent(PASSWORD)}@`), PGPASSWORD: 'another' })],
+])('a service with workers gets the password for PostgreSQL from %s', async (_, variables) => {
+  expect(await start(variables())).toBe(0);
+});
+
+test('without a password, or with a wrong one, it does not start, and no message shows the password', async () => {
+  for (const variables of [{}, { PGPASSWORD: `${PASSWORD}x` }]) {
+    const error: unknown = await start(variables).catch((reason: unknown) => reason);
+    expect(String(error)).toMatch(/The service ended with 1/);
+    expect(String(error)).not.toContain(PASSWORD);
+  }
+});

@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { listeningPorts } from '../harness/process-state.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+
+let folder: string;
+let service: ServiceProcess;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  service = await startServiceProcess(folder, { NODE_OPTIONS: '--inspect-port=0' });
+});
+afterEach(async () => {
+  if (service.process.exitCode === null && service.process.signalCode === null) await service.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const HUNG_UP = 'SIGHUP received: the configuration is not re-read. Restart the service to apply changes.';
+const count = () => service.output().split(`"msg":"${HUNG_UP}"`).length - 1;
+
+async function hangUp(): Promise<void> {
+  const before = count();
+  service.process.kill('SIGHUP');
+  while (count() === before) await once(service.process.stdout ?? service.process, 'data');
+}
+
+describe.runIf(process.platform === 'linux')('signals', () => {
+  test('SIGHUP does not end the service: a warning says that the configuration is not re-read', async () => {
+    await hangUp();
+    await hangUp();
+    expect(service.output()).toContain(`"level":"warn"`);
+    expect((await service.get('/v2/tlds')).status).toBe(200);
+    expect(await service.stop('SIGTERM')).toBe(0);
+  });
+
+  test('SIGUSR1 opens no inspector and does not end the service', async () => {
+    const pid = service.process.pid ?? 0;
+    const own = [Number(new URL(service.url).port)];
+    expect(listeningPorts(pid)).toEqual(own);
+    for (let times = 0; times < 3; times += 1) {
+      service.process.kill('SIGUSR1');
+      await hangUp(); // the process has handled the signal before
+      expect((await service.get('/v2/tlds')).status).toBe(200);
+      expect(listeningPorts(pid)).toEqual(own);
+    }
+    expect(service.output()).not.toMatch(/debugger|inspector/i);
+  });
+});
