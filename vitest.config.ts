@@ -1,7 +1,15 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type Plugin } from 'vitest/config';
+
+/** Threads take JavaScript only: that of the built program, which `npm run build` makes. */
+const builtThreads: Plugin = {
+  name: 'built-threads',
+  transform: (code, id) =>
+    id.endsWith('/src/store/sqlite/scan-thread.ts') ? code.replace('./scan-worker.js', '../../../dist/store/sqlite/scan-worker.js') : undefined,
+};
 
 export default defineConfig({
+  plugins: [builtThreads],
   test: {
     globalSetup: ['test/harness/run.ts'],
     testTimeout: 60_000,

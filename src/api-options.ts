@@ -49,6 +49,18 @@ export const API_OPTIONS: readonly Option[] = [
       'The most bytes of responses above 64 KiB that wait in memory until their callers read them, and a quarter of that for one caller. Beyond it, requests get 503.',
   },
   {
+    key: 'api.scanTimeoutSeconds',
+    ...integer(1, 600),
+    default: 10,
+    meaning: 'How long a list may take that no index answers, such as one with a pattern. After that it is answered with 503.',
+  },
+  {
+    key: 'api.maxPageBytes',
+    ...integer(16_384, 64 * 1024 * 1024),
+    default: 1_048_576,
+    meaning: 'The most bytes of items on one page of a list. A page ends before the item that would exceed it, and `links.next` leads to that item.',
+  },
+  {
     key: 'api.maxConnections',
     ...integer(1, 1_000_000),
     default: 4096,

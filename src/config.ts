@@ -39,6 +39,8 @@ export interface Config {
     readonly maxUnsentBytes: number;
     readonly maxConnections: number;
     readonly maxConnectionsPerAddress: number;
+    readonly scanTimeoutSeconds: number;
+    readonly maxPageBytes: number;
     readonly trustProxyHeaders: boolean;
   };
   readonly cors: { readonly allowedOrigins: readonly string[] };

@@ -42,6 +42,9 @@ export interface World {
   readonly readMetrics?: () => Promise<string>;
 }
 
+/** How long a list or a count may take where no caller waits for it. */
+const COPY_TIMEOUT_SECONDS = 3600;
+
 const FEW_FILES =
   'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
 
@@ -55,7 +58,7 @@ export interface OpenedDatabase {
 /** Opens the database that a setting names, and brings its schema up to date. Throws `ServiceError` `unavailable`. */
 export async function openDatabase(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<OpenedDatabase> {
   const { kind, location } = parseDatabase(setting);
-  const database = await kind.open(location, { committed: () => undefined }, pool);
+  const database = await kind.open(location, { committed: () => undefined }, { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS });
   try {
     const steps = await migrate(database, clock());
     return { store: createStore(database), steps };
@@ -80,7 +83,8 @@ export async function startService(config: Config, world: World): Promise<Servic
   const metrics = createMetrics(VERSION);
   const { kind, location } = parseDatabase(config.database);
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
-  const database = await kind.open(location, { committed: metrics.observeCommit, failed }, config.databasePool);
+  const settings = { ...config.databasePool, scanTimeoutSeconds: config.api.scanTimeoutSeconds };
+  const database = await kind.open(location, { committed: metrics.observeCommit, failed }, settings);
   const store = createStore(database);
   const closers: (() => unknown)[] = [() => store.close()];
   try {
@@ -99,6 +103,7 @@ export async function startService(config: Config, world: World): Promise<Servic
         zonesPerProject: config.zones.perProject,
         defaultLimit: config.api.defaultLimit,
         otherAdministrators: config.adminToken !== undefined || config.auth.method.includes('keystone'),
+        maxPageBytes: config.api.maxPageBytes,
       },
       newId: world.newId ?? randomUUID,
       randomBytes: world.randomBytes ?? randomBytes,

@@ -37,6 +37,8 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'api.requestTimeoutSeconds': ['TSIGIL_API_REQUEST_TIMEOUT_SECONDS', 5, 0],
   'api.responseTimeoutSeconds': ['TSIGIL_API_RESPONSE_TIMEOUT_SECONDS', 5, 0],
   'api.maxUnsentBytes': ['TSIGIL_API_MAX_UNSENT_BYTES', 20_000_000, 1_000_000],
+  'api.scanTimeoutSeconds': ['TSIGIL_API_SCAN_TIMEOUT_SECONDS', 5, 0],
+  'api.maxPageBytes': ['TSIGIL_API_MAX_PAGE_BYTES', 65_536, 16_383],
   'api.maxConnections': ['TSIGIL_API_MAX_CONNECTIONS', 100, 0],
   'api.maxConnectionsPerAddress': ['TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS', 10, 1.5],
   'api.trustProxyHeaders': ['TSIGIL_API_TRUST_PROXY_HEADERS', true, 'yes'],

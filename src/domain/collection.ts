@@ -2,10 +2,10 @@ import { readChanges, readCreation } from './body.ts';
 import type { Caller } from './caller.ts';
 import { ServiceError } from './errors.ts';
 import { normaliseUuid } from './field.ts';
-import { readListRequest, type ListRequest, type Parameter } from './list-query.ts';
+import { readListRequest, type Parameter } from './list-query.ts';
 import { may, requireRight, type Policy } from './policy.ts';
 import type { Clock, Store } from './ports.ts';
-import type { Admission, Admitted, Change, Condition, Reader, ResourceType, Row } from './resource.ts';
+import type { Admission, Admitted, Change, Condition, Page, PageQuery, Reader, ResourceType, Row, WantedAnswer } from './resource.ts';
 import type { Settings } from './settings.ts';
 import { looksLikeToken } from './token-form.ts';
 
@@ -23,12 +23,6 @@ export interface Environment {
   refuseToken(id: string): void;
   /** Tells the operator about a resource that was accepted though something is odd about it. */
   advise(type: ResourceType, id: string, advice: string): void;
-}
-
-/** One page of a list. `next` is the id to continue after, when the page is full. */
-export interface Page {
-  readonly rows: Row[];
-  readonly next: string | undefined;
 }
 
 /**
@@ -58,66 +52,51 @@ export async function createResource(
   return { ...created.row, ...created.shownOnce };
 }
 
-/**
- * The page of `type` that the parameters of a query string ask for, out of what the caller may see. Throws the errors
- * of `readListRequest`, `access_denied`, and `marker_not_found` when the marker's resource does not exist.
- */
-export async function listResources(environment: Environment, type: ResourceType, caller: Caller, parameters: readonly Parameter[]): Promise<Page> {
-  const request = readListRequest(type, parameters, environment.settings.defaultLimit);
-  const { marker, limit, sortColumn, descending } = request;
-  const viewer = viewerOf(environment, type, caller, request);
-  const conditions = listConditions(type, viewer, request);
-  let after = marker === undefined ? undefined : positionOf(await markerRow(marker));
-  const rows: Row[] = [];
-  while (rows.length < limit) {
-    const wanted = request.questions.length === 0 ? limit : SCAN_SIZE;
-    const found = await environment.store.list(type, {
-      limit: wanted,
-      sortColumn,
-      descending,
-      conditions,
-      ...(after === undefined ? {} : { after }),
-    });
-    rows.push(...(await answering(found)).slice(0, limit - rows.length));
-    const last = found.at(-1);
-    if (found.length < wanted || last === undefined) break;
-    after = positionOf(last);
-    await new Promise((resume) => setImmediate(resume)); // a long scan lets other requests in
-  }
-  return { rows, next: rows.length === limit ? rows.at(-1)?.id : undefined };
-
-  function positionOf(row: Row) {
-    return { sortValue: row[sortColumn], id: row.id };
-  }
-
-  async function markerRow(id: string): Promise<Row> {
-    const row = await environment.store.get(type, id);
-    if (row === undefined || !isVisible(type, viewer, row)) {
-      throw new ServiceError('marker_not_found', `marker ${id} is not the id of an existing ${type.title}`);
-    }
-    return row;
-  }
-
-  async function answering(candidates: Row[]): Promise<Row[]> {
-    let rows = candidates;
-    for (const { name, wanted } of request.questions) {
-      const answers = (await type.questions?.[name]?.ask(rows, environment.store, environment.settings)) ?? [];
-      rows = rows.filter((_, index) => answers[index] === wanted);
-    }
-    return rows;
-  }
+/** What a caller wants of a list besides its page. */
+export interface ListWishes {
+  /** Whether to count the resources that the list has without a limit. Lists with computed filters are never counted. */
+  readonly count: boolean;
+  /** Aborts when the caller does not wait for the list any more. Called only for a list that may take long. */
+  signal(): AbortSignal | undefined;
 }
 
-/** How many resources a page of the same list would hold if it had no limit; undefined where only a scan could tell. Throws like `listResources`. */
-export async function countResources(
-  environment: Environment,
+const NO_WISHES: ListWishes = { count: false, signal: () => undefined };
+
+/**
+ * The page of `type` that the parameters of a query string ask for, out of what the caller may see. It may have fewer resources than
+ * asked for, and more that follow, if it has as many as `maxPageBytes` allows. Throws the errors of `readListRequest`, `access_denied`,
+ * `marker_not_found` when the marker's resource does not exist, and `unavailable`.
+ */
+export async function listResources(
+  { store, settings, policy }: Environment,
   type: ResourceType,
   caller: Caller,
   parameters: readonly Parameter[],
-): Promise<number | undefined> {
-  const request = readListRequest(type, parameters, environment.settings.defaultLimit);
-  if (request.questions.length > 0) return undefined;
-  return environment.store.count(type, listConditions(type, caller, request));
+  wishes = NO_WISHES,
+): Promise<Page> {
+  const { marker, limit, sortColumn, descending, ...request } = readListRequest(type, parameters, settings.defaultLimit);
+  const viewer = viewerOf(policy, type, caller, request.questions);
+  const after = marker === undefined ? undefined : await findMarker(store, type, viewer, marker);
+  const isComputed = request.questions.length > 0;
+  const query: PageQuery = {
+    limit,
+    sortColumn,
+    descending,
+    conditions: listConditions(type, viewer, request.conditions),
+    maxBytes: settings.maxPageBytes,
+    count: wishes.count && !isComputed,
+    ...(isComputed ? { questions: { wanted: request.questions, settings } } : {}),
+    ...(after === undefined ? {} : { after: { sortValue: after[sortColumn], id: after.id } }),
+  };
+  return store.page(type, query, { owner: caller.id, signal: () => wishes.signal() });
+}
+
+async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: string): Promise<Row> {
+  const row = await store.get(type, id);
+  if (row === undefined || !isVisible(type, viewer, row)) {
+    throw new ServiceError('marker_not_found', `marker ${id} is not the id of an existing ${type.title}`);
+  }
+  return row;
 }
 
 /** The resource with this id. Throws `resource_not_found`, also for one of another project. */
@@ -190,20 +169,17 @@ export function readId(type: ResourceType, segment: string): string {
   return id;
 }
 
-/** How many rows are asked about at a time when a filter is a question. */
-const SCAN_SIZE = 1000;
-
-/** Who looks at a list: a question with a right of its own is about the resources of all projects. Throws `access_denied`. */
-function viewerOf({ policy }: Environment, type: ResourceType, caller: Caller, request: ListRequest): Caller {
-  const rights = request.questions.flatMap(({ name }) => type.questions?.[name]?.right ?? []);
+/** Who looks at a list: a computed filter with a right of its own is about the resources of all projects. Throws `access_denied`. */
+function viewerOf(policy: Policy, type: ResourceType, caller: Caller, questions: readonly WantedAnswer[]): Caller {
+  const rights = questions.flatMap(({ name }) => type.questions?.[name]?.right ?? []);
   for (const right of rights) requireRight(policy, caller, right);
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }
 
 /** Lists of owned resources show those of the viewer's project. */
-function listConditions(type: ResourceType, viewer: Caller, request: ListRequest): Condition[] {
-  if (type.owner === undefined || viewer.allProjects) return [...request.conditions];
-  return [...request.conditions, { column: type.owner, test: '=', value: viewer.projectId ?? '' }];
+function listConditions(type: ResourceType, viewer: Caller, conditions: readonly Condition[]): readonly Condition[] {
+  if (type.owner === undefined || viewer.allProjects) return conditions;
+  return [...conditions, { column: type.owner, test: '=', value: viewer.projectId ?? '' }];
 }
 
 function isVisible(type: ResourceType, caller: Caller, row: Row): boolean {

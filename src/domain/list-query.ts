@@ -1,6 +1,6 @@
 import { ServiceError } from './errors.ts';
 import { isStorableText, normaliseUuid } from './field.ts';
-import { sortColumns, uniqueColumn, type Condition, type ListQuery, type ResourceType } from './resource.ts';
+import { sortColumns, uniqueColumn, type Condition, type ListQuery, type ResourceType, type WantedAnswer } from './resource.ts';
 import { MAX_LIMIT } from './settings.ts';
 
 /** One parameter of a query string, decoded, in the order received. */
@@ -9,7 +9,7 @@ export type Parameter = readonly [name: string, value: string];
 /** What a list request asks for: the page, the id after which it begins, and the questions with the answers wanted. */
 export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;
-  readonly questions: readonly { readonly name: string; readonly wanted: boolean }[];
+  readonly questions: readonly WantedAnswer[];
 }
 
 const PAGING = ['limit', 'marker', 'sort_key', 'sort_dir'];
@@ -80,7 +80,7 @@ function readFilters(type: ResourceType, parameters: readonly Parameter[]): Pick
   };
 }
 
-function readQuestion([name, value]: Parameter): { name: string; wanted: boolean } {
+function readQuestion([name, value]: Parameter): WantedAnswer {
   if (value !== 'true' && value !== 'false') throw new ServiceError('bad_request', `The filter ${name} should be true or false`);
   return { name, wanted: value === 'true' };
 }

@@ -1,5 +1,5 @@
 import type { Caller } from './caller.ts';
-import type { Reader, ResourceType, Row } from './resource.ts';
+import type { Fields, Page, PageQuery, Reader, ResourceType, Row } from './resource.ts';
 
 /** Reads and changes rows inside one transaction. */
 export interface Writer extends Reader {
@@ -15,8 +15,21 @@ export interface Writer extends Reader {
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
 }
 
+/** On whose behalf a list is read. */
+export interface Turn {
+  /** The id of the caller. Lists that read many rows are served to callers in turn. */
+  readonly owner: string;
+  /** Aborts when the caller does not wait for the list any more. Called only for a list that may take long. */
+  signal(): AbortSignal | undefined;
+}
+
 /** Where resources are kept. */
 export interface Store extends Reader {
+  /**
+   * One page of a list, and the number of its rows. A list that an index answers is read at once. Any other is a scan: it waits for
+   * its turn and has a time limit. Throws `unavailable` when too many scans wait or the time is up.
+   */
+  page<F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>>;
   /**
    * Runs `work` in a transaction of its own: all of it or nothing. Resolves once the result is on disk.
    * What `work` throws is rethrown after the rollback. `work` must wait for nothing but its writer.

@@ -49,7 +49,32 @@ export interface ListQuery {
   readonly descending: boolean;
   readonly conditions: readonly Condition[];
   /** The row after which the page begins: its sort value and id. */
-  readonly after?: { readonly sortValue: unknown; readonly id: string };
+  readonly after?: { readonly sortValue: unknown; readonly id: string } | undefined;
+}
+
+/** A computed filter of a list, and which of its two values rows must have. */
+export interface WantedAnswer {
+  readonly name: string;
+  readonly wanted: boolean;
+}
+
+/** One page of a list for a caller. */
+export interface PageQuery extends ListQuery {
+  /** Computed filters by their names, which rows must pass as well as the conditions. */
+  readonly questions?: { readonly wanted: readonly WantedAnswer[]; readonly settings: Settings };
+  /** Whether to count all rows that meet the conditions. */
+  readonly count?: boolean;
+  /** The page may end before its limit once its rows are sure to be longer than this, in bytes. It has one row at least. */
+  readonly maxBytes?: number;
+}
+
+/** One page of a list. */
+export interface Page<F extends Fields = Fields> {
+  readonly rows: ResourceOf<F>[];
+  /** Whether rows may follow. */
+  readonly more: boolean;
+  /** How many rows meet the conditions, wherever the page begins; undefined if they were not counted. */
+  readonly total: number | undefined;
 }
 
 /** Reads what is committed. Every method throws `unavailable` when the database cannot answer. */

@@ -15,3 +15,10 @@ export const RESTORABLE_TYPES: readonly ResourceType[] = [tld, tsigkey];
 export function restoreRight({ collection }: ResourceType): string {
   return `${collection}:restore`;
 }
+
+/** The resource type with this collection. Throws `Error` if there is none. */
+export function typeOfCollection(collection: string): ResourceType {
+  const type = RESOURCE_TYPES.find((each) => each.collection === collection);
+  if (type === undefined) throw new Error(`There is no collection '${collection}'`);
+  return type;
+}

@@ -12,6 +12,8 @@ export interface Settings {
   readonly defaultLimit: number;
   /** Whether administrators have access without the service's own tokens: through the configured token or Keystone. */
   readonly otherAdministrators: boolean;
+  /** How many bytes the items of one page may have. */
+  readonly maxPageBytes: number;
 }
 
 /** The most items one page may hold; a larger `limit` means this many. */

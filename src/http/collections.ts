@@ -1,21 +1,13 @@
 import { validateHeaderValue } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../domain/caller.ts';
-import {
-  countResources,
-  createResource,
-  deleteResource,
-  getResource,
-  listResources,
-  readId,
-  updateResource,
-  type Environment,
-} from '../domain/collection.ts';
+import { createResource, deleteResource, getResource, listResources, readId, updateResource, type Environment } from '../domain/collection.ts';
 import type { Parameter } from '../domain/list-query.ts';
 import { shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
+import { connectionSignal } from './connection-signal.ts';
 import { JSON_TYPE } from './errors.ts';
 import { signedIn } from './gate.ts';
 import { HIDE_COUNTS, isModifier, isTrue } from './modifiers.ts';
+import { countFitting, isLonger } from './page-size.ts';
 import { addRoutes, type Handler } from './routes.ts';
 import { readJsonBody } from './json-body.ts';
 import { readParameters, withParameters } from './urls.ts';
@@ -35,6 +27,7 @@ export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 /** Serves the collection of `type` under `/v2`. */
 export function addCollection(app: FastifyInstance, type: ResourceType, environment: Environment): void {
   const path = `/v2/${type.collection}`;
+  const { maxPageBytes } = environment.settings;
   const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
@@ -47,12 +40,8 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
   };
 
   const statusOf = (operation: Operation, ordinary: number) => type.statuses?.[operation] ?? ordinary;
-  /** Collections of projects tell how many resources there are beyond the page, unless the caller would rather not have them counted. */
-  const metadata = async (request: FastifyRequest, caller: Caller, parameters: readonly Parameter[]) => {
-    if (type.owner === undefined || isTrue(String(request.headers[HIDE_COUNTS.toLowerCase()]))) return {};
-    const count = await countResources(environment, type, caller, parameters);
-    return count === undefined ? {} : { metadata: { total_count: count } };
-  };
+  /** Lists of projects' resources say how many there are without a limit, unless the caller does not want them counted. */
+  const isCounted = (request: FastifyRequest) => type.owner !== undefined && !isTrue(String(request.headers[HIDE_COUNTS.toLowerCase()]));
 
   const handlers: Record<Operation, Handler> = {
     async create(request, reply) {
@@ -72,15 +61,23 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
     async list(request, reply) {
       const caller = signedIn(request);
       const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
-      const { rows, next } = await listResources(environment, type, caller, parameters);
+      const { rows, more, total } = await listResources(environment, type, caller, parameters, {
+        count: isCounted(request),
+        signal: () => connectionSignal(request.raw.socket),
+      });
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       const base = `${request.base}${path}`;
-      const links = {
-        self: withParameters(base, parameters),
-        ...(next === undefined ? {} : { next: withParameters(base, withMarker(parameters, next)) }),
-      };
+      const self = withParameters(base, parameters);
       const items = rows.map((row) => show(row, `${base}/${row.id}`));
-      return sendJson(reply, 200, { [type.collection]: items, links, ...(await metadata(request, caller, parameters)) });
+      const pageOf = (shown: number) => {
+        const last = more || shown < items.length ? rows[shown - 1] : undefined;
+        const links = { self, ...(last === undefined ? {} : { next: withParameters(base, withMarker(parameters, last.id)) }) };
+        const metadata = total === undefined ? {} : { metadata: { total_count: total } };
+        return JSON.stringify({ [type.collection]: shown === items.length ? items : items.slice(0, shown), links, ...metadata });
+      };
+      const whole = pageOf(items.length);
+      const text = isLonger(whole, maxPageBytes) ? pageOf(countFitting(items, maxPageBytes)) : whole;
+      return reply.code(200).header('content-type', JSON_TYPE).send(text);
     },
     async get(request, reply) {
       const caller = signedIn(request);

@@ -26,6 +26,7 @@ export const LENIENT: Settings = {
   zonesPerProject: 0,
   defaultLimit: MAX_LIMIT,
   otherAdministrators: true,
+  maxPageBytes: 1_048_576,
 };
 
 /** The fields of `type` that callers see, in order. */

@@ -33,7 +33,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   list: {
     summary: ({ collection }) => `List ${collection}`,
     description:
-      'A page of the resources that match every filter. Follow `links.next` until a page has none to see them all, each of them once even while others are created and deleted. Parameters that are not listed here are refused.',
+      'A page of the resources that match every filter. Follow `links.next` until a page has none to see them all, each of them once even while others are created and deleted. A page of large resources holds fewer than `limit`. Parameters that are not listed here are refused.',
     status: 200,
     answer: 'The page.',
     errors: PAGING_ERRORS,

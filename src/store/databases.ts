@@ -1,10 +1,10 @@
 import { dirname, resolve } from 'node:path';
-import type { Database, DatabaseObserver, DatabaseSettings, NetworkLink, Snapshot } from './sql.ts';
+import type { Database, DatabaseObserver, DatabaseSettings, NetworkLink, ServingSettings, Snapshot } from './sql.ts';
 
 /** One kind of database. Its driver is loaded when it is opened. */
 export interface DatabaseKind {
   /** Opens the database at `location`, which is what follows the scheme in the configuration. Throws `unavailable`. */
-  open(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database>;
+  open(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database>;
   /** Opens it for reading alone. Throws `bad_request` if it does not exist, and `unavailable`. */
   openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;
   /** How the database is reached over the network; undefined for files and Unix sockets. */
@@ -29,7 +29,7 @@ const postgres: DatabaseKind = {
 /** The databases by the scheme that names them in the configuration: `sqlite:var/tsigil.db`, `postgres://user@host/tsigil`. */
 export const DATABASES: Readonly<Record<string, DatabaseKind>> = {
   sqlite: {
-    open: async (location, observer) => (await import('./sqlite/open.ts')).openSqlite(location, observer),
+    open: async (...details) => (await import('./sqlite/open.ts')).openSqlite(...details),
     openSnapshot: async (location) => (await import('./sqlite/read-only.ts')).openSqliteSnapshot(location),
     linkTo: async () => undefined,
     accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location),

@@ -1,4 +1,5 @@
 import type { ServiceError } from '../domain/errors.ts';
+import type { Page, PageQuery } from '../domain/resource.ts';
 
 /** A row as a database driver gives it. */
 export type SqlRow = Record<string, unknown>;
@@ -18,16 +19,22 @@ export interface Sql {
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }
 
+/** A condition as SQL, and its parameters. */
+export interface SqlCondition {
+  readonly text: string;
+  readonly parameters: readonly SqlValue[];
+}
+
 /** How one database differs from another in what the statements say. */
 export interface Dialect {
   /** The type of text columns that compare and sort by code point. */
   readonly text: string;
-  /** The operator of a case-sensitive pattern match. */
-  readonly like: string;
-  /** A pattern for `like` in which `*` stands for any run of characters and all else for itself. */
-  likePattern(pattern: string): string;
+  /** The condition that `column` matches a pattern in which `*` matches any run of characters and everything else itself. */
+  matches(column: string, pattern: string): SqlCondition;
   /** A query that finds a row if there is a table with the name in its parameter. */
   readonly tableExists: string;
+  /** `column` in a condition that must not decide which index is read. */
+  aside(column: string): string;
   /** Tells whether `error` says that a unique index refused a row. */
   isUniqueViolation(error: unknown): boolean;
 }
@@ -56,6 +63,22 @@ export interface DatabaseSettings {
   readonly password?: string | undefined;
 }
 
+/** How a service uses a database. */
+export interface ServingSettings extends DatabaseSettings {
+  /** How long a list may take that reads many rows. */
+  readonly scanTimeoutSeconds: number;
+}
+
+/** The limits of lists that read many rows. */
+export interface ScanSlots {
+  /** How many are read at a time. */
+  readonly concurrency: number;
+  /** How many of those for one caller. */
+  readonly concurrencyPerOwner: number;
+  /** How long one may take, with its wait for a slot. */
+  readonly timeoutSeconds: number;
+}
+
 /** A database that is open for reading alone. All reads see one snapshot. Every method throws `unavailable` when the database cannot do its work. */
 export interface Snapshot {
   readonly dialect: Dialect;
@@ -75,8 +98,14 @@ export interface Database {
   readonly dialect: Dialect;
   /** Whether nobody but this process can change what is kept, for as long as the database is open. */
   readonly exclusive: boolean;
-  /** Reads what is committed. */
+  /** Reads what is committed, by indexes. */
   readonly reads: Sql;
+  readonly scanSlots: ScanSlots;
+  /**
+   * Reads a page for which many rows may have to be read, without holding up anything else. Once `signal` aborts, the result is of no use
+   * to anyone, and the scan ends soon.
+   */
+  scan(collection: string, query: PageQuery, signal: AbortSignal): Promise<Page>;
   /** Runs `work` in a transaction and resolves once its result is on disk; rethrows after a rollback. */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Changes the schema: runs `work` in a transaction that nothing else shares. */

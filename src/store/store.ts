@@ -1,19 +1,24 @@
 import { ServiceError } from '../domain/errors.ts';
-import type { Store, Writer } from '../domain/ports.ts';
-import type { Fields, Reader, ResourceOf, ResourceType } from '../domain/resource.ts';
-import type { Database, Dialect, Snapshot, Sql, SqlValue } from './sql.ts';
-import { countStatement, existsStatement, MAX_VALUES, SIZES, tableOf, type Table } from './table.ts';
+import type { Store, Turn, Writer } from '../domain/ports.ts';
+import type { Condition, Fields, Page, PageQuery, Reader, ResourceType } from '../domain/resource.ts';
+import { isLookup, isReadOffIndex } from './indexes.ts';
+import { parts, readerOn, readPage } from './reader.ts';
+import { createScans } from './scans.ts';
+import type { Database, Snapshot, Sql, SqlValue } from './sql.ts';
+import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './table.ts';
 
-type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
+/** The turn of lists that the service reads for itself. */
+const OWN_TURN: Turn = { owner: '', signal: () => undefined };
 
 /** Reads on an open database whose schema is up to date. */
 export function createReader({ dialect, reads }: Snapshot): Reader {
-  return readerOn(reads, tablesFor(dialect), dialect);
+  return readerOn(reads, tablesIn(dialect), dialect);
 }
 
 /** The domain's store on an open database whose schema is up to date. */
 export function createStore(database: Database): Store {
-  const tableFor = tablesFor(database.dialect);
+  const tableFor = tablesIn(database.dialect);
+  const runScan = createScans(database.scanSlots);
   const changes = new Map<ResourceType, number>();
   // The embedded database runs every write on the same connection: its readers are made once.
   const readers = new WeakMap<Sql, Reader>();
@@ -22,8 +27,40 @@ export function createStore(database: Database): Store {
     readers.set(sql, reader);
     return reader;
   };
+  const reads = readerOn(database.reads, tableFor, database.dialect);
+
+  const scan = async <F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>> => {
+    const page = await runScan(turn, (signal) => database.scan(type.collection, query, signal));
+    return page as Page<F>; // the rows of a collection are resources of its type
+  };
+
+  const countByScan = async (collection: string, conditions: readonly Condition[], turn: Turn): Promise<number> => {
+    const query: PageQuery = { limit: 0, sortColumn: 'id', descending: false, conditions, count: true };
+    return (await runScan(turn, (signal) => database.scan(collection, query, signal))).total ?? 0;
+  };
+
+  const countByIndex = async <F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): Promise<number> => {
+    const { text, parameters, use } = tableFor(type).count(conditions);
+    return Number((await database.reads.one(text, parameters, use))?.count);
+  };
+
+  const page = async <F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>> => {
+    const { conditions } = query;
+    if (query.questions !== undefined || !isReadOffIndex(type, query)) return scan(type, query, turn);
+    const { rows, more } = await readPage(database.reads, tableFor(type), query);
+    if (query.count !== true) return { rows, more, total: undefined };
+    // A page that is the whole list tells its length: only longer lists are counted.
+    if (!more && query.after === undefined) return { rows, more, total: rows.length };
+    const isSmall = conditions.some((condition) => isLookup(type, condition));
+    const total = isSmall ? await countByIndex(type, conditions) : await countByScan(type.collection, conditions, turn);
+    return { rows, more, total: Math.max(rows.length, total) };
+  };
+
   return {
-    ...readerOn(database.reads, tableFor, database.dialect),
+    ...reads,
+    page,
+    list: async (type, query) => (await page(type, query, OWN_TURN)).rows,
+    count: ({ collection }, conditions) => countByScan(collection, conditions, OWN_TURN),
     async write(work) {
       const changed = new Set<ResourceType>();
       try {
@@ -37,57 +74,6 @@ export function createStore(database: Database): Store {
     exclusive: database.exclusive,
     ping: () => database.ping(),
     close: () => database.close(),
-  };
-}
-
-/** The tables of resource types, each made once. */
-function tablesFor(dialect: Dialect): TableFor {
-  const tables = new Map<ResourceType, unknown>();
-  return <F extends Fields>(type: ResourceType<F>): Table<F> => {
-    const known = tables.get(type) ?? tableOf(type, dialect);
-    tables.set(type, known);
-    return known as Table<F>; // the map holds each type's own table
-  };
-}
-
-function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
-  return {
-    async get(type, id) {
-      const table = tableFor(type);
-      const row = await sql.one(table.get, [id]);
-      return row === undefined ? undefined : table.decode(row);
-    },
-    async find<F extends Fields>(type: ResourceType<F>, column: string, values: readonly string[]) {
-      const table = tableFor(type);
-      const rows: ResourceOf<F>[] = [];
-      for await (const some of parts(values, MAX_VALUES)) {
-        const { text, parameters } = table.find(column, some);
-        for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
-      }
-      return rows;
-    },
-    async present(type, column, values) {
-      const table = tableFor(type);
-      const found = new Set<string>();
-      for (let start = 0; start < values.length; start += MAX_VALUES) {
-        const { text, parameters } = table.present(column, values.slice(start, start + MAX_VALUES));
-        for (const { value } of await sql.all(text, parameters)) found.add(value as string);
-      }
-      return found;
-    },
-    async list(type, query) {
-      const table = tableFor(type);
-      const { text, parameters, use } = table.list(query);
-      return (await sql.all(text, parameters, use)).map((row) => table.decode(row));
-    },
-    async count(type, conditions) {
-      const { text, parameters } = countStatement(type.collection, conditions, dialect);
-      return Number((await sql.one(text, parameters))?.count);
-    },
-    async exists(type, conditions) {
-      const { text, parameters } = existsStatement(type.collection, conditions, dialect);
-      return (await sql.one(text, parameters)) !== undefined;
-    },
   };
 }
 
@@ -135,18 +121,4 @@ function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Databa
       }
     },
   };
-}
-
-/**
- * Cuts a list into parts, each as long as the longest of `sizes` that what is left fills, or all that is left. Others have
- * their turn between two parts: on an embedded database the statements of a long list would keep them waiting.
- */
-async function* parts<T>(list: readonly T[], ...sizes: readonly number[]): AsyncGenerator<readonly T[]> {
-  for (let start = 0; start < list.length;) {
-    if (start > 0) await new Promise((resume) => setImmediate(resume));
-    const left = list.length - start;
-    const size = sizes.findLast((each) => each <= left) ?? left;
-    yield list.slice(start, start + size);
-    start += size;
-  }
 }

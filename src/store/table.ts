@@ -1,4 +1,5 @@
 import { uniqueColumn, type Condition, type Fields, type ListQuery, type ResourceOf, type ResourceType } from '../domain/resource.ts';
+import { isLookup, orderColumn } from './indexes.ts';
 import type { Dialect, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
@@ -11,6 +12,10 @@ export interface Statement {
 
 /** The statements on one resource type's table, derived once from its definition. */
 export interface Table<F extends Fields = Fields> {
+  /** The columns of `decode`, in the order of the statements. */
+  readonly columns: readonly string[];
+  /** Those of them that may hold more than a few hundred characters. */
+  readonly largeColumns: readonly string[];
   readonly get: string;
   readonly insert: string;
   readonly replace: string;
@@ -24,27 +29,44 @@ export interface Table<F extends Fields = Fields> {
   /** The values of `column`, as `value`, among `values`. */
   present(column: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
+  /** The number of rows, as `count`. */
+  count(conditions: readonly Condition[]): Statement;
   /** A row's values in the order of `insert`; `replace` wants the id once more at the end. */
   encode(row: ResourceOf<F>): SqlValue[];
   decode(row: SqlRow): ResourceOf<F>;
 }
 
+/** Gives the table of each resource type. */
+export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
+
+/** Makes the statements for resource types, once for each. */
+export function tablesIn(dialect: Dialect): TableFor {
+  const tables = new Map<unknown, unknown>();
+  return <F extends Fields>(type: ResourceType<F>): Table<F> => {
+    const known = tables.get(type) ?? tableOf(type, dialect);
+    tables.set(type, known);
+    return known as Table<F>; // the map holds each type's own table
+  };
+}
+
 /** Makes the statements for `type`. */
 export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialect): Table<F> {
-  const shown = ['id', ...Object.keys(type.fields), 'created_at', 'updated_at'];
+  const columns = ['id', ...Object.keys(type.fields), 'created_at', 'updated_at'];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
   const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
   const lookups = Object.entries(type.lookups ?? {});
-  const stored = [...shown, uniqueColumn(type), ...lookups.map(([column]) => column)];
-  const select = `SELECT ${shown.join(', ')} FROM ${type.collection}`;
+  const stored = [...columns, uniqueColumn(type), ...lookups.map(([column]) => column)];
+  const select = `SELECT ${columns.join(', ')} FROM ${type.collection}`;
   const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
   const places = `(${stored.map(() => '?').join(', ')})`;
   const encode = (row: ResourceOf<F>): SqlValue[] => {
     const members: Readonly<Record<string, unknown>> = row;
-    const values = shown.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
+    const values = columns.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
     return [...values, type.unique.comparisonForm(members[type.unique.field] as string), ...lookups.map(([, lookup]) => lookup.valueOf(row))];
   };
   return {
+    columns,
+    largeColumns: jsonColumns,
     get: `${select} WHERE id = ?`,
     insert: `${insertInto} ${places}`,
     replace: `UPDATE ${type.collection} SET ${stored.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`,
@@ -57,7 +79,11 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
     removeAll: (ids) => among(`DELETE FROM ${type.collection}`, 'id', ids),
     find: (column, values) => among(select, column, values),
     present: (column, values) => among(`SELECT ${column} AS value FROM ${type.collection}`, column, values),
-    list: (query) => ({ ...listStatement(select, query, dialect), use: isFixed(type, query.conditions) ? undefined : 'once' }),
+    list: (query) => listStatement(select, type, query, dialect),
+    count: (conditions) => ({
+      ...countStatement(type.collection, conditions, dialect, indexDecider(type, conditions)),
+      use: isFixed(type, conditions) ? undefined : 'once',
+    }),
     encode,
     decode(row) {
       for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
@@ -82,30 +108,32 @@ export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
 const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', ')]));
 
 /** `statement` on the rows whose `column` is one of `values`, the last of which is repeated to make up the number. */
-function among(statement: string, column: string, values: readonly string[]): Statement {
+export function among(statement: string, column: string, values: readonly string[]): Statement {
   const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
   const padding = Array<string>(size - values.length).fill(values.at(-1) ?? '');
   return { text: `${statement} WHERE ${column} IN (${PLACES.get(size)})`, parameters: [...values, ...padding] };
 }
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
-function listStatement(select: string, query: ListQuery, dialect: Dialect): Statement {
-  const sort = sortExpression(query.sortColumn);
+function listStatement<F extends Fields>(select: string, type: ResourceType<F>, query: ListQuery, dialect: Dialect): Statement {
+  const sort = orderColumn(query.sortColumn);
   const direction = query.descending ? 'DESC' : 'ASC';
-  const { texts, parameters } = conditionsText(query.conditions, dialect);
+  const { texts, parameters } = conditionsText(query.conditions, dialect, indexDecider(type, query.conditions));
   if (query.after !== undefined) {
     texts.push(`(${sort}, id) ${query.descending ? '<' : '>'} (?, ?)`);
     parameters.push((query.after.sortValue ?? '') as SqlValue, query.after.id);
   }
+  parameters.push(query.limit);
   return {
     text: `${select}${whereText(texts)} ORDER BY ${sort} ${direction}, id ${direction} LIMIT ?`,
-    parameters: [...parameters, query.limit],
+    parameters,
+    use: isFixed(type, query.conditions) ? undefined : 'once',
   };
 }
 
 /** Counts the rows of a table that meet all conditions. */
-export function countStatement(table: string, conditions: readonly Condition[], dialect: Dialect): Statement {
-  const { texts, parameters } = conditionsText(conditions, dialect);
+export function countStatement(table: string, conditions: readonly Condition[], dialect: Dialect, mayDecide?: Decider): Statement {
+  const { texts, parameters } = conditionsText(conditions, dialect, mayDecide);
   return { text: `SELECT count(*) AS count FROM ${table}${whereText(texts)}`, parameters };
 }
 
@@ -115,29 +143,43 @@ export function existsStatement(table: string, conditions: readonly Condition[],
   return { text: `SELECT 1 AS found FROM ${table}${whereText(texts)} LIMIT 1`, parameters };
 }
 
-/**
- * Null sorts as the lowest value, and in every database alike, because a generated column makes it empty text. A column,
- * not an expression: SQLite seeks to a pair such as (x, id) in an index only where x is a column.
- */
-function sortExpression(column: string): string {
-  return column === 'updated_at' ? 'updated_order' : column;
+/** Tells whether a condition may decide which index is read. */
+type Decider = (condition: Condition) => boolean;
+
+/** Where a condition asks for one name or id, that alone decides: no index leaves fewer rows. */
+function indexDecider<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): Decider {
+  const lookup = conditions.find((condition) => isLookup(type, condition));
+  return (condition) => lookup === undefined || condition === lookup;
 }
 
 /** Tells whether the statements of lists with these conditions have one of a few dozen texts, whatever filters a request combines. */
 function isFixed<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): boolean {
-  const columns: readonly (string | undefined)[] = [type.owner, type.unique.field, uniqueColumn(type)];
-  return conditions.every(({ column, test }) => test === '=' && columns.includes(column));
+  return conditions.every((condition) => isLookup(type, condition) || (condition.test === '=' && condition.column === type.owner));
 }
 
-/** The conditions in the order of their columns: the order in which a request gives its filters makes no further statements. */
-function conditionsText(given: readonly Condition[], dialect: Dialect): { texts: string[]; parameters: SqlValue[] } {
+/**
+ * The texts of conditions and their parameters, in the order of the columns: the order in which a request gives its filters makes no
+ * further statements. Conditions that `mayDecide` is false of do not decide which index is read.
+ */
+export function conditionsText(
+  given: readonly Condition[],
+  dialect: Dialect,
+  mayDecide: Decider = () => true,
+): { texts: string[]; parameters: SqlValue[] } {
   const conditions = given.length < 2 ? given : given.toSorted((one, other) => (one.column < other.column ? -1 : Number(one.column > other.column)));
-  return {
-    texts: conditions.map(({ column, test }) => `${column} ${test === 'matches' ? dialect.like : test} ?`),
-    parameters: conditions.map(({ test, value }) => (test === 'matches' ? dialect.likePattern(String(value)) : value)),
-  };
+  const texts: string[] = [];
+  const parameters: SqlValue[] = [];
+  for (const condition of conditions) {
+    const { test, value } = condition;
+    const column = mayDecide(condition) ? condition.column : dialect.aside(condition.column);
+    const sql = test === 'matches' ? dialect.matches(column, String(value)) : { text: `${column} ${test} ?`, parameters: [value] };
+    texts.push(sql.text);
+    parameters.push(...sql.parameters);
+  }
+  return { texts, parameters };
 }
 
-function whereText(texts: readonly string[]): string {
+/** The WHERE clause that all of `texts` make, with a space before it; empty for none. */
+export function whereText(texts: readonly string[]): string {
   return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
 }

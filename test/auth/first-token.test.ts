@@ -25,6 +25,7 @@ beforeEach(async () => {
       zonesPerProject: 100,
       defaultLimit: 1000,
       otherAdministrators: false,
+      maxPageBytes: 1_048_576,
     },
     policy: DEFAULT_POLICY,
     clock: () => '2026-01-01T00:00:00.000000',

@@ -38,6 +38,7 @@ function environment(store: Store, otherAdministrators = true): Environment {
     zonesPerProject: 100,
     defaultLimit: 1000,
     otherAdministrators,
+    maxPageBytes: 1_048_576,
   } as const;
   const refuseToken = (id: string) => void refused.add(id);
   return { store, settings, policy: DEFAULT_POLICY, clock: () => NOW, newId: randomUUID, randomBytes, refuseToken, advise: () => undefined };

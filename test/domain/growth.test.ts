@@ -25,6 +25,7 @@ const SETTINGS = {
   tldRule: 'any-suffix',
   zonesPerProject: 0,
   defaultLimit: 1000,
+  maxPageBytes: 1_048_576,
   otherAdministrators: false,
 } as const;
 

@@ -23,7 +23,14 @@ interface Statement {
 }
 
 const CALLER: Caller = { id: 'test', name: 'test', roles: ['member'], projectId: 'project', allProjects: false };
-const SETTINGS = { strictTsigkeys: false, requireResource: false, zonesPerProject: 1_000_000, defaultLimit: 1000, otherAdministrators: true };
+const SETTINGS = {
+  strictTsigkeys: false,
+  requireResource: false,
+  zonesPerProject: 1_000_000,
+  defaultLimit: 1000,
+  maxPageBytes: 1_048_576,
+  otherAdministrators: true,
+};
 
 const folder = temporaryFolder();
 const path = join(folder, 'tsigil.db');

@@ -1,8 +1,8 @@
-import pg from 'pg';
 import { ServiceError } from '../../domain/errors.ts';
-import type { Database, DatabaseObserver, DatabaseSettings } from '../sql.ts';
-import { connectionOptions } from './connection.ts';
+import type { Database, DatabaseObserver, ServingSettings } from '../sql.ts';
 import { dialect } from './dialect.ts';
+import { createPools } from './pools.ts';
+import { scansOn } from './scan.ts';
 import { sqlOn } from './statements.ts';
 import { repeat, transaction } from './transaction.ts';
 
@@ -13,22 +13,20 @@ const MIGRATION_LOCK = 7_447_101;
  * Opens the PostgreSQL database at `location` (what follows the scheme in a connection URL). Any number of processes may
  * share it. Throws `unavailable` when it cannot be reached.
  */
-export async function openPostgres(location: string, observer: DatabaseObserver, settings: DatabaseSettings): Promise<Database> {
-  const pool = new pg.Pool({
-    ...connectionOptions(location, settings),
-    max: settings.maxConnections,
-    idle_in_transaction_session_timeout: settings.statementTimeoutSeconds * 1000,
-  });
-  pool.on('error', () => undefined); // a connection that broke while idle; the next query takes another
+export async function openPostgres(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database> {
+  const pools = createPools(location, settings);
+  const { points, scans, scanSlots } = pools;
   let closed = false;
   const underWay = new Set<Promise<unknown>>();
   const database: Database = {
     dialect,
     exclusive: false,
-    reads: sqlOn((query) => pool.query(query)),
+    reads: sqlOn((query) => points.query(query)),
+    scanSlots,
+    scan: scansOn(sqlOn((query) => scans.query(query))),
     write(work) {
       if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));
-      const written = repeat(() => transaction(pool, 'SERIALIZABLE', work, observer));
+      const written = repeat(() => transaction(points, 'SERIALIZABLE', work, observer));
       const ended: Promise<unknown> = written.then(
         () => underWay.delete(ended),
         () => underWay.delete(ended),
@@ -39,7 +37,7 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
     // Read committed: what the lock waited for must be seen. A serialisable snapshot is older than the wait.
     migrate: (work) =>
       transaction(
-        pool,
+        points,
         'READ COMMITTED',
         async (sql) => {
           await sql.run('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
@@ -53,13 +51,13 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
     async close() {
       closed = true;
       await Promise.all(underWay);
-      if (!pool.ended) await pool.end();
+      await pools.end();
     },
   };
   try {
     await database.reads.one('SELECT 1 AS answer', []);
   } catch (error) {
-    await pool.end();
+    await pools.end();
     throw error;
   }
   return database;

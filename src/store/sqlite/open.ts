@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { resolve } from 'node:path';
-import type { Database, DatabaseObserver } from '../sql.ts';
+import type { Database, DatabaseObserver, ServingSettings } from '../sql.ts';
 import { retryWhileBusy } from './busy.ts';
 import { emptyWal, walFitter } from './checkpoint.ts';
 import { dialect } from './dialect.ts';
@@ -9,14 +9,22 @@ import { startGroupCommit } from './group-commit.ts';
 import { lockDatabase } from './lock.ts';
 import { identify, watchFiles } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
+import { createScanThread, startScanWorker } from './scan-thread.ts';
 import { sharedSnapshot } from './snapshot.ts';
+
+/** How many scans take turns in their thread, and how many of those for one caller. */
+const SCAN_SLOTS = { concurrency: 16, concurrencyPerOwner: 2 };
 
 /**
  * Opens, or creates, the SQLite file at `location` for this process alone. Creates missing folders; files are
  * private to the user who runs the service. Throws `unavailable` when another process has the file open
  * or the file cannot be used.
  */
-export async function openSqlite(location: string, observer: DatabaseObserver): Promise<Database> {
+export async function openSqlite(
+  location: string,
+  observer: DatabaseObserver,
+  { scanTimeoutSeconds }: Pick<ServingSettings, 'scanTimeoutSeconds'> = { scanTimeoutSeconds: 10 },
+): Promise<Database> {
   const name = resolve(location);
   const path = preparePrivateFile(name);
   const file = identify(name);
@@ -50,10 +58,16 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
       },
       afterCommit: checkFiles,
     });
+    const scans = createScanThread(() => {
+      checkFiles();
+      return startScanWorker(path);
+    });
     return {
       dialect,
       exclusive: true,
       reads,
+      scanSlots: { ...SCAN_SLOTS, timeoutSeconds: scanTimeoutSeconds },
+      scan: scans.scan,
       write: commits.write,
       migrate: commits.write,
       async ping() {
@@ -61,7 +75,7 @@ export async function openSqlite(location: string, observer: DatabaseObserver): 
         await reads.one('SELECT number FROM schema_migrations LIMIT 1', []);
       },
       async close() {
-        await commits.close();
+        await Promise.all([commits.close(), scans.close()]);
         if (open.length > 0) {
           endSnapshot();
           await emptyWal(writer);

@@ -17,7 +17,7 @@ export function sqlOn(connection: DatabaseSyncInstance, run: <T>(work: () => T) 
 }
 
 /** What `prepare` makes of a statement's text, made once for each text. */
-function kept<T>(prepare: (text: string) => T): (text: string) => T {
+export function kept<T>(prepare: (text: string) => T): (text: string) => T {
   const statements = new Map<string, T>();
   return (text) => {
     const known = statements.get(text);
@@ -56,7 +56,7 @@ function preparePage(connection: DatabaseSyncInstance, text: string): (parameter
   };
 }
 
-function rowOf(columns: readonly string[], values: readonly unknown[]): SqlRow {
+export function rowOf(columns: readonly string[], values: readonly unknown[]): SqlRow {
   const row: SqlRow = {};
   for (let index = 0; index < columns.length; index += 1) row[columns[index] as string] = values[index];
   return row;

@@ -1,0 +1,22 @@
+/**
+ * Makes the test for a pattern in which `*` matches any run of characters and everything else itself. The segments between
+ * asterisks are searched from left to right, each once: without backtracking, no pattern is expensive on a text of a few
+ * hundred characters.
+ */
+export function patternMatcher(pattern: string): (text: string) => boolean {
+  const [first = '', ...others] = pattern.split('*');
+  const last = others.pop();
+  if (last === undefined) return (text) => text === pattern;
+  const middle = others.filter((segment) => segment !== '');
+  const shortest = middle.reduce((length, segment) => length + segment.length, first.length + last.length);
+  return (text) => {
+    if (text.length < shortest || !text.startsWith(first) || !text.endsWith(last)) return false;
+    let position = first.length;
+    for (const segment of middle) {
+      const found = text.indexOf(segment, position);
+      if (found < 0) return false;
+      position = found + segment.length;
+    }
+    return position <= text.length - last.length;
+  };
+}

@@ -1,0 +1,43 @@
+import pg from 'pg';
+import type { ScanSlots, ServingSettings } from '../sql.ts';
+import { connectionOptions } from './connection.ts';
+
+/** The connections of one process to a server. */
+export interface Pools {
+  /** For reads by an index, and for writes. */
+  readonly points: pg.Pool;
+  /** For lists that read many rows. With one connection in all, it is the same pool. */
+  readonly scans: pg.Pool;
+  readonly scanSlots: ScanSlots;
+  end(): Promise<void>;
+}
+
+/**
+ * Makes the pools for the database at `location`. A third of the connections is for scans: two at least if there are four, so that no caller
+ * can take all of them, and one if there are two.
+ */
+export function createPools(location: string, settings: ServingSettings): Pools {
+  const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;
+  const forScans = Math.min(Math.max(maxConnections < 4 ? 1 : 2, Math.floor(maxConnections / 3)), maxConnections - 1);
+  const points = createPool(location, settings, maxConnections - forScans, statementTimeoutSeconds);
+  const scans = forScans === 0 ? points : createPool(location, settings, forScans, scanTimeoutSeconds);
+  const concurrency = Math.max(1, forScans);
+  return {
+    points,
+    scans,
+    scanSlots: { concurrency, concurrencyPerOwner: Math.max(1, Math.ceil(concurrency / 2)), timeoutSeconds: scanTimeoutSeconds },
+    async end() {
+      for (const pool of new Set([points, scans])) if (!pool.ended) await pool.end();
+    },
+  };
+}
+
+function createPool(location: string, settings: ServingSettings, max: number, statementTimeoutSeconds: number): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionOptions(location, { ...settings, statementTimeoutSeconds }),
+    max,
+    idle_in_transaction_session_timeout: statementTimeoutSeconds * 1000,
+  });
+  pool.on('error', () => undefined); // a connection that broke while idle; the next query takes another
+  return pool;
+}

@@ -1,0 +1,77 @@
+import type { PageQuery, Page, ResourceType, Row } from '../../domain/resource.ts';
+import { typeOfCollection } from '../../domain/resources.ts';
+import { orderColumn } from '../indexes.ts';
+import { rowsPassing } from '../questions.ts';
+import { positionOf, readerOn, ROWS_AT_A_TIME } from '../reader.ts';
+import type { Database, Sql, SqlValue } from '../sql.ts';
+import { conditionsText, countStatement, tablesIn, whereText, type Statement } from '../table.ts';
+import { dialect } from './dialect.ts';
+
+/** Reads pages for which many rows may have to be read, by `sql`: each with one statement, unless it has computed filters. */
+export function scansOn(sql: Sql): Database['scan'] {
+  const tableFor = tablesIn(dialect);
+  const reader = readerOn(sql, tableFor, dialect);
+
+  const count = async (collection: string, { conditions }: PageQuery): Promise<Page> => {
+    const { text, parameters } = countStatement(collection, conditions, dialect);
+    return { rows: [], more: false, total: Number((await sql.one(text, parameters, 'once'))?.count) };
+  };
+
+  const readPage = async (type: ResourceType, query: PageQuery): Promise<Page> => {
+    const table = tableFor(type);
+    const { text, parameters } = pageStatement(type.collection, table.columns, query);
+    const found = await sql.all(text, parameters, 'once');
+    const rows = found.filter(({ id }) => id !== null).map((row) => table.decode(Object.fromEntries(table.columns.map((name) => [name, row[name]]))));
+    const length = Number(found[0]?.page_length ?? 0);
+    return { rows, more: length === query.limit || rows.length < length, total: query.count === true ? Number(found[0]?.total) : undefined };
+  };
+
+  /** Reads the list part by part, as the computed filters leave out some of its rows. */
+  const readPassing = async (type: ResourceType, query: PageQuery, signal: AbortSignal): Promise<Page> => {
+    const { limit, sortColumn, maxBytes = Infinity } = query;
+    const rows: Row[] = [];
+    let after = query.after;
+    for (let bytes = 0; rows.length < limit && bytes <= maxBytes;) {
+      signal.throwIfAborted();
+      const part = await reader.list(type, { ...query, limit: ROWS_AT_A_TIME, ...(after === undefined ? {} : { after }) });
+      const passed = (await rowsPassing(type, query, part, reader)).slice(0, limit - rows.length);
+      rows.push(...passed);
+      if (part.length < ROWS_AT_A_TIME) return { rows, more: rows.length === limit, total: undefined };
+      bytes += JSON.stringify(passed).length;
+      after = positionOf(part.at(-1), sortColumn);
+    }
+    return { rows, more: true, total: undefined };
+  };
+
+  return async (collection, query, signal) => {
+    if (query.limit === 0) return count(collection, query);
+    const type = typeOfCollection(collection);
+    return query.questions === undefined ? readPage(type, query) : readPassing(type, query, signal);
+  };
+}
+
+/**
+ * The rows of a page as far as `maxBytes` reaches, each with the number of rows that the whole page has (`page_length`) and that all
+ * rows have which meet the conditions (`total`). There is one row without an id when the page is empty and the rows are counted.
+ */
+function pageStatement(collection: string, columns: readonly string[], query: PageQuery): Statement {
+  const { count = false, descending, limit, maxBytes = Infinity, after } = query;
+  const direction = descending ? 'DESC' : 'ASC';
+  const order = `place ${direction}, id ${direction}`;
+  const { texts, parameters } = conditionsText(query.conditions, dialect);
+  const rows = `SELECT ${count ? 'id' : columns.join(', ')}, ${orderColumn(query.sortColumn)} AS place FROM ${collection}${whereText(texts)}`;
+  const following = after === undefined ? '' : ` WHERE (place, id) ${descending ? '<' : '>'} (?, ?)`;
+  const marker: SqlValue[] = after === undefined ? [] : [(after.sortValue ?? '') as SqlValue, after.id];
+  const page = (source: string) => `SELECT * FROM ${source}${following} ORDER BY ${order} LIMIT ?`;
+  const sized = (source: string) => `SELECT *, count(*) OVER () AS page_length,
+    sum(octet_length(concat(${columns.join(', ')}))) OVER (ORDER BY ${order}) - octet_length(concat(${columns.join(', ')})) AS bytes_before FROM ${source}`;
+  const shown = (source: string) => `SELECT ${columns.join(', ')}, place, page_length FROM (${sized(source)}) sized WHERE bytes_before <= ?`;
+  const values = [...parameters, ...marker, limit, Math.min(maxBytes, Number.MAX_SAFE_INTEGER)];
+  if (!count) return { text: `${shown(`(${page(`(${rows}) matching`)}) page`)} ORDER BY ${order}`, parameters: values };
+  return {
+    text: `WITH matching AS MATERIALIZED (${rows}), page AS (${page('matching')})
+      SELECT * FROM (SELECT count(*) AS total FROM matching) counted
+      LEFT JOIN (${shown(`(page JOIN ${collection} USING (id))`)}) shown ON true ORDER BY ${order}`,
+    parameters: values,
+  };
+}

@@ -1,0 +1,53 @@
+import { ServiceError } from '../domain/errors.ts';
+import { createFairQueue } from '../domain/fair-queue.ts';
+import type { Turn } from '../domain/ports.ts';
+import type { ScanSlots } from './sql.ts';
+
+/** How many scans may wait, of one caller and of all. Each is a request that is open. */
+const MAX_WAITING_PER_OWNER = 50;
+const MAX_WAITING = 500;
+
+/** How long a caller should wait before it repeats a scan that took too long. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** Runs `work` when it is the turn of its caller. Throws `unavailable` when the time limit is exceeded or too many wait. */
+export type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+/**
+ * Shares the scans of one database fairly among callers. The time limit counts from the arrival, so it bounds the wait as well. The
+ * signal that `work` gets aborts when the time is up or the caller has left.
+ */
+export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
+  const queue = createFairQueue({ ...slots, maxWaitingPerOwner: MAX_WAITING_PER_OWNER, maxWaiting: MAX_WAITING });
+  return async (turn, work) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const caller = turn.signal();
+    const leave = () => controller.abort(caller?.reason);
+    if (caller?.aborted === true) leave();
+    caller?.addEventListener('abort', leave);
+    const timer = setTimeout(() => controller.abort(tooSlow(timeoutSeconds)), timeoutSeconds * 1000);
+    try {
+      // The caller is told when the time is up, and the slot stays taken until `work` has ended.
+      return await Promise.race([queue.run(turn.owner, () => work(signal), signal), rejectionOf(signal)]);
+    } finally {
+      clearTimeout(timer);
+      caller?.removeEventListener('abort', leave);
+    }
+  };
+}
+
+/** Rejects with the signal's reason when it aborts. */
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
+
+function tooSlow(timeoutSeconds: number): ServiceError {
+  return new ServiceError(
+    'unavailable',
+    `The list took longer than ${timeoutSeconds} s. Filter by an exact name, or leave out patterns, other filters and sort keys.`,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+}

@@ -1,0 +1,94 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../harness/client.ts';
+import { createDatabase } from '../harness/postgres.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor, createZone, primary, zonesOf } from '../harness/zones.ts';
+
+/** A pattern that takes the server some milliseconds for each hundred rows of `ROWS`, and matches none. */
+const SLOW = `/v2/zones?description=*${'a'.repeat(79)}b*`;
+const ROWS = 200_000;
+
+let url: string;
+let admin: pg.Client;
+beforeAll(async () => {
+  url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'scans');
+  const service = await startTestService({ TSIGIL_DATABASE_URL: url });
+  await createZone(service, primary('first.example.'));
+  await service.close();
+  admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`INSERT INTO zones (id, pool_id, project_id, name, name_key, tree_key, email, description, ttl, serial, shared, status, action, version, attributes, type, masters, created_at)
+    SELECT gen_random_uuid()::text, pool_id, 'many', n || '.example.', n || '.example', 'example.' || n || '.', email, repeat('a', 160), ttl, serial, shared, status, action, version,
+      attributes, type, masters, created_at FROM zones, generate_series(1, ${ROWS}) AS n WHERE zones.name = 'first.example.'`);
+  await admin.query('ANALYZE zones');
+});
+afterAll(() => admin.end());
+
+async function withService<T>(connections: number, work: (service: TestService, many: Client, other: Client) => Promise<T>): Promise<T> {
+  const service = await startTestService({
+    TSIGIL_DATABASE_URL: url,
+    TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: String(connections),
+    TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS: '2',
+    TSIGIL_API_SCAN_TIMEOUT_SECONDS: '2',
+  });
+  try {
+    return await work(service, await clientFor(service, ['member'], 'many'), await clientFor(service, ['member'], 'other'));
+  } finally {
+    await service.close();
+  }
+}
+
+/** How long a request takes, in milliseconds. */
+async function timed(request: Promise<{ status: number }>): Promise<[status: number, milliseconds: number]> {
+  const began = performance.now();
+  return [(await request).status, performance.now() - began];
+}
+
+describe.each([10, 2])('with %d connections, while one caller asks for forty slow lists', (connections) => {
+  test('200 soon for the reads, writes and lists of others, and 503 with what to do for lists that take too long', async () => {
+    await withService(connections, async (service, many, other) => {
+      const zone = await createZone(other, primary(`mine-${connections}.example.`));
+      const slow = Array.from({ length: 40 }, () => many.get(SLOW, { 'x-auth-all-projects': 'false' }));
+      const others: [number, number][] = [];
+      for (let round = 0; round < 10; round += 1) {
+        others.push(await timed(other.get(`/v2/zones/${zone.id}`)));
+        others.push(await timed(other.get('/v2/zones?limit=5')));
+        others.push(await timed(other.patch(`/v2/zones/${zone.id}`, { ttl: 300 + round })));
+      }
+      for (const [status] of others) expect([200, 202]).toContain(status);
+      const sorted = others.map(([, milliseconds]) => milliseconds).toSorted((one, next) => one - next);
+      expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(1000);
+
+      const answers = await Promise.all(slow);
+      const refused = answers.filter(({ status }) => status !== 200);
+      expect(refused.length).toBeGreaterThan(0);
+      for (const { status, body, headers } of refused) {
+        expect([status, body.type]).toEqual([503, 'service_unavailable']);
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(body.message).toMatch(/took longer than 2 s\. Filter by an exact name|it took too long/);
+      }
+      await other.delete(`/v2/zones/${zone.id}`);
+      expect((await service.get('/readyz')).status).toBe(200);
+    });
+  });
+});
+
+test('200 for the scan of another caller before those that the first still waits for', async () => {
+  await withService(4, async (_service, many, other) => {
+    let done = 0;
+    const slow = Array.from({ length: 12 }, () => many.get(SLOW).then(() => (done += 1)));
+    const [status] = await timed(other.get('/v2/zones?email=*nobody*'));
+    expect(status).toBe(200);
+    expect(done).toBeLessThan(12);
+    await Promise.all(slow);
+  });
+});
+
+test('200 with one connection for everything, one after the other', async () => {
+  await withService(1, async (_service, many, other) => {
+    const [slow, quick] = await Promise.all([many.get('/v2/zones?description=b*'), other.get('/v2/zones')]);
+    expect([zonesOf(slow), zonesOf(quick)]).toEqual([[], []]);
+    expect((await many.get('/v2/zones?limit=2')).body.metadata).toEqual({ total_count: ROWS });
+  });
+});

@@ -1,0 +1,195 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sortColumns, uniqueColumn, type Condition, type PageQuery, type ResourceType } from '../../src/domain/resource.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
+import { INDEXES, isLookup } from '../../src/store/indexes.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Database, Sql, SqlValue } from '../../src/store/sql.ts';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
+import { scanStepsOn } from '../../src/store/sqlite/scan-steps.ts';
+import { walkOf } from '../../src/store/sqlite/walk.ts';
+import { createStore } from '../../src/store/store.ts';
+import { tableOf } from '../../src/store/table.ts';
+import { temporaryFolder } from '../harness/service.ts';
+
+const folder = temporaryFolder();
+const path = join(folder, 'plans.db');
+const TURN = { owner: 'test', signal: () => undefined };
+
+let database: Database;
+let planner: DatabaseSyncInstance;
+let statements: { text: string; parameters: readonly SqlValue[] }[] = [];
+let scans: PageQuery[] = [];
+
+beforeAll(async () => {
+  database = await openSqlite(path, { committed: () => undefined });
+  await migrate(database, 'now');
+  planner = new DatabaseSync(path, { readOnly: true });
+});
+afterAll(async () => {
+  planner.close();
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Notes the statements that run on the event loop. */
+function recording(sql: Sql): Sql {
+  const note = (text: string, parameters: readonly SqlValue[]) => statements.push({ text, parameters });
+  return {
+    ...sql,
+    all: (text, parameters) => (note(text, parameters), sql.all(text, parameters)),
+    one: (text, parameters) => (note(text, parameters), sql.one(text, parameters)),
+  };
+}
+
+/** Reads a page, and notes what it takes. Scans find nothing. */
+async function page(type: ResourceType, query: PageQuery): Promise<void> {
+  [statements, scans] = [[], []];
+  const store = createStore({
+    ...database,
+    reads: recording(database.reads),
+    scan: async (_collection, scanned) => {
+      scans.push(scanned);
+      return { rows: [], more: false, total: 0 };
+    },
+  });
+  await store.page(type, query, TURN);
+}
+
+function planOf({ text, parameters }: { text: string; parameters: readonly SqlValue[] }): string[] {
+  return (planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[]).map(({ detail }) => detail);
+}
+
+/** What a page or a lookup in an index looks like: it reads no more rows than the page has, or those with one name. */
+function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]): boolean {
+  const isNamed = query.conditions.some((condition) => isLookup(type, condition));
+  const [step = '', ...others] = plan;
+  if (isNamed) return /^SEARCH \w+ USING (COVERING )?INDEX \w+ \((name_key|name|id)=\?/.test(step) && others.every((other) => /ORDER BY/.test(other));
+  const isWhole = query.conditions.every(({ column }) => column === type.owner);
+  return isWhole && others.length === 0 && /^(SCAN \w+ USING (COVERING )?INDEX \w+$|SEARCH \w+ USING INDEX)/.test(step);
+}
+
+/** Every combination of up to two filters, as equality and as a pattern, with and without the condition of the owner. */
+function conditionsOf(type: ResourceType): Condition[][] {
+  const columns = Object.entries(type.filters).map(([name, form]) => (form === 'unique' ? uniqueColumn(type) : name));
+  const single = columns.flatMap((column): Condition[] => [
+    { column, test: '=', value: 'x' },
+    { column, test: 'matches', value: 'x*' },
+  ]);
+  const pairs = single.flatMap((one) => single.filter((other) => other.column > one.column).map((other) => [one, other]));
+  const sets = [[], ...single.map((condition) => [condition]), ...pairs];
+  const owned: Condition[] = type.owner === undefined ? [] : [{ column: type.owner, test: '=', value: 'project' }];
+  return owned.length === 0 ? sets : [...sets, ...sets.map((set) => [...set, ...owned])];
+}
+
+const COLLECTIONS = RESOURCE_TYPES.map((type) => ({ type, collection: type.collection }));
+
+test.each(COLLECTIONS)('the table of indexes has those of $collection', ({ type: { collection } }) => {
+  const indexes = planner.prepare(`SELECT name FROM pragma_index_list('${collection}')`).all() as { name: string }[];
+  const columns = indexes.map(({ name }) =>
+    (planner.prepare(`SELECT name FROM pragma_index_info('${name}')`).all() as { name: string }[]).map((column) => column.name).join(', '),
+  );
+  expect(INDEXES[collection]?.toSorted()).toEqual(columns.toSorted());
+});
+
+describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
+  const positions: Pick<PageQuery, 'after'>[] = [{}, { after: { sortValue: 'x', id: 'x' } }];
+
+  test('on the event loop read a page off an index or the few resources of one name; all others are scans', async () => {
+    let read = 0;
+    for (const conditions of conditionsOf(type)) {
+      for (const sortColumn of Object.values(sortColumns(type))) {
+        for (const descending of [false, true]) {
+          for (const position of positions) {
+            for (const count of [false, true]) {
+              const query: PageQuery = { limit: 10, sortColumn, descending, conditions, count, ...position };
+              await page(type, query);
+              expect(statements.length + scans.length).toBeGreaterThan(0);
+              read += statements.length;
+              for (const statement of statements) {
+                const plan = planOf(statement);
+                if (!isBounded(type, query, plan)) expect([statement.text, plan]).toEqual(['a bounded statement', []]);
+              }
+            }
+          }
+        }
+      }
+    }
+    expect(read).toBeGreaterThan(0);
+  });
+
+  test('are scanned in steps, each of which reads the rows between two positions and no others', () => {
+    const { columns } = tableOf(type, database.dialect);
+    const texts = new Set<string>();
+    const noting = Object.create(planner, {
+      function: { value: planner.function.bind(planner) },
+      prepare: { value: (text: string) => (texts.add(text), planner.prepare(text)) },
+    }) as DatabaseSyncInstance;
+    const steps = scanStepsOn(noting, path);
+    for (const conditions of conditionsOf(type)) {
+      for (const sortColumn of Object.values(sortColumns(type))) {
+        for (const descending of [false, true]) {
+          for (const count of [false, true]) {
+            const query: PageQuery = { limit: 10, sortColumn, descending, conditions, count };
+            const walk = walkOf(type, query);
+            const scanned = { type, query, walk };
+            const [from, to] = [walk.columns.map(() => 'a'), walk.columns.map(() => 'b')];
+            steps.end(scanned, from, 100);
+            if (walk.ordered) steps.firstRows(scanned, columns, from, to, 10);
+            else steps.keys(scanned, from, to);
+            steps.count(scanned, from, to);
+          }
+        }
+      }
+    }
+    expect(texts.size).toBeGreaterThan(20);
+    const range = /^SEARCH \w+ USING (COVERING INDEX|INDEX|INTEGER) .*(>\?|>\(\?,\?\)|<\?|<\(\?,\?\))\)$/;
+    for (const text of texts) {
+      const reads = planOf({ text, parameters: [] }).filter((step) => !/^(CO-ROUTINE|SCAN \(?subquery)/.test(step));
+      const bounds = text.includes('OFFSET') ? 1 : 2;
+      const isNamed = /\(name_key=\?/.test(reads[0] ?? ''); // one row
+      const isBounded = reads.length === 1 && (isNamed || (range.test(reads[0] ?? '') && (reads[0]?.match(/[<>]/g) ?? []).length === bounds));
+      if (!isBounded) expect([text, reads]).toEqual(['a bounded step', []]);
+    }
+  });
+
+  test('are scanned for patterns, for filters and orders without an index, and for computed filters', async () => {
+    const settings = {
+      strictTsigkeys: false,
+      requireResource: false,
+      zonesPerProject: 0,
+      defaultLimit: 10,
+      maxPageBytes: 1e6,
+      otherAdministrators: true,
+      tldRule: 'last-label',
+    } as const;
+    const base: PageQuery = { limit: 10, sortColumn: 'created_at', descending: false, conditions: [] };
+    const scanned: PageQuery[] = [
+      { ...base, conditions: [{ column: uniqueColumn(type), test: 'matches', value: 'x*' }] },
+      ...Object.keys(type.questions ?? {}).map((name) => ({ ...base, questions: { wanted: [{ name, wanted: true }], settings } })),
+      ...Object.values(type.sortKeys ?? {}).map((sortColumn) => ({ ...base, sortColumn })),
+    ];
+    for (const query of scanned) {
+      await page(type, query);
+      expect([statements, scans]).toEqual([[], [query]]);
+    }
+  });
+});
+
+test('a page that is the whole list is counted by itself; a longer one takes one scan, for the count alone', async () => {
+  const [zones] = RESOURCE_TYPES.filter(({ owner }) => owner !== undefined);
+  if (zones === undefined) throw new Error('No resources have owners');
+  const query: PageQuery = {
+    limit: 10,
+    sortColumn: 'created_at',
+    descending: false,
+    conditions: [{ column: 'project_id', test: '=', value: 'p' }],
+    count: true,
+  };
+  await page(zones, query);
+  expect([statements.length, scans.length]).toEqual([1, 0]);
+  await page(zones, { ...query, after: { sortValue: 'x', id: 'x' } });
+  expect([statements.length, scans.map(({ limit }) => limit)]).toEqual([1, [0]]);
+});

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/domain/ports.ts';
+import { uniqueColumn, type Condition, type PageQuery, type ResourceType, type Row } from '../../src/domain/resource.ts';
+import { tld } from '../../src/domain/tld.ts';
+import { tsigkey } from '../../src/domain/tsigkey.ts';
+import { zone } from '../../src/domain/zone.ts';
+import { sampleOf, tldNamed } from './samples.ts';
+
+/** More rows than the first steps of a scan read. */
+const COUNT = 3000;
+
+const TURN = { owner: 'test', signal: () => undefined };
+const SETTINGS = {
+  strictTsigkeys: false,
+  requireResource: false,
+  zonesPerProject: 0,
+  defaultLimit: 10,
+  maxPageBytes: 1e6,
+  otherAdministrators: true,
+  tldRule: 'last-label',
+} as const;
+
+const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
+const timestamp = (number: number) => `2026-01-01T00:${String(number % 60).padStart(2, '0')}:00.000000`;
+
+/** Zones with few different values in each column, so that many share one. */
+const ZONES = Array.from({ length: COUNT }, (_, index) =>
+  sampleOf(zone, {
+    name: `${pick(['a', 'aa', 'aba', 'b', 'ba'], index * 7)}${index}.${pick(['example', 'test', 'inside'], index)}.`,
+    project_id: pick(['red', 'blue', 'green'], index * 5),
+    email: pick(['a@example.org', 'b@example.org'], index * 3),
+    description: pick([null, 'web', 'web site', 'größer 😀'], index),
+    attributes: index % 9 === 0 ? { long: 'x"'.repeat(20) } : {},
+    ttl: (index * 11) % 40,
+    serial: 1 + ((index * 13) % 50),
+    type: pick(['PRIMARY', 'SECONDARY'], index * 3),
+    created_at: timestamp(index * 17),
+    updated_at: index % 4 === 0 ? null : timestamp(index * 19),
+  }),
+);
+
+/** Keys for few resources, whose names need every form of pattern. */
+const KEYS = Array.from({ length: COUNT }, (_, index) =>
+  sampleOf(tsigkey, {
+    name: `${pick(['', 'a*', 'a[b', 'ä', '😀', '\uffee', 'a?'], index)}key-${index}`,
+    algorithm: pick(['hmac-sha256', 'hmac-sha512'], index),
+    resource_id: `00000000-0000-4000-8000-00000000000${index % 3}`,
+    scope: pick(['POOL', 'ZONE'], index * 3),
+    created_at: timestamp(index),
+    updated_at: index % 4 === 0 ? null : timestamp(index * 19),
+  }),
+);
+
+const valueIn = (row: Row, column: string): string | number => (row[column] ?? '') as string | number;
+
+function compare(one: string | number, other: string | number): number {
+  return typeof one === 'number' && typeof other === 'number' ? one - other : Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
+}
+
+function meets(type: ResourceType, row: Row, { column, test, value }: Condition): boolean {
+  const found = column === uniqueColumn(type) ? type.unique.comparisonForm(row[type.unique.field] as string) : row[column];
+  if (test === '=' || found === null) return found === value;
+  const pattern = String(value)
+    .split('*')
+    .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+  return new RegExp(`^${pattern.join('.*')}$`, 'su').test(found as string);
+}
+
+/** The page that a query means, found the simplest way, without a limit of its length. */
+function expectedPage(type: ResourceType, rows: readonly Row[], query: PageQuery): { rows: Row[]; total: number } {
+  const { sortColumn, descending, after, limit, conditions } = query;
+  const isOutside = (row: Row) => !String(row.name).endsWith('.inside.');
+  const order = (one: Row, other: Row) =>
+    (compare(valueIn(one, sortColumn), valueIn(other, sortColumn)) || compare(one.id, other.id)) * (descending ? -1 : 1);
+  const marker = after && ({ id: after.id, [sortColumn]: after.sortValue } as unknown as Row);
+  const matching = rows
+    .filter((row) => conditions.every((condition) => meets(type, row, condition)))
+    .filter((row) => (query.questions?.wanted ?? []).every(({ name, wanted }) => (name === 'orphaned' || isOutside(row)) === wanted));
+  const following = matching.toSorted(order).filter((row) => marker === undefined || order(row, marker) > 0);
+  return { rows: following.slice(0, limit), total: matching.length };
+}
+
+const anyCondition = (column: string, values: readonly (string | number)[], patterns: readonly string[]): fc.Arbitrary<Condition[]> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant<Condition[]>([]) },
+    fc.constantFrom(...values).map((value): Condition[] => [{ column, test: '=', value }]),
+    ...(patterns.length === 0 ? [] : [fc.constantFrom(...patterns).map((value): Condition[] => [{ column, test: 'matches', value }])]),
+  );
+
+function anyQuery(
+  rows: readonly Row[],
+  sortColumns: readonly string[],
+  conditions: fc.Arbitrary<Condition[]>[],
+  question: string,
+  counted: boolean,
+): fc.Arbitrary<PageQuery> {
+  return fc
+    .record({
+      limit: fc.constantFrom(1, 2, 99, 100, 101, 257, 1000),
+      sortColumn: fc.constantFrom(...sortColumns),
+      descending: fc.boolean(),
+      conditions: fc.tuple(...conditions).map((lists) => lists.flat()),
+      marker: fc.option(fc.constantFrom(...rows)),
+      count: counted ? fc.boolean() : fc.constant(false),
+      maxBytes: fc.constantFrom(1, 5000, 100_000, Number.MAX_SAFE_INTEGER),
+      wanted: fc.option(fc.boolean(), { freq: 4 }),
+    })
+    .map(({ marker, wanted, count, ...query }) => ({
+      ...query,
+      count: count && wanted === null,
+      ...(marker === null ? {} : { after: { sortValue: marker[query.sortColumn], id: marker.id } }),
+      ...(wanted === null ? {} : { questions: { wanted: [{ name: question, wanted }], settings: SETTINGS } }),
+    }));
+}
+
+/** What every database must give as a page of a list, whether an index answers or it has to scan. `open` makes a store for all tests. */
+export function pageContract(engine: string, open: () => Promise<Store>): void {
+  describe(`pages on ${engine}`, () => {
+    let store: Store;
+    beforeAll(async () => {
+      store = await open();
+      await store.write(async (writer) => {
+        await writer.putAll(zone, ZONES);
+        await writer.putAll(tsigkey, KEYS);
+        await writer.insert(tld, tldNamed('inside'));
+      });
+    });
+
+    const agrees = async (type: ResourceType, rows: readonly Row[], query: PageQuery) => {
+      const expected = expectedPage(type, rows, query);
+      const page = await store.page(type, query, TURN);
+      expect(page.rows).toEqual(expected.rows.slice(0, page.rows.length));
+      expect(page.total).toBe(query.count === true ? expected.total : undefined);
+      const bytes = Buffer.byteLength(JSON.stringify(page.rows));
+      const isShort = page.rows.length < expected.rows.length;
+      if (isShort) expect(bytes).toBeGreaterThan(query.maxBytes ?? Infinity);
+      if (expected.rows.length > 0) expect(page.rows.length).toBeGreaterThan(0);
+      // A page that ends for its length does not know whether it was the last.
+      if (bytes <= (query.maxBytes ?? Infinity)) expect(page.more).toBe(expected.rows.length === query.limit);
+      else if (isShort) expect(page.more).toBe(true);
+    };
+
+    test('of zones hold what the conditions mean, in order, with the number of all, for every filter and order', async () => {
+      const conditions = [
+        anyCondition('project_id', ['red', 'none'], []),
+        anyCondition('name_key', [zone.unique.comparisonForm(ZONES[7]?.name as string)], ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*']),
+        anyCondition('description', ['web'], ['web*', '*😀', '*ö*', '*']),
+        anyCondition('type', ['PRIMARY'], ['*RY']),
+        anyCondition('ttl', [11, -1], []),
+      ];
+      const columns = ['created_at', 'id', 'updated_at', 'name', 'project_id', 'serial', 'ttl', 'status'];
+      const queries = anyQuery(ZONES, columns, conditions, 'outside_tlds', true);
+      await fc.assert(
+        fc.asyncProperty(queries, (query) => agrees(zone, ZONES, query)),
+        { numRuns: 150 },
+      );
+    });
+
+    test('of keys hold what the conditions mean, by code point', async () => {
+      const conditions = [
+        anyCondition('name', ['key-7', 'a*key-1'], ['a*', 'a?*', '*[b*', '*9', '*😀*', 'ä*1*', '**']),
+        anyCondition('resource_id', ['00000000-0000-4000-8000-000000000001', 'x'], []),
+        anyCondition('scope', ['POOL'], []),
+      ];
+      const queries = anyQuery(KEYS, ['created_at', 'id', 'updated_at', 'name'], conditions, 'orphaned', false);
+      await fc.assert(
+        fc.asyncProperty(queries, (query) => agrees(tsigkey, KEYS, query)),
+        { numRuns: 100 },
+      );
+    });
+  });
+}

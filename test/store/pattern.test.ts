@@ -1,0 +1,23 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { patternMatcher } from '../../src/store/pattern.ts';
+
+const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+
+test('an asterisk matches any run of characters and everything else itself', () => {
+  const piece = fc.constantFrom('a', 'b', 'ab', '*', '*', '.', '?', '[', '😀');
+  const text = fc.array(fc.constantFrom('a', 'b', '.', '?', '[', '😀'), { maxLength: 12 }).map((pieces) => pieces.join(''));
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), text, (pieces, candidate) => {
+      const pattern = pieces.join('');
+      const expected = new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 'su').test(candidate);
+      expect(patternMatcher(pattern)(candidate)).toBe(expected);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('the middle segments do not overlap the last', () => {
+  expect(patternMatcher('a*ba*a')('aba')).toBe(false);
+  expect(patternMatcher('a*ba*a')('abaa')).toBe(true);
+});

@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { PageQuery } from '../../src/domain/resource.ts';
+import { tld } from '../../src/domain/tld.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Database } from '../../src/store/sql.ts';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
+import { createScanThread, startScanWorker, type ScanThread } from '../../src/store/sqlite/scan-thread.ts';
+import { createStore } from '../../src/store/store.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { NOW, tldNamed } from './samples.ts';
+
+const QUERY: PageQuery = { limit: 10, sortColumn: 'created_at', descending: false, conditions: [{ column: 'name', test: 'matches', value: '*o*' }] };
+const live = () => new AbortController().signal;
+
+let folder: string;
+let path: string;
+let database: Database;
+let threads: ScanThread[];
+beforeEach(async () => {
+  folder = temporaryFolder();
+  path = join(folder, 'scanned.db');
+  database = await openSqlite(path, { committed: () => undefined });
+  await migrate(database, NOW);
+  await createStore(database).write((writer) =>
+    writer.putAll(
+      tld,
+      ['com', 'org', 'net'].map((name) => tldNamed(name)),
+    ),
+  );
+  threads = [];
+});
+afterEach(async () => {
+  await Promise.all(threads.map((thread) => thread.close()));
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Scans in threads that `starts` begin one after the other, the last of them for all others. Counts how many began. */
+function threadOf(starts: readonly (() => Worker)[], idleMs?: number): { thread: ScanThread; begun: Worker[] } {
+  const begun: Worker[] = [];
+  const thread = createScanThread(() => {
+    const worker = (starts[begun.length] ?? starts.at(-1) ?? (() => startScanWorker(path)))();
+    begun.push(worker);
+    return worker;
+  }, idleMs);
+  threads.push(thread);
+  return { thread, begun };
+}
+
+const namesOf = async (scan: ReturnType<ScanThread['scan']>) => (await scan).rows.map(({ name }) => name).toSorted();
+
+describe('the thread for scans', () => {
+  test('begins with the first scan, serves all, and ends when it has been idle', async () => {
+    const { thread, begun } = threadOf([], 50);
+    expect(begun).toHaveLength(0);
+    const scans = Array.from({ length: 20 }, () => namesOf(thread.scan('tlds', QUERY, live())));
+    for (const names of await Promise.all(scans)) expect(names).toEqual(['com', 'org']);
+    expect(begun).toHaveLength(1);
+    await once(begun[0] as Worker, 'exit');
+    expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
+    expect(begun).toHaveLength(2);
+  });
+
+  test('sees what was committed just before', async () => {
+    const { thread } = threadOf([]);
+    const store = createStore(database);
+    for (let number = 0; number < 20; number += 1) {
+      await store.write((writer) => writer.insert(tld, tldNamed(`o${number}`)));
+      expect(await namesOf(thread.scan('tlds', { ...QUERY, limit: 1000 }, live()))).toContain(`o${number}`);
+    }
+  });
+
+  test('that dies fails its scans with 503, and the next scan has a new one', async () => {
+    const dying = () => new Worker(`require('node:worker_threads').parentPort.on('message', () => process.exit(7))`, { eval: true });
+    const failing = () => new Worker(`throw new Error('out of luck')`, { eval: true });
+    const { thread, begun } = threadOf([dying, failing, () => startScanWorker(path)]);
+    for (let death = 0; death < 2; death += 1) {
+      const scans = [thread.scan('tlds', QUERY, live()), thread.scan('tlds', QUERY, live())];
+      for (const scan of scans) await expect(scan).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 1 } });
+    }
+    expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
+    expect(begun).toHaveLength(3);
+  });
+
+  test('that runs out of memory fails its scan with 503 and nothing else', async () => {
+    const greedy = `const kept = []; require('node:worker_threads').parentPort.on('message', () => { for (;;) kept.push(new Array(1e5).fill(kept.length)); })`;
+    const { thread } = threadOf([
+      () => new Worker(greedy, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 16 } }),
+      () => startScanWorker(path),
+    ]);
+    await expect(thread.scan('tlds', QUERY, live())).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
+  });
+
+  test('stops a scan that is cancelled, and goes on with the others', async () => {
+    const { thread } = threadOf([]);
+    const controller = new AbortController();
+    const reason = new Error('the caller has left');
+    const cancelled = thread.scan('tlds', QUERY, controller.signal);
+    const other = thread.scan('tlds', QUERY, live());
+    controller.abort(reason);
+    await expect(cancelled).rejects.toBe(reason);
+    expect(await namesOf(other)).toEqual(['com', 'org']);
+    await expect(thread.scan('tlds', QUERY, controller.signal)).rejects.toBe(reason);
+  });
+
+  test('reports a database that cannot be read as 503', async () => {
+    const { thread } = threadOf([() => startScanWorker(join(folder, 'missing.db')), () => startScanWorker(path)]);
+    await expect(thread.scan('tlds', QUERY, live())).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
+  });
+});

@@ -1,0 +1,23 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import type { Store } from '../../src/domain/ports.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
+import { createStore } from '../../src/store/store.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { pageContract } from './page-contract.ts';
+import { NOW } from './samples.ts';
+
+const folder = temporaryFolder();
+let store: Store | undefined;
+afterAll(async () => {
+  await store?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+pageContract('SQLite', async () => {
+  const database = await openSqlite(join(folder, 'pages.db'), { committed: () => undefined });
+  await migrate(database, NOW);
+  return (store = createStore(database));
+});
