@@ -85,6 +85,7 @@ export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThr
 
   const end = ({ worker, ended }: Running): Promise<void> => {
     running = undefined;
+    worker.ref(); // a process that waits for nothing else would end before the thread does
     worker.postMessage({ close: true } satisfies ScanRequest);
     return ended;
   };
