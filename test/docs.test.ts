@@ -10,7 +10,7 @@ import { ALGORITHMS } from '../src/domain/tsigkey.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/policy.ts';
 import { RESOURCE_TYPES } from '../src/domain/resources.ts';
 import { STATUS_OF_CODE } from '../src/http/errors.ts';
-import { OPTIONS, variableOf } from '../src/options.ts';
+import { fileVariableOf, OPTIONS, variableOf } from '../src/options.ts';
 import { blocksOf, examplesOf, proseOf, readDocuments, ROOT, type Document } from './docs/documents.ts';
 import { normalise, runCommands } from './docs/shell.ts';
 import { startServiceProcess, startTestService, temporaryFolder, type ServiceProcess } from './harness/service.ts';
@@ -120,7 +120,7 @@ describe('what documents name', () => {
       const dotted = [...document.text.matchAll(/`(\w+)\.(\w+)`/g)].filter(([, section = '', name]) => sections.includes(section) && name !== 'md');
       expect(dotted.map(([, section, name]) => `${section}.${name}`).filter((key) => !keys.includes(key))).toEqual([]);
       const variables = [
-        ...OPTIONS.map(variableOf),
+        ...OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
         'TSIGIL_CONFIG',
         'TSIGIL_URL',
         'TSIGIL_TOKEN',

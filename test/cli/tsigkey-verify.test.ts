@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NAME_SERVERS, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { create, SECRET, TSIGKEYS } from '../harness/samples.ts';
@@ -42,12 +40,8 @@ describe.runIf(bind?.installed)('against a name server', () => {
 });
 
 test('3 without a response', async () => {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as { port: number };
-  listener.close();
-  await once(listener, 'close');
-  const { status, out, err } = await verify('Allowed.', '--server', `127.0.0.1:${port}`, '--zone', ZONE);
+  // The system gives this port to no listener that asks for any port.
+  const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1:1', '--zone', ZONE);
   expect([status, out]).toEqual([3, '']);
   expect(err).toContain('no answer: nothing listens there');
 });
