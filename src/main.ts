@@ -3,6 +3,7 @@ import { CommandError, EXIT } from './cli/errors.ts';
 import { runCommand } from './cli/program.ts';
 import { ConfigError, describeConfig, readConfig, settingVariables, type Config } from './config.ts';
 import { ServiceError } from './domain/errors.ts';
+import { describeFault } from './net/faults.ts';
 import { VERSION } from './version.ts';
 
 /** How long a process that failed to start may take to end by itself. */
@@ -49,7 +50,7 @@ async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { cause } = error.details;
-    throw new CommandError(EXIT.refused, cause instanceof Error ? `${error.message} (${cause.message})` : error.message, undefined, error);
+    throw new CommandError(EXIT.refused, cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message, undefined, error);
   }
 }
 

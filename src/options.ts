@@ -161,7 +161,7 @@ export const OPTIONS: readonly Option[] = [
     key: 'auth.keystone.timeoutSeconds',
     ...integer(1, 600),
     default: 5,
-    meaning: 'How long a request waits for each answer of Keystone, repetitions included.',
+    meaning: 'How long a request waits for Keystone: sign-in, validation and retries together.',
   },
   {
     key: 'auth.keystone.cacheSeconds',

@@ -17,6 +17,7 @@ import { listen, listenAddresses } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
+import { describeFault } from './net/faults.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
 import { createStore } from './store/store.ts';
@@ -182,7 +183,7 @@ function checkTls({ cert, key }: Config['tls']): void {
   try {
     createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) });
   } catch (cause) {
-    throw new Error(`The certificate ${cert} and key ${key} cannot be used: ${(cause as Error).message}`, { cause });
+    throw new Error(`The certificate '${cert}' and key '${key}' cannot be used: ${describeFault(cause)}`, { cause });
   }
 }
 

@@ -71,11 +71,27 @@ describe('who may import whom', () => {
     expect(impure).toEqual([]);
   });
 
-  test('an adapter imports the domain and itself, never another adapter', () => {
-    const strays = FILES.filter(({ folder }) => folder !== '').flatMap(({ path, folder, imports }) =>
-      imports.filter((target) => !['domain', folder].includes(folderOf(target))).map((target) => `${path} -> ${target}`),
+  test('an adapter imports the domain, the network and itself, never another adapter', () => {
+    const strays = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder)).flatMap(({ path, folder, imports }) =>
+      imports.filter((target) => !['domain', 'net', folder].includes(folderOf(target))).map((target) => `${path} -> ${target}`),
     );
     expect(strays).toEqual([]);
+  });
+
+  test('the network imports itself, the errors and the DNS of the domain, and no package', () => {
+    const net = FILES.filter(({ folder }) => folder === 'net');
+    const strays = net.flatMap(({ path, imports }) =>
+      imports.filter((target) => !/^(?:net\/|domain\/(?:errors\.ts|dns|model))/.test(target)).map((target) => `${path} -> ${target}`),
+    );
+    expect({ strays, packages: net.flatMap(({ packages }) => packages).filter((name) => !isBuiltIn(name)) }).toEqual({ strays: [], packages: [] });
+  });
+
+  test('only the network sends HTTP requests and datagrams', () => {
+    const clients = FILES.filter(({ folder, path }) => {
+      const text = readFileSync(join(SRC, path), 'utf8');
+      return folder !== 'net' && /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|from 'node:dgram'|\bfetch\(/.test(text);
+    });
+    expect(clients.map(({ path }) => path)).toEqual([]);
   });
 
   test('a package is imported in one folder, the root aside', () => {

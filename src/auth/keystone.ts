@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import type { Caller } from '../domain/caller.ts';
 import { hashToken } from '../domain/token.ts';
 import { looksLikeToken } from '../domain/token-form.ts';
+import { createKeystoneApi } from '../net/keystone.ts';
 import { createCache } from './cache.ts';
 import { createKeystoneClient, type KeystoneClient, type KeystoneCredentials } from './keystone-client.ts';
-import { createExchange } from './keystone-exchange.ts';
 import type { ValidToken } from './keystone-token.ts';
 import type { Method } from './method.ts';
 
@@ -42,10 +43,10 @@ const REFUSED = {};
  * Throws when the file of authorities cannot be read.
  */
 export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObserver): Method {
-  const { url = '', cacheSeconds, cacheEntries } = settings;
+  const { url = '', caFile, timeoutSeconds, cacheSeconds, cacheEntries } = settings;
   const seconds = () => performance.now() / 1000;
-  const exchange = createExchange(url, settings);
-  const validate = observed(createKeystoneClient(exchange, settings, seconds).validate, observer, seconds);
+  const api = createKeystoneApi(url, { ca: caFile === undefined ? undefined : readFileSync(caFile, 'utf8') });
+  const validate = observed(createKeystoneClient(api, settings, timeoutSeconds, seconds).validate, observer, seconds);
   const callers = createCache<Caller>(cacheEntries, seconds);
   const refusals = createCache<typeof REFUSED>(cacheEntries, seconds);
   const underWay = new Map<string, Promise<Caller | undefined>>();
@@ -78,7 +79,7 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
       return flight;
     },
     challenge: challengeOf(settings.publicUrl ?? url),
-    close: exchange.close,
+    close: api.close,
   };
 }
 

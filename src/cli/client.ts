@@ -1,5 +1,6 @@
+import { parseJson, type HttpResponse, type Trust } from '../net/http.ts';
 import { CommandError, EXIT } from './errors.ts';
-import { exchange, type HttpAnswer, type Trust } from './exchange.ts';
+import { exchange } from './exchange.ts';
 
 /** Where a service is and what to show it. */
 export interface Connection {
@@ -18,7 +19,7 @@ type Content = Readonly<Record<string, unknown>>;
 export interface Success {
   /** The JSON body, empty for 204. */
   readonly content: Record<string, unknown>;
-  readonly header: HttpAnswer['header'];
+  readonly header: HttpResponse['header'];
 }
 
 /** The JSON body of a response, empty for 204. Throws `CommandError` for every response that is not a success. */
@@ -29,7 +30,7 @@ export async function call(connection: Connection, method: string, path: string,
 /** The same with the headers of the response. */
 export async function callWithHeaders(connection: Connection, method: string, path: string, body?: object): Promise<Success> {
   const { url, token, trust = {}, headers = {} } = connection;
-  const question = {
+  const request = {
     method,
     url: url + path,
     headers: {
@@ -39,15 +40,15 @@ export async function callWithHeaders(connection: Connection, method: string, pa
       ...headers,
     },
     body: body === undefined ? undefined : JSON.stringify(body),
-    trust,
   };
-  const answer = await exchange(question, url, 'Is the service running? Name another with --url or TSIGIL_URL.');
+  const server = { name: `'${url}'`, hint: 'Is the service running? Name another with --url or TSIGIL_URL.' };
+  const answer = await exchange(request, trust, server);
   const content = parseBody(answer.text);
   if (answer.status >= 200 && answer.status < 300 && content !== undefined) return { content, header: answer.header };
   throw refusal(url, answer, content);
 }
 
-function refusal(url: string, answer: HttpAnswer, content: Content | undefined): CommandError {
+function refusal(url: string, answer: HttpResponse, content: Content | undefined): CommandError {
   const { status, statusText } = answer;
   const message = messageOf(content) ?? `${url} answered ${status} ${statusText}, not as this service does`;
   const requestId = answer.header('x-openstack-request-id') ?? (content?.request_id as string | undefined);
@@ -63,21 +64,18 @@ function refusal(url: string, answer: HttpAnswer, content: Content | undefined):
 }
 
 /** What to do about a refusal, where there is more to say than its message does. */
-function hintFor(url: string, { status, header }: HttpAnswer, content: Content | undefined, unauthorised: boolean): string | undefined {
+function hintFor(url: string, { status, header }: HttpResponse, content: Content | undefined, unauthorised: boolean): string | undefined {
   if (content?.type === 'missing_project_id') return 'Use a token that belongs to a project, or name one with --sudo-project-id.';
   if (unauthorised) return `The token that was sent to ${url} is not valid there, or its roles do not suffice.`;
   if (status === 429) return `Try again in ${header('retry-after') ?? 'a few'} seconds.`;
   return undefined;
 }
 
+/** Returns undefined for a response that is not the service's, such as that of a proxy. */
 function parseBody(text: string): Record<string, unknown> | undefined {
   if (text === '') return {};
-  try {
-    const content: unknown = JSON.parse(text);
-    return typeof content === 'object' && content !== null ? (content as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined; // not our service, or something between us
-  }
+  const content = parseJson(text);
+  return typeof content === 'object' ? (content as Record<string, unknown>) : undefined;
 }
 
 function messageOf(content: Content | undefined): string | undefined {

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { CommandError, EXIT } from './errors.ts';
+import { readTextFile } from './input.ts';
 
 /** The ways to identify oneself that are known, by their names in `auth_type`; several names mean the same. */
 const AUTH_TYPES = {
@@ -139,12 +140,7 @@ function fileNamed(name: string, explicit: string | undefined, environment: Node
 
 /** The messages of the YAML parser quote the file, which may hold a secret. */
 function cloudsIn(path: string): Tree {
-  let content: string;
-  try {
-    content = readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new CommandError(EXIT.usage, `${path} cannot be read: ${(cause as Error).message}`, undefined, cause);
-  }
+  const content = readTextFile(path);
   try {
     return treeAt(parse(content, { logLevel: 'error' }), 'clouds');
   } catch {

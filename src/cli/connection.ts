@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { faultOf } from '../net/faults.ts';
+import type { Trust } from '../net/http.ts';
 import type { Connection } from './client.ts';
 import { findCloud, type Cloud } from './clouds.ts';
 import { CommandError, EXIT } from './errors.ts';
-import type { Trust } from './exchange.ts';
+import { readTextFile } from './input.ts';
 import { signIn } from './keystone.ts';
 
 /** How the connection was asked for on the command line. */
@@ -48,7 +50,7 @@ async function connectToCloud(cloud: Cloud, url: string | undefined, trust: Trus
     if (override === undefined) throw new CommandError(EXIT.usage, `${cloud.source} names no endpoint, which auth_type ${cloud.authType} needs`);
     return { url: checkUrl(override), token, trust };
   }
-  const { token, endpoint } = await signIn(cloud, override, trust);
+  const { token, endpoint } = await signIn({ ...cloud, authType: cloud.authType }, override, trust);
   return { url: checkUrl(endpoint), token, trust };
 }
 
@@ -60,12 +62,7 @@ function checkUrl(text: string): string {
 }
 
 function readTrust(cacert: string | undefined, verify: boolean | undefined): Trust {
-  if (cacert === undefined) return { verify };
-  try {
-    return { ca: readFileSync(cacert, 'utf8'), verify };
-  } catch (cause) {
-    throw new CommandError(EXIT.usage, `The certificates in ${cacert} cannot be read: ${(cause as Error).message}`, undefined, cause);
-  }
+  return { ca: cacert === undefined ? undefined : readTextFile(cacert, 'The file of certificates'), verify };
 }
 
 function readTokenFile(path: string): string {
@@ -73,7 +70,7 @@ function readTokenFile(path: string): string {
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
     const hint = 'Set TSIGIL_TOKEN, name a file with --token-file or a cloud with --os-cloud, or run this where the service was started.';
-    throw new CommandError(EXIT.unreachable, `No token: ${path} cannot be read`, hint, cause);
+    throw new CommandError(EXIT.unreachable, `No token: '${path}' cannot be read: ${faultOf(cause).reason}`, hint, cause);
   }
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { faultOf } from '../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -8,7 +9,7 @@ export async function readText(file: string, { input }: Terminal): Promise<strin
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new CommandError(EXIT.usage, `${file} is not text in UTF-8`, undefined, cause);
+    throw new CommandError(EXIT.usage, `'${file}' is not text in UTF-8`, undefined, cause);
   }
 }
 
@@ -18,10 +19,16 @@ async function readAll(input: AsyncIterable<unknown>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function readBytes(file: string): Buffer {
+/** Returns the text of a file. Throws `CommandError`, whose message calls the file `name` if there is one. */
+export function readTextFile(path: string, name?: string): string {
+  return readBytes(path, name).toString();
+}
+
+function readBytes(path: string, name?: string): Buffer {
   try {
-    return readFileSync(file);
+    return readFileSync(path);
   } catch (cause) {
-    throw new CommandError(EXIT.usage, `${file} cannot be read: ${(cause as Error).message}`, undefined, cause);
+    const { reason, hint } = faultOf(cause);
+    throw new CommandError(EXIT.usage, `${name === undefined ? '' : `${name} `}'${path}' cannot be read: ${reason}`, hint, cause);
   }
 }

@@ -1,4 +1,5 @@
 import { entryOf } from '../domain/key-formats/reader.ts';
+import { parseJson } from '../net/http.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { exchange } from './exchange.ts';
 import type { FoundKey } from './key-import.ts';
@@ -20,13 +21,12 @@ export async function readPowerdnsKeys(url: string, apiKey: string): Promise<Fou
 
 async function ask(url: string, apiKey: string): Promise<unknown> {
   const headers = { accept: 'application/json', 'x-api-key': apiKey };
-  const answer = await exchange({ method: 'GET', url, headers, body: undefined, trust: {} }, 'PowerDNS', HINT);
+  const { origin } = new URL(url);
+  const answer = await exchange({ method: 'GET', url, headers }, {}, { name: `PowerDNS at '${origin}'`, hint: HINT });
   if (answer.status === 401)
     throw new CommandError(EXIT.unreachable, 'PowerDNS does not accept the API key', 'Set PDNS_API_KEY to what api-key is in its configuration.');
   if (answer.status !== 200) throw new CommandError(EXIT.refused, `PowerDNS answered ${answer.status} ${answer.statusText}`);
-  try {
-    return JSON.parse(answer.text) as unknown;
-  } catch (cause) {
-    throw new CommandError(EXIT.refused, 'What answered is not the API of PowerDNS', undefined, cause);
-  }
+  const content = parseJson(answer.text);
+  if (content === undefined) throw new CommandError(EXIT.refused, 'What answered is not the API of PowerDNS');
+  return content;
 }

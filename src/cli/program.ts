@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { Argument, Command, CommanderError } from 'commander';
+import { systemFault } from '../net/faults.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { addExamples } from './help.ts';
@@ -20,8 +21,8 @@ export async function runCommand(argv: readonly string[], version: string, local
     return EXIT.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const hint = error instanceof CommandError ? error.hint : undefined;
-    printError(terminal, `${(error as Error).message}\n${hint === undefined ? '' : `${hint}\n`}`);
+    const { sentence, hint } = error instanceof CommandError ? { sentence: error.message, hint: error.hint } : sentenceOf(error);
+    printError(terminal, `${sentence}\n${hint === undefined ? '' : `${hint}\n`}`);
     if (program.opts<{ debug?: boolean }>().debug === true) terminal.err.write(`${plainLines(inspect(error))}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;
   }
@@ -74,6 +75,11 @@ function addShellCommands(program: Command, version: string, out: Stream): void 
     .description('print the manual page')
     .action(() => void out.write(manualPage(program, version)));
   addExamples(man, ['tsigil man | man -l -']);
+}
+
+/** What to print of an error that no command expected, and what to try. */
+function sentenceOf(error: unknown): { readonly sentence: string; readonly hint: string | undefined } {
+  return systemFault(error) ?? { sentence: error instanceof Error ? error.message : String(error), hint: undefined };
 }
 
 /** Prints an error. Messages may quote servers and files. */

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { Option } from 'commander';
 import { givenFields, type ResourceType } from '../domain/resource.ts';
 import { CommandError, EXIT } from './errors.ts';
+import { readTextFile } from './input.ts';
 import type { FlagValues } from './resource-flags.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -48,21 +48,13 @@ export async function readSecret(type: ResourceType, flags: FlagValues, { input 
     if (input.isTTY === true) throw new CommandError(EXIT.usage, `--${name} - reads standard input, which is a terminal here`, 'Pipe it in.');
     return { [name]: oneLine(await text(input as AsyncIterable<string>), 'Standard input') };
   }
-  return file === undefined ? {} : { [name]: oneLine(readFile(file), file) };
+  return file === undefined ? {} : { [name]: oneLine(readTextFile(file), `'${file}'`) };
 }
 
 /** A resource as it may be shown: without its secret, unless that was asked for. */
 export function hideSecret<T extends Readonly<Record<string, unknown>>>(type: ResourceType, item: T, flags: FlagValues): T {
   const name = secretField(type);
   return name === undefined || flags.reveal === true || !(name in item) ? item : { ...item, [name]: HIDDEN };
-}
-
-function readFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new CommandError(EXIT.usage, `${path} cannot be read: ${(cause as Error).message}`, undefined, cause);
-  }
 }
 
 function oneLine(content: string, source: string): string {

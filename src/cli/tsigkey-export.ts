@@ -5,6 +5,7 @@ import { ServiceError } from '../domain/errors.ts';
 import { EXPORT_FORMATS, exportKey, type KeyFile } from '../domain/key-formats/formats.ts';
 import type { Key } from '../domain/key-formats/key.ts';
 import { weaknessOf } from '../domain/tsigkey.ts';
+import { faultOf } from '../net/faults.ts';
 import type { ConnectionFlags } from './connection.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
@@ -59,7 +60,8 @@ function saveFile(path: string, text: string, overwrite: boolean): void {
   } catch (cause) {
     if (overwrite) rmSync(written, { force: true });
     const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    if (exists) throw new CommandError(EXIT.usage, `${path} exists, and was left as it is`, 'Add --overwrite to replace it.', cause);
-    throw new CommandError(EXIT.usage, `${path} cannot be written: ${(cause as Error).message}`, undefined, cause);
+    if (exists) throw new CommandError(EXIT.usage, `'${path}' exists, and was left as it is`, 'Add --overwrite to replace it.', cause);
+    const { reason, hint } = faultOf(cause);
+    throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
   }
 }

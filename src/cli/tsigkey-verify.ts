@@ -2,8 +2,8 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isAbsoluteName } from '../domain/dns-name.ts';
 import type { Check } from '../domain/dns/key-check.ts';
 import { keyProblems } from '../domain/key-formats/key.ts';
+import type { NameServer } from '../net/dns.ts';
 import type { ConnectionFlags } from './connection.ts';
-import type { Server } from './dns-exchange.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
 import { addExamples } from './help.ts';
@@ -14,7 +14,7 @@ import { plainText } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
 interface VerifyFlags extends ConnectionFlags {
-  readonly server: Server;
+  readonly server: NameServer;
   readonly zone: string;
   readonly transfer?: boolean;
   readonly update?: boolean;
@@ -54,7 +54,7 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
 }
 
 /** `host`, `host:port` or `[address]:port`. */
-function readServer(text: string): Server {
+function readServer(text: string): NameServer {
   const [, bracketed, plain, port = '53'] = /^(?:\[([\da-f:.%\w]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const host = bracketed ?? plain ?? (/^[\da-f:.]+$/i.test(text) ? text : undefined);
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535)

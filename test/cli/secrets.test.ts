@@ -72,7 +72,12 @@ describe('setting a secret', () => {
   test.each([
     ['nothing on standard input', '', ['--secret', '-'], /^tsigil: Standard input does not hold a secret on one line\n$/],
     ['two lines on standard input', 'a\nb\n', ['--secret', '-'], /^tsigil: Standard input does not hold/],
-    ['a missing file', '', ['--secret-file', '/nonexistent/secret'], /^tsigil: \/nonexistent\/secret cannot be read: ENOENT/],
+    [
+      'a missing file',
+      '',
+      ['--secret-file', '/nonexistent/secret'],
+      /^tsigil: '\/nonexistent\/secret' cannot be read: no such file or folder\nCheck the path\.\n$/,
+    ],
     ['both flags', SECRET, ['--secret', '-', '--secret-file', '/dev/null'], /cannot be used with option/],
     ['a flag and --generate', SECRET, ['--secret', '-', '--generate'], /cannot be used with option/],
   ])('%s: exit code 2', async (_, input, flags, message) => {

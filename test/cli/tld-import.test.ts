@@ -184,7 +184,7 @@ describe('differences', () => {
 
 describe('invalid lists', () => {
   test.each([
-    ['a missing file', ['nosuch.txt'], '', 2, 'nosuch.txt cannot be read'],
+    ['a missing file', ['nosuch.txt'], '', 2, "'nosuch.txt' cannot be read: no such file or folder\nCheck the path."],
     ['an empty list', ['-', '--replace', '--yes'], '# only a comment\n', 1, 'There are no entries in -'],
     ['an unknown format', ['-', '--format', 'zone'], '', 2, 'zone'],
     ['a delimiter of two characters', ['-', '--delimiter', '::'], '', 2, 'one character'],
@@ -196,7 +196,7 @@ describe('invalid lists', () => {
 
   test('are refused if they are not UTF-8', async () => {
     writeFileSync(join(folder, 'latin1.csv'), Buffer.from('com,Köln\n', 'latin1'));
-    expect(await tldImport(['latin1.csv'])).toMatchObject({ status: 2, err: 'tsigil: latin1.csv is not text in UTF-8\n' });
+    expect(await tldImport(['latin1.csv'])).toMatchObject({ status: 2, err: "tsigil: 'latin1.csv' is not text in UTF-8\n" });
   });
 });
 

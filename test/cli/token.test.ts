@@ -229,9 +229,9 @@ describe('service URL and token', () => {
     [
       'an unreachable service',
       { TSIGIL_URL: 'http://127.0.0.1:1' },
-      /^tsigil: http:\/\/127\.0\.0\.1:1 cannot be reached: .*\nIs the service running\?.*\n$/,
+      /^tsigil: 'http:\/\/127\.0\.0\.1:1' cannot be reached: nothing listens there\nIs the service running\?.*\n$/,
     ],
-    ['no token', { TSIGIL_TOKEN: '' }, /^tsigil: No token: var\/admin\.token cannot be read\nSet TSIGIL_TOKEN, .*\n$/],
+    ['no token', { TSIGIL_TOKEN: '' }, /^tsigil: No token: 'var\/admin\.token' cannot be read: no such file or folder\nSet TSIGIL_TOKEN, .*\n$/],
   ])('%s: exit code 3 and what to do', async (_, changes, message) => {
     const { status, out, err } = await list(changes);
     expect([status, out]).toEqual([3, '']);

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { askOverUdp, NoAnswerError } from '../../src/cli/dns-exchange.ts';
+import { queryOverUdp } from '../../src/net/dns.ts';
+import { NetError } from '../../src/net/faults.ts';
 import { checkRequest } from '../../src/domain/dns/key-check.ts';
 import { exportKey } from '../../src/domain/key-formats/formats.ts';
 import type { Key } from '../../src/domain/key-formats/key.ts';
@@ -248,10 +249,10 @@ async function answers(port: number, server: ChildProcess, output: () => string)
   for (;;) {
     if (server.exitCode !== null) throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
     try {
-      const answer = await askOverUdp({ host: '127.0.0.1', port }, question, () => true, { tries: 1, seconds: 0.2 });
+      const answer = await queryOverUdp({ host: '127.0.0.1', port }, question, () => true, { tries: 1, seconds: 0.2 });
       if (answer.readUInt16BE(6) === 1) return;
     } catch (error) {
-      if (!(error instanceof NoAnswerError)) throw error;
+      if (!(error instanceof NetError)) throw error;
     }
     await pause(20);
   }

@@ -110,7 +110,7 @@ describe('the first administrator token', () => {
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
     const { status, stdout, stderr } = serveInVain({ TSIGIL_LISTEN: `127.0.0.1:${port}` });
-    expect(stderr).toMatch(new RegExp(`^tsigil: .*address already in use.*:${port}\\n$`));
+    expect(stderr).toMatch(new RegExp(`^tsigil: Cannot listen on '127\\.0\\.0\\.1:${port}': address already in use\\nStop .*\\n$`));
     expect([status, stdout]).toEqual([1, '']);
     expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);
     blocker.close();
@@ -150,7 +150,7 @@ describe('a start that fails', () => {
     for (const key of ['key.pem', 'nosuch.pem']) {
       const { status, stderr } = serveInVain({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: key });
       expect(status).toBe(1);
-      expect(stderr).toMatch(new RegExp(`^tsigil: The certificate cert\\.pem and key ${key} cannot be used: .*\\n$`));
+      expect(stderr).toMatch(new RegExp(`^tsigil: The certificate 'cert\\.pem' and key '${key}' cannot be used: .*\\n$`));
     }
   });
 });

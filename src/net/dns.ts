@@ -1,0 +1,91 @@
+import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { connect, isIP, isIPv6 } from 'node:net';
+import { faultOf, NetError } from './faults.ts';
+
+/** Where a name server listens. */
+export interface NameServer {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How long to wait. */
+export interface DnsTimeouts {
+  /** How often a request is sent over UDP. */
+  readonly tries: number;
+  /** How long to wait for each response, or for the next part of one, in seconds. */
+  readonly seconds: number;
+}
+
+/** Sends a request over UDP until `isResponse` is true of what arrives. Throws `NetError`. */
+export async function queryOverUdp(
+  server: NameServer,
+  request: Buffer,
+  isResponse: (octets: Buffer) => boolean,
+  timeouts: DnsTimeouts,
+): Promise<Buffer> {
+  const address = await resolveHost(server.host);
+  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  try {
+    const response = new Promise<Buffer>((resolve, reject) => {
+      socket.on('message', (octets) => {
+        if (isResponse(octets)) resolve(octets);
+      });
+      socket.on('error', (cause) => reject(new NetError(faultOf(cause), cause)));
+    });
+    response.catch(() => undefined); // it may fail before the first wait
+    // Only a connected socket is told that nobody listens.
+    socket.connect(server.port, address);
+    await Promise.race([once(socket, 'connect'), response]);
+    for (let sent = 0; sent < timeouts.tries; sent += 1) {
+      socket.send(request);
+      const received = await Promise.race([response, after(timeouts.seconds)]);
+      if (received !== undefined) return received;
+    }
+    const reason = `nothing came back from ${address} port ${server.port} over UDP within ${timeouts.tries * timeouts.seconds} seconds`;
+    throw new NetError({ reason });
+  } finally {
+    socket.close();
+  }
+}
+
+/** Sends a request over TCP and yields the messages that arrive (RFC 1035 section 4.2.2) until the server closes. Throws `NetError`. */
+export async function* queryOverTcp(server: NameServer, request: Buffer, timeouts: DnsTimeouts): AsyncGenerator<Buffer, void> {
+  const socket = connect(server.port, await resolveHost(server.host));
+  socket.setTimeout(
+    timeouts.seconds * 1000,
+    () => void socket.destroy(new NetError({ reason: `the server sent nothing for ${timeouts.seconds} seconds` })),
+  );
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(request.length);
+  socket.write(Buffer.concat([length, request]));
+  try {
+    let received: Buffer = Buffer.alloc(0);
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+        const end = 2 + received.readUInt16BE(0);
+        yield received.subarray(2, end);
+        received = received.subarray(end);
+      }
+    }
+  } catch (cause) {
+    throw new NetError(faultOf(cause), cause);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function resolveHost(host: string): Promise<string> {
+  if (isIP(host) !== 0) return host;
+  try {
+    return (await lookup(host)).address;
+  } catch (cause) {
+    throw new NetError(faultOf(cause), cause);
+  }
+}
+
+function after(seconds: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000, undefined));
+}

@@ -1,0 +1,126 @@
+/** Why a file or a server cannot be used, in words that a message can quote. */
+export interface Fault {
+  /** A clause that follows a colon: `no such file or folder`. */
+  readonly reason: string;
+  /** What to try, as a sentence. */
+  readonly hint?: string;
+  /** True if the client trusts no authority that signed the server's certificate. */
+  readonly untrusted?: boolean;
+}
+
+/** A failure to get a response over the network. Its message is the fault's reason, and holds no request. */
+export class NetError extends Error {
+  readonly fault: Fault;
+
+  constructor(fault: Fault, cause?: unknown) {
+    super(fault.reason, { cause });
+    this.name = 'NetError';
+    this.fault = fault;
+  }
+}
+
+const ACCESS_HINT = 'Run the command as a user who has access.';
+const URL_HINT = 'Check the URL: its scheme, its host and its port.';
+const PEM_HINT = 'Give a file in PEM format.';
+const UNTRUSTED: Fault = { reason: 'no trusted authority signed its certificate', untrusted: true };
+const NO_TLS: Fault = { reason: 'the server does not use TLS there', hint: URL_HINT };
+const NO_HTTP: Fault = { reason: 'the response is not HTTP', hint: URL_HINT };
+const NO_ROUTE: Fault = { reason: 'no route leads there', hint: 'Check the address and the network.' };
+const CLOSED: Fault = { reason: 'the server closed the connection before its response was complete' };
+
+/** The codes of errors of Node.js, the operating system and OpenSSL. */
+const FAULTS: Readonly<Record<string, Fault>> = {
+  EACCES: { reason: 'permission denied', hint: ACCESS_HINT },
+  EPERM: { reason: 'permission denied', hint: ACCESS_HINT },
+  EEXIST: { reason: 'file already exists', hint: 'Choose another path.' },
+  EISDIR: { reason: 'it is a folder, not a file', hint: 'Give the path of a file.' },
+  EMFILE: { reason: 'this process has too many open files', hint: 'Raise its limit of open files.' },
+  ENOENT: { reason: 'no such file or folder', hint: 'Check the path.' },
+  ENOSPC: { reason: 'the disk is full', hint: 'Free some space.' },
+  ENOTDIR: { reason: 'a part of the path is not a folder', hint: 'Check the path.' },
+  EROFS: { reason: 'the file system is read-only' },
+  EADDRINUSE: { reason: 'address already in use', hint: 'Stop the program that listens there, or choose another address or port.' },
+  EADDRNOTAVAIL: { reason: 'this machine does not have that address', hint: 'Choose an address of this machine.' },
+  EAI_AGAIN: { reason: 'the host name cannot be resolved now', hint: 'Check the host name, and the DNS resolver of this machine.' },
+  ECONNREFUSED: { reason: 'nothing listens there' },
+  ECONNRESET: CLOSED,
+  EHOSTUNREACH: NO_ROUTE,
+  ENETUNREACH: NO_ROUTE,
+  ENOTFOUND: { reason: 'the host name does not resolve', hint: 'Check the host name.' },
+  EPIPE: CLOSED,
+  EPROTO: NO_TLS,
+  ETIMEDOUT: { reason: 'the server does not respond' },
+  CERT_HAS_EXPIRED: { reason: 'its certificate has expired', hint: 'Renew the certificate of the server.' },
+  CERT_NOT_YET_VALID: { reason: 'its certificate is not valid yet', hint: 'Check the clocks of this machine and of the server.' },
+  CERT_SIGNATURE_FAILURE: UNTRUSTED,
+  CERT_UNTRUSTED: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  ERR_TLS_CERT_ALTNAME_INVALID: { reason: 'its certificate is for another host', hint: 'Use a host name that the certificate contains.' },
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_OSSL_X509_KEY_VALUES_MISMATCH: {
+    reason: 'the key does not belong to the certificate',
+    hint: 'Give the key that the certificate was issued for.',
+  },
+};
+
+/** What the codes of a library have in common. */
+const FAMILIES: readonly (readonly [codes: RegExp, fault: Fault])[] = [
+  [/^CERT_/, { reason: 'its certificate is not valid' }],
+  [/^ERR_SSL_/, { reason: 'the TLS handshake failed', hint: URL_HINT }],
+  [/^ERR_OSSL_/, { reason: 'it holds no usable certificate or key', hint: PEM_HINT }],
+  [/^HPE_/, NO_HTTP],
+];
+
+/** Returns why something failed. An error with an unknown code keeps its message. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof NetError) return error.fault;
+  if (!(error instanceof Error)) return { reason: String(error) };
+  const { code, message } = error as NodeJS.ErrnoException;
+  // A host with several addresses fails with an error for each.
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    const faults = error.errors.map(faultOf);
+    return { ...faults[0], reason: [...new Set(faults.map(({ reason }) => reason))].join(', ') };
+  }
+  if (code === undefined) return { reason: message };
+  const known = Object.hasOwn(FAULTS, code) ? FAULTS[code] : FAMILIES.find(([codes]) => codes.test(code))?.[1];
+  return known ?? { reason: message || code };
+}
+
+/** What failed with a path or an address, by the system call. */
+const FAILURES: Readonly<Record<string, (place: string) => string>> = {
+  bind: (place) => `Cannot listen on ${place}`,
+  connect: (place) => `${place} cannot be reached`,
+  listen: (place) => `Cannot listen on ${place}`,
+  mkdir: (place) => `${place} cannot be created`,
+  open: (place) => `${place} cannot be opened`,
+};
+
+/** An error of the operating system, in words. */
+export interface SystemFault {
+  /** Which path or address failed, and why. */
+  readonly sentence: string;
+  readonly hint: string | undefined;
+}
+
+/** Returns an error of the operating system in words; undefined for any other error, and for one without a path or an address. */
+export function systemFault(error: unknown): SystemFault | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, syscall, path, address, port } = error as NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };
+  if (code === undefined || syscall === undefined) return undefined;
+  const host = address?.includes(':') === true ? `[${address}]` : address;
+  const place = port === undefined ? (path ?? address) : `${host}:${port}`;
+  if (place === undefined) return undefined;
+  const { reason, hint } = faultOf(error);
+  const failure = FAILURES[syscall]?.(`'${place}'`) ?? `'${place}' cannot be used`;
+  return { sentence: `${failure}: ${reason}`, hint };
+}
+
+/** Returns any error as text for a message: with its path or address where it has one. */
+export function describeFault(error: unknown): string {
+  return systemFault(error)?.sentence ?? faultOf(error).reason;
+}

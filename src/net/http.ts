@@ -1,0 +1,126 @@
+import { Agent as HttpAgent, request as requestHttp, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
+import { within, type Deadline } from './deadline.ts';
+import { faultOf, NetError } from './faults.ts';
+
+/** Which certificates are trusted. */
+export interface Trust {
+  /** PEM certificates of the trusted authorities, instead of those of Node.js. */
+  readonly ca?: string | undefined;
+  /** False turns the check of certificates off. */
+  readonly verify?: boolean | undefined;
+}
+
+/** How a client behaves. */
+export interface HttpSettings {
+  readonly trust: Trust;
+  /** The most bytes that the body of a response may have. */
+  readonly maxResponseBytes: number;
+  /** How often the client sends a request that may be repeated. */
+  readonly attempts: number;
+  /** The most connections to a server at once; further requests wait. Unset, Node's shared connections serve. */
+  readonly maxConnections?: number;
+}
+
+/** One request. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** True if the server may receive the request twice. It always may for GET and HEAD (RFC 9110 section 9.2.1). */
+  readonly repeatable?: boolean;
+}
+
+/** One response. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly statusText: string;
+  readonly text: string;
+  /** Returns a header's value; names are in lower case. */
+  header(name: string): string | undefined;
+}
+
+/** A client of any number of servers. */
+export interface HttpClient {
+  /**
+   * Sends a request and reads the whole response. Does not follow redirects: they would take a token to another server. Repeats a
+   * request that may be repeated after a failure, and after 429 or 5xx. Throws `NetError` without a response within the deadline.
+   */
+  send(request: HttpRequest, deadline: Deadline): Promise<HttpResponse>;
+  /** Closes the client's own connections. */
+  close(): void;
+}
+
+/** The pause before the first repetition. It doubles each time. */
+const FIRST_PAUSE_MS = 100;
+
+/** Creates a client. */
+export function createHttpClient({ trust, maxResponseBytes, attempts, maxConnections }: HttpSettings): HttpClient {
+  const tls = { ...(trust.ca === undefined ? {} : { ca: trust.ca }), ...(trust.verify === false ? { rejectUnauthorized: false } : {}) };
+  const pool = { keepAlive: true, ...(maxConnections === undefined ? {} : { maxSockets: maxConnections }) };
+  const agents = maxConnections === undefined ? undefined : { http: new HttpAgent(pool), https: new HttpsAgent({ ...pool, ...tls }) };
+  const sendOnce = async (request: HttpRequest, { signal }: Deadline): Promise<HttpResponse> => {
+    const secure = request.url.startsWith('https:');
+    const agent = secure ? agents?.https : agents?.http;
+    const options = { ...(secure ? tls : {}), ...(agent === undefined ? {} : { agent }), signal };
+    const incoming = await start(secure ? requestHttps : requestHttp, request, options);
+    const { statusCode = 0, statusMessage = '', headers } = incoming;
+    const text = await readBody(incoming, maxResponseBytes);
+    return { status: statusCode, statusText: statusMessage, text, header: (name) => headers[name]?.toString() };
+  };
+  return {
+    async send(request, deadline) {
+      const most = request.repeatable === true || ['GET', 'HEAD'].includes(request.method) ? attempts : 1;
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          // A request that waits for a connection does not notice its signal.
+          const response = await within(deadline, sendOnce(request, deadline));
+          if (attempt >= most || !isTemporary(response)) return response;
+        } catch (error) {
+          if (attempt >= most || deadline.signal.aborted) throw error instanceof NetError ? error : new NetError(faultOf(error), error);
+        }
+        // The random part keeps many processes from returning all at once.
+        await within(deadline, pause(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random())));
+      }
+    },
+    close() {
+      agents?.http.destroy();
+      agents?.https.destroy();
+    },
+  };
+}
+
+function isTemporary({ status }: HttpResponse): boolean {
+  return status >= 500 || status === 429;
+}
+
+function start(send: typeof requestHttp, { method, url, headers, body }: HttpRequest, options: RequestOptions): Promise<IncomingMessage> {
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    send(url, { ...options, method, headers: { ...headers, ...length } }, resolve)
+      .on('error', reject)
+      .end(body);
+  });
+}
+
+async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new NetError({ reason: `the response has more than ${maxBytes} bytes` });
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+/** Returns the value of a JSON text; undefined for any other text, and for `null`. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import type { Deadline } from './deadline.ts';
+import { createHttpClient, parseJson, type HttpRequest, type Trust } from './http.ts';
+
+/** A response of Keystone. */
+export interface KeystoneResponse {
+  readonly status: number;
+  /** The token that Keystone issued. */
+  readonly subjectToken: string | undefined;
+  /** The parsed body; undefined unless it is JSON. */
+  readonly body: unknown;
+}
+
+/** A client of Keystone's API, version 3. Both requests throw `NetError` without a response within the deadline. */
+export interface KeystoneApi {
+  /** The URL of the API, for messages. */
+  readonly url: string;
+  /** Requests a token. `auth` is what `authOf` returns. */
+  issueToken(auth: object, deadline: Deadline): Promise<KeystoneResponse>;
+  /** Requests the description of `token`, by the right of the token `authority`. */
+  describeToken(token: string, authority: string, deadline: Deadline): Promise<KeystoneResponse>;
+  /** Closes the connections. */
+  close(): void;
+}
+
+/** Keystone serves few requests at once; further ones wait in the client. */
+const MAX_CONNECTIONS = 32;
+const ATTEMPTS = 3;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+
+/** Creates a client of the Keystone at `url`, with or without `/v3`. */
+export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
+  const base = `${url.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
+  const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: ATTEMPTS, maxConnections: MAX_CONNECTIONS });
+  const send = async (request: HttpRequest, deadline: Deadline) => {
+    const { status, text, header } = await client.send(request, deadline);
+    return { status, subjectToken: header('x-subject-token'), body: parseJson(text) };
+  };
+  return {
+    url: base,
+    issueToken(auth, deadline) {
+      const headers = { accept: 'application/json', 'content-type': 'application/json' };
+      // A token that nobody uses expires.
+      return send({ method: 'POST', url: `${base}/auth/tokens`, headers, body: JSON.stringify({ auth }), repeatable: true }, deadline);
+    },
+    describeToken(token, authority, deadline) {
+      const headers = { accept: 'application/json', 'x-auth-token': authority, 'x-subject-token': token };
+      // The service catalogue is most of the response, and nothing needs it.
+      return send({ method: 'GET', url: `${base}/auth/tokens?nocatalog`, headers }, deadline);
+    },
+    close: client.close,
+  };
+}
+
+/** Returns Keystone's own error; undefined for a response without one, such as that of a proxy. */
+export function keystoneError({ body }: KeystoneResponse): { readonly code?: unknown; readonly message?: string } | undefined {
+  const error = (body as { error?: unknown } | undefined)?.error;
+  return typeof error === 'object' && error !== null ? error : undefined;
+}

@@ -1,0 +1,70 @@
+import { createServer, type RequestListener } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const TIMEOUT_SECONDS = 1;
+
+/** Starts a service whose Keystone is this listener. */
+async function startWith(listener: RequestListener): Promise<TestService> {
+  const keystone = createServer(listener).listen(0, '127.0.0.1');
+  await once(keystone, 'listening');
+  onTestFinished(() => {
+    keystone.close();
+    keystone.closeAllConnections();
+  });
+  const service = await startTestService({
+    TSIGIL_AUTH_METHOD: 'keystone',
+    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
+    TSIGIL_AUTH_KEYSTONE_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS),
+    TSIGIL_AUTH_KEYSTONE_USERNAME: 'tsigil',
+    TSIGIL_AUTH_KEYSTONE_PASSWORD: 'a-password',
+    TSIGIL_AUTH_KEYSTONE_PROJECT: 'services',
+  });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+/** Sends a request with a token and returns the status and the seconds until the response. */
+async function ask(service: TestService, token: string): Promise<[status: number, seconds: number]> {
+  const startedAt = performance.now();
+  const { status } = await service.with(token).get('/v2/tlds');
+  return [status, (performance.now() - startedAt) / 1000];
+}
+
+test('503 within timeoutSeconds if sign-in, validation and a second sign-in each take most of it', async () => {
+  const seen: string[] = [];
+  const service = await startWith((request, response) => {
+    seen.push(request.method ?? '');
+    setTimeout(() => {
+      const token = { issued_at: '2026-01-01T00:00:00Z', expires_at: '2026-01-02T00:00:00Z' };
+      if (request.method === 'POST') response.writeHead(201, { 'x-subject-token': 'own' }).end(JSON.stringify({ token }));
+      else response.writeHead(401).end(JSON.stringify({ error: { code: 401 } }));
+    }, 700 * TIMEOUT_SECONDS);
+  });
+  const [status, seconds] = await ask(service, 'a-token');
+  expect(status).toBe(503);
+  expect(seconds).toBeGreaterThan(TIMEOUT_SECONDS * 0.9);
+  expect(seconds).toBeLessThan(TIMEOUT_SECONDS * 2);
+  expect(seen).toEqual(['POST', 'GET']);
+  expect(service.log.join()).toContain('Keystone: no answer within 1 seconds');
+});
+
+test('503 within timeoutSeconds for 80 tokens at once, although Keystone gets 32 requests at a time', async () => {
+  const service = await startWith(() => undefined);
+  const answers = await Promise.all(Array.from({ length: 80 }, (_, index) => ask(service, `token-${index}`)));
+  expect(new Set(answers.map(([status]) => status))).toEqual(new Set([503]));
+  expect(Math.max(...answers.map(([, seconds]) => seconds))).toBeLessThan(TIMEOUT_SECONDS * 2);
+});
+
+test('503 within timeoutSeconds if Keystone sends its response one byte at a time', async () => {
+  const service = await startWith((_request, response) => {
+    response.writeHead(201);
+    const drip = setInterval(() => response.write(' '), 50);
+    response.on('close', () => clearInterval(drip));
+  });
+  const [status, seconds] = await ask(service, 'a-token');
+  expect(status).toBe(503);
+  expect(seconds).toBeLessThan(TIMEOUT_SECONDS * 2);
+});
