@@ -5,7 +5,6 @@ import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { addExamples } from './help.ts';
 import { addLocalCommands, type LocalCommands } from './local-commands.ts';
-import { manualPage } from './manual-page.ts';
 import { plainLines } from './plain-text.ts';
 import { addResourceCommands } from './resource-commands.ts';
 import { bold, lookOf, red, type Stream, type Terminal } from './terminal.ts';
@@ -53,13 +52,13 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addResourceCommands(program, terminal);
   addKeyCommands(program, terminal);
   addTldImport(program.commands.find((command) => command.name() === 'tld') ?? program, terminal);
-  addShellCommands(program, version, out);
+  addCompletion(program, out);
   addExamples(program, ['tsigil serve', 'tsigil tld create --name com', 'tsigil tsigkey list -f json', 'tsigil zone create --help']);
   return program;
 }
 
-/** Adds the commands that are made of all the others. */
-function addShellCommands(program: Command, version: string, out: Stream): void {
+/** Adds the command that prints a script for a shell. */
+function addCompletion(program: Command, out: Stream): void {
   const completion = program
     .command('completion')
     .description('print a script by which a shell completes commands, flags and their values')
@@ -70,11 +69,6 @@ function addShellCommands(program: Command, version: string, out: Stream): void 
     { command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil', purpose: 'or any other folder in $fpath' },
     'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
   ]);
-  const man = program
-    .command('man')
-    .description('print the manual page')
-    .action(() => void out.write(manualPage(program, version)));
-  addExamples(man, ['tsigil man | man -l -']);
 }
 
 /** What to print of an error that no command expected, and what to try. */

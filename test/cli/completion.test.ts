@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What is typed, and words that must and must not be offered for its last word. */
 const CASES: readonly (readonly [line: string, offered: readonly string[], not: readonly string[]])[] = [
-  ['tsigil ', ['serve', 'tld', 'tsigkey', 'zone', 'pool', 'token', 'completion', 'man'], ['create', 'list']],
+  ['tsigil ', ['serve', 'tld', 'tsigkey', 'zone', 'pool', 'token', 'completion'], ['create', 'list']],
   ['tsigil t', ['tld', 'tsigkey', 'token'], ['serve', 'zone']],
   ['tsigil tld ', ['create', 'list', 'show', 'set', 'delete'], ['serve', 'revoke']],
   ['tsigil tld create --', ['--name', '--description', '--url', '--format'], ['--algorithm', '--limit']],

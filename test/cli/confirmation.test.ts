@@ -47,7 +47,6 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil pool set': undefined,
   'tsigil pool delete': undefined,
   'tsigil completion': undefined,
-  'tsigil man': undefined,
 };
 
 const REFUSED = (obstacle: string) => `tsigil: Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
