@@ -59,12 +59,14 @@ function listProblem(list: unknown): string | undefined {
 
 /** The refusal of a whole list of `count` entries, with the problems of every entry that is refused. */
 export function refuseTogether(refused: readonly { readonly index: number; readonly error: ServiceError }[], count: number): ServiceError {
-  const problems = refused.flatMap(({ index, error }) => {
+  const problems: Problem[] = [];
+  for (const { index, error } of refused) {
     const own = error.details.problems ?? [{ path: [], message: error.message, validator: 'type' }];
-    return own.slice(0, MAX_TOLD).map((problem) => ({ ...problem, path: ['tlds', index, ...problem.path] }));
-  });
-  const messages = refused.map(({ index, error }) => `entry ${index}: ${refusalMessage(error)}`);
-  return invalid(problems.slice(0, MAX_ENTRIES), `${refused.length} of ${count} entries are refused, and nothing was changed: ${told(messages)}`);
+    const room = Math.min(MAX_TOLD, MAX_ENTRIES - problems.length);
+    for (const { path, message, validator } of own.slice(0, room)) problems.push({ path: ['tlds', index, ...path], message, validator });
+  }
+  const messages = refused.slice(0, MAX_TOLD).map(({ index, error }) => `entry ${index}: ${refusalMessage(error)}`);
+  return invalid(problems, `${refused.length} of ${count} entries are refused, and nothing was changed: ${told(messages, refused.length)}`);
 }
 
 /** Why one entry was refused, in a sentence of limited length. */
@@ -72,8 +74,9 @@ export function refusalMessage({ message, details }: ServiceError): string {
   return details.problems === undefined ? message : told(details.problems.map((problem) => problem.message));
 }
 
-function told(messages: readonly string[]): string {
-  const more = messages.length > MAX_TOLD ? [`and ${messages.length - MAX_TOLD} more`] : [];
+/** The first of `messages`, and how many of all `count` are left out. */
+function told(messages: readonly string[], count = messages.length): string {
+  const more = count > MAX_TOLD ? [`and ${count - MAX_TOLD} more`] : [];
   return [...messages.slice(0, MAX_TOLD), ...more].join('; ');
 }
 

@@ -35,7 +35,7 @@ export interface Store extends Reader {
    * What `work` throws is rethrown after the rollback. `work` must wait for nothing but its writer.
    */
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
-  /** How often this process has changed rows of `type`. */
+  /** How often this process has changed rows of `type`; changes that are not committed yet count as well. */
   changes(type: ResourceType): number;
   /** Whether no other process can change anything: what was read then holds while `changes` stays the same. */
   readonly exclusive: boolean;

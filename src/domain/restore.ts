@@ -4,9 +4,9 @@ import type { Caller } from './caller.ts';
 import { admission, advise, type Environment } from './collection.ts';
 import { ServiceError, type Problem } from './errors.ts';
 import { nullable, timestamp, uuid, type Kind } from './field.ts';
-import type { Writer } from './ports.ts';
-import { givenFields, uniqueColumn, type ResourceType, type Row } from './resource.ts';
+import { givenFields, uniqueColumn, type Reader, type ResourceType, type Row } from './resource.ts';
 import type { Settings } from './settings.ts';
+import { eachInSlices, type Slicer } from './slicer.ts';
 
 /** The most resources that one request may restore. */
 export const MAX_RESTORED = 1000;
@@ -19,21 +19,22 @@ export interface RestoreResult {
 
 /**
  * Makes the resources in a body `{"<collection>": [...]}` as they are, with their ids and timestamps, as answers show them:
- * all in one transaction or none. One that exists just so is left alone, so that a request can be made again. Throws
+ * all in one transaction or none. One that exists just so is left alone, so that a request can be made again. Works in slices. Throws
  * `invalid_object`, what the type's rules refuse, `duplicate` when an id or name belongs to another resource, `unavailable`.
  */
-export async function restoreResources(environment: Environment, type: ResourceType, caller: Caller, body: unknown): Promise<RestoreResult> {
-  const rows = readResources(type, body, environment.settings);
+export async function restoreResources(
+  environment: Environment,
+  type: ResourceType,
+  caller: Caller,
+  body: unknown,
+  slicer: Slicer,
+): Promise<RestoreResult> {
+  const rows = await readResources(type, body, environment.settings, slicer);
   const restored = await environment.store.write(async (writer) => {
-    const conflicts: string[] = [];
-    const missing: Row[] = [];
-    for (const row of rows) {
-      const [byId, byName] = [await writer.get(type, row.id), await findByName(writer, type, row)];
-      if (byId === undefined && byName === undefined) missing.push(row);
-      else if (!isDeepStrictEqual({ ...(byId ?? byName) }, { ...row })) conflicts.push(String(row[type.unique.field]));
-    }
-    if (conflicts.length > 0) throw conflict(type, conflicts);
+    const pace = slicer.forTransaction();
+    const missing = await findMissing(writer, type, rows, pace);
     for (const row of missing) {
+      if (pace.isOver()) await pace.next();
       const admitted = await type.admit?.({ operation: 'create', row }, writer, admission(environment, caller, environment.clock()));
       await writer.insert(type, admitted?.row ?? row);
     }
@@ -43,10 +44,21 @@ export async function restoreResources(environment: Environment, type: ResourceT
   return { restored: restored.length, unchanged: rows.length - restored.length };
 }
 
-async function findByName(writer: Writer, type: ResourceType, row: Row): Promise<Row | undefined> {
-  const { field, comparisonForm } = type.unique;
-  const [found] = await writer.find(type, uniqueColumn(type), [comparisonForm(row[field] as string)]);
-  return found;
+/** Those of `rows` that do not exist yet. Throws `duplicate` if the id or the name of one belongs to a resource that differs from it. */
+async function findMissing(reader: Reader, type: ResourceType, rows: readonly Row[], slicer: Slicer): Promise<Row[]> {
+  const keyOf = (row: Row) => type.unique.comparisonForm(row[type.unique.field] as string);
+  const ids = rows.map(({ id }) => id);
+  const byId = new Map((await reader.find(type, 'id', ids)).map((row) => [row.id, row]));
+  const byName = new Map((await reader.find(type, uniqueColumn(type), rows.map(keyOf))).map((row) => [keyOf(row), row]));
+  const conflicts: string[] = [];
+  const missing: Row[] = [];
+  await eachInSlices(slicer, rows, (row) => {
+    const existing = byId.get(row.id) ?? byName.get(keyOf(row));
+    if (existing === undefined) missing.push(row);
+    else if (!isDeepStrictEqual({ ...existing }, { ...row })) conflicts.push(String(row[type.unique.field]));
+  });
+  if (conflicts.length > 0) throw conflict(type, conflicts);
+  return missing;
 }
 
 function conflict(type: ResourceType, names: readonly string[]): ServiceError {
@@ -56,7 +68,7 @@ function conflict(type: ResourceType, names: readonly string[]): ServiceError {
   return new ServiceError('duplicate', message, { subject: type.noun });
 }
 
-function readResources(type: ResourceType, body: unknown, settings: Settings): Row[] {
+async function readResources(type: ResourceType, body: unknown, settings: Settings, slicer: Slicer): Promise<Row[]> {
   const { [type.collection]: items, ...others } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
   if (!Array.isArray(items) || items.length < 1 || items.length > MAX_RESTORED || Object.keys(others).length > 0) {
     const message = `must be the only property: an array of 1 to ${MAX_RESTORED} objects`;
@@ -64,11 +76,11 @@ function readResources(type: ResourceType, body: unknown, settings: Settings): R
   }
   const problems: Problem[] = [];
   const rows: Row[] = [];
-  for (const [index, item] of items.entries()) {
+  await eachInSlices(slicer, items.entries(), ([index, item]: [number, unknown]) => {
     const read = readResource(type, item, settings);
     if (!('problems' in read)) rows.push(read.row);
     else problems.push(...read.problems.map(({ path, ...problem }) => ({ ...problem, path: [type.collection, index, ...path] })));
-  }
+  });
   if (problems.length > 0) throw invalid(type, problems);
   return rows;
 }

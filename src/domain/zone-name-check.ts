@@ -4,6 +4,7 @@ import { ServiceError } from './errors.ts';
 import { isStorableText } from './field.ts';
 import type { Reader } from './resource.ts';
 import type { Settings } from './settings.ts';
+import { eachInSlices, type Slicer } from './slicer.ts';
 import { findTldEntries, refuseZoneName, type Refusal, type TldEntries } from './zone-name.ts';
 import { zoneNameProblem } from './zone-fields.ts';
 
@@ -21,14 +22,16 @@ export interface NameCheck {
 
 /**
  * Checks the names in a body `{"names": [...]}` as the creation of a zone would, a final dot aside, and changes nothing.
- * Other zones, quotas and rights are not looked at, and entries that change meanwhile may count for some names only.
+ * Works in slices. Other zones, quotas and rights are not looked at, and entries that change meanwhile may count for some names only.
  * Throws `invalid_object`, `unavailable`.
  */
-export async function checkZoneNames(reader: Reader, settings: Settings, body: unknown): Promise<NameCheck[]> {
+export async function checkZoneNames(reader: Reader, settings: Settings, body: unknown, slicer: Slicer): Promise<NameCheck[]> {
   const names = readNames(body);
   const wellFormed = names.filter((name) => spellingProblem(name) === undefined);
   const entries = await findTldEntries(reader, wellFormed, settings.tldRule);
-  return names.map((name) => checkName(name, entries, settings));
+  const checks: NameCheck[] = [];
+  await eachInSlices(slicer, names, (name) => checks.push(checkName(name, entries, settings)));
+  return checks;
 }
 
 function checkName(name: string, entries: TldEntries, settings: Settings): NameCheck {

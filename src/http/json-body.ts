@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../domain/errors.ts';
+import type { Slicer } from '../domain/slicer.ts';
+import { checkShape } from './json-shape.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -9,34 +11,66 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * Messages never quote the body: it may hold a secret.
  */
 export function readJsonBody(request: FastifyRequest): unknown {
+  const checking = parseAndCheck(bytesOf(request));
+  for (;;) {
+    const step = checking.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Reads a body that may be long, in slices. Decoding and parsing 2 MB take one slice each. Throws what `readJsonBody` does, and
+ * `invalid_object` for a body that would take too long to parse.
+ */
+export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer): Promise<unknown> {
+  const bytes = bytesOf(request);
+  await runSteps(checkShape(bytes), slicer);
+  return runSteps(parseAndCheck(bytes), slicer);
+}
+
+/** Runs all steps in slices, and returns what the last one returns. */
+async function runSteps<T>(steps: Generator<undefined, T>, slicer: Slicer): Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (slicer.isOver()) await slicer.next();
+  }
+}
+
+function bytesOf(request: FastifyRequest): Buffer {
   const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') throw new ServiceError('unsupported_content_type', 'The Content-Type must be application/json');
   const bytes = request.body as Buffer | undefined;
   if (bytes === undefined || bytes.length === 0) throw new ServiceError('empty_request_body', 'The request has no body; a JSON object is expected');
-  const value = parseJson(bytes);
-  if (value === null) throw new ServiceError('empty_request_body', 'The request body is null; a JSON object is expected');
-  return value;
+  return bytes;
 }
 
-/** The JSON value that `bytes` hold. Throws `invalid_json`. */
-export function parseJson(bytes: Buffer): unknown {
+/** The JSON value that `bytes` hold. Yields where other work may be done in between. */
+export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch (cause) {
     throw new ServiceError('invalid_json', 'The request body is not valid UTF-8', { cause });
   }
-  let value: unknown;
+  yield;
+  const value = parse(text);
+  if (value === null) throw new ServiceError('empty_request_body', 'The request body is null; a JSON object is expected');
+  yield;
+  // As many colons as members: none can be doubled. Else some are in strings, or there is one.
+  const mayBeDoubled = countColons(text) !== (yield* countMembers(value));
+  const doubled = mayBeDoubled ? yield* findDoubledMember(text) : undefined;
+  if (doubled !== undefined) throw new ServiceError('invalid_json', `The request body has two members of the same name at character ${doubled}`);
+  return value;
+}
+
+function parse(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     const position = /at position (\d+)/.exec((cause as Error).message)?.[1];
     throw new ServiceError('invalid_json', `The request body is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
   }
-  // As many colons as members: none can be doubled. Else some are in strings, or there is one.
-  const doubled = countColons(text) === countMembers(value) ? undefined : findDoubledMember(text);
-  if (doubled !== undefined) throw new ServiceError('invalid_json', `The request body has two members of the same name at character ${doubled}`);
-  return value;
 }
 
 function countColons(text: string): number {
@@ -45,13 +79,18 @@ function countColons(text: string): number {
   return count;
 }
 
+/** How much of a body is searched between two steps: values, or characters that begin or end something. */
+const STEP = 1000;
+
 /** How many members all objects in a value have. Without recursion: a body may be as deep as it is long. */
-function countMembers(value: unknown): number {
+function* countMembers(value: unknown): Generator<undefined, number> {
   let count = 0;
+  let seen = 0;
   const left = [value];
   while (left.length > 0) {
     const each = left.pop();
     if (typeof each !== 'object' || each === null) continue;
+    if ((seen += 1) % STEP === 0) yield;
     const members: unknown[] = Object.values(each);
     if (!Array.isArray(each)) count += members.length;
     for (const member of members) left.push(member);
@@ -60,12 +99,14 @@ function countMembers(value: unknown): number {
 }
 
 /** Where a member name stands that its object already has, in text that is known to be JSON; undefined if nowhere. */
-function findDoubledMember(text: string): number | undefined {
+function* findDoubledMember(text: string): Generator<undefined, number | undefined> {
   const open: Set<string>[] = [];
   const colon = /[ \t\r\n]*:/y;
+  let seen = 0;
   let start: number | undefined; // of the string that the walk is inside
   // Not one match for a whole string: a long one would overflow the matcher's stack.
   for (const { 0: token, index } of text.matchAll(/\\.|["{}]/g)) {
+    if ((seen += 1) % STEP === 0) yield;
     if (start === undefined) {
       if (token === '"') start = index;
       else if (token === '{') open.push(new Set());

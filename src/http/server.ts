@@ -10,6 +10,7 @@ import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type AnswerSettings } from './errors.ts';
 import { addGate } from './gate.ts';
 import { addKeyExport } from './key-export.ts';
+import { createLongWork } from './long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './documents.ts';
 import { createNodeServer, type NodeServerSettings } from './node-server.ts';
@@ -112,9 +113,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addDocuments(app, { version, requestIdHeader, defaultLimit: environment.settings.defaultLimit, errors }, options.urls.publicUrl);
   for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
   addKeyExport(app, environment);
-  addRestore(app, environment);
-  addZoneNameCheck(app, environment);
-  addTldBulk(app, environment, options);
+  const runLongWork = createLongWork();
+  addRestore(app, environment, runLongWork);
+  addZoneNameCheck(app, environment, runLongWork);
+  addTldBulk(app, environment, { ...options, runLongWork });
   return app;
 }
 

@@ -1,4 +1,5 @@
 import type { Fields, ListQuery, PageQuery, Reader, ResourceOf, ResourceType, Row } from '../domain/resource.ts';
+import { createSlicer, type Slicer } from '../domain/slicer.ts';
 import type { Dialect, Sql } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
 
@@ -13,7 +14,7 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     async find<F extends Fields>(type: ResourceType<F>, column: string, values: readonly string[]) {
       const table = tableFor(type);
       const rows: ResourceOf<F>[] = [];
-      for await (const some of parts(values, MAX_VALUES)) {
+      for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
         const { text, parameters } = table.find(column, some);
         for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
       }
@@ -22,8 +23,8 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     async present(type, column, values) {
       const table = tableFor(type);
       const found = new Set<string>();
-      for (let start = 0; start < values.length; start += MAX_VALUES) {
-        const { text, parameters } = table.present(column, values.slice(start, start + MAX_VALUES));
+      for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
+        const { text, parameters } = table.present(column, some);
         for (const { value } of await sql.all(text, parameters)) found.add(value as string);
       }
       return found;
@@ -72,13 +73,18 @@ export function positionOf(row: Row | undefined, sortColumn: string): { sortValu
   return { sortValue: row?.[sortColumn], id: row?.id ?? '' };
 }
 
+/** A slicer for the statements of a long list, whose first slice begins now. */
+export function newSlicer(): Slicer {
+  return createSlicer(() => performance.now());
+}
+
 /**
- * Cuts a list into parts, each as long as the longest of `sizes` that what is left fills, or all that is left. Others have
- * their turn between two parts: on an embedded database the statements of a long list would keep them waiting.
+ * Cuts a list into parts, each as long as the longest of `sizes` that the rest fills, or all of the rest. Other requests run
+ * between two parts when a slice is over: on an embedded database every statement blocks the event loop.
  */
-export async function* parts<T>(list: readonly T[], ...sizes: readonly number[]): AsyncGenerator<readonly T[]> {
+export async function* parts<T>(list: readonly T[], slicer: Slicer, ...sizes: readonly number[]): AsyncGenerator<readonly T[]> {
   for (let start = 0; start < list.length;) {
-    if (start > 0) await new Promise((resume) => setImmediate(resume));
+    if (slicer.isOver()) await slicer.next();
     const left = list.length - start;
     const size = sizes.findLast((each) => each <= left) ?? left;
     yield list.slice(start, start + size);

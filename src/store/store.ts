@@ -2,7 +2,7 @@ import { ServiceError } from '../domain/errors.ts';
 import type { Store, Turn, Writer } from '../domain/ports.ts';
 import type { Condition, Fields, Page, PageQuery, Reader, ResourceType } from '../domain/resource.ts';
 import { isLookup, isReadOffIndex } from './indexes.ts';
-import { parts, readerOn, readPage } from './reader.ts';
+import { newSlicer, parts, readerOn, readPage } from './reader.ts';
 import { createScans } from './scans.ts';
 import type { Database, Snapshot, Sql, SqlValue } from './sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './table.ts';
@@ -63,11 +63,18 @@ export function createStore(database: Database): Store {
     count: ({ collection }, conditions) => countByScan(collection, conditions, OWN_TURN),
     async write(work) {
       const changed = new Set<ResourceType>();
+      const countChange = (type: ResourceType) => changes.set(type, (changes.get(type) ?? 0) + 1);
+      // Counted before the commit too: a later write of the same transaction sees what this one changed.
+      const noteChange = (type: ResourceType) => {
+        if (changed.has(type)) return;
+        changed.add(type);
+        countChange(type);
+      };
       try {
-        return await database.write((sql) => work(writerOn(readerFor(sql), sql, tableFor, database, changed)));
+        return await database.write((sql) => work(writerOn(readerFor(sql), sql, tableFor, database, noteChange)));
       } finally {
         // After the commit and before anybody is told of it: what was read in between must not be taken for the new state.
-        for (const type of changed) changes.set(type, (changes.get(type) ?? 0) + 1);
+        for (const type of changed) countChange(type);
       }
     },
     changes: (type) => changes.get(type) ?? 0,
@@ -77,10 +84,10 @@ export function createStore(database: Database): Store {
   };
 }
 
-/** Reads with `reader`. Whatever it changes, it notes in `changed`. */
-function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Database, changed: Set<ResourceType>): Writer {
+/** Reads with `reader`. Calls `noteChange` before each change. */
+function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Database, noteChange: (type: ResourceType) => void): Writer {
   const change = async (type: ResourceType, statement: string, parameters: SqlValue[]): Promise<number> => {
-    changed.add(type);
+    noteChange(type);
     try {
       return await sql.run(statement, parameters);
     } catch (cause) {
@@ -109,14 +116,15 @@ function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Databa
     },
     async putAll(type, rows) {
       const table = tableFor(type);
-      for await (const some of parts(rows, ...SIZES)) {
+      for await (const some of parts(rows, newSlicer().forTransaction(), ...SIZES)) {
         const { text, parameters } = table.putAll(some);
         await change(type, text, parameters);
       }
     },
     async removeAll(type, ids) {
-      for await (const some of parts(ids, MAX_VALUES)) {
-        const { text, parameters } = tableFor(type).removeAll(some);
+      const table = tableFor(type);
+      for await (const some of parts(ids, newSlicer().forTransaction(), MAX_VALUES)) {
+        const { text, parameters } = table.removeAll(some);
         await change(type, text, parameters);
       }
     },

@@ -59,6 +59,10 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   const select = `SELECT ${columns.join(', ')} FROM ${type.collection}`;
   const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
   const places = `(${stored.map(() => '?').join(', ')})`;
+  const updates = stored.filter((column) => column !== 'id').map((column) => `${column} = excluded.${column}`);
+  const putText = memoised(
+    (rows: number) => `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
+  );
   const encode = (row: ResourceOf<F>): SqlValue[] => {
     const members: Readonly<Record<string, unknown>> = row;
     const values = columns.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
@@ -71,11 +75,7 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
     insert: `${insertInto} ${places}`,
     replace: `UPDATE ${type.collection} SET ${stored.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`,
     remove: `DELETE FROM ${type.collection} WHERE id = ?`,
-    putAll(rows) {
-      const updates = stored.filter((column) => column !== 'id').map((column) => `${column} = excluded.${column}`);
-      const text = `${insertInto} ${rows.map(() => places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`;
-      return { text, parameters: rows.flatMap(encode) };
-    },
+    putAll: (rows) => ({ text: putText(rows.length), parameters: rows.flatMap(encode) }),
     removeAll: (ids) => among(`DELETE FROM ${type.collection}`, 'id', ids),
     find: (column, values) => among(select, column, values),
     present: (column, values) => among(`SELECT ${column} AS value FROM ${type.collection}`, column, values),
@@ -90,6 +90,16 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
       for (const column of booleans) row[column] = row[column] === 1;
       return row as ResourceOf<F>; // the definition and the migrations agree, as tests show
     },
+  };
+}
+
+/** `make`, called once for each argument. */
+function memoised<T>(make: (argument: number) => T): (argument: number) => T {
+  const results = new Map<number, T>();
+  return (argument) => {
+    const result = results.get(argument) ?? make(argument);
+    results.set(argument, result);
+    return result;
   };
 }
 

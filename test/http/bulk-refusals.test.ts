@@ -44,6 +44,15 @@ describe('an invalid request', () => {
     expect(each.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
   });
 
+  test.each([
+    ['2 MB of nested arrays', `${'['.repeat(MAX_LIST_BYTES / 2)}${']'.repeat(MAX_LIST_BYTES / 2)}`, '50000 arrays and objects'],
+    ['an object with 150,000 members', `{"tlds":[{${Array.from({ length: 150_000 }, (_, index) => `"a${index}":0`).join(',')}}]}`, '10000 members'],
+  ])('400 for a body that would take too long to parse: %s', async (_what, text, problem) => {
+    const answer = expectStatus(await service.post(PATH, text), 400);
+    expect(answer.body).toMatchObject({ type: 'invalid_object', message: expect.stringContaining(problem) });
+    expect(namesOf(await everything(service))).toEqual(['kept']);
+  });
+
   test('413 for a body above the limit of this path; other paths have their own limit', async () => {
     const padded = (bytes: number) => JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);

@@ -56,6 +56,27 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { opened: 20, sentBytes: 1024 * KB },
   },
   {
+    name: 'Create TLD entries, 20 000 with each request',
+    bound: 'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+    settings: ['api.maxBodyBytesInFlight'],
+    cost: 'At most 1 s for a write, and the time of two slices for each other request.',
+    writes: true,
+    attack(target) {
+      const tlds = Array.from({ length: 20_000 }, () => ({ name: NEW_WORD, description: 'd'.repeat(48) }));
+      return posting(target, 'admin', '/v2/tlds/bulk', { tlds }, {});
+    },
+    atLeast: { succeeded: 1 },
+  },
+  {
+    name: 'Send 2 MB of nested arrays',
+    bound:
+      'The service refuses a long body with more than 50 000 arrays and objects, or with more than 10 000 members in one object, before it parses the body.',
+    settings: [],
+    cost: 'About 5 ms of processor time for each request.',
+    attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', `${'['.repeat(1000 * KB)}${']'.repeat(1000 * KB)}`, {}),
+    atLeast: { answers: 10 },
+  },
+  {
     name: 'Export keys',
     bound: 'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
     settings: [],

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { checkShape } from '../../src/http/json-shape.ts';
+
+const check = (text: string) => [...checkShape(Buffer.from(text))].length;
+const members = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
+
+test('refuses more than 50,000 arrays and objects, however they are nested', () => {
+  const least = '[],'.repeat(49_998);
+  check(`[${least}{}]`);
+  for (const text of [`[${least}{},[]]`, '['.repeat(50_001), '{"a":'.repeat(50_001)]) {
+    expect(() => check(text)).toThrow('The request body has more than 50000 arrays and objects');
+  }
+});
+
+test('refuses an object with more than 10,000 members, and counts those of each object by themselves', () => {
+  check(`[${members(10_000)},${members(10_000)}]`);
+  check(`{"a":${members(10_000)},"b":${members(10_000)}}`);
+  for (const text of [members(10_001), `[{},${members(10_001)}]`, `{"a":[{}],${members(10_000).slice(1)}`]) {
+    expect(() => check(text)).toThrow('The request body has an object with more than 10000 members');
+  }
+});
+
+test('ignores what is inside strings', () => {
+  const text = '[{:'.repeat(60_000);
+  check(JSON.stringify({ tlds: [{ name: `"${text}\\` }, { [`\\"${text}`]: text }] }));
+});
+
+test('accepts text of ordinary lists and text that is not JSON', () => {
+  fc.assert(fc.property(fc.json(), (text) => void check(text)));
+  fc.assert(fc.property(fc.string(), (text) => void check(text)));
+  check(']]]}}}"');
+});
+
+test('lets others run after every 64 KiB', () => {
+  expect(check(' '.repeat(2 * 1024 * 1024))).toBe(32);
+});

@@ -1,0 +1,81 @@
+import { EventEmitter } from 'node:events';
+import type { FastifyRequest } from 'fastify';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createLongWork, writeLongJson } from '../../src/http/long-work.ts';
+import { createSlicer } from '../../src/domain/slicer.ts';
+
+/** A request of this caller, on a connection of its own. */
+function requestOf(id: string, socket = Object.assign(new EventEmitter(), { destroyed: false })): FastifyRequest {
+  return { caller: { id }, raw: { socket } } as unknown as FastifyRequest;
+}
+
+/** Work that ends when it is released, and the order in which work began. */
+function pieces() {
+  const began: string[] = [];
+  const releases = new Map<string, () => void>();
+  const work = (name: string) => () =>
+    new Promise<string>((resolve) => {
+      began.push(name);
+      releases.set(name, () => resolve(name));
+    });
+  const release = async (name: string) => {
+    releases.get(name)?.();
+    await new Promise((resume) => setImmediate(resume));
+  };
+  return { began, work, release };
+}
+
+describe('requests about many resources', () => {
+  test('run two at a time and one for each caller, and callers are served in turn', async () => {
+    const run = createLongWork();
+    const { began, work, release } = pieces();
+    const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => run(requestOf(name.slice(0, 1)), work(name)));
+    expect(began).toEqual(['a1', 'b1']);
+    for (const name of ['b1', 'a1', 'c1', 'a2', 'a3']) await release(name);
+    expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1']);
+    expect(began).toEqual(['a1', 'b1', 'c1', 'a2', 'a3']);
+  });
+
+  test('503 with Retry-After for a caller with 64 waiting requests, and no other caller', async () => {
+    const run = createLongWork();
+    const { work, release } = pieces();
+    const names = Array.from({ length: 65 }, (_, index) => `a${index}`);
+    const all = names.map((name) => run(requestOf('a'), work(name)));
+    await expect(run(requestOf('a'), work('more'))).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 1 } });
+    all.push(run(requestOf('b'), work('b')));
+    for (const name of [...names, 'b']) await release(name);
+    expect(await Promise.all(all)).toHaveLength(66);
+  });
+
+  test('do not begin when their caller has left', async () => {
+    const run = createLongWork();
+    const { began, work, release } = pieces();
+    const sockets = Array.from({ length: 3 }, () => Object.assign(new EventEmitter(), { destroyed: false }));
+    const [first, second, third] = sockets.map((socket, index) => run(requestOf('a', socket), work(`a${index}`)));
+    sockets[1]?.emit('close');
+    await expect(second).rejects.toMatchObject({ code: 'request_timeout' });
+    const gone = Object.assign(new EventEmitter(), { destroyed: true });
+    await expect(run(requestOf('b', gone), work('b'))).rejects.toMatchObject({ code: 'request_timeout' });
+    await release('a0');
+    await release('a2');
+    expect([await first, await third]).toEqual(['a0', 'a2']);
+    expect(began).toEqual(['a0', 'a2']);
+  });
+});
+
+test('long JSON is the same as if it were made at once, whatever the lists hold', async () => {
+  const items = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(items, items, async (one, other) => {
+      const lists = { one: [...one, { long: 'é'.repeat(70_000) }], other };
+      const bytes = await writeLongJson(
+        createSlicer(() => 0),
+        { count: one.length },
+        lists,
+      );
+      expect(bytes.toString()).toBe(JSON.stringify({ count: one.length, ...lists }));
+    }),
+    { numRuns: 30 },
+  );
+});
