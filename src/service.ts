@@ -131,6 +131,7 @@ export async function startService(config: Config, world: World): Promise<Servic
       version: VERSION,
       authenticate: authentication.authenticate,
       known: authentication.known,
+      databaseConnections: database.connections,
       urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
       errors: { insufficientRightsStatus: config.auth.insufficientRightsStatus, challenges: authentication.challenges },
       rateLimit: config.rateLimit,

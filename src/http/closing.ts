@@ -11,7 +11,22 @@ interface Parser {
 /** What tells the parser that the bytes after a request are not HTTP, as after an upgrade. It ignores them. */
 const NOT_HTTP = 2;
 
-const ignore = () => undefined;
+/** Connections that have sent input to discard. The event loop reads from one of them in each turn. */
+const sending = new Set<Socket>();
+
+function readInTurn(this: Socket): void {
+  this.pause();
+  if (sending.size === 0) setImmediate(readNext);
+  sending.add(this);
+}
+
+function readNext(): void {
+  const [socket] = sending;
+  if (socket === undefined) return;
+  sending.delete(socket);
+  if (sending.size > 0) setImmediate(readNext);
+  socket.resume();
+}
 
 /**
  * Sends `last` if given, ends the sending side of a connection, and destroys the connection at most one second later, whether or
@@ -25,11 +40,14 @@ export function closeGently(socket: Socket, last?: string): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** Discards what the peer sends from now on, and what was read but not parsed yet. */
+/**
+ * Discards what the peer sends from now on, and what was read but not parsed yet. Many connections that send as fast as they can
+ * would take all the time of the process, so it reads from one of them in each turn of the event loop.
+ */
 export function discardInput(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser?: Parser | null };
   if (parser) parser.onIncoming = () => NOT_HTTP;
   socket.removeAllListeners('data');
-  socket.on('data', ignore); // this listener also stops the socket from passing its input to the parser
+  socket.on('data', readInTurn); // this listener also stops the socket from passing its input to the parser
   socket.resume();
 }

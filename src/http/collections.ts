@@ -63,7 +63,10 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
       const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
       const { rows, more, total } = await listResources(environment, type, caller, parameters, {
         count: isCounted(request),
-        signal: () => connectionSignal(request.raw.socket),
+        signal: () => {
+          request.releaseConnection?.();
+          return connectionSignal(request.raw.socket);
+        },
       });
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       const base = `${request.base}${path}`;

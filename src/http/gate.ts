@@ -3,7 +3,7 @@ import type { Caller } from '../domain/caller.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { requireRight, type Policy } from '../domain/policy.ts';
 import type { Authenticate, KnownCaller } from '../domain/ports.ts';
-import { clientAddress } from './client-address.ts';
+import { addressGroup, clientAddress } from './client-address.ts';
 import { allowOrigin } from './cors.ts';
 import { applyModifiers } from './modifiers.ts';
 import type { AddressLimit } from './rate-limit.ts';
@@ -68,6 +68,18 @@ export function addGate(app: FastifyInstance, settings: GateSettings): void {
     admit(request, reply, settings, known);
     done();
   });
+}
+
+/**
+ * Who is charged for the time of a request that may not have passed the gate yet: the caller of a token that is known, or the address. Probes
+ * are charged to the address too, apart from its other requests.
+ */
+export function requestOwner(request: FastifyRequest, { known, urls }: Pick<GateSettings, 'known' | 'urls'>): string {
+  const token = tokenOf(request);
+  const caller = request.caller ?? (token === undefined ? undefined : known(token));
+  if (caller !== undefined) return caller.id;
+  const address = addressGroup(request.address ?? clientAddress(request, urls.trustProxyHeaders) ?? '');
+  return request.routeOptions.config.unlimited === true ? `probe ${address}` : address;
 }
 
 /** The caller of a request that has passed the gate. */

@@ -8,7 +8,9 @@ import { singleFlight } from '../domain/single-flight.ts';
 import { addBodyBudget } from './body-budget.ts';
 import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type AnswerSettings } from './errors.ts';
-import { addGate } from './gate.ts';
+import { addDatabaseShares } from './database-shares.ts';
+import { addFairTurns, createFairTurns } from './fair-turns.ts';
+import { addGate, requestOwner } from './gate.ts';
 import { addKeyExport } from './key-export.ts';
 import { createLongWork } from './long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
@@ -30,6 +32,8 @@ export interface ServerOptions extends NodeServerSettings {
   readonly environment: Environment;
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
+  /** How many connections to the database requests share; undefined for a database in the process. */
+  readonly databaseConnections: number | undefined;
   readonly metrics: Metrics;
   /** Gives the figures of all processes of the service, where there are several. */
   readonly readMetrics: (() => Promise<string>) | undefined;
@@ -90,12 +94,18 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const addressLimit = createAddressLimit(options.addressRateLimit, seconds);
   const checkUnsent = limitUnsentResponses(app, options.maxUnsentBytes, metrics.registry);
   addRequestLog(app, { log, metrics, requestIdHeader });
+  let connections = 0;
+  app.server.on('connection', () => (connections += 1));
+  const turns = createFairTurns({ now: () => performance.now(), later: setImmediate, connections: () => connections });
+  addFairTurns(app, turns, (request) => requestOwner(request, options));
   addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate, addressLimit });
   app.addHook('onRequest', (request, _reply, done) => {
     checkUnsent(request);
     done();
   });
   addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, MAX_LIST_BYTES) });
+  app.decorateRequest('releaseConnection', undefined);
+  if (options.databaseConnections !== undefined) addDatabaseShares(app, options.databaseConnections);
   app.addHook('onSend', (request, reply, _payload, done) => {
     // An idle connection would delay a stop, so the last response closes it. The framework lets every response close it, which
     // would drop the requests that wait.

@@ -101,6 +101,8 @@ export interface Database {
   /** Reads what is committed, by indexes. */
   readonly reads: Sql;
   readonly scanSlots: ScanSlots;
+  /** How many connections there are for everything but scans; undefined for a database in the process. */
+  readonly connections?: number;
   /**
    * Reads a page for which many rows may have to be read, without holding up anything else. Once `signal` aborts, the result is of no use
    * to anyone, and the scan ends soon.

@@ -157,6 +157,7 @@ async function servedPaths(): Promise<string[]> {
     },
     authenticate: async () => undefined,
     known: () => undefined,
+    databaseConnections: undefined,
     readMetrics: undefined,
     metrics: createMetrics('test'),
     log: pino({ level: 'silent' }),

@@ -23,6 +23,7 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
     exclusive: false,
     reads: sqlOn((query) => points.query(query)),
     scanSlots,
+    connections: points.options.max,
     scan: scansOn(sqlOn((query) => scans.query(query))),
     write(work) {
       if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));

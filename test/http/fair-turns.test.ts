@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFairTurns } from '../../src/http/fair-turns.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+describe('the turns of the event loop', () => {
+  /** Turns with a clock to set, and an event loop to run: each turn runs what was put off in the turn before. */
+  function loop() {
+    let now = 100;
+    let due: (() => void)[] = [];
+    const began: string[] = [];
+    let connections = 0;
+    const turns = createFairTurns({ now: () => now, later: (work) => due.push(work), connections: () => connections });
+    return {
+      ...turns,
+      began,
+      connect: () => void (connections += 1),
+      pass: (milliseconds: number) => void (now += milliseconds),
+      /** Queues a request that takes a time once it begins. */
+      wait: (name: string, milliseconds: number) =>
+        turns.wait(name.slice(0, 1), () => {
+          began.push(name);
+          now += milliseconds;
+        }),
+      turn() {
+        const works = due;
+        due = [];
+        for (const work of works) work();
+        return began.splice(0);
+      },
+    };
+  }
+
+  test('begin requests at once until they have taken 5 ms', () => {
+    const { mayBegin, pass, turn } = loop();
+    expect(mayBegin()).toBe(true);
+    pass(4.9);
+    expect(mayBegin()).toBe(true);
+    pass(0.1);
+    expect([mayBegin(), mayBegin()]).toEqual([false, false]);
+    turn();
+    expect(mayBegin()).toBe(true);
+  });
+
+  test('begin no request at once while another waits', () => {
+    const { mayBegin, wait, turn } = loop();
+    wait('a1', 1);
+    expect(mayBegin()).toBe(false);
+    turn();
+    expect(mayBegin()).toBe(true);
+  });
+
+  test('begin no request at once while connections arrive', () => {
+    const { mayBegin, connect, wait, turn } = loop();
+    connect();
+    expect(mayBegin()).toBe(false);
+    wait('a1', 1);
+    expect([turn(), turn()]).toEqual([[], ['a1']]);
+    expect(mayBegin()).toBe(true);
+  });
+
+  test('serve callers in turn, whoever came first', () => {
+    const { wait, turn } = loop();
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) wait(name, 0.1);
+    expect(turn()).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);
+  });
+
+  test('begin one expensive request in a turn, and many cheap ones', () => {
+    const { wait, turn } = loop();
+    for (const name of ['a1', 'a2', 'b1']) wait(name, 8);
+    expect([turn(), turn(), turn(), turn()]).toEqual([['a1'], ['b1'], ['a2'], []]);
+    for (let number = 0; number < 60; number += 1) wait(`a${number}`, 0.1);
+    expect(turn()).toHaveLength(32);
+    expect(turn()).toHaveLength(28);
+  });
+
+  test('delay a caller by one request of another, however many wait', () => {
+    const { wait, turn } = loop();
+    for (let number = 0; number < 500; number += 1) wait(`a${number}`, 8);
+    turn();
+    wait('b1', 1);
+    expect([...turn(), ...turn()]).toContain('b1');
+  });
+
+  test('serve no request while connections arrive, for 20 ms at most', () => {
+    const { wait, connect, pass, turn } = loop();
+    for (let number = 0; number < 10; number += 1) wait(`a${number}`, 8);
+    connect();
+    expect(turn()).toEqual([]);
+    expect(turn()).toEqual(['a0']);
+    connect();
+    expect(turn()).toEqual([]);
+    pass(19.9);
+    connect();
+    expect(turn()).toEqual([]);
+    pass(0.1);
+    connect();
+    expect(turn()).toEqual(['a1']);
+  });
+});
+
+describe('a service with a caller who asks for many long pages at once', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await startTestService();
+    const tlds = Array.from({ length: 1000 }, (_, index) => ({ name: `name-${index}` }));
+    expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
+  });
+  afterAll(() => service.close());
+
+  /** A connection that the service has accepted. */
+  async function open(): Promise<Socket> {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname);
+    socket.write('GET /healthcheck HTTP/1.1\r\nHost: h\r\n\r\n');
+    await once(socket, 'data');
+    return socket;
+  }
+
+  const request = (path: string, token: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${token}\r\nConnection: close\r\n\r\n`;
+
+  test.each(['/v2/tlds?limit=1', '/v2/pools', '/healthcheck'])('200 for another caller’s GET %s before half of 100 are done', async (path) => {
+    const { body } = await service.post('/v2/tokens', { name: `other for ${path}`, roles: ['admin'] });
+    const other = service.with(body.token as string);
+    expect((await other.get('/v2/pools')).status).toBe(200);
+    const before = service.log.length;
+    const greedy = await Promise.all(Array.from({ length: 100 }, open));
+    const late = await open();
+    const first = before + 101;
+    await expect.poll(() => service.log.length).toBe(first);
+    const ends = [...greedy, late].map((socket) => once(socket.resume(), 'end'));
+    for (const socket of greedy) socket.write(request('/v2/tlds?limit=1000', service.token));
+    await Promise.race(greedy.map((socket) => once(socket, 'data')));
+    late.write(request(path, other.token));
+    await Promise.all(ends);
+    const routes = service.log.slice(first).map((line) => JSON.parse(line) as { route: string; callerId?: string });
+    const place = routes.findIndex(({ callerId }) => callerId !== 'configured');
+    expect(routes).toHaveLength(101);
+    expect(place).toBeLessThan(50); // without turns it is the last
+  });
+});

@@ -1,0 +1,50 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createDatabase } from '../harness/postgres.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+/** Holds locks that the requests of the first caller wait for. */
+let locks: pg.Client;
+let service: TestService;
+beforeAll(async () => {
+  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'shares');
+  service = await startTestService({ TSIGIL_DATABASE_URL: url, TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: '4' });
+  locks = new pg.Client({ connectionString: url });
+  await locks.connect();
+});
+beforeEach(async () => {
+  await locks.query('BEGIN');
+});
+afterAll(async () => {
+  await locks.end();
+  await service.close();
+});
+
+/** How many statements wait for a lock. */
+const blocked = async () => {
+  await locks.query('SELECT pg_stat_clear_snapshot()'); // else a transaction sees the same numbers again
+  const { rows } = await locks.query<{ count: string }>(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return Number(rows[0]?.count);
+};
+
+test('200 for another caller while 20 writes of one caller wait for the database', async () => {
+  const { body } = await service.post('/v2/tokens', { name: 'other', roles: ['admin'] });
+  const other = service.with(body.token as string);
+  await locks.query('LOCK TABLE tlds');
+  const writes = Array.from({ length: 20 }, (_, number) => service.post('/v2/tlds', { name: `name-${number}` }));
+  await expect.poll(blocked).toBe(1); // of two connections for point queries
+  expect((await other.get('/v2/pools')).status).toBe(200);
+  await locks.query('COMMIT');
+  expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(writes.map(() => 201));
+});
+
+test('200 for single reads of a caller while 20 of its lists wait to scan', async () => {
+  await locks.query('LOCK TABLE tlds');
+  const lists = Array.from({ length: 20 }, () => service.get('/v2/tlds?description=*a*'));
+  await expect.poll(blocked).toBe(1); // of two connections for scans
+  expect((await service.get('/v2/pools')).status).toBe(200);
+  await locks.query('COMMIT');
+  expect((await Promise.all(lists)).map(({ status }) => status)).toEqual(lists.map(() => 200));
+});
