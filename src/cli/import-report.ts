@@ -1,35 +1,71 @@
 import { plainCell } from './output.ts';
-import type { Stream } from './terminal.ts';
 
-/** What became of one thing that was to be imported. */
-export const OUTCOMES = ['added', 'updated', 'unchanged', 'different', 'invalid', 'refused'] as const;
+/** What became of one thing in an import, in the order of the counts. */
+const OUTCOMES = ['added', 'unchanged', 'updated', 'removed', 'different', 'invalid', 'refused'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
+
+/** The outcomes that change something, by the sign of their lines. */
+const SIGNS: Partial<Record<Outcome, string>> = { added: '+', updated: '~', removed: '-' };
 
 /** The outcomes that leave something to do. */
 const FAILURES: readonly Outcome[] = ['different', 'invalid', 'refused'];
 
-/** Tells line by line what became of each thing, and counts. */
+/** Where something was found: the number of a line, or another place in words. */
+export type Place = number | string;
+
+/** Collects what became of each thing in an import. Texts must not contain secrets. */
 export interface Report {
-  /** `place` is where it was found; nothing that could be a secret belongs in `text`. */
-  tell(place: string, outcome: Outcome, text: string): void;
-  /** The counts, such as `2 added, 1 invalid`. */
-  summary(): string;
-  /** Whether everything is as it was wanted. */
+  add(outcome: Outcome, text: string, place?: Place): void;
+  /** Returns the counts: `2 added, 1 invalid`. With `outcomes`, only those, also where they are 0. */
+  summary(outcomes?: readonly Outcome[]): string;
+  count(outcome: Outcome): number;
+  /** Returns true if nothing is left to do. */
   isClean(): boolean;
+  /** Returns a line for each change: `+ name`, `~ name`, `- name`. */
+  changes(): string;
+  /** Returns a line for each refusal, in the order of their lines: `line 3: reason`. */
+  refusals(): string;
 }
 
-/** A report on `out`. */
-export function startReport(out: Stream): Report {
-  const counts = new Map<Outcome, number>();
+/** The longest text that `quote` does not shorten. */
+const MAX_SHOWN = 60;
+
+/** Creates a report. With `write`, it also writes a line as soon as something is added. */
+export function createReport(write?: (line: string) => unknown): Report {
+  const added: { readonly outcome: Outcome; readonly text: string; readonly place: Place }[] = [];
+  const count = (outcome: Outcome) => added.filter((each) => each.outcome === outcome).length;
   return {
-    tell(place, outcome, text) {
-      counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-      out.write(`${plainCell(place)}: ${outcome}: ${plainCell(text)}\n`);
+    add(outcome, text, place = '') {
+      added.push({ outcome, text, place });
+      write?.(`${placeOf(place)}: ${outcome}: ${plainCell(text)}\n`);
     },
-    summary: () =>
-      OUTCOMES.filter((outcome) => counts.has(outcome))
-        .map((outcome) => `${counts.get(outcome)} ${outcome}`)
-        .join(', ') || 'nothing to import',
-    isClean: () => !FAILURES.some((outcome) => counts.has(outcome)),
+    summary(outcomes) {
+      const shown = outcomes ?? OUTCOMES.filter((outcome) => count(outcome) > 0);
+      return shown.map((outcome) => `${count(outcome)} ${outcome}`).join(', ') || 'nothing to import';
+    },
+    count,
+    isClean: () => !added.some(({ outcome }) => FAILURES.includes(outcome)),
+    changes: () =>
+      added
+        .filter(({ outcome }) => outcome in SIGNS)
+        .map(({ outcome, text }) => `${SIGNS[outcome]} ${plainCell(text)}\n`)
+        .join(''),
+    refusals: () =>
+      added
+        .filter(({ outcome }) => outcome === 'refused')
+        .sort((one, other) => Number(one.place) - Number(other.place))
+        .map(({ text, place }) => `${placeOf(place)}: ${plainCell(text)}\n`)
+        .join(''),
   };
+}
+
+/** Returns a text in quotes, shortened to 60 characters; `none` for no text. */
+export function quote(text: string | null | undefined): string {
+  if (text === null || text === undefined) return 'none';
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
+  return `'${plainCell(shown)}'`;
+}
+
+function placeOf(place: Place): string {
+  return typeof place === 'number' ? `line ${place}` : plainCell(place);
 }

@@ -40,7 +40,7 @@ export async function importKeys(
   for (const [index, { place, found }] of keys.entries()) {
     if (signal.aborted) return index;
     if ('problem' in found) {
-      report.tell(place, 'invalid', found.problem);
+      report.add('invalid', found.problem, place);
       continue;
     }
     const { key } = found;
@@ -49,18 +49,18 @@ export async function importKeys(
     if (earlier === undefined) {
       seen.set(name, place);
       await importKey(connection, place, key, existing.get(name), wanted, report);
-    } else report.tell(place, 'invalid', `${key.name} was there before, at ${earlier}`);
+    } else report.add('invalid', `${key.name} was there before, at ${earlier}`, place);
   }
   return keys.length;
 }
 
 async function importKey(connection: Connection, place: string, key: Key, current: Item | undefined, wanted: KeyImport, report: Report) {
-  if (current !== undefined && isSameKey(keyOf(current), key)) report.tell(place, 'unchanged', key.name);
-  else if (current !== undefined && !wanted.update) report.tell(place, 'different', describeDifference(current, key));
+  if (current !== undefined && isSameKey(keyOf(current), key)) report.add('unchanged', key.name, place);
+  else if (current !== undefined && !wanted.update) report.add('different', describeDifference(current, key), place);
   else {
     const refusal = wanted.dryRun ? undefined : await save(connection, key, current, wanted);
-    if (refusal === undefined) report.tell(place, current === undefined ? 'added' : 'updated', key.name);
-    else report.tell(place, 'refused', `${key.name}: ${refusal}`);
+    if (refusal === undefined) report.add(current === undefined ? 'added' : 'updated', key.name, place);
+    else report.add('refused', `${key.name}: ${refusal}`, place);
   }
 }
 

@@ -24,8 +24,8 @@ export async function copyResources(type: ResourceType, source: Connection, targ
   for (const item of items) {
     const current = byId.get(item.id) ?? byName.get(nameKey(type, item));
     if (current === undefined) missing.push(item);
-    else if (isDeepStrictEqual(current, item)) report.tell(String(item.id), 'unchanged', String(item.name));
-    else report.tell(String(item.id), 'different', `${String(item.name)} exists with another ${differences(current, item)}; it was left as it is`);
+    else if (isDeepStrictEqual(current, item)) report.add('unchanged', String(item.name), String(item.id));
+    else report.add('different', `${String(item.name)} exists with another ${differences(current, item)}; it was left as it is`, String(item.id));
   }
   for (const batch of batchesOf(missing)) await restore(type, target, batch, dryRun, report);
 }
@@ -36,11 +36,11 @@ async function restore(type: ResourceType, target: Connection, items: readonly I
     if (!dryRun) await call(target, 'POST', `/v2/${type.collection}/restore`, { [type.collection]: items });
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== EXIT.refused) throw error;
-    if (items.length === 1) for (const { id, name } of items) report.tell(String(id), 'refused', `${String(name)}: ${error.message}`);
+    if (items.length === 1) for (const { id, name } of items) report.add('refused', `${String(name)}: ${error.message}`, String(id));
     else for (const item of items) await restore(type, target, [item], dryRun, report);
     return;
   }
-  for (const item of items) report.tell(String(item.id), 'added', String(item.name));
+  for (const item of items) report.add('added', String(item.name), String(item.id));
 }
 
 /** The members that make up a resource, in the forms in which the service keeps them. */

@@ -4,7 +4,7 @@ import type { Connection } from './client.ts';
 import { findConnection, type ConnectionFlags } from './connection.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect } from './flags.ts';
-import { startReport, type Report } from './import-report.ts';
+import { createReport, type Report } from './import-report.ts';
 import { copyResources } from './restore.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -35,7 +35,7 @@ export async function copyFromSource(
   terminal: Terminal,
 ): Promise<void> {
   const source = await findSource(flags, terminal);
-  const report = startReport(terminal.out);
+  const report = createReport((line) => terminal.out.write(line));
   await copyResources(type, source, await connect(flags, terminal), flags.dryRun === true, report);
   conclude(report, flags.dryRun === true, terminal);
 }

@@ -1,14 +1,14 @@
 import { MAX_ENTRIES, MAX_LIST_BYTES, type BulkRequest } from '../domain/bulk-request.ts';
 import { call, type Connection } from './client.ts';
 import { CommandError, EXIT } from './errors.ts';
+import { quote, type Report } from './import-report.ts';
 import type { ListEntry } from './tld-lists/list.ts';
 
 /** How the service is to apply a list. */
 export type BulkFlags = Pick<BulkRequest, 'mode' | 'dryRun'> & { readonly replace?: boolean };
 
 /** What the service did with a list, or would do. */
-export interface BulkAnswer {
-  readonly counts: Readonly<Record<'added' | 'unchanged' | 'updated' | 'refused' | 'removed', number>>;
+interface BulkResponse {
   readonly results: readonly {
     readonly index: number;
     readonly outcome: 'added' | 'unchanged' | 'updated' | 'refused';
@@ -23,11 +23,19 @@ export interface BulkAnswer {
 const BATCH_ENTRIES = 1000;
 const BATCH_BYTES = MAX_LIST_BYTES / 2;
 
-/** Asks the service to apply entries. Throws `CommandError`. */
-export async function sendEntries(connection: Connection, entries: readonly ListEntry[], flags: BulkFlags): Promise<BulkAnswer> {
+/** Makes the service apply entries, and adds to `report` what became of each. Throws `CommandError`. */
+export async function sendEntries(connection: Connection, entries: readonly ListEntry[], flags: BulkFlags, report: Report): Promise<void> {
   const { mode, dryRun, replace = false } = flags;
-  const answer = await call(connection, 'POST', '/v2/tlds/bulk', { mode, replace, dry_run: dryRun, tlds: entries.map(bodyOf) });
-  return answer as unknown as BulkAnswer;
+  const response = await call(connection, 'POST', '/v2/tlds/bulk', { mode, replace, dry_run: dryRun, tlds: entries.map(bodyOf) });
+  const { results, removed } = response as unknown as BulkResponse;
+  for (const { index, outcome, name = '', previous, message = '' } of results) {
+    const entry = entries[index];
+    if (entry === undefined) continue;
+    if (outcome === 'refused') report.add(outcome, `${quote(entry.name)}: ${message}`, entry.line);
+    else if (outcome === 'updated') report.add(outcome, `${name}: ${quote(previous?.description)} -> ${quote(entry.description)}`);
+    else report.add(outcome, name);
+  }
+  for (const { name } of removed) report.add('removed', name);
 }
 
 /** Entries in parts that the service takes, one request for each. */

@@ -6,12 +6,12 @@ import { declareDestructive, type Confirm, type ConfirmationFlags } from './conf
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
 import { addExamples } from './help.ts';
+import { createReport, quote, type Report } from './import-report.ts';
 import { startProgress } from './progress.ts';
 import { readText } from './input.ts';
 import { copyFromSource, hasSource, withSourceFlags, type SourceFlags } from './source.ts';
 import { catchInterrupt, type Terminal } from './terminal.ts';
 import { batchesOf, checkSize, sendEntries, type BulkFlags } from './tld-bulk.ts';
-import { addAnswer, describeChanges, describeCounts, describeRefusals, emptyTally, type Tally } from './tld-import-report.ts';
 import { SECTIONS, WILDCARD_CHOICES } from './tld-lists/public-suffix.ts';
 import { detectFormat, LIST_FORMATS, readTldList, type ListFormat, type ListOptions } from './tld-lists/read-list.ts';
 import type { TldList } from './tld-lists/list.ts';
@@ -25,6 +25,9 @@ type Flags = ConnectionFlags &
     readonly replace?: boolean;
     readonly allOrNothing?: boolean;
   };
+
+/** The counts that every import prints. */
+const COUNTED = ['added', 'unchanged', 'updated', 'removed', 'refused'] as const;
 
 /** What an import works with. */
 interface Import {
@@ -84,21 +87,21 @@ async function copyTlds(flags: Flags, terminal: Terminal): Promise<void> {
 /** Imports what is good of a list, some entries at a time, and tells of the rest. */
 async function importEach({ connection, list, flags, terminal }: Import): Promise<void> {
   const dryRun = flags.dryRun === true;
-  const tally = emptyTally(list.refused);
+  const report = startReport(list);
   const { signal, release } = catchInterrupt(terminal);
   const progress = startProgress(terminal.err, dryRun ? 'Comparing' : 'Importing', list.entries.length, terminal.now);
   let done = 0;
   try {
     for (const batch of batchesOf(list.entries)) {
       if (signal.aborted) break;
-      addAnswer(tally, batch, await sendEntries(connection, batch, { mode: 'per-item', dryRun }));
+      await sendEntries(connection, batch, { mode: 'per-item', dryRun }, report);
       done += batch.length;
       progress.advance(batch.length);
     }
   } finally {
     release();
     progress.stop();
-    tell(terminal, tally, dryRun);
+    print(terminal, report, dryRun);
   }
   if (signal.aborted && done < list.entries.length) {
     throw new CommandError(
@@ -107,9 +110,10 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
       'The same command goes on from there.',
     );
   }
-  if (tally.refused.length > 0) {
+  const refused = report.count('refused');
+  if (refused > 0) {
     const verb = dryRun ? 'would be imported' : 'were imported';
-    throw new CommandError(EXIT.refused, `Refused: ${tally.refused.length} of ${countOf(list)} entries; the others ${verb}`);
+    throw new CommandError(EXIT.refused, `Refused: ${refused} of ${countOf(list)} entries; the others ${verb}`);
   }
 }
 
@@ -120,50 +124,58 @@ async function importTogether(work: Import): Promise<void> {
   if (list.refused.length > 0) throw await refuseTogether(work);
   const dryRun = flags.dryRun === true;
   if (dryRun || flags.replace !== true) {
-    tell(terminal, await applyTogether(work, dryRun), dryRun);
+    print(terminal, await applyTogether(work, dryRun), dryRun);
     return;
   }
   const planned = await applyTogether(work, true);
-  terminal.out.write(describeChanges(planned.changes));
-  if (planned.changes.length > 0) await confirm(`${describeCounts(planned.counts)}. Go on?`, flags, terminal);
-  tell(terminal, { ...(await applyTogether(work, false)), changes: [] }, false);
+  terminal.out.write(planned.changes());
+  if (planned.changes() !== '') await confirm(`${planned.summary(COUNTED)}. Go on?`, flags, terminal);
+  print(terminal, await applyTogether(work, false), false);
 }
 
 /** The one request of an import as a whole; Ctrl-C waits for its answer, because only that tells whether anything was changed. */
-async function applyTogether(work: Import, dryRun: boolean): Promise<Tally> {
+async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   const { connection, list, flags, terminal } = work;
   const request: BulkFlags = { mode: 'transactional', replace: flags.replace === true, dryRun };
-  const tally = emptyTally([]);
+  const report = createReport();
   const { signal, release } = catchInterrupt(terminal);
   signal.addEventListener('abort', () => void terminal.err.write('Waiting for the answer to the request under way; Ctrl-C again does not.\n'));
   try {
-    addAnswer(tally, list.entries, await sendEntries(connection, list.entries, request));
+    await sendEntries(connection, list.entries, request, report);
   } catch (error) {
     throw error instanceof CommandError && error.exitCode === EXIT.refused ? await refuseTogether(work, error) : error;
   } finally {
     release();
   }
   if (signal.aborted && dryRun) throw new CommandError(EXIT.interrupted, 'Stopped: nothing was changed');
-  return tally;
+  return report;
 }
 
 /** Finds and tells every line that is refused, here or by the service; returns the error to end with. */
 async function refuseTogether({ connection, list, terminal }: Import, cause?: CommandError): Promise<CommandError> {
-  const tally = emptyTally(list.refused);
-  for (const batch of batchesOf(list.entries)) addAnswer(tally, batch, await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }));
-  if (tally.refused.length === 0 && cause !== undefined) return cause;
-  terminal.err.write(describeRefusals(tally.refused));
-  return new CommandError(EXIT.refused, `Refused: ${tally.refused.length} of ${countOf(list)} entries, so nothing was changed`);
+  const report = startReport(list);
+  for (const batch of batchesOf(list.entries)) await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }, report);
+  const refused = report.count('refused');
+  if (refused === 0 && cause !== undefined) return cause;
+  terminal.err.write(report.refusals());
+  return new CommandError(EXIT.refused, `Refused: ${refused} of ${countOf(list)} entries, so nothing was changed`);
 }
 
 function countOf({ entries, refused }: TldList): number {
   return entries.length + refused.length;
 }
 
-function tell({ out, err }: Terminal, { counts, changes, refused }: Tally, dryRun: boolean): void {
-  if (dryRun) out.write(describeChanges(changes));
-  err.write(describeRefusals(refused));
-  out.write(`${dryRun ? 'Would be: ' : ''}${describeCounts(counts)}\n`);
+/** Creates a report with the lines of the list that cannot be imported. */
+function startReport({ refused }: TldList): Report {
+  const report = createReport();
+  for (const { line, text, reason } of refused) report.add('refused', `${quote(text)}: ${reason}`, line);
+  return report;
+}
+
+function print({ out, err }: Terminal, report: Report, dryRun: boolean): void {
+  if (dryRun) out.write(report.changes());
+  err.write(report.refusals());
+  out.write(`${dryRun ? 'Would be: ' : ''}${report.summary(COUNTED)}\n`);
 }
 
 function readDelimiter(text: string): string {

@@ -7,7 +7,7 @@ import type { ConnectionFlags } from './connection.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect, withConnectionFlags } from './flags.ts';
 import { addExamples } from './help.ts';
-import { startReport } from './import-report.ts';
+import { createReport } from './import-report.ts';
 import { readText } from './input.ts';
 import { importKeys, type FoundKey } from './key-import.ts';
 import { readPowerdnsKeys } from './powerdns.ts';
@@ -49,7 +49,7 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
       }
       const keys =
         file === undefined ? await askPowerdns(flags.fromPowerdns ?? '', terminal) : readKeys(await readText(file, terminal), flags.format);
-      const report = startReport(terminal.out);
+      const report = createReport((line) => terminal.out.write(line));
       const connection = await connect(flags, terminal);
       const { signal, release } = catchInterrupt(terminal);
       const told = await importKeys(connection, keys, { scope, resourceId, update, dryRun }, report, signal).finally(release);
