@@ -9,7 +9,7 @@ import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../src/domain/tsigkey.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/policy.ts';
 import { RESOURCE_TYPES } from '../src/domain/resources.ts';
-import { STATUS_OF_CODE } from '../src/http/errors.ts';
+import { ERROR_CODES, ERRORS, typeOf } from '../src/domain/errors.ts';
 import { fileVariableOf, OPTIONS, variableOf } from '../src/options.ts';
 import { blocksOf, examplesOf, proseOf, readDocuments, ROOT, type Document } from './docs/documents.ts';
 import { normalise, runCommands } from './docs/shell.ts';
@@ -168,9 +168,9 @@ describe('what documents name', () => {
   test('docs/api.md lists every error with its status', () => {
     const rows = [...documentAt('docs/api.md').text.matchAll(/^\| (\d{3}) \| `(\w+)`/gm)].map(([, status, type]) => `${status} ${type}`);
     const nouns = RESOURCE_TYPES.map(({ noun }) => noun);
-    const types = Object.values(STATUS_OF_CODE)
-      .filter(([, type]) => type !== 'unauthorized')
-      .flatMap(([status, type]) => (type.includes('{subject}') ? nouns : ['']).map((noun) => `${status} ${type.replace('{subject}', noun)}`));
+    const types = ERROR_CODES.map((code) => `${ERRORS[code].status} ${typeOf(code)}`)
+      .filter((row) => !row.endsWith(' unauthorized'))
+      .flatMap((row) => (row.includes('{noun}') ? nouns : ['']).map((noun) => row.replace('{noun}', noun)));
     expect(rows.toSorted()).toEqual(types.toSorted());
   });
 

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Field, JsonSchema } from '../domain/field.ts';
-import { COMMON_SORT_KEYS, givenFields, sortColumns, type ResourceType } from '../domain/resource.ts';
+import { givenFields, sortColumns, type ResourceType } from '../domain/resource.ts';
+import { COMMON_SORT_KEYS } from '../domain/settings.ts';
 import { CommandError, EXIT } from './errors.ts';
 
 /** What commander read: the values of flags by their names in camel case. */

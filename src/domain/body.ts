@@ -90,6 +90,6 @@ export function shorten(name: string): string {
 function invalidObject(type: ResourceType, problems: Problem[]): ServiceError {
   const listed = problems.slice(0, MAX_PROBLEMS);
   const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
-  const message = `Invalid ${type.title}: ${[...listed.map((problem) => problem.message), ...more].join('; ')}`;
-  return new ServiceError('invalid_object', message, { problems: listed });
+  const messages = [...listed.map((problem) => problem.message), ...more];
+  return new ServiceError('invalid_object', { what: type.title, messages }, { problems: listed });
 }

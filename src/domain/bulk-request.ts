@@ -81,5 +81,5 @@ function told(messages: readonly string[], count = messages.length): string {
 }
 
 function invalid(problems: readonly Problem[], message: string): ServiceError {
-  return new ServiceError('invalid_object', `Invalid list: ${message}`, { problems });
+  return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
 }

@@ -94,7 +94,7 @@ export async function listResources(
 async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: string): Promise<Row> {
   const row = await store.get(type, id);
   if (row === undefined || !isVisible(type, viewer, row)) {
-    throw new ServiceError('marker_not_found', `marker ${id} is not the id of an existing ${type.title}`);
+    throw new ServiceError('marker_not_found', { id, title: type.title });
   }
   return row;
 }
@@ -165,7 +165,7 @@ function unstoredRevocation({ store }: Environment, { message, details }: Servic
 /** The id that a path segment spells. Throws `invalid_uuid`. */
 export function readId(type: ResourceType, segment: string): string {
   const id = normaliseUuid(segment);
-  if (id === undefined) throw new ServiceError('invalid_uuid', `Invalid UUID ${type.noun}_id: ${looksLikeToken(segment) ? '(a token)' : segment}`);
+  if (id === undefined) throw new ServiceError('invalid_uuid', { noun: type.noun, text: looksLikeToken(segment) ? '(a token)' : segment });
   return id;
 }
 
@@ -188,7 +188,7 @@ function isVisible(type: ResourceType, caller: Caller, row: Row): boolean {
 
 function existing(type: ResourceType, caller: Caller, row: Row | undefined): Row {
   if (row === undefined || !isVisible(type, caller, row)) {
-    throw new ServiceError('resource_not_found', `Could not find ${type.title}`, { subject: type.noun });
+    throw new ServiceError('resource_not_found', type);
   }
   return row;
 }

@@ -39,7 +39,7 @@ function readLimit(values: string[], defaultLimit: number): number {
   if (values.length === 1 && value.toLowerCase() === 'max') return MAX_LIMIT;
   const limit = values.length === 1 && /^[0-9]{1,19}$/.test(value) ? BigInt(value) : 0n;
   if (limit < 1n || limit > MAX_ACCEPTED_LIMIT) {
-    throw new ServiceError('invalid_limit', `limit should be an integer between 1 and ${MAX_LIMIT}`);
+    throw new ServiceError('invalid_limit', MAX_LIMIT);
   }
   return limit > BigInt(MAX_LIMIT) ? MAX_LIMIT : Number(limit);
 }
@@ -48,7 +48,7 @@ function readMarker(values: string[]): string | undefined {
   const [value] = values;
   if (value === undefined) return undefined;
   const marker = values.length === 1 ? normaliseUuid(value) : undefined;
-  if (marker === undefined) throw new ServiceError('invalid_marker', 'marker should be the id of one resource of this list');
+  if (marker === undefined) throw new ServiceError('invalid_marker');
   return marker;
 }
 
@@ -56,7 +56,7 @@ function readSortColumn(type: ResourceType, values: string[]): string {
   const columns = sortColumns(type);
   const key = values.length > 1 ? '' : values[0] || 'created_at';
   const column = Object.hasOwn(columns, key) ? columns[key] : undefined;
-  if (column === undefined) throw new ServiceError('invalid_sort_key', `sort_key should be one of ${Object.keys(columns).join(', ')}`);
+  if (column === undefined) throw new ServiceError('invalid_sort_key', Object.keys(columns));
   return column;
 }
 
@@ -64,7 +64,7 @@ function readSortDirection(values: string[]): 'asc' | 'desc' {
   const value = values.length > 1 ? undefined : (values[0] ?? '');
   if (value === '' || value === 'asc') return 'asc';
   if (value === 'desc') return 'desc';
-  throw new ServiceError('invalid_sort_dir', 'sort_dir should be asc or desc');
+  throw new ServiceError('invalid_sort_dir');
 }
 
 function readFilters(type: ResourceType, parameters: readonly Parameter[]): Pick<ListRequest, 'conditions' | 'questions'> {

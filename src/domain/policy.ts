@@ -47,5 +47,5 @@ function heldRoles({ roles, identity }: Caller): string[] {
 
 /** Throws `access_denied` unless `caller` may do `right`. */
 export function requireRight(policy: Policy, caller: Caller, right: string): void {
-  if (!may(policy, caller, right)) throw new ServiceError('access_denied', `Access denied: ${right} needs a role that this caller does not have`);
+  if (!may(policy, caller, right)) throw new ServiceError('access_denied', right);
 }

@@ -66,8 +66,8 @@ export const pool = defineResource({
 });
 
 async function refuseIfUsed({ row }: Change, transaction: Reader): Promise<void> {
-  if (row.id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'The default pool cannot be deleted');
+  if (row.id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'default');
   if (await transaction.exists({ collection: 'zones' }, [{ column: 'pool_id', test: '=', value: row.id }])) {
-    throw new ServiceError('invalid_operation', 'The pool has zones and cannot be deleted');
+    throw new ServiceError('invalid_operation', 'in use');
   }
 }

@@ -1,7 +1,7 @@
 import type { ErrorCode, Problem } from './errors.ts';
 import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
-import type { Settings } from './settings.ts';
+import { COMMON_SORT_KEYS, type Settings } from './settings.ts';
 
 /** The fields of a resource type by their names. */
 export type Fields = Readonly<Record<string, Field>>;
@@ -191,9 +191,6 @@ export interface ResourceType<F extends Fields = Fields> {
   /** What an operator should hear about a resource that was accepted all the same. */
   advice?(row: ResourceOf<F>): string[];
 }
-
-/** The fields every resource may be sorted by. */
-export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated_at', 'name'];
 
 /** The sort keys of a type, and the column of each. */
 export function sortColumns(type: ResourceType): Readonly<Record<string, string>> {

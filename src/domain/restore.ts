@@ -64,8 +64,8 @@ async function findMissing(reader: Reader, type: ResourceType, rows: readonly Ro
 function conflict(type: ResourceType, names: readonly string[]): ServiceError {
   const listed = names.slice(0, 10).map((name) => `'${name}'`);
   const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
-  const message = `Duplicate ${type.title}: the id or name of ${listed.join(', ')}${more} belongs to another; nothing was restored`;
-  return new ServiceError('duplicate', message, { subject: type.noun });
+  const place = `the id or name of ${listed.join(', ')}${more} belongs to another; nothing was restored`;
+  return new ServiceError('duplicate', { type, place });
 }
 
 async function readResources(type: ResourceType, body: unknown, settings: Settings, slicer: Slicer): Promise<Row[]> {
@@ -120,5 +120,5 @@ function invalid(type: ResourceType, problems: readonly Problem[]): ServiceError
   const listed = problems.slice(0, 50);
   const messages = listed.map(({ path, message }) => (typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message));
   const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
-  return new ServiceError('invalid_object', `Invalid ${type.collection}: ${[...messages, ...more].join('; ')}`, { problems: listed });
+  return new ServiceError('invalid_object', { what: type.collection, messages: [...messages, ...more] }, { problems: listed });
 }

@@ -22,3 +22,6 @@ export const MAX_LIMIT = 1000;
 /** The rules of which one decides which suffix of a zone's name must be a TLD entry. */
 export const TLD_RULES = ['last-label', 'any-suffix'] as const;
 export type TldRule = (typeof TLD_RULES)[number];
+
+/** The keys by which every list may be sorted. */
+export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated_at', 'name'];

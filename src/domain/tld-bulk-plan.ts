@@ -3,7 +3,7 @@ import { readCreation } from './body.ts';
 import type { BulkRequest } from './bulk-request.ts';
 import type { Caller } from './caller.ts';
 import type { Environment } from './collection.ts';
-import { ServiceError } from './errors.ts';
+import { ERRORS, ServiceError, type Problem } from './errors.ts';
 import { may } from './policy.ts';
 import { uniqueColumn, type DraftFields, type Reader } from './resource.ts';
 import { MAX_LIMIT, type Settings } from './settings.ts';
@@ -88,8 +88,9 @@ function isObject(value: unknown): value is object {
 }
 
 function repeated(index: number): ServiceError {
-  const message = `Duplicate ${tld.title}: entry ${index} of the list has the same name`;
-  return new ServiceError('duplicate', message, { subject: tld.noun, problems: [{ path: ['name'], message, validator: 'uniqueItems' }] });
+  const place = `entry ${index} of the list has the same name`;
+  const problems: Problem[] = [{ path: ['name'], message: ERRORS.duplicate.message({ type: tld, place }), validator: 'uniqueItems' }];
+  return new ServiceError('duplicate', { type: tld, place }, { problems });
 }
 
 /** Compares `entries` with what `reader` finds. Throws `access_denied` if one would be updated and the caller may not do that. */
@@ -137,7 +138,7 @@ function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
 }
 
 function updateDenied(): ServiceError {
-  return new ServiceError('access_denied', 'Access denied: changing an entry needs tlds:update');
+  return new ServiceError('access_denied', 'tlds:update');
 }
 
 function compareText(one: string, other: string): number {

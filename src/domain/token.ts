@@ -110,7 +110,7 @@ async function assertAdministratorLeft(row: Token, transaction: Reader, now: str
   let page = await transaction.list(token, others);
   while (!page.some((other) => isAdministrator(other, now))) {
     const last = page.at(-1);
-    if (last === undefined) throw lastAdministrator(row.name);
+    if (last === undefined) throw new ServiceError('last_administrator', row.name);
     page = await transaction.list(token, { ...others, after: { sortValue: last.created_at, id: last.id } });
   }
 }
@@ -118,12 +118,4 @@ async function assertAdministratorLeft(row: Token, transaction: Reader, now: str
 /** Tells whether a token gives the rights of an administrator at `now`. Roles compare without regard to case. */
 function isAdministrator({ roles, expires_at: expiresAt }: Token, now: string): boolean {
   return (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN);
-}
-
-/** The refusal to delete the last valid administrator token. */
-export function lastAdministrator(name: string): ServiceError {
-  return new ServiceError(
-    'last_administrator',
-    `Token '${name}' is the last valid administrator token. Create another token with the role admin first.`,
-  );
 }

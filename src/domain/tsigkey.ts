@@ -135,7 +135,7 @@ type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
 async function requireResource({ scope, resource_id: id }: Target, transaction: Reader): Promise<void> {
   const type: ResourceType = SCOPES[scope];
   if ((await transaction.get(type, id)) === undefined) {
-    throw new ServiceError('invalid_tsigkey', `The resource_id ${id} is not the id of a ${type.noun}, which the scope ${scope} asks for`);
+    throw new ServiceError('invalid_tsigkey', { id, noun: type.noun, scope });
   }
 }
 

@@ -9,7 +9,7 @@ import { findTldEntries, refuseZoneName } from './zone-name.ts';
 type ZoneFields = typeof zoneFields;
 
 /** The table of zones; the definition of zones is made with the rules here. */
-const ZONES = { collection: 'zones' };
+const ZONES = { collection: 'zones', noun: 'zone', title: 'Zone' };
 
 /** What a zone shows when it has been deleted. */
 export const DELETED = { status: 'PENDING', action: 'DELETE' } as const;
@@ -36,13 +36,13 @@ export async function admitZone(change: Change<ZoneFields>, transaction: Reader,
 async function admitCreation(row: Zone, transaction: Reader, admission: Admission): Promise<Zone> {
   const { caller, settings, now } = admission;
   const { name } = row;
-  if (row.type === 'CATALOG') throw new ServiceError('forbidden', 'CATALOG zones are made by the service alone');
+  if (row.type === 'CATALOG') throw new ServiceError('forbidden');
   if (caller.projectId === null) {
-    throw new ServiceError('missing_project_id', 'A zone belongs to a project, and this token is for none: use a token with a project_id');
+    throw new ServiceError('missing_project_id');
   }
   await refuseOverQuota(caller.projectId, transaction, settings.zonesPerProject);
   const refusal = refuseZoneName(name, await findTldEntries(transaction, [name], settings.tldRule), settings.tldRule);
-  if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal.message);
+  if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal);
   await refuseAmongOthers(comparisonForm(name), caller.projectId, transaction);
   return {
     ...row,
@@ -55,7 +55,7 @@ async function admitCreation(row: Zone, transaction: Reader, admission: Admissio
 async function refuseOverQuota(projectId: string, transaction: Reader, quota: number): Promise<void> {
   if (quota === 0) return;
   const zones = await transaction.count(ZONES, [{ column: 'project_id', test: '=', value: projectId }]);
-  if (zones >= quota) throw new ServiceError('over_quota', 'Quota exceeded for zones.');
+  if (zones >= quota) throw new ServiceError('over_quota', 'zones');
 }
 
 /** No project may take a name that another has, nor one above or below a zone of another. */
@@ -63,12 +63,12 @@ async function refuseAmongOthers(name: string, projectId: string, transaction: R
   const foreign: Condition = { column: 'project_id', test: '<>', value: projectId };
   const isForeign = (candidate: string) => transaction.exists(ZONES, [{ column: 'name_key', test: '=', value: candidate }, foreign]);
   const [, ...parents] = suffixes(name);
-  if (await isForeign(name)) throw new ServiceError('duplicate', 'Duplicate Zone', { subject: 'zone' });
+  if (await isForeign(name)) throw new ServiceError('duplicate', { type: ZONES });
   for (const parent of parents) {
-    if (await isForeign(parent)) throw new ServiceError('illegal_child', 'Unable to create a subzone in the zone of another project');
+    if (await isForeign(parent)) throw new ServiceError('illegal_child');
   }
   if (await transaction.exists(ZONES, [...below(name), foreign])) {
-    throw new ServiceError('illegal_parent', 'Unable to create the zone: another project has a zone below it');
+    throw new ServiceError('illegal_parent');
   }
 }
 
@@ -85,11 +85,9 @@ async function choosePool(row: Zone, transaction: Reader, { may }: Admission): P
   const named = row.attributes.pool_id;
   const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
   const wanted = row.pool_id ?? attribute ?? DEFAULT_POOL_ID;
-  if (attribute !== undefined && attribute !== wanted)
-    throw new ServiceError('no_valid_pool_found', 'pool_id and the attribute pool_id name different pools');
-  if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL))
-    throw new ServiceError('access_denied', `Access denied: choosing a pool needs the right ${CHOOSE_POOL}`);
-  if ((await transaction.get(pool, wanted)) === undefined) throw new ServiceError('no_valid_pool_found', `There is no pool ${wanted}`);
+  if (attribute !== undefined && attribute !== wanted) throw new ServiceError('no_valid_pool_found', {});
+  if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL)) throw new ServiceError('access_denied', CHOOSE_POOL);
+  if ((await transaction.get(pool, wanted)) === undefined) throw new ServiceError('no_valid_pool_found', { id: wanted });
   return wanted;
 }
 
@@ -103,7 +101,7 @@ function nextSerial({ row, current }: Change<ZoneFields> & { operation: 'update'
 async function refuseWithSubzones(row: Zone, transaction: Reader): Promise<void> {
   const samePool: Condition = { column: 'pool_id', test: '=', value: row.pool_id ?? '' };
   if (await transaction.exists(ZONES, [...below(comparisonForm(row.name)), samePool])) {
-    throw new ServiceError('zone_has_sub_zone', 'The zone has subzones; delete those first');
+    throw new ServiceError('zone_has_sub_zone');
   }
 }
 

@@ -1,11 +1,11 @@
 import { shorten } from './body.ts';
 import { withoutFinalDot } from './dns-name.ts';
-import { ServiceError } from './errors.ts';
+import { ERRORS, ServiceError, type ZoneNameRefusal } from './errors.ts';
 import { isStorableText } from './field.ts';
 import type { Reader } from './resource.ts';
-import type { Settings } from './settings.ts';
+import type { Settings, TldRule } from './settings.ts';
 import { eachInSlices, type Slicer } from './slicer.ts';
-import { findTldEntries, refuseZoneName, type Refusal, type TldEntries } from './zone-name.ts';
+import { findTldEntries, refuseZoneName, type TldEntries } from './zone-name.ts';
 import { zoneNameProblem } from './zone-fields.ts';
 
 /** The most names that one request may ask about. */
@@ -16,7 +16,7 @@ export interface NameCheck {
   readonly name: string;
   readonly allowed: boolean;
   /** Null for a name that is allowed. */
-  readonly rule: Refusal['rule'] | 'domain_name' | null;
+  readonly rule: ZoneNameRefusal['rule'] | 'domain_name' | null;
   readonly message: string | null;
 }
 
@@ -30,15 +30,17 @@ export async function checkZoneNames(reader: Reader, settings: Settings, body: u
   const wellFormed = names.filter((name) => spellingProblem(name) === undefined);
   const entries = await findTldEntries(reader, wellFormed, settings.tldRule);
   const checks: NameCheck[] = [];
-  await eachInSlices(slicer, names, (name) => checks.push(checkName(name, entries, settings)));
+  await eachInSlices(slicer, names, (name) => checks.push(checkName(name, entries, settings.tldRule)));
   return checks;
 }
 
-function checkName(name: string, entries: TldEntries, settings: Settings): NameCheck {
+/** Checks one zone name against the TLD entries. */
+export function checkName(name: string, entries: TldEntries, rule: TldRule): NameCheck {
   const problem = spellingProblem(name);
-  const refusal =
-    problem === undefined ? refuseZoneName(name, entries, settings.tldRule) : ({ rule: 'domain_name', message: `The name ${problem}` } as const);
-  return { name, allowed: refusal === undefined, rule: refusal?.rule ?? null, message: refusal?.message ?? null };
+  if (problem !== undefined) return { name, allowed: false, rule: 'domain_name', message: `The name ${problem}` };
+  const refusal = refuseZoneName(name, entries, rule);
+  if (refusal === undefined) return { name, allowed: true, rule: null, message: null };
+  return { name, allowed: false, rule: refusal.rule, message: ERRORS.invalid_zone_name.message(refusal) };
 }
 
 function spellingProblem(name: string): string | undefined {
@@ -60,5 +62,5 @@ export function readNames(body: unknown): string[] {
 
 function invalidCheck(member: string, problem: string, validator: string): ServiceError {
   const message = `'${member}' ${problem}`;
-  return new ServiceError('invalid_object', `Invalid check: ${message}`, { problems: [{ path: [member], message, validator }] });
+  return new ServiceError('invalid_object', { what: 'check', messages: [message] }, { problems: [{ path: [member], message, validator }] });
 }

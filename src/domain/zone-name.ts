@@ -1,14 +1,8 @@
 import { comparisonForm, lastLabel, suffixes } from './dns-name.ts';
+import type { ZoneNameRefusal } from './errors.ts';
 import type { Condition, Reader } from './resource.ts';
 import type { Settings, TldRule } from './settings.ts';
 import { tld } from './tld.ts';
-
-/** Why no zone of some name may be created. */
-export interface Refusal {
-  /** The check that failed: there is one label only, no TLD entry covers the name, or the name is itself an entry. */
-  readonly rule: 'more_than_one_label' | 'tld_entry' | 'not_a_tld';
-  readonly message: string;
-}
 
 /** What the checks of zone names need to know about the TLD entries. */
 export interface TldEntries {
@@ -22,24 +16,13 @@ export interface TldEntries {
  * nothing else is checked; its last label, or under the other rule any suffix, is an entry; it is not itself an entry.
  * Case and a final dot make no difference. Returns undefined for a name that may be used.
  */
-export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldRule): Refusal | undefined {
+export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldRule): ZoneNameRefusal | undefined {
   const name = comparisonForm(zoneName);
   const last = lastLabel(name);
-  if (last === name) {
-    return { rule: 'more_than_one_label', message: 'More than one label is required: a zone is created below a top-level domain, not as one' };
-  }
+  if (last === name) return { rule: 'more_than_one_label' };
   if (!entries.any) return undefined;
-  if (!coveringNames(name, rule).some((suffix) => entries.has(suffix))) {
-    const expectation = rule === 'any-suffix' ? 'a zone name must end in a name that is one' : 'the last label of a zone name must be one';
-    return { rule: 'tld_entry', message: `Invalid TLD: no TLD entry for '${last}'; ${expectation}` };
-  }
-  if (entries.has(name)) {
-    return {
-      rule: 'not_a_tld',
-      message: `Zone name cannot be the same as a TLD: '${name}' is an entry; a name below it, such as 'example.${name}.', would be allowed`,
-    };
-  }
-  return undefined;
+  if (!coveringNames(name, rule).some((suffix) => entries.has(suffix))) return { rule: 'tld_entry', label: last, tldRule: rule };
+  return entries.has(name) ? { rule: 'not_a_tld', name } : undefined;
 }
 
 /** The names of which one must be an entry for `name` to be used. */

@@ -1,47 +1,8 @@
 import type { FastifyError } from 'fastify';
-import { ServiceError, type ErrorCode } from '../domain/errors.ts';
+import { ERRORS, ServiceError } from '../domain/errors.ts';
 
 /** The form of every JSON answer. */
 export const JSON_TYPE = 'application/json; charset=UTF-8';
-
-/** Status and `type` of each code; `{subject}` in a type is the resource type's noun. */
-export const STATUS_OF_CODE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
-  access_denied: [401, 'access_denied'],
-  bad_request: [400, 'bad_request'],
-  duplicate: [409, 'duplicate_{subject}'],
-  empty_request_body: [400, 'empty_request_body'],
-  forbidden: [403, 'forbidden'],
-  illegal_child: [403, 'illegal_child'],
-  illegal_parent: [403, 'illegal_parent'],
-  internal: [500, 'unknown'],
-  invalid_json: [400, 'invalid_json'],
-  invalid_limit: [400, 'invalid_limit'],
-  invalid_marker: [400, 'invalid_marker'],
-  invalid_object: [400, 'invalid_object'],
-  invalid_operation: [400, 'invalid_operation'],
-  invalid_sort_dir: [400, 'invalid_sort_dir'],
-  invalid_sort_key: [400, 'invalid_sort_key'],
-  invalid_tsigkey: [400, 'invalid_tsigkey'],
-  invalid_uuid: [400, 'invalid_uuid'],
-  invalid_zone_name: [400, 'invalid_zone_name'],
-  last_administrator: [409, 'last_administrator'],
-  marker_not_found: [400, 'marker_not_found'],
-  method_not_allowed: [405, 'method_not_allowed'],
-  missing_project_id: [401, 'missing_project_id'],
-  no_valid_pool_found: [404, 'no_valid_pool_found'],
-  not_exportable: [409, 'not_exportable'],
-  not_found: [404, 'not_found'],
-  over_quota: [413, 'over_quota'],
-  request_header_fields_too_large: [431, 'request_header_fields_too_large'],
-  request_timeout: [408, 'request_timeout'],
-  request_too_large: [413, 'request_too_large'],
-  resource_not_found: [404, '{subject}_not_found'],
-  too_many_requests: [429, 'too_many_requests'],
-  unauthenticated: [401, 'unauthorized'],
-  unavailable: [503, 'service_unavailable'],
-  unsupported_content_type: [415, 'unsupported_content_type'],
-  zone_has_sub_zone: [400, 'zone_has_sub_zone'],
-};
 
 /** An error answer, ready to be sent. */
 export interface ErrorAnswer {
@@ -62,10 +23,9 @@ export interface AnswerSettings extends ErrorSettings {
 }
 
 /** The status of an error, and its `type`. */
-export function statusAndType({ code, details }: ServiceError, settings: ErrorSettings): readonly [status: number, type: string] {
+export function statusAndType({ code, type }: ServiceError, settings: ErrorSettings): readonly [status: number, type: string] {
   if (code === 'access_denied' && settings.insufficientRightsStatus === 403) return [403, 'forbidden'];
-  const [status, type] = STATUS_OF_CODE[code];
-  return [status, type.replace('{subject}', details.subject ?? '')];
+  return [ERRORS[code].status, type];
 }
 
 /** The answer to a request that failed with `error`, which is what `toServiceError` made of whatever was thrown. */
@@ -85,23 +45,23 @@ export function errorAnswer(error: ServiceError, requestId: string | undefined, 
 }
 
 /** The framework's and Node's own errors that a caller can cause, by their codes. */
-const FOREIGN_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'The request body is too large'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_content_type', 'The Content-Type must be application/json'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The request body is not as long as Content-Length says'],
-  FST_ERR_BAD_URL: ['bad_request', 'The URL is not properly encoded'],
-  HPE_HEADER_OVERFLOW: ['request_header_fields_too_large', 'The request head is too large'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time'],
+const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (cause) => new ServiceError('request_too_large', undefined, { cause }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) => new ServiceError('unsupported_content_type', undefined, { cause }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) => new ServiceError('bad_request', 'The request body is not as long as Content-Length says', { cause }),
+  FST_ERR_BAD_URL: (cause) => new ServiceError('bad_request', 'The URL is not properly encoded', { cause }),
+  HPE_HEADER_OVERFLOW: (cause) => new ServiceError('request_header_fields_too_large', undefined, { cause }),
+  ERR_HTTP_REQUEST_TIMEOUT: (cause) => new ServiceError('request_timeout', 'The request did not arrive in time', { cause }),
 };
 
-/** Whatever was thrown, as a `ServiceError`. What is neither ours nor known to be the caller's doing becomes `internal`. */
+/** Returns whatever was thrown as a `ServiceError`. An error that is neither the service's own nor caused by the caller becomes `internal`. */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, statusCode } = error as Partial<FastifyError>;
-  const foreign = code === undefined ? undefined : FOREIGN_CODES[code];
-  if (foreign !== undefined) return new ServiceError(foreign[0], foreign[1], { cause: error });
+  const known = code === undefined ? undefined : FOREIGN_ERRORS[code];
+  if (known !== undefined) return known(error);
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new ServiceError('bad_request', 'The request cannot be understood', { cause: error });
   }
-  return new ServiceError('internal', 'An internal error occurred; the service log tells more under this request id', { cause: error });
+  return new ServiceError('internal', undefined, { cause: error });
 }

@@ -101,7 +101,7 @@ function checkHead(request: FastifyRequest, reply: FastifyReply, settings: GateS
   const { bodyLimit } = request.routeOptions;
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
     reply.header('connection', 'close');
-    throw new ServiceError('request_too_large', `The request body is larger than ${bodyLimit} bytes`);
+    throw new ServiceError('request_too_large', bodyLimit);
   }
   request.base = baseUrl(request, settings.urls);
 }
@@ -137,10 +137,10 @@ function admit(request: FastifyRequest, reply: FastifyReply, settings: GateSetti
     request.caller = applyModifiers(request, modifierParameters(request.url), caller, settings.policy);
   }
   const { allow, refused, right } = request.routeOptions.config;
-  if (request.is404) throw new ServiceError('not_found', 'There is no such resource or page');
+  if (request.is404) throw new ServiceError('not_found');
   if (refused === true) {
     reply.header('allow', allow ?? '');
-    throw new ServiceError('method_not_allowed', `${request.method} is not possible here; possible are ${allow}`);
+    throw new ServiceError('method_not_allowed', { method: request.method, allow: allow ?? '' });
   }
   if (right !== undefined) requireRight(settings.policy, signedIn(request), right);
 }
@@ -153,7 +153,7 @@ function tokenOf({ headers }: FastifyRequest): string | undefined {
 }
 
 function unauthenticated(): ServiceError {
-  return new ServiceError('unauthenticated', 'The request you have made requires authentication.');
+  return new ServiceError('unauthenticated');
 }
 
 /** Only lists read their query; elsewhere one that cannot be decoded is ignored like any other. */

@@ -39,9 +39,9 @@ async function runSteps<T>(steps: Generator<undefined, T>, slicer: Slicer): Prom
 
 function bytesOf(request: FastifyRequest): Buffer {
   const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  if (mediaType !== 'application/json') throw new ServiceError('unsupported_content_type', 'The Content-Type must be application/json');
+  if (mediaType !== 'application/json') throw new ServiceError('unsupported_content_type');
   const bytes = request.body as Buffer | undefined;
-  if (bytes === undefined || bytes.length === 0) throw new ServiceError('empty_request_body', 'The request has no body; a JSON object is expected');
+  if (bytes === undefined || bytes.length === 0) throw new ServiceError('empty_request_body', 'absent');
   return bytes;
 }
 
@@ -51,16 +51,16 @@ export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   try {
     text = utf8.decode(bytes);
   } catch (cause) {
-    throw new ServiceError('invalid_json', 'The request body is not valid UTF-8', { cause });
+    throw new ServiceError('invalid_json', 'is not valid UTF-8', { cause });
   }
   yield;
   const value = parse(text);
-  if (value === null) throw new ServiceError('empty_request_body', 'The request body is null; a JSON object is expected');
+  if (value === null) throw new ServiceError('empty_request_body', 'null');
   yield;
   // As many colons as members: none can be doubled. Else some are in strings, or there is one.
   const mayBeDoubled = countColons(text) !== (yield* countMembers(value));
   const doubled = mayBeDoubled ? yield* findDoubledMember(text) : undefined;
-  if (doubled !== undefined) throw new ServiceError('invalid_json', `The request body has two members of the same name at character ${doubled}`);
+  if (doubled !== undefined) throw new ServiceError('invalid_json', `has two members of the same name at character ${doubled}`);
   return value;
 }
 
@@ -69,7 +69,7 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const position = /at position (\d+)/.exec((cause as Error).message)?.[1];
-    throw new ServiceError('invalid_json', `The request body is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
+    throw new ServiceError('invalid_json', `is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
   }
 }
 

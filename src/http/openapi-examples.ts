@@ -113,3 +113,13 @@ function show(type: ResourceType, base: string, body: Body): Body {
   const links = { self: `${base}/v2/${type.collection}/${EXAMPLE_ID}` };
   return { id: EXAMPLE_ID, ...Object.fromEntries(members), created_at: CREATED_AT, updated_at: null, links };
 }
+
+/** Returns what `work` throws. Throws `Error` if it throws nothing. */
+export function thrownBy(work: () => unknown): ServiceError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+  }
+  throw new Error('The example must throw an error of the service');
+}

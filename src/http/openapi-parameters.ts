@@ -1,5 +1,5 @@
-import { COMMON_SORT_KEYS, sortColumns, type ResourceType } from '../domain/resource.ts';
-import { MAX_LIMIT } from '../domain/settings.ts';
+import { sortColumns, type ResourceType } from '../domain/resource.ts';
+import { COMMON_SORT_KEYS, MAX_LIMIT } from '../domain/settings.ts';
 import { HIDE_COUNTS, MODIFIERS } from './modifiers.ts';
 import type { OrReference, ParameterObject } from './openapi-document.ts';
 import { EXAMPLE_ID } from './openapi-examples.ts';

@@ -1,11 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import type { ErrorCode, ServiceError } from '../domain/errors.ts';
+import { ERRORS, exampleError, typeOf, type ErrorCode, type ServiceError } from '../domain/errors.ts';
 import type { JsonSchema } from '../domain/field.ts';
 import type { ResourceType } from '../domain/resource.ts';
 import { CALLER_ID_HEADER } from './collections.ts';
-import { errorAnswer, STATUS_OF_CODE, type AnswerSettings } from './errors.ts';
+import { errorAnswer, type AnswerSettings } from './errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './openapi-document.ts';
-import { ERROR_NOTES } from './openapi-errors.ts';
 import { EXAMPLE_ID, EXAMPLE_REQUEST_ID } from './openapi-examples.ts';
 import { schemaReference } from './openapi-schemas.ts';
 
@@ -109,16 +108,16 @@ function describe(settings: ApiSettings, type: ResourceType, codes: readonly Err
   const examples = new Map<string, Example>();
   for (const { code, body } of answers) {
     // Under some settings two errors have one type.
-    const type = body.type ?? STATUS_OF_CODE[code][1];
+    const type = body.type ?? typeOf(code);
     const same = examples.get(type);
-    examples.set(type, { summary: [same?.summary ?? [], ERROR_NOTES[code].when].flat().join(' '), value: same?.value ?? body });
+    examples.set(type, { summary: [same?.summary ?? [], ERRORS[code].when].flat().join(' '), value: same?.value ?? body });
   }
   const schemas = [...new Set(answers.map(({ body }) => (body.type === undefined ? 'AuthenticationError' : 'Error')))].map((name) =>
     name === 'Error' ? errorSchema(answers.flatMap(({ body }) => (body.type === undefined ? [] : [body]))) : schemaReference(name),
   );
   const [schema = {}] = schemas;
   return {
-    description: answers.map(({ code }) => ERROR_NOTES[code].when).join('\n\n'),
+    description: answers.map(({ code }) => ERRORS[code].when).join('\n\n'),
     ...(codes.every(isWithoutId) ? {} : { headers: headers(settings, ...sent) }),
     content: json(schemas.length > 1 ? { oneOf: schemas } : schema, Object.fromEntries(examples)),
   };
@@ -139,7 +138,7 @@ function answer(
   settings: ApiSettings,
   type: ResourceType,
   code: ErrorCode,
-  example = ERROR_NOTES[code].example(type),
+  example = exampleError(code, type),
 ): { status: number; headers: string[]; body: ErrorBody } {
   const requestId = isWithoutId(code) ? undefined : EXAMPLE_REQUEST_ID;
   const { status, headers, body } = errorAnswer(example, requestId, settings.errors);

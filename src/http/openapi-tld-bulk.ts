@@ -2,7 +2,7 @@ import { MAX_ENTRIES, MAX_LIST_BYTES, MODES, readBulkRequest } from '../domain/b
 import type { JsonSchema } from '../domain/field.ts';
 import { tld } from '../domain/tld.ts';
 import type { Example, Paths } from './openapi-document.ts';
-import { thrownBy } from './openapi-errors.ts';
+import { thrownBy } from './openapi-examples.ts';
 import { EXAMPLE_ID } from './openapi-examples.ts';
 import { commonParameters } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';

@@ -1,9 +1,8 @@
 import type { JsonSchema } from '../domain/field.ts';
 import { tld } from '../domain/tld.ts';
-import { MAX_NAMES, readNames, type NameCheck } from '../domain/zone-name-check.ts';
-import { refuseZoneName } from '../domain/zone-name.ts';
+import { checkName, MAX_NAMES, readNames, type NameCheck } from '../domain/zone-name-check.ts';
 import type { Paths } from './openapi-document.ts';
-import { thrownBy } from './openapi-errors.ts';
+import { thrownBy } from './openapi-examples.ts';
 import { commonParameters } from './openapi-parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './openapi-responses.ts';
 import { schemaReference } from './openapi-schemas.ts';
@@ -54,7 +53,7 @@ export const ZONE_NAME_CHECK_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 
 const CHECKS: NameCheck[] = [
   { name: 'example.com.', allowed: true, rule: null, message: null },
-  { name: 'com', allowed: false, ...(refuseZoneName('com', { any: false, has: () => false }, 'last-label') ?? { rule: null, message: null }) },
+  checkName('com', { any: false, has: () => false }, 'last-label'),
 ];
 
 /** The path at which zone names are checked. */

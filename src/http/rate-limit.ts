@@ -1,4 +1,4 @@
-import { ServiceError } from '../domain/errors.ts';
+import { ServiceError, type About } from '../domain/errors.ts';
 import { hashToken } from '../domain/token.ts';
 import { addressGroup } from './client-address.ts';
 
@@ -53,7 +53,7 @@ export function createRateLimiter(limit: RateLimit, seconds: () => number): (cal
   const buckets = createBuckets(limit, seconds);
   return (caller) => {
     const wait = buckets.take(caller);
-    if (wait > 0) throw tooManyRequests(`Too many requests: at most ${requestsPerSecond} a second are allowed`, wait);
+    if (wait > 0) throw tooManyRequests({ perSecond: requestsPerSecond }, wait);
   };
 }
 
@@ -85,7 +85,7 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
   const take = (address: string) => {
     const wait = buckets.take(addressGroup(address));
     if (wait > 0) {
-      throw tooManyRequests(`Too many requests without a valid token from this address: at most ${requestsPerSecond} a second are allowed`, wait);
+      throw tooManyRequests({ perSecond: requestsPerSecond, anonymous: true }, wait);
     }
   };
 
@@ -112,6 +112,6 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
   };
 }
 
-function tooManyRequests(message: string, seconds: number): ServiceError {
-  return new ServiceError('too_many_requests', message, { retryAfterSeconds: Math.ceil(seconds) });
+function tooManyRequests(limit: About<'too_many_requests'>, seconds: number): ServiceError {
+  return new ServiceError('too_many_requests', limit, { retryAfterSeconds: Math.ceil(seconds) });
 }

@@ -92,7 +92,7 @@ function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Databa
       return await sql.run(statement, parameters);
     } catch (cause) {
       if (!database.dialect.isUniqueViolation(cause)) throw cause;
-      throw new ServiceError('duplicate', `Duplicate ${type.title}`, { subject: type.noun, cause });
+      throw new ServiceError('duplicate', { type }, { cause });
     }
   };
   return {

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Condition, Reader } from '../../src/domain/resource.ts';
 import { TLD_RULES, type TldRule } from '../../src/domain/settings.ts';
-import { findTldEntries, refuseZoneName, type Refusal } from '../../src/domain/zone-name.ts';
+import { ERRORS, type ZoneNameRefusal } from '../../src/domain/errors.ts';
+import { findTldEntries, refuseZoneName } from '../../src/domain/zone-name.ts';
 
-type Verdict = Refusal['rule'] | 'ok';
+type Verdict = ZoneNameRefusal['rule'] | 'ok';
 
 /** A reader of TLD entries from a list. It supports only the query of `findTldEntries`. */
 function readerOf(entries: readonly string[]): Reader {
@@ -21,7 +22,7 @@ function readerOf(entries: readonly string[]): Reader {
   };
 }
 
-async function check(entries: readonly string[], zoneName: string, rule: TldRule): Promise<Refusal | undefined> {
+async function check(entries: readonly string[], zoneName: string, rule: TldRule): Promise<ZoneNameRefusal | undefined> {
   return refuseZoneName(zoneName, await findTldEntries(readerOf(entries), [zoneName], rule), rule);
 }
 
@@ -136,7 +137,8 @@ describe('zone name check', () => {
     ['com', 'example.co.uk.', 'any-suffix', /^Invalid TLD: no TLD entry for 'uk'; a zone name must end in a name that is one/],
     ['uk CO.uk', 'Co.uk.', 'last-label', /^Zone name cannot be the same as a TLD: 'co\.uk' is an entry/],
   ])('with the entries [%s], explains why %s is refused', async (entries, zone, rule, sentence) => {
-    expect((await check(entries.split(' ').filter(Boolean), zone, rule))?.message).toMatch(sentence);
+    const refusal = await check(entries.split(' ').filter(Boolean), zone, rule);
+    expect(refusal && ERRORS.invalid_zone_name.message(refusal)).toMatch(sentence);
   });
 });
 

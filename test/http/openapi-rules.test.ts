@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
-import { STATUS_OF_CODE } from '../../src/http/errors.ts';
+import { typeOf } from '../../src/domain/errors.ts';
 import type { ApiDocument } from '../../src/http/openapi-document.ts';
 import type { Answer, Client } from '../harness/client.ts';
 import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
@@ -62,7 +62,7 @@ describe('collection rules', () => {
       expectPromised(document, template, method, await provoke(), type);
     }
     const ruledOut = RESOURCE_TYPES.flatMap(({ collection, refusals = {} }) =>
-      Object.entries(refusals).flatMap(([operation, codes]) => codes.map((code) => `${collection}:${operation} ${STATUS_OF_CODE[code][1]}`)),
+      Object.entries(refusals).flatMap(([operation, codes]) => codes.map((code) => `${collection}:${operation} ${typeOf(code)}`)),
     );
     expect(mishaps.map(([right, type]) => `${right} ${type}`).sort()).toEqual(ruledOut.sort());
     expect((await other.delete(`/v2/zones/${child}`)).status).toBe(202);

@@ -8,7 +8,7 @@ import { createClock } from '../../src/clock.ts';
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
 import type { ResourceType } from '../../src/domain/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
-import { STATUS_OF_CODE } from '../../src/http/errors.ts';
+import { ERROR_CODES, typeOf } from '../../src/domain/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { describeApi } from '../../src/http/openapi.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi-document.ts';
@@ -64,7 +64,7 @@ describe('the OpenAPI document', () => {
 
   test('lists every error type', () => {
     const text = JSON.stringify(api);
-    const types = Object.values(STATUS_OF_CODE).flatMap(([, type]) => RESOURCE_TYPES.map(({ noun }) => type.replace('{subject}', noun)));
+    const types = ERROR_CODES.flatMap((code) => RESOURCE_TYPES.map(({ noun }) => typeOf(code).replace('{noun}', noun)));
     const neverDoubled = RESOURCE_TYPES.filter(({ operations }) => !operations.includes('create')).map(({ noun }) => `duplicate_${noun}`);
     expect(types.filter((type) => !text.includes(`"${type}"`) && !neverDoubled.includes(type))).toEqual([]);
   });

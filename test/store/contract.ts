@@ -52,7 +52,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       const first = sampleOf(type);
       await insert(store, type, first);
       const second = another(type);
-      await expect(insert(store, type, second)).rejects.toMatchObject({ code: 'duplicate', details: { subject: type.noun } });
+      await expect(insert(store, type, second)).rejects.toMatchObject({ code: 'duplicate', type: `duplicate_${type.noun}` });
       expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([first]);
     });
 

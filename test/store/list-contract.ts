@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/ports.ts';
-import { COMMON_SORT_KEYS, type Condition, type ListQuery, type Row } from '../../src/domain/resource.ts';
+import { type Condition, type ListQuery, type Row } from '../../src/domain/resource.ts';
+import { COMMON_SORT_KEYS } from '../../src/domain/settings.ts';
 import { tsigkey } from '../../src/domain/tsigkey.ts';
 import { everything, insert, sampleOf } from './samples.ts';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { COMMON_SORT_KEYS } from '../../src/domain/resource.ts';
+import { COMMON_SORT_KEYS } from '../../src/domain/settings.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql.ts';

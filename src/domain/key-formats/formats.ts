@@ -53,7 +53,7 @@ export function exportProblems(format: KeyWriter, key: Key): string[] {
 export function exportKey(formatName: string, key: Key): KeyFile {
   const format = findFormat(formatName);
   const problems = exportProblems(format, key);
-  if (problems.length > 0) throw new ServiceError('not_exportable', `The key cannot be used in this form: ${problems.join('; ')}`);
+  if (problems.length > 0) throw new ServiceError('not_exportable', problems);
   const canonical = canonicalKey(key);
   return { text: format.write(canonical), mediaType: format.mediaType, fileName: `${canonical.name.slice(0, 200)}.${format.extension}` };
 }

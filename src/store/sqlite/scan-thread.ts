@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { ServiceError, type ErrorCode } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/errors.ts';
 import type { PageQuery, Row } from '../../domain/resource.ts';
 import { typeOfCollection } from '../../domain/resources.ts';
 import type { Database } from '../sql.ts';
@@ -16,8 +16,8 @@ export type ScanReply = { readonly number: number; readonly found: Found } | { r
 
 /** An error on its way from one thread to another. */
 export interface ScanFailure {
-  /** The code of a `ServiceError`; `stack` is then the message of its cause. */
-  readonly code?: ErrorCode;
+  /** Whether the error is a `ServiceError` with the code `unavailable`; `stack` is then the message of its cause. */
+  readonly unavailable: boolean;
   readonly message: string;
   readonly stack: string;
   readonly retryAfterSeconds?: number | undefined;
@@ -141,8 +141,7 @@ function died(cause: Error | undefined): ServiceError {
   });
 }
 
-function errorOf({ code, message, stack, retryAfterSeconds }: ScanFailure): Error {
-  if (code === undefined) return Object.assign(new Error(message), { stack });
-  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  return new ServiceError(code, message, { ...retry, cause: new Error(stack) });
+function errorOf({ unavailable, message, stack, retryAfterSeconds }: ScanFailure): Error {
+  if (!unavailable) return Object.assign(new Error(message), { stack });
+  return new ServiceError('unavailable', message, { retryAfterSeconds, cause: new Error(stack) });
 }

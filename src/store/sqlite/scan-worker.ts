@@ -50,7 +50,7 @@ function close(): void {
 
 function failureOf(error: unknown): ScanFailure {
   const { message, stack = '' } = error as Error;
-  if (!(error instanceof ServiceError)) return { message, stack };
+  if (!(error instanceof ServiceError && error.code === 'unavailable')) return { unavailable: false, message, stack };
   const { retryAfterSeconds, cause } = error.details;
-  return { code: error.code, message, stack: cause instanceof Error ? cause.message : stack, retryAfterSeconds };
+  return { unavailable: true, message, stack: cause instanceof Error ? cause.message : stack, retryAfterSeconds };
 }

@@ -1,0 +1,267 @@
+import { entry, type Named } from './error-entry.ts';
+import { COMMON_SORT_KEYS, MAX_LIMIT, type TldRule } from './settings.ts';
+
+/** The body of a request, or one entry of a list, that is invalid. */
+export interface Invalid {
+  /** The name of what is invalid, which follows "Invalid". */
+  readonly what: string;
+  /** What is wrong, a sentence each. */
+  readonly messages: readonly string[];
+}
+
+/** A limit on requests that the caller has exceeded. */
+export interface RequestLimit {
+  /** How many requests a second are allowed. */
+  readonly perSecond: number;
+  /** Whether only requests without a valid token count. */
+  readonly anonymous?: boolean;
+}
+
+/** A resource that exists already. */
+export interface Duplicate {
+  readonly type: Named;
+  /** Where the other one is, if it is not simply stored. */
+  readonly place?: string;
+}
+
+const asItIs = (text: string) => text;
+
+/** Why no zone of some name may be created. */
+export type ZoneNameRefusal =
+  | { readonly rule: 'more_than_one_label' }
+  /** No TLD entry covers the name, whose last label is `label`. */
+  | { readonly rule: 'tld_entry'; readonly label: string; readonly tldRule: TldRule }
+  /** The name is itself an entry. */
+  | { readonly rule: 'not_a_tld'; readonly name: string };
+
+function zoneNameMessage(refusal: ZoneNameRefusal): string {
+  if (refusal.rule === 'more_than_one_label') return 'More than one label is required: a zone is created below a top-level domain, not as one';
+  if (refusal.rule === 'not_a_tld') {
+    const { name } = refusal;
+    return `Zone name cannot be the same as a TLD: '${name}' is an entry; a name below it, such as 'example.${name}.', would be allowed`;
+  }
+  const expectation = refusal.tldRule === 'any-suffix' ? 'a zone name must end in a name that is one' : 'the last label of a zone name must be one';
+  return `Invalid TLD: no TLD entry for '${refusal.label}'; ${expectation}`;
+}
+
+const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
+
+/** Every way in which the service refuses a request, by code: the response, when it happens, and how its message is made. */
+export const ERRORS = {
+  access_denied: entry({
+    status: 401,
+    when: 'The token is valid, but none of its roles gives the right to do this.',
+    message: (right: string) => `Access denied: ${right} needs a role that this caller does not have`,
+    example: ({ collection }) => `${collection}:list`,
+  }),
+  bad_request: entry({
+    status: 400,
+    when: 'The URL or the `Host` header is malformed, the body is not as long as announced, or a list filter is unknown or given twice.',
+    message: asItIs,
+    example: () => 'The Host header is not valid',
+  }),
+  duplicate: entry({
+    status: 409,
+    type: 'duplicate_{noun}',
+    when: 'Another resource has this name, or one that compares as equal.',
+    message: ({ type, place }: Duplicate) => `Duplicate ${type.title}${place === undefined ? '' : `: ${place}`}`,
+    typeIn: ({ type }) => type,
+    example: (type) => ({ type }),
+  }),
+  empty_request_body: entry({
+    status: 400,
+    when: 'The request has no body, or the body is `null`.',
+    message: (state: 'absent' | 'null') => `The request ${state === 'null' ? 'body is null' : 'has no body'}; a JSON object is expected`,
+    example: () => 'absent',
+  }),
+  forbidden: entry({
+    status: 403,
+    when: 'No caller can do this.',
+    message: () => 'CATALOG zones are made by the service alone',
+  }),
+  illegal_child: entry({
+    status: 403,
+    when: 'Another project has a zone above this one.',
+    message: () => 'Unable to create a subzone in the zone of another project',
+  }),
+  illegal_parent: entry({
+    status: 403,
+    when: 'Another project has a zone below this one.',
+    message: () => 'Unable to create the zone: another project has a zone below it',
+  }),
+  internal: entry({
+    status: 500,
+    type: 'unknown',
+    when: 'The service has a fault. Its log has the details under the request id.',
+    message: () => 'An internal error occurred. The service log has the details under this request id',
+  }),
+  invalid_json: entry({
+    status: 400,
+    when: 'The body is not JSON in UTF-8, or one of its objects has two members of the same name.',
+    message: (fault: string) => `The request body ${fault}`,
+    example: () => 'is not valid JSON',
+  }),
+  invalid_limit: entry({
+    status: 400,
+    when: '`limit` is neither a positive whole number nor `max`, or is given twice.',
+    message: (most: number) => `limit should be an integer between 1 and ${most}`,
+    example: () => MAX_LIMIT,
+  }),
+  invalid_marker: entry({
+    status: 400,
+    when: '`marker` is not the id of one resource.',
+    message: () => 'marker should be the id of one resource of this list',
+  }),
+  invalid_object: entry({
+    status: 400,
+    when: 'Members of the body are missing, unknown or invalid. `errors` lists them all.',
+    message: (about: string | Invalid) => (typeof about === 'string' ? about : `Invalid ${about.what}: ${about.messages.join('; ')}`),
+    example: ({ title }) => ({ what: title, messages: ["'id' is set by the service and cannot be given"] }),
+    exampleDetails: { problems: [{ path: ['id'], message: "'id' is set by the service and cannot be given", validator: 'readOnly' }] },
+  }),
+  invalid_operation: entry({
+    status: 400,
+    when: 'The resource is in use, or is one that always exists.',
+    message: (pool: 'in use' | 'default') => (pool === 'default' ? 'The default pool cannot be deleted' : 'The pool has zones and cannot be deleted'),
+    example: () => 'in use',
+  }),
+  invalid_sort_dir: entry({
+    status: 400,
+    when: '`sort_dir` is neither `asc` nor `desc`.',
+    message: () => 'sort_dir should be asc or desc',
+  }),
+  invalid_sort_key: entry({
+    status: 400,
+    when: '`sort_key` is not a key by which lists are sorted.',
+    message: (keys: readonly string[]) => `sort_key should be one of ${keys.join(', ')}`,
+    example: ({ sortKeys = {} }) => [...COMMON_SORT_KEYS, ...Object.keys(sortKeys)],
+  }),
+  invalid_tsigkey: entry({
+    status: 400,
+    when: 'The setting `tsigkeys.requireResource` is on, and `resource_id` is not the id of a pool or zone, as the scope says.',
+    message: ({ id, noun, scope }: { readonly id: string; readonly noun: string; readonly scope: string }) =>
+      `The resource_id ${id} is not the id of a ${noun}, which the scope ${scope} asks for`,
+    example: () => ({ id: EXAMPLE_ID, noun: 'pool', scope: 'POOL' }),
+  }),
+  invalid_uuid: entry({
+    status: 400,
+    when: 'The id in the path is not a UUID.',
+    message: ({ noun, text }: { readonly noun: string; readonly text: string }) => `Invalid UUID ${noun}_id: ${text}`,
+    example: ({ noun }) => ({ noun, text: 'example' }),
+  }),
+  invalid_zone_name: entry({
+    status: 400,
+    when: 'The name has one label only, or the TLD entries do not allow it. The message says which names they allow.',
+    message: zoneNameMessage,
+    example: (): ZoneNameRefusal => ({ rule: 'tld_entry', label: 'net', tldRule: 'last-label' }),
+  }),
+  last_administrator: entry({
+    status: 409,
+    when: 'The token is the last valid one with the role `admin`, and neither `adminToken` nor Keystone gives administrators access.',
+    message: (name: string) => `Token '${name}' is the last valid administrator token. Create another token with the role admin first.`,
+    example: () => 'admin',
+  }),
+  marker_not_found: entry({
+    status: 400,
+    when: 'The resource that `marker` names does not exist.',
+    message: ({ id, title }: { readonly id: string; readonly title: string }) => `marker ${id} is not the id of an existing ${title}`,
+    example: ({ title }) => ({ id: EXAMPLE_ID, title }),
+  }),
+  method_not_allowed: entry({
+    status: 405,
+    when: 'The path does not have this method. `Allow` lists its methods.',
+    message: ({ method, allow }: { readonly method: string; readonly allow: string }) => `${method} is not possible here; possible are ${allow}`,
+    example: () => ({ method: 'PUT', allow: 'GET, HEAD, POST, OPTIONS' }),
+  }),
+  missing_project_id: entry({
+    status: 401,
+    when: 'The token is for no project, and the resource would belong to one.',
+    message: () => 'A zone belongs to a project, and this token is for none: use a token with a project_id',
+  }),
+  no_valid_pool_found: entry({
+    status: 404,
+    when: 'The pool in the request does not exist.',
+    message: ({ id }: { readonly id?: string }) =>
+      id === undefined ? 'pool_id and the attribute pool_id name different pools' : `There is no pool ${id}`,
+    example: () => ({ id: EXAMPLE_ID }),
+  }),
+  not_exportable: entry({
+    status: 409,
+    when: 'The consumer of the format cannot use the key: its name is not a domain name, its secret is not base64, or the consumer does not know the algorithm.',
+    message: (problems: readonly string[]) => `The key cannot be used in this form: ${problems.join('; ')}`,
+    example: () => ['dig does not take hmac-md5'],
+  }),
+  not_found: entry({
+    status: 404,
+    when: 'The path does not exist.',
+    message: () => 'There is no such resource or page',
+  }),
+  over_quota: entry({
+    status: 413,
+    when: 'The project has as many of these resources as it may have.',
+    message: (collection: string) => `Quota exceeded for ${collection}.`,
+    example: () => 'zones',
+  }),
+  request_header_fields_too_large: entry({
+    status: 431,
+    when: 'The request line and headers are larger than the service accepts.',
+    message: () => 'The request head is too large',
+  }),
+  request_timeout: entry({
+    status: 408,
+    when: 'The request did not arrive in full within `api.requestTimeoutSeconds`.',
+    message: asItIs,
+    example: () => 'The request did not arrive in time',
+  }),
+  request_too_large: entry({
+    status: 413,
+    when: 'The body is larger than the service accepts.',
+    message: (most: number | undefined) => `The request body is ${most === undefined ? 'too large' : `larger than ${most} bytes`}`,
+  }),
+  resource_not_found: entry({
+    status: 404,
+    type: '{noun}_not_found',
+    when: 'No resource has this id.',
+    message: ({ title }: Named) => `Could not find ${title}`,
+    typeIn: (type) => type,
+    example: (type) => type,
+  }),
+  too_many_requests: entry({
+    status: 429,
+    when: 'The caller sends more requests than the service allows, or its address sends too many without a valid token. `Retry-After` says how long to wait.',
+    message: ({ perSecond, anonymous = false }: RequestLimit) =>
+      `Too many requests${anonymous ? ' without a valid token from this address' : ''}: at most ${perSecond} a second are allowed`,
+    example: (): RequestLimit => ({ perSecond: 10 }),
+    exampleDetails: { retryAfterSeconds: 1 },
+  }),
+  unauthenticated: entry({
+    status: 401,
+    type: 'unauthorized',
+    when: 'There is no token, or it is unknown, deleted or expired.',
+    message: () => 'The request you have made requires authentication.',
+  }),
+  unavailable: entry({
+    status: 503,
+    type: 'service_unavailable',
+    when: 'The database does not answer, or the service is stopping or busy with other requests. `Retry-After` says how long to wait. Nothing was changed, unless the database failed at the very end of a change.',
+    message: asItIs,
+    example: () => 'The database cannot be used: the disk is full',
+    exampleDetails: { retryAfterSeconds: 5 },
+  }),
+  unsupported_content_type: entry({
+    status: 415,
+    when: 'The `Content-Type` is not `application/json`.',
+    message: () => 'The Content-Type must be application/json',
+  }),
+  zone_has_sub_zone: entry({
+    status: 400,
+    when: 'Other zones exist below the zone.',
+    message: () => 'The zone has subzones; delete those first',
+  }),
+};
+
+/** The code of an error. The set is closed. */
+export type ErrorCode = keyof typeof ERRORS;
+
+/** What the message of an error depends on. */
+export type About<Code extends ErrorCode> = Parameters<(typeof ERRORS)[Code]['message']>[0];
