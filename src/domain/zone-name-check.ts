@@ -27,7 +27,10 @@ export interface NameCheck {
  */
 export async function checkZoneNames(reader: Reader, settings: Settings, body: unknown, slicer: Slicer): Promise<NameCheck[]> {
   const names = readNames(body);
-  const wellFormed = names.filter((name) => spellingProblem(name) === undefined);
+  const wellFormed: string[] = [];
+  await eachInSlices(slicer, names, (name) => {
+    if (spellingProblem(name) === undefined) wellFormed.push(name);
+  });
   const entries = await findTldEntries(reader, wellFormed, settings.tldRule);
   const checks: NameCheck[] = [];
   await eachInSlices(slicer, names, (name) => checks.push(checkName(name, entries, settings.tldRule)));

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Reader } from '../../src/domain/resource.ts';
+import type { Settings } from '../../src/domain/settings.ts';
 import { createSlicer, eachInSlices, sortInSlices, type Slicer } from '../../src/domain/slicer.ts';
+import { checkZoneNames } from '../../src/domain/zone-name-check.ts';
 
 /** A slicer whose every slice is over at once, and how often the work let others run. */
 function impatient(): { slicer: Slicer; turns: () => number } {
@@ -64,4 +67,13 @@ test('sorts like the platform, without changing the input, and lets others run b
     }),
     { numRuns: 50 },
   );
+});
+
+test('checks zone names one at a time, so that others run between names that take long to convert', async () => {
+  const { slicer, turns } = impatient();
+  const reader = { exists: async () => true, present: async () => new Set(['com']) } as unknown as Reader;
+  const names = ['a.com', 'not good', 'b.org'];
+  const checks = await checkZoneNames(reader, { tldRule: 'last-label' } as Settings, { names }, slicer);
+  expect(checks.map(({ rule }) => rule)).toEqual([null, 'domain_name', 'tld_entry']);
+  expect(turns()).toBe(2 * names.length);
 });
