@@ -1,25 +1,29 @@
-// Prints docs/configuration.md from the table of settings in src/options.ts, as built. `npm run docs` writes the page; a test keeps it fresh.
-import { describeConfig, readConfig } from '../dist/config.js';
+// Prints docs/configuration.md from the table of settings in src/config/options.ts, as built. `npm run docs` writes the page; a test keeps it fresh.
+import { formatYaml } from '../dist/cli/plain-text.js';
+import { describeConfig, readConfig } from '../dist/config/config.js';
+import { fileVariableOf, variableOf } from '../dist/config/option.js';
+import { OPTIONS } from '../dist/config/options.js';
 import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../dist/domain/policy.js';
-import { fileVariableOf, OPTIONS, variableOf } from '../dist/options.js';
 
 const variablesOf = (option) =>
   [variableOf(option), fileVariableOf(option)]
     .filter(Boolean)
     .map((name) => `\`${name}\``)
     .join(' or ');
-const rows = OPTIONS.map((option) => `| \`${option.key}\` | ${variablesOf(option)} | ${option.type} | ${defaultOf(option)} | ${option.meaning} |`);
+const rows = OPTIONS.map(
+  (option) => `| \`${option.key}\` | ${variablesOf(option)} | ${valuesOf(option.kind.schema)} | ${defaultOf(option)} | ${option.meaning} |`,
+);
 
 process.stdout.write(`# Configuration
 
-<!-- Generated from src/options.ts by \`npm run docs\`. Edit that table, not this page. -->
+<!-- Generated from src/config/options.ts by \`npm run docs\`. Edit that table, not this page. -->
 
 Every setting has a default, a key in the configuration file, and an environment variable. A variable beats the file, the file beats
 the default; an empty variable counts as unset. The file is YAML; name it with \`--config\` or \`TSIGIL_CONFIG\`. There is none by default.
 
-An unknown key, an unknown variable that begins with \`TSIGIL_\`, or a bad value stops the start, and the message lists everything that
-is wrong. \`tsigil check-config\` makes the same check and prints the configuration as it takes effect, with secrets hidden, the password in
-a database's URL among them. The configuration is read once, at the start: restart the service to change it.
+The service does not start with an unknown key, an unknown variable that begins with \`TSIGIL_\`, a bad value, or a file that it cannot read or
+use. The message lists everything that is wrong, and the exit code is 2. \`tsigil check-config\` makes the same checks and prints the effective
+configuration. It hides secrets, and the password in a database URL. The service reads its configuration once: restart it to apply changes.
 
 A secret can also be given as a file: a variable that ends in \`_FILE\` names it, and its content without the final newline is the value. Both variables
 together stop the start. [Operations](operations.md#give-the-service-its-secrets) shows credentials of systemd.
@@ -67,7 +71,7 @@ The operations on tokens are not among these: whoever can make tokens can be any
 As \`tsigil check-config\` prints it; settings without a default are absent.
 
 \`\`\`yaml
-${describeConfig(readConfig(undefined, {})).trimEnd()}
+${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 \`\`\`
 
 ## Variables that are no settings
@@ -83,6 +87,15 @@ The client is every command that asks a service; what else it reads is in [the c
 
 Variables that Kubernetes sets for a service named \`tsigil\` (\`TSIGIL_SERVICE_HOST\`, \`TSIGIL_PORT\` and their kin) are ignored.
 `);
+
+/** Returns what values a setting accepts, from the JSON Schema of its kind. */
+function valuesOf({ description, type, enum: values, minimum, maximum, items, anyOf }) {
+  if (description !== undefined) return description;
+  if (values !== undefined) return values.join(', ');
+  if (anyOf !== undefined) return `${valuesOf(anyOf[0])}, or a list of these`;
+  if (type === 'array') return `a list, each item ${valuesOf(items)}`;
+  return type === 'integer' ? `an integer from ${minimum} to ${maximum}` : 'true or false';
+}
 
 /** Stands for the operations of one collection, or the modifiers, that the same roles may do. */
 function groupOf(right) {

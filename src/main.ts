@@ -1,7 +1,12 @@
 #!/usr/bin/env node
 import { CommandError, EXIT } from './cli/errors.ts';
 import { runCommand } from './cli/program.ts';
-import { ConfigError, describeConfig, readConfig, settingVariables, type Config } from './config.ts';
+import { formatYaml, plainText } from './cli/plain-text.ts';
+import { fileProblems } from './config/checks.ts';
+import { ConfigError, describeConfig, readConfig } from './config/config.ts';
+import { settingVariables } from './config/environment.ts';
+import type { Config } from './config/options.ts';
+import { parseDatabaseUrl, withoutPassword } from './domain/database-url.ts';
 import { ServiceError } from './domain/errors.ts';
 import { describeFault } from './net/faults.ts';
 import { VERSION } from './version.ts';
@@ -54,19 +59,20 @@ async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-function configFrom(path: string | undefined): Config {
+/** Returns the configuration. Throws `CommandError` with everything that is wrong, and with what `furtherProblems` returns. */
+function configFrom(path: string | undefined, furtherProblems?: (config: Config) => readonly string[]): Config {
   try {
-    return readConfig(path, process.env);
+    return readConfig(path, process.env, furtherProblems);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const [summary = '', ...problems] = error.message.split('\n');
-    throw new CommandError(EXIT.usage, summary, problems.join('\n'), error);
+    const problems = error.problems.map((problem) => `  - ${plainText(problem)}`);
+    throw new CommandError(EXIT.usage, 'The configuration is not valid:', problems.join('\n'), error);
   }
 }
 
 /** The configuration. Afterwards no setting is left in the environment that other processes inherit from this one. */
 function takeConfig(path: string | undefined): Config {
-  const config = configFrom(path);
+  const config = configFrom(path, fileProblems);
   for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
   return config;
 }
@@ -99,7 +105,7 @@ Try it:
 }
 
 function checkConfig(configPath: string | undefined): void {
-  process.stdout.write(describeConfig(configFrom(configPath)));
+  process.stdout.write(formatYaml(describeConfig(configFrom(configPath, fileProblems))));
 }
 
 async function backUp(configPath: string | undefined, target: string): Promise<void> {
@@ -131,11 +137,7 @@ async function endedBySignal(work: (signal: AbortSignal) => Promise<void>): Prom
 /** Brings the schema of the configured database up to date, and prints what was done. */
 async function migrateDatabase(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
-  const [{ openDatabase }, { withoutPassword }, { NEWEST_SCHEMA }] = await Promise.all([
-    import('./service.ts'),
-    import('./store/databases.ts'),
-    import('./store/migrate.ts'),
-  ]);
+  const [{ openDatabase }, { NEWEST_SCHEMA }] = await Promise.all([import('./service.ts'), import('./store/migrate.ts')]);
   await forOperator(async () => {
     const { store, steps } = await openDatabase(database, databasePool);
     await store.close();
@@ -148,13 +150,12 @@ async function migrateDatabase(configPath: string | undefined): Promise<void> {
 /** Copies everything from one database into another, and prints what was copied. */
 async function copyDatabase(configPath: string | undefined, from: string, to: string): Promise<void> {
   const { databasePool } = configFrom(configPath);
-  const [{ openStore }, { openSource }, { copyResources }, { isDatabase, withoutPassword }] = await Promise.all([
+  const [{ openStore }, { openSource }, { copyResources }] = await Promise.all([
     import('./service.ts'),
     import('./store/source.ts'),
     import('./store/copy.ts'),
-    import('./store/databases.ts'),
   ]);
-  const invalid = [from, to].find((setting) => !isDatabase(setting));
+  const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
   if (invalid !== undefined)
     throw new CommandError(EXIT.usage, `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`);
   if (from === to) throw new CommandError(EXIT.usage, '--from and --to are the same database');

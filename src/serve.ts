@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { AggregatorRegistry } from 'prom-client';
-import type { Config } from './config.ts';
+import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/errors.ts';
 import { singleFlight } from './domain/single-flight.ts';
 import type { Log } from './http/request-log.ts';

@@ -1,14 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import { makeFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
 import { closeAll } from './close-all.ts';
 import { createClock, systemTime } from './clock.ts';
-import type { Config } from './config.ts';
-import { connectionLimits, readOpenFilesLimit } from './connection-limits.ts';
+import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
+import type { Config } from './config/options.ts';
 import type { Environment } from './domain/collection.ts';
 import type { Clock, Store } from './domain/ports.ts';
 import type { ServiceError } from './domain/errors.ts';
@@ -17,9 +15,9 @@ import { listen, listenAddresses } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
-import { describeFault } from './net/faults.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
+import type { DatabaseSettings } from './store/sql.ts';
 import { createStore } from './store/store.ts';
 import { VERSION } from './version.ts';
 
@@ -57,7 +55,7 @@ export interface OpenedDatabase {
 }
 
 /** Opens the database that a setting names, and brings its schema up to date. Throws `ServiceError` `unavailable`. */
-export async function openDatabase(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<OpenedDatabase> {
+export async function openDatabase(setting: string, pool: DatabaseSettings, clock = createClock()): Promise<OpenedDatabase> {
   const { kind, location } = parseDatabase(setting);
   const database = await kind.open(location, { committed: () => undefined }, { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS });
   try {
@@ -70,7 +68,7 @@ export async function openDatabase(setting: string, pool: Config['databasePool']
 }
 
 /** The same, for callers that do not care about the steps. */
-export async function openStore(setting: string, pool: Config['databasePool'], clock = createClock()): Promise<Store> {
+export async function openStore(setting: string, pool: DatabaseSettings, clock = createClock()): Promise<Store> {
   return (await openDatabase(setting, pool, clock)).store;
 }
 
@@ -89,7 +87,6 @@ export async function startService(config: Config, world: World): Promise<Servic
   const store = createStore(database);
   const closers: (() => unknown)[] = [() => store.close()];
   try {
-    checkTls(config.tls);
     await migrate(database, clock());
     const policy = { ...DEFAULT_POLICY, ...config.policy };
     const refusedTokens = new Set<string>();
@@ -176,16 +173,6 @@ export async function startService(config: Config, world: World): Promise<Servic
 function reportClockStep(log: Log): (reached: string, now: string) => void {
   return (reached, now) =>
     log.warn({ reached, now }, 'The system clock was set back. Timestamps follow it, so newer resources may have older timestamps');
-}
-
-/** OpenSSL's messages do not say which file is wrong. */
-function checkTls({ cert, key }: Config['tls']): void {
-  if (cert === undefined || key === undefined) return;
-  try {
-    createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) });
-  } catch (cause) {
-    throw new Error(`The certificate '${cert}' and key '${key}' cannot be used: ${describeFault(cause)}`, { cause });
-  }
 }
 
 function splitAddress(listen: string): { host: string; port: number } {

@@ -94,10 +94,23 @@ describe('who may import whom', () => {
     expect(clients.map(({ path }) => path)).toEqual([]);
   });
 
-  test('a package is imported in one folder, the root aside', () => {
+  test('the configuration imports the domain, itself and the words for faults, and of packages only that for YAML', () => {
+    const configuration = FILES.filter(({ folder }) => folder === 'config');
+    expect(configuration.length).toBeGreaterThan(5);
+    const others = configuration.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => !['domain', 'config'].includes(folderOf(target)) && target !== 'net/faults.ts')
+        .map((target) => `${path} -> ${target}`),
+    );
+    const packages = configuration.flatMap(({ packages }) => packages).filter((name) => !isBuiltIn(name) && name !== 'yaml');
+    expect({ others, packages }).toEqual({ others: [], packages: [] });
+  });
+
+  test('a package is imported in one folder, the root and the YAML of the configuration aside', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
-      for (const name of packages.filter((name) => !isBuiltIn(name))) folders.set(name, (folders.get(name) ?? new Set()).add(folder));
+      for (const name of packages.filter((name) => !isBuiltIn(name) && !(folder === 'config' && name === 'yaml')))
+        folders.set(name, (folders.get(name) ?? new Set()).add(folder));
     }
     const spread = [...folders].filter(([, places]) => places.size > 1);
     expect(spread.map(([name, places]) => `${name}: ${[...places].join(', ')}`)).toEqual([]);

@@ -2,7 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { fileVariableOf, OPTIONS, variableOf } from '../src/options.ts';
+import { fileVariableOf, variableOf } from '../src/config/option.ts';
+import { OPTIONS } from '../src/config/options.ts';
 import { blocksOf, ROOT } from './docs/documents.ts';
 import { startTestService, temporaryFolder } from './harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
@@ -70,7 +71,7 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
   test('writes no core dump, and no variable with a secret', () => {
     const text = read(`deploy/${unit}`);
     expect(text).toMatch(/^LimitCORE=0$/m);
-    const secrets = OPTIONS.filter(({ secret }) => secret === true).map(variableOf);
+    const secrets = OPTIONS.filter(({ secret }) => secret).map(variableOf);
     for (const variable of secrets) expect(text).not.toMatch(new RegExp(`\\b${variable}\\b`));
   });
 

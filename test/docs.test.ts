@@ -3,14 +3,15 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, normalize } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { EXPORT_FORMATS } from '../src/domain/key-formats/formats.ts';
 import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../src/domain/tsigkey.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/policy.ts';
 import { RESOURCE_TYPES } from '../src/domain/resources.ts';
 import { ERROR_CODES, ERRORS, typeOf } from '../src/domain/errors.ts';
-import { fileVariableOf, OPTIONS, variableOf } from '../src/options.ts';
+import { fileVariableOf, variableOf } from '../src/config/option.ts';
+import { OPTIONS } from '../src/config/options.ts';
 import { blocksOf, examplesOf, proseOf, readDocuments, ROOT, type Document } from './docs/documents.ts';
 import { normalise, runCommands } from './docs/shell.ts';
 import { startServiceProcess, startTestService, temporaryFolder, type ServiceProcess } from './harness/service.ts';

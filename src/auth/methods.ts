@@ -1,4 +1,5 @@
 import type { Authenticate, Clock, KnownCaller, Store } from '../domain/ports.ts';
+import type { AuthMethod } from '../domain/settings.ts';
 import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
 import type { Challenge, Method } from './method.ts';
 import { configuredToken, ownTokens } from './tokens.ts';
@@ -15,13 +16,10 @@ export interface Surroundings {
 }
 
 /** Every method by its name in the configuration. A token goes to the first that claims it. */
-export const METHODS = {
-  tokens: ({ store, clock, refusedTokens }: Surroundings): Method => ownTokens(store, clock, () => performance.now() / 1000, refusedTokens),
-  keystone: ({ keystone, keystoneObserver }: Surroundings): Method => keystoneTokens(keystone, keystoneObserver),
+const METHODS: Readonly<Record<AuthMethod, (surroundings: Surroundings) => Method>> = {
+  tokens: ({ store, clock, refusedTokens }) => ownTokens(store, clock, () => performance.now() / 1000, refusedTokens),
+  keystone: ({ keystone, keystoneObserver }) => keystoneTokens(keystone, keystoneObserver),
 };
-
-/** The name of a method. */
-export type MethodName = keyof typeof METHODS;
 
 /** All configured ways of knowing callers as one. */
 export interface Authentication {
@@ -36,7 +34,7 @@ export interface Authentication {
  * Knows callers by the methods named, and by `adminToken` where one is configured, which no method gets to see. A token that
  * no method claims is refused. Throws when a file that the configuration names cannot be read.
  */
-export function openAuthentication(names: readonly MethodName[], adminToken: string | undefined, surroundings: Surroundings): Authentication {
+export function openAuthentication(names: readonly AuthMethod[], adminToken: string | undefined, surroundings: Surroundings): Authentication {
   const methods = Object.entries(METHODS)
     .filter(([name]) => names.some((chosen) => chosen === name))
     .map(([, open]) => open(surroundings));

@@ -1,5 +1,5 @@
 import { ServiceError, type Problem } from './errors.ts';
-import { choice, truth } from './field.ts';
+import { boolean, enumeration } from './field.ts';
 
 /** The most entries that one list may hold. */
 export const MAX_ENTRIES = 20_000;
@@ -24,7 +24,7 @@ export interface BulkRequest {
 /** The most problems that are told of one entry, and in the message about a whole list. */
 const MAX_TOLD = 5;
 
-const OPTIONS = { mode: choice(MODES), replace: truth(), dry_run: truth() };
+const OPTIONS = { mode: enumeration(MODES), replace: boolean(), dry_run: boolean() };
 const DEFAULTS = { mode: MODES[0], replace: false, dry_run: false };
 
 /** Reads `{mode, replace, dry_run, tlds}` but for the entries themselves. Throws `invalid_object` with everything else that is wrong. */

@@ -1,6 +1,6 @@
 /**
- * The kinds of fields that resources are made of. A kind says what a value must be in two ways that are
- * written side by side: as a JSON Schema, for people and documents, and as a parser, for requests.
+ * The kinds of values that fields of resources and settings have. A kind states what a value must be in two ways, side by side:
+ * as a JSON Schema, for people and documents, and as a parser, for requests and the configuration.
  */
 
 /** A JSON Schema (draft 2020-12, as OpenAPI 3.1 uses it). */
@@ -51,13 +51,13 @@ export function text(options: { min: number; max: number; pattern?: string; prob
   };
 }
 
-/** One of a closed set of words, compared exactly. */
-export function choice<const Word extends string>(words: readonly Word[]): Kind<Word> {
+/** One of a closed set of words or of a closed set of integers, compared exactly. */
+export function enumeration<const Value extends string | number>(values: readonly Value[]): Kind<Value> {
   return {
-    schema: { type: 'string', enum: words },
+    schema: { type: typeof values[0] === 'number' ? 'integer' : 'string', enum: values },
     parse(value) {
-      const word = words.find((each) => each === value);
-      return word === undefined ? { problem: `must be one of ${words.join(', ')}`, validator: 'enum' } : { value: word };
+      const found = values.find((each) => each === value);
+      return found === undefined ? { problem: `must be one of ${values.join(', ')}`, validator: 'enum' } : { value: found };
     },
   };
 }
@@ -94,7 +94,7 @@ export function integer(min: number, max: number): Kind<number> {
 }
 
 /** True or false. */
-export function truth(): Kind<boolean> {
+export function boolean(): Kind<boolean> {
   return {
     schema: { type: 'boolean' },
     parse: (value) => (typeof value === 'boolean' ? { value } : { problem: 'must be true or false', validator: 'type' }),
@@ -121,10 +121,10 @@ export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly 
 }
 
 /** The type of an object whose members have these kinds. */
-export type RecordOf<Members extends Readonly<Record<string, Kind>>> = { readonly [Name in keyof Members]: ValueOf<Members[Name]> };
+export type ObjectOf<Members extends Readonly<Record<string, Kind>>> = { readonly [Name in keyof Members]: ValueOf<Members[Name]> };
 
 /** An object with exactly these members, each of its kind. */
-export function record<const Members extends Readonly<Record<string, Kind>>>(members: Members): Kind<RecordOf<Members>> {
+export function object<const Members extends Readonly<Record<string, Kind>>>(members: Members): Kind<ObjectOf<Members>> {
   const names = Object.keys(members);
   return {
     schema: {
@@ -143,13 +143,13 @@ export function record<const Members extends Readonly<Record<string, Kind>>>(mem
         if ('problem' in member) return { ...member, problem: `must have a '${name}' that ${member.problem}` };
         parsed[name] = member.value;
       }
-      return { value: parsed as RecordOf<Members> };
+      return { value: parsed as ObjectOf<Members> };
     },
   };
 }
 
-/** An object of at most `max` members with any names, each value of one kind. */
-export function dictionary<T>(name: Kind<string>, item: Kind<T>, max: number): Kind<Readonly<Record<string, T>>> {
+/** An object of at most `max` members whose names are of the kind `name` and whose values are of the kind `item`. */
+export function map<T>(name: Kind<string>, item: Kind<T>, max: number): Kind<Readonly<Record<string, T>>> {
   return {
     schema: { type: 'object', additionalProperties: item.schema, maxProperties: max },
     parse(value) {
@@ -157,19 +157,28 @@ export function dictionary<T>(name: Kind<string>, item: Kind<T>, max: number): K
       const members = Object.entries(value);
       if (members.length > max) return { problem: `must have at most ${max} members`, validator: 'maxProperties' };
       const parsedMembers: [string, T][] = [];
+      const problems: { readonly problem: string; readonly validator: string }[] = [];
       for (const [key, member] of members) {
         const parsedName = name.parse(key);
-        if ('problem' in parsedName) return { ...parsedName, problem: `must have names of which each ${parsedName.problem}` };
         const parsed = item.parse(member);
-        if ('problem' in parsed) return { ...parsed, problem: `must have values of which each ${parsed.problem}` };
-        parsedMembers.push([parsedName.value, parsed.value]);
+        if ('problem' in parsedName) problems.push({ ...parsedName, problem: `key ${quoted(key)} ${parsedName.problem}` });
+        else if ('problem' in parsed) problems.push({ ...parsed, problem: `value of ${quoted(key)} ${parsed.problem}` });
+        else parsedMembers.push([parsedName.value, parsed.value]);
       }
+      const [first] = problems;
+      if (first !== undefined) return { ...first, problem: problems.map(({ problem }) => problem).join('; ') };
       return { value: Object.fromEntries(parsedMembers) };
     },
   };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** The beginning of a key, for messages. */
+function quoted(key: string): string {
+  return `'${key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed()}'`;
+}
+
+/** Returns true for objects that are not arrays. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,6 +1,6 @@
 import { isRelativeName, withoutFinalDot } from './dns-name.ts';
 import { ServiceError } from './errors.ts';
-import { dictionary, integer, list, nullable, record, text } from './field.ts';
+import { integer, list, map, nullable, object, text } from './field.ts';
 import { defineResource, OPERATIONS, type Change, type Reader } from './resource.ts';
 
 /** The pool that every service has from the start, and that zones go to unless another is chosen. */
@@ -44,13 +44,13 @@ export const pool = defineResource({
       onCreate: { default: null },
     },
     attributes: {
-      ...dictionary(shortText, shortText, 100),
+      ...map(shortText, shortText, 100),
       description: 'Names and values that tell pools apart.',
       example: { tier: 'gold' },
       onCreate: { default: {} },
     },
     ns_records: {
-      ...list(record({ priority: integer(1, 10_000), hostname }), 0, 50),
+      ...list(object({ priority: integer(1, 10_000), hostname }), 0, 50),
       description: "The NS records of the pool's zones.",
       example: [{ priority: 1, hostname: 'ns1.example.org.' }],
       onCreate: { default: [] },

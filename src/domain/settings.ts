@@ -16,6 +16,10 @@ export interface Settings {
   readonly maxPageBytes: number;
 }
 
+/** The ways to authenticate callers: by the service's own tokens, and by those of a Keystone. */
+export const AUTH_METHODS = ['tokens', 'keystone'] as const;
+export type AuthMethod = (typeof AUTH_METHODS)[number];
+
 /** The most items one page may hold; a larger `limit` means this many. */
 export const MAX_LIMIT = 1000;
 

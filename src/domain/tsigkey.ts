@@ -1,6 +1,6 @@
 import { comparisonForm, fitsInMessage, withoutFinalDot } from './dns-name.ts';
 import { ServiceError, type Problem } from './errors.ts';
-import { choice, text, uuid } from './field.ts';
+import { enumeration, text, uuid } from './field.ts';
 import { pool } from './pool.ts';
 import { defineFields, defineResource, OPERATIONS, type Reader, type ResourceOf, type ResourceType } from './resource.ts';
 import { zone } from './zone.ts';
@@ -62,7 +62,7 @@ const fields = defineFields({
     onCreate: 'required',
   },
   algorithm: {
-    ...choice(ALGORITHM_NAMES),
+    ...enumeration(ALGORITHM_NAMES),
     description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted for old peers only.',
     example: 'hmac-sha256',
     onCreate: 'required',
@@ -75,7 +75,7 @@ const fields = defineFields({
     secret: true,
   },
   scope: {
-    ...choice(['POOL', 'ZONE']),
+    ...enumeration(['POOL', 'ZONE']),
     description: 'What the key applies to: every zone of a pool, or one zone.',
     example: 'POOL',
     onCreate: 'required',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isAbsoluteName, isOverlongName, isRelativeName, MAX_NAME_LENGTH, toAsciiName, withoutFinalDot } from './dns-name.ts';
-import { choice, dictionary, integer, list, nullable, text, timestamp, truth, uuid, type Kind } from './field.ts';
+import { boolean, enumeration, integer, list, map, nullable, text, timestamp, uuid, type Kind } from './field.ts';
 import { defineFields, type ResourceOf } from './resource.ts';
 
 /** The e-mail address of SECONDARY zones, whose own is their primary's affair. */
@@ -99,19 +99,19 @@ export const zoneFields = defineFields({
     onCreate: { default: 3600 },
   },
   serial: own(integer(1, 4_294_967_295), 1, "The serial number of the zone's SOA record (RFC 1035 section 3.3.13).", 1_795_219_200),
-  shared: own(truth(), false, 'Whether other projects may use the zone; always false.', false),
-  status: own(choice(['ACTIVE', 'PENDING', 'ERROR']), 'ACTIVE', 'Whether the name servers have what the service holds.', 'ACTIVE'),
-  action: own(choice(['NONE', 'CREATE', 'UPDATE', 'DELETE']), 'NONE', 'What is being done about the zone.', 'NONE'),
+  shared: own(boolean(), false, 'Whether other projects may use the zone; always false.', false),
+  status: own(enumeration(['ACTIVE', 'PENDING', 'ERROR']), 'ACTIVE', 'Whether the name servers have what the service holds.', 'ACTIVE'),
+  action: own(enumeration(['NONE', 'CREATE', 'UPDATE', 'DELETE']), 'NONE', 'What is being done about the zone.', 'NONE'),
   version: own(integer(1, Number.MAX_SAFE_INTEGER), 1, 'How often the zone was changed, its creation included.', 1),
   attributes: {
-    ...dictionary(shortText, shortText, 100),
+    ...map(shortText, shortText, 100),
     description: 'Names and values by which a pool is chosen: `pool_id` names one.',
     example: {},
     onCreate: { default: {} },
     set: 'once',
   },
   type: {
-    ...choice(['PRIMARY', 'SECONDARY', 'CATALOG']),
+    ...enumeration(['PRIMARY', 'SECONDARY', 'CATALOG']),
     description: 'PRIMARY for zones that are edited here, SECONDARY for copies of a primary elsewhere. CATALOG zones are made by the service alone.',
     example: 'PRIMARY',
     onCreate: { default: 'PRIMARY' },

@@ -1,6 +1,7 @@
+import { withoutPassword } from '../domain/database-url.ts';
 import { ServiceError } from '../domain/errors.ts';
 import type { Reader } from '../domain/resource.ts';
-import { parseDatabase, withoutPassword } from './databases.ts';
+import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
 import type { DatabaseSettings } from './sql.ts';
 import { createReader } from './store.ts';

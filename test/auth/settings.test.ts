@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, describeConfig, readConfig } from '../../src/config.ts';
+import { formatYaml } from '../../src/cli/plain-text.ts';
+import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
 
 const KEYSTONE = { TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_KEYSTONE_URL: 'https://keystone.example:5000/v3' };
 
@@ -24,11 +25,17 @@ describe('auth.method', () => {
     test(`accepts '${text}'`, () => expect(readConfig(undefined, { ...url, TSIGIL_AUTH_METHOD: text }).auth.method).toEqual(methods));
   }
 
-  for (const text of ['ldap', '[]', '[tokens, ldap]', '[tokens, tokens]', 'tokens,keystone', '{}', '5']) {
-    test(`refuses '${text}'`, () => {
-      const problem = 'TSIGIL_AUTH_METHOD must be tokens, keystone, or a list of these';
-      expect(problemsOf({ ...url, TSIGIL_AUTH_METHOD: text })).toEqual([problem]);
-    });
+  const word = 'must be one of tokens, keystone, or a list of these';
+  for (const [text, problem] of Object.entries({
+    ldap: word,
+    'tokens,keystone': word,
+    '{}': word,
+    '5': word,
+    '[]': 'must hold 1 to 2 items',
+    '[tokens, ldap]': 'item 1 must be one of tokens, keystone',
+    '[tokens, tokens]': 'must not repeat an item',
+  })) {
+    test(`refuses '${text}'`, () => expect(problemsOf({ ...url, TSIGIL_AUTH_METHOD: text })).toEqual([`TSIGIL_AUTH_METHOD ${problem}`]));
   }
 });
 
@@ -43,6 +50,12 @@ describe('required combinations of Keystone settings', () => {
     ['accepts a URL without credentials', KEYSTONE, []],
     ['accepts a user', { ...KEYSTONE, ...password }, []],
     ['accepts an application credential', { ...KEYSTONE, ...applicationCredential }, []],
+    ['accepts a CA file with an https URL', { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_CA_FILE: 'ca.pem' }, []],
+    [
+      'refuses a CA file with an http URL',
+      { TSIGIL_AUTH_KEYSTONE_URL: 'http://keystone.example:5000', TSIGIL_AUTH_KEYSTONE_CA_FILE: 'ca.pem' },
+      ["'auth.keystone.caFile' needs an https URL in 'auth.keystone.url'"],
+    ],
     ['refuses a missing URL', { TSIGIL_AUTH_METHOD: 'keystone' }, ["'auth.keystone.url' must be set for the method 'keystone'"]],
     ['refuses a user without a password', { ...KEYSTONE, ...password, TSIGIL_AUTH_KEYSTONE_PASSWORD: '' }, [passwordTogether]],
     ['refuses a password alone', { ...KEYSTONE, TSIGIL_AUTH_KEYSTONE_PASSWORD: 'x' }, [passwordTogether]],
@@ -60,7 +73,9 @@ describe('required combinations of Keystone settings', () => {
   for (const [name, variables, problems] of cases) test(name, () => expect(problemsOf(variables)).toEqual(problems));
 
   test('check-config hides the password and the secret of the application credential', () => {
-    const shown = [password, applicationCredential].map((credentials) => describeConfig(readConfig(undefined, { ...KEYSTONE, ...credentials })));
+    const shown = [password, applicationCredential].map((credentials) =>
+      formatYaml(describeConfig(readConfig(undefined, { ...KEYSTONE, ...credentials }))),
+    );
     expect(shown[0]).toContain('password: (hidden)');
     expect(shown[1]).toContain('applicationCredentialSecret: (hidden)');
     expect(shown.filter((text) => /12345|a-secret/.test(text))).toEqual([]);

@@ -125,8 +125,15 @@ describe('check-config', () => {
     writeFileSync(join(folder, 'bad.yaml'), 'listen: nowhere\nlsiten: 5\n');
     const { status, out, err } = await run('check-config', '--config', 'bad.yaml');
     expect([status, out]).toEqual([2, '']);
-    expect(err).toBe(
-      "tsigil: The configuration is not valid:\n  - bad.yaml: 'lsiten' is not a setting\n  - bad.yaml: 'listen' must be `host:port`\n",
+    expect(err).toBe("tsigil: The configuration is not valid:\n  - bad.yaml: unknown setting 'lsiten'\n  - bad.yaml: 'listen' must be `host:port`\n");
+  });
+
+  test('names the setting of a file that cannot be read: exit code 2', async () => {
+    writeFileSync(join(folder, 'files.yaml'), 'auth:\n  keystone:\n    url: https://keystone.example\n    caFile: nosuch.pem\n');
+    const { status, out, err } = await run('check-config', '--config', 'files.yaml');
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toMatch(
+      /^tsigil: The configuration is not valid:\n {2}- 'auth\.keystone\.caFile': cannot read 'nosuch\.pem': no such file or folder\n$/,
     );
   });
 

@@ -1,6 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { choice, list, normaliseUuid, nullable, parseTimestamp, text, timestamp, uuid, type Kind } from '../../src/domain/field.ts';
+import {
+  enumeration,
+  integer,
+  list,
+  map,
+  normaliseUuid,
+  nullable,
+  object,
+  parseTimestamp,
+  text,
+  timestamp,
+  uuid,
+  type Kind,
+} from '../../src/domain/field.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const BARE = ID.replaceAll('-', '');
@@ -51,14 +64,14 @@ test.each([
   ['toString', 'enum'],
   [null, 'enum'],
   [['a'], 'enum'],
-])('an enumeration of a and b parses %j to %j', (value, expected) => expect(outcome(choice(['a', 'b']), value)).toEqual(expected));
+])('an enumeration of a and b parses %j to %j', (value, expected) => expect(outcome(enumeration(['a', 'b']), value)).toEqual(expected));
 
 test.each([
   [null, { value: null }],
   ['a', { value: 'a' }],
   [undefined, 'enum'],
   ['c', 'enum'],
-])('a nullable enumeration parses %j to %j', (value, expected) => expect(outcome(nullable(choice(['a', 'b'])), value)).toEqual(expected));
+])('a nullable enumeration parses %j to %j', (value, expected) => expect(outcome(nullable(enumeration(['a', 'b'])), value)).toEqual(expected));
 
 test.each([
   [['a'], { value: ['a'] }],
@@ -70,7 +83,7 @@ test.each([
   ['a', 'type'],
   [{ length: 1, 0: 'a' }, 'type'],
   [null, 'type'],
-])('a list of an enumeration parses %j to %j', (value, expected) => expect(outcome(list(choice(['a', 'b']), 1, 2), value)).toEqual(expected));
+])('a list of an enumeration parses %j to %j', (value, expected) => expect(outcome(list(enumeration(['a', 'b']), 1, 2), value)).toEqual(expected));
 
 describe('a UUID field', () => {
   test.each([ID, ID.toUpperCase(), BARE, `{${ID}}`, `{${BARE}}`, `urn:uuid:${ID}`, `URN:UUID:${BARE.toUpperCase()}`, `urn:uuid:{${ID}}`])(
@@ -167,4 +180,58 @@ describe('a timestamp field', () => {
       }),
     );
   });
+});
+
+describe('a list of objects', () => {
+  const servers = list(object({ host: text({ min: 1, max: 10 }), port: integer(1, 65_535), protocol: enumeration(['udp', 'tcp']) }), 1, 2);
+  const server = { host: 'ns1', port: 53, protocol: 'udp' };
+
+  test('has the type of its members', () => {
+    const parsed = servers.parse([server]);
+    const ports: number[] = 'value' in parsed ? parsed.value.map(({ port }) => port) : [];
+    expect(ports).toEqual([53]);
+  });
+
+  test.each([
+    [[server], { value: [server] }],
+    [[], 'items'],
+    [[server, server], 'uniqueItems'],
+    [[{ ...server, port: 0 }], 'type'],
+    [[{ ...server, protocol: 'dot' }], 'enum'],
+    [[{ ...server, more: 1 }], 'additionalProperties'],
+    [[{ host: 'ns1', port: 53 }], 'enum'],
+    [['ns1'], 'type'],
+    [server, 'type'],
+  ])('parses %j to %j', (value, expected) => expect(outcome(servers, value)).toEqual(expected));
+
+  test('names the item and the member that are wrong', () => {
+    expect(servers.parse([server, { ...server, port: 'x' }])).toMatchObject({
+      problem: "item 1 must have a 'port' that must be an integer from 1 to 65535",
+    });
+  });
+});
+
+describe('a map', () => {
+  const kind = map(enumeration(['a', 'b']), integer(1, 9), 2);
+
+  test.each([
+    [{}, { value: {} }],
+    [{ a: 1, b: 2 }, { value: { a: 1, b: 2 } }],
+    [{ a: 1, b: 2, c: 3 }, 'maxProperties'],
+    [{ c: 1 }, 'enum'],
+    [{ a: 0 }, 'type'],
+    [[], 'type'],
+    [null, 'type'],
+  ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
+
+  test('names every key that is wrong, or whose value is, and only the beginning of long ones', () => {
+    expect(kind.parse({ c: 1, a: 0 })).toMatchObject({ problem: "key 'c' must be one of a, b; value of 'a' must be an integer from 1 to 9" });
+    expect(kind.parse({ ['x'.repeat(1000)]: 1 })).toMatchObject({ problem: `key '${'x'.repeat(64)}…' must be one of a, b` });
+  });
+});
+
+test('an enumeration of integers accepts no text', () => {
+  const kind = enumeration([401, 403]);
+  expect(kind.schema.type).toBe('integer');
+  expect([outcome(kind, 403), outcome(kind, '403'), outcome(kind, 404)]).toEqual([{ value: 403 }, 'enum', 'enum']);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { once } from 'node:events';
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { startService, type World } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { startService } from '../../src/service.ts';
 import { createClient } from '../harness/client.ts';
 import { create, TLDS } from '../harness/samples.ts';

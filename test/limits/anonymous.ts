@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import { OPTIONS } from '../../src/options.ts';
+import { OPTIONS } from '../../src/config/options.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { NEW_WORD, pipelined, requestText, single } from './attack.ts';
 import { startEmptyKeystone, type EmptyKeystone } from './keystone.ts';

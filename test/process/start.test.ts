@@ -126,8 +126,8 @@ describe('a start that fails', () => {
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toBe(
       'tsigil: The configuration is not valid:\n' +
-        '  - TSIGIL_NOSUCH is not the variable of a setting\n' +
-        '  - TSIGIL_LOG_LEVEL must be debug, info, warn, error\n',
+        '  - Unknown environment variable TSIGIL_NOSUCH\n' +
+        '  - TSIGIL_LOG_LEVEL must be one of info, warn, error\n',
     );
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -144,14 +144,18 @@ describe('a start that fails', () => {
     expect(stderr).toMatch(/^tsigil: The database has schema 999, this program knows \d+ at most: start the newer program, or restore .*\n$/);
   });
 
-  test('names unusable certificates in a one-line message', () => {
+  test('names unusable certificates by their settings and exits with 2, before it creates a database', () => {
     writeFileSync(join(folder, 'cert.pem'), 'no certificate');
     writeFileSync(join(folder, 'key.pem'), 'no key');
-    for (const key of ['key.pem', 'nosuch.pem']) {
-      const { status, stderr } = serveInVain({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: key });
-      expect(status).toBe(1);
-      expect(stderr).toMatch(new RegExp(`^tsigil: The certificate 'cert\\.pem' and key '${key}' cannot be used: .*\\n$`));
+    for (const [key, problem] of [
+      ['key.pem', "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': it holds no usable certificate or key"],
+      ['nosuch.pem', "'tls.key': cannot read 'nosuch.pem': no such file or folder"],
+    ] as const) {
+      const { status, stdout, stderr } = serveInVain({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: key });
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(new RegExp(`^tsigil: The configuration is not valid:\\n  - ${problem}\\n$`));
     }
+    expect(readdirSync(folder).toSorted()).toEqual(['cert.pem', 'key.pem']);
   });
 });
 

@@ -2,10 +2,11 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { ConfigError, readConfig } from '../src/config.ts';
-import { fileVariableOf, OPTIONS, variableOf } from '../src/options.ts';
-import { CASES, COMPANIONS } from './config-cases.ts';
-import { temporaryFolder } from './harness/service.ts';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { fileVariableOf, variableOf } from '../../src/config/option.ts';
+import { OPTIONS } from '../../src/config/options.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { CASES, COMPANIONS } from './cases.ts';
 
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,7 +32,7 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-const SECRETS = OPTIONS.filter(({ secret }) => secret === true).map((option) => ({
+const SECRETS = OPTIONS.filter(({ secret }) => secret).map((option) => ({
   option,
   key: option.key,
   variable: fileVariableOf(option) ?? '',
@@ -50,7 +51,7 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
 
   test('both variables exclude each other', () => {
     const environment = { ...others, [variableOf(option)]: good, [variable]: secretFile(good) };
-    expect(problemsOf(environment)).toContain(`${variableOf(option)} and ${variable} exclude each other: set one of them`);
+    expect(problemsOf(environment)).toContain(`${variableOf(option)} and ${variable} exclude each other. Set one of them`);
   });
 
   test('beats the configuration file, and counts as unset when it is empty', () => {
@@ -61,8 +62,8 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
   });
 
   test('a file that cannot be read, is empty, is not text or holds a bad value is refused by the name of the variable, and never shown', () => {
-    expect(refusal('/nosuch')[0]).toMatch(new RegExp(`^${variable}: '/nosuch' cannot be read: ENOENT`));
-    expect(refusal('/')[0]).toMatch(new RegExp(`^${variable}: '/' cannot be read: EISDIR`));
+    expect(refusal('/nosuch')[0]).toMatch(new RegExp(`^${variable}: '/nosuch' cannot be read: no such file or folder$`));
+    expect(refusal('/')[0]).toMatch(new RegExp(`^${variable}: '/' cannot be read: it is a folder, not a file$`));
     for (const content of ['', '\n']) expect(refusal(secretFile(content))[0]).toMatch(new RegExp(`^${variable}: '.*' is empty$`));
     expect(refusal(secretFile(Buffer.from(good + 'é', 'latin1')))[0]).toMatch(new RegExp(`^${variable}: '.*' is not text in UTF-8$`));
     const [problem = ''] = refusal(secretFile(`${good}\n${good}\n`));
@@ -72,5 +73,5 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
 });
 
 test('a setting that is no secret has no variable for a file', () => {
-  expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual(['TSIGIL_LISTEN_FILE is not the variable of a setting']);
+  expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual(['Unknown environment variable TSIGIL_LISTEN_FILE']);
 });

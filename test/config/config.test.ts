@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { ConfigError, describeConfig, readConfig } from '../src/config.ts';
-import { OPTIONS, variableOf } from '../src/options.ts';
-import { CASES, COMPANIONS } from './config-cases.ts';
-import { temporaryFolder } from './harness/service.ts';
+import { formatYaml } from '../../src/cli/plain-text.ts';
+import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
+import { variableOf } from '../../src/config/option.ts';
+import { OPTIONS, type Config } from '../../src/config/options.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { CASES, COMPANIONS } from './cases.ts';
 
 const folder = temporaryFolder();
+const printed = (config: Config) => formatYaml(describeConfig(config));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function fileWith(text: string): string {
@@ -82,11 +85,11 @@ describe('names', () => {
 
   test('unknown keys and variables are refused by name', () => {
     expect(problemsOf('lsiten: 127.0.0.1:1\napi:\n  defaultLimits: 5\nnosuch:\n  a: 1\n', { TSIGIL_LISTENS: 'x', TSIGIL_DATABASE: 'x' })).toEqual([
-      expect.stringMatching(/tsigil\.yaml: 'lsiten' is not a setting$/),
-      expect.stringMatching(/'api\.defaultLimits' is not a setting$/),
-      expect.stringMatching(/'nosuch' is not a setting$/),
-      'TSIGIL_LISTENS is not the variable of a setting',
-      'TSIGIL_DATABASE is not the variable of a setting',
+      expect.stringMatching(/tsigil\.yaml: unknown setting 'lsiten'$/),
+      expect.stringMatching(/unknown setting 'api\.defaultLimits'$/),
+      expect.stringMatching(/unknown setting 'nosuch'$/),
+      'Unknown environment variable TSIGIL_LISTENS',
+      'Unknown environment variable TSIGIL_DATABASE',
     ]);
   });
 
@@ -116,7 +119,7 @@ describe('the file', () => {
 
   test('a setting may be written with dots, but not twice', () => {
     expect(readConfig(fileWith('api.defaultLimit: 7\n'), {}).api.defaultLimit).toBe(7);
-    expect(problemsOf('api.defaultLimit: 7\napi:\n  defaultLimit: 8\n')).toEqual([expect.stringMatching(/'api\.defaultLimit' is given twice$/)]);
+    expect(problemsOf('api.defaultLimit: 7\napi:\n  defaultLimit: 8\n')).toEqual([expect.stringMatching(/'api\.defaultLimit' is set twice$/)]);
   });
 
   test('a doubled key is refused with its place', () => {
@@ -126,7 +129,7 @@ describe('the file', () => {
   });
 
   test('one that is not there is refused with its name', () => {
-    expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(/nosuch\.yaml: ENOENT/);
+    expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(/nosuch\.yaml cannot be read: no such file or folder$/);
   });
 
   test('no message shows what stands in it, however it is broken', () => {
@@ -164,6 +167,32 @@ describe('the file', () => {
         }
       }),
     );
+  });
+});
+
+describe('a number or a boolean in the file where text is due', () => {
+  test.each([
+    ['auth.keystone.password', '123456'],
+    ['auth.keystone.password', 'true'],
+    ['adminToken', '12345678901234567890123456789012'],
+    ['listen', '9001'],
+    ['tls.cert', '0x10'],
+  ])('is refused by name, and the message says to quote it: %s: %s', (key, text) => {
+    const problems = problemsOf(`${key}: ${text}\n`);
+    const type = text === 'true' ? 'boolean' : 'number';
+    expect(problems[0]).toMatch(
+      new RegExp(`tsigil\\.yaml: '${key.replaceAll('.', '\\.')}' must be text, and YAML reads this value as a ${type}\\. Put it in quotes$`),
+    );
+    expect(problems.join()).not.toContain(text);
+  });
+
+  test('is not called a matter of quotes where no text is right', () => {
+    expect(problemsOf('log.level: 5\n')).toEqual([expect.stringMatching(/'log\.level' must be one of info, warn, error$/)]);
+  });
+
+  test('is text in a variable', () => {
+    const environment = { TSIGIL_AUTH_KEYSTONE_USERNAME: '1', TSIGIL_AUTH_KEYSTONE_PASSWORD: '123', TSIGIL_AUTH_KEYSTONE_PROJECT: 'true' };
+    expect(readConfig(undefined, environment).auth.keystone).toMatchObject({ username: '1', password: '123', project: 'true' });
   });
 });
 
@@ -242,7 +271,7 @@ describe('the effective configuration', () => {
     const token = 'very-secret-token'.repeat(2);
     const environment = { TSIGIL_ADMIN_TOKEN: token, TSIGIL_API_DEFAULT_LIMIT: '20', TSIGIL_POLICY: 'tlds:list: [reader]' };
     const config = readConfig(undefined, environment);
-    const described = describeConfig(config);
+    const described = printed(config);
     expect(described).not.toContain(token);
     expect((parse(described) as { adminToken: string }).adminToken).toBe('(hidden)');
     const again = readConfig(fileWith(described.replace(/^adminToken:.*$/m, '')), { TSIGIL_ADMIN_TOKEN: token });
@@ -257,7 +286,7 @@ describe('the effective configuration', () => {
     ['postgres://tsigil@db.example:5433/tsigil', 'postgres://tsigil@db.example:5433/tsigil'],
     ['sqlite:/srv/a:b@c/t.db', 'sqlite:/srv/a:b@c/t.db'],
   ])('hides the password in the URL of a database: %s', (database, shown) => {
-    const described = describeConfig(readConfig(undefined, { TSIGIL_DATABASE_URL: database }));
+    const described = printed(readConfig(undefined, { TSIGIL_DATABASE_URL: database }));
     expect((parse(described) as { database: string }).database).toBe(shown);
     expect(described).not.toContain('s3cret');
   });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Config } from './config.ts';
+import type { Config } from './options.ts';
 
 /** Open files that are not for connections from callers: 27 of Node.js, the log and SQLite, and some to spare. */
 const RESERVED_FILES = 40;

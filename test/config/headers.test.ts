@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { ConfigError, describeConfig, readConfig } from '../src/config.ts';
+import { formatYaml } from '../../src/cli/plain-text.ts';
+import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/options.ts';
+
+const printed = (config: Config) => formatYaml(describeConfig(config));
 
 /** Everything wrong with the value of one variable. */
 function problemsOf(variable: string, value: string): readonly string[] {
@@ -25,7 +29,7 @@ describe('a URL that headers or responses carry', () => {
   ])('is used and shown in its ASCII form: %j', (given, ascii) => {
     const names = ['TSIGIL_PUBLIC_URL', 'TSIGIL_AUTH_KEYSTONE_URL', 'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL'];
     const config = readConfig(undefined, Object.fromEntries(names.map((name) => [name, given])));
-    expect(parse(describeConfig(config))).toMatchObject({ publicUrl: ascii, auth: { keystone: { url: ascii, publicUrl: ascii } } });
+    expect(parse(printed(config))).toMatchObject({ publicUrl: ascii, auth: { keystone: { url: ascii, publicUrl: ascii } } });
   });
 
   test.each(
@@ -43,13 +47,13 @@ describe('a URL that headers or responses carry', () => {
 describe('cors.allowedOrigins', () => {
   test('are used and shown in their ASCII form', () => {
     const config = readConfig(undefined, { TSIGIL_CORS_ALLOWED_ORIGINS: '["https://bücher.example"]' });
-    expect(parse(describeConfig(config))).toMatchObject({ cors: { allowedOrigins: ['https://xn--bcher-kva.example'] } });
+    expect(parse(printed(config))).toMatchObject({ cors: { allowedOrigins: ['https://xn--bcher-kva.example'] } });
   });
 
   test.each(['https://console.example/', 'https://console.example/path', 'null', '*', 'https://a"b', 'file:///x'])(
     'are refused by name when no browser sends one: %j',
     (origin) => {
-      const problem = 'must be a list of origins such as `https://console.example`, without a path';
+      const problem = 'item 0 must be an origin such as `https://console.example`, without a path';
       expect(problemsOf('TSIGIL_CORS_ALLOWED_ORIGINS', JSON.stringify([origin]))).toEqual([`TSIGIL_CORS_ALLOWED_ORIGINS ${problem}`]);
     },
   );

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
-import { connectionLimits, readOpenFilesLimit } from '../src/connection-limits.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { connectionLimits, readOpenFilesLimit } from '../../src/config/connection-limits.ts';
 
 const limits = (variables: Record<string, string>, isShared: boolean, openFiles: number | undefined) =>
   connectionLimits(readConfig(undefined, variables), isShared, openFiles);

@@ -51,7 +51,7 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
   'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
   'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
-  'log.level': ['TSIGIL_LOG_LEVEL', 'debug', 'loud'],
+  'log.level': ['TSIGIL_LOG_LEVEL', 'warn', 'debug'],
   stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
 };
 

@@ -1,0 +1,96 @@
+import { boolean, integer, list } from '../domain/field.ts';
+import { MAX_LIMIT } from '../domain/settings.ts';
+import { origin, word } from './kinds.ts';
+import { option } from './option.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+
+/** The settings of the HTTP API: its limits, browsers, and rates. */
+export const API_SECTIONS = {
+  api: {
+    defaultLimit: option(integer(1, MAX_LIMIT), {
+      default: MAX_LIMIT,
+      meaning: 'How many items a list returns when the request has no `limit`.',
+    }),
+    platform: option(word(), {
+      default: 'Openstack',
+      meaning: 'The word in the name of the header with the request id: `X-Openstack-Request-Id`.',
+    }),
+    maxBodyBytes: option(integer(KIB, 64 * MIB), {
+      default: 112 * KIB,
+      meaning: 'The largest request body. Larger ones get 413. Lists of TLD entries may always have 2 MiB.',
+    }),
+    maxBodyBytesInFlight: option(integer(MIB, 16 * GIB), {
+      default: 32 * MIB,
+      meaning:
+        'How many bytes of request bodies above 64 KiB may be in memory at once. Further requests wait. One caller may use a quarter, but always one body of the largest size.',
+    }),
+    maxHeaderBytes: option(integer(KIB, MIB), {
+      default: 16 * KIB,
+      meaning: 'The largest head of a request: its request line and headers. Larger ones get 431.',
+    }),
+    requestTimeoutSeconds: option(integer(1, 3600), {
+      default: 30,
+      meaning: 'How long a request may take to arrive in full, in seconds.',
+    }),
+    responseTimeoutSeconds: option(integer(1, 3600), {
+      default: 30,
+      meaning: 'How long a caller may go without reading a byte of a response, in seconds. The service then closes the connection.',
+    }),
+    maxUnsentBytes: option(integer(16 * MIB, 64 * GIB), {
+      default: 64 * MIB,
+      meaning:
+        'How many bytes of responses above 64 KiB may wait in memory until their callers read them. One caller may use a quarter. Further requests get 503.',
+    }),
+    scanTimeoutSeconds: option(integer(1, 600), {
+      default: 10,
+      meaning: 'How long a list without an index may take, such as one with a pattern, in seconds. After that, the request gets 503.',
+    }),
+    maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
+      default: MIB,
+      meaning: 'How many bytes of items a page may have. A page ends before the item that would exceed this, and `links.next` begins with that item.',
+    }),
+    maxConnections: option(integer(1, 1_000_000), {
+      default: 4096,
+      meaning:
+        'How many connections one process accepts from callers. It closes further ones on arrival. The limit of open files may allow fewer: see [operations](operations.md#limits-of-connections).',
+    }),
+    maxConnectionsPerAddress: option(integer(1, 1_000_000), {
+      default: 1024,
+      meaning:
+        'How many connections one process accepts from one IPv4 address or IPv6 /64 network, at most half of `api.maxConnections`. Ignored with `api.trustProxyHeaders`.',
+    }),
+    trustProxyHeaders: option(boolean(), {
+      default: false,
+      meaning:
+        "Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`, and the caller's address from the last element of `X-Forwarded-For`. Set this only behind a proxy that sets all three headers.",
+    }),
+  },
+  cors: {
+    allowedOrigins: option(list(origin(), 0, 1000), {
+      default: [],
+      meaning: 'Origins whose pages may call the API from a browser, such as `https://console.example`.',
+    }),
+  },
+  rateLimit: {
+    requestsPerSecond: option(integer(0, 1_000_000), {
+      default: 0,
+      meaning: 'How many requests per second one caller may make on average. 0 sets no limit.',
+    }),
+    burst: option(integer(1, 1_000_000), {
+      default: 100,
+      meaning: 'How many requests one caller may make at once before the rate limit applies.',
+    }),
+    anonymousRequestsPerSecond: option(integer(0, 1_000_000), {
+      default: 50,
+      meaning:
+        'How many requests per second without a valid token one IPv4 address or IPv6 /64 network may make on average. 0 sets no limit. `/healthcheck` and `/readyz` do not count.',
+    }),
+    anonymousBurst: option(integer(1, 1_000_000), {
+      default: 200,
+      meaning: 'How many requests without a valid token one address may make at once before the rate limit applies.',
+    }),
+  },
+};

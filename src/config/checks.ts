@@ -1,0 +1,75 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { DATABASE_FORMS, parseDatabaseUrl } from '../domain/database-url.ts';
+import { faultOf } from '../net/faults.ts';
+import { PATH_FORMAT } from './kinds.ts';
+import { OPTIONS, valueAt, type Config } from './options.ts';
+
+/** Returns what is wrong with settings that are valid each by itself. */
+export function combinationProblems({ auth, database, tls, workers }: Config): string[] {
+  const { keystone } = auth;
+  const { username, password, project, applicationCredentialId: id, applicationCredentialSecret: secret } = keystone;
+  const problems = [
+    togetherProblem({ 'tls.cert': tls.cert, 'tls.key': tls.key }),
+    togetherProblem({ 'auth.keystone.username': username, 'auth.keystone.password': password, 'auth.keystone.project': project }),
+    togetherProblem({ 'auth.keystone.applicationCredentialId': id, 'auth.keystone.applicationCredentialSecret': secret }),
+  ].flatMap((problem) => problem ?? []);
+  if (auth.method.includes('keystone') && keystone.url === undefined) {
+    problems.push("'auth.keystone.url' must be set for the method 'keystone'");
+  }
+  if (keystone.caFile !== undefined && keystone.url?.startsWith('http:') === true) {
+    problems.push("'auth.keystone.caFile' needs an https URL in 'auth.keystone.url'");
+  }
+  if (username !== undefined && id !== undefined) {
+    problems.push("'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other");
+  }
+  const url = parseDatabaseUrl(database);
+  if (workers > 1 && url !== undefined && !DATABASE_FORMS[url.scheme].shared) {
+    problems.push("'workers' above 1 needs a database that processes can share: postgres");
+  }
+  return problems;
+}
+
+/** Returns what is wrong if some of these settings are set and some are not. */
+function togetherProblem(values: Readonly<Record<string, unknown>>): string | undefined {
+  const set = Object.values(values).filter((value) => value !== undefined).length;
+  if (set === 0 || set === Object.keys(values).length) return undefined;
+  const names = Object.keys(values).map((key) => `'${key}'`);
+  return `${new Intl.ListFormat('en-GB').format(names)} must be set together`;
+}
+
+/**
+ * Returns what is wrong with the files that settings name: those that cannot be read, and certificates and keys that cannot be used.
+ * Only a process that serves needs these files, so `readConfig` does not read them.
+ */
+export function fileProblems(config: Config): string[] {
+  const problems: string[] = [];
+  const files = new Map<string, Buffer>();
+  for (const { key, kind } of OPTIONS) {
+    const path = valueAt(config, key);
+    if (kind.schema.format !== PATH_FORMAT || typeof path !== 'string') continue;
+    const problem = failureOf(() => files.set(key, readFileSync(path)));
+    if (problem !== undefined) problems.push(`'${key}': cannot read '${path}': ${problem}`);
+  }
+  const [cert, key, authorities] = ['tls.cert', 'tls.key', 'auth.keystone.caFile'].map((name) => files.get(name));
+  if (cert !== undefined && key !== undefined) {
+    const problem = failureOf(() => createSecureContext({ cert, key }));
+    if (problem !== undefined) problems.push(`'tls.cert' and 'tls.key': cannot use '${config.tls.cert}' and '${config.tls.key}': ${problem}`);
+  }
+  if (authorities !== undefined) {
+    const problem = failureOf(() => new X509Certificate(authorities));
+    if (problem !== undefined) problems.push(`'auth.keystone.caFile': '${config.auth.keystone.caFile}' has no PEM certificate: ${problem}`);
+  }
+  return problems;
+}
+
+/** Returns why `work` fails; undefined if it throws nothing. */
+function failureOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return faultOf(error).reason;
+  }
+}

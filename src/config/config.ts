@@ -1,0 +1,58 @@
+import { withoutPassword } from '../domain/database-url.ts';
+import { combinationProblems } from './checks.ts';
+import { readVariable, unknownVariables, type Environment } from './environment.ts';
+import { quotingProblem, readConfigFile } from './file.ts';
+import { mapOptions, valuesOf } from './option.ts';
+import { TABLE, valueAt, type Config } from './options.ts';
+
+/** The configuration is not valid. `problems` lists everything that is wrong. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(['The configuration is not valid:', ...problems].join('\n  - '));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/**
+ * Returns the configuration, frozen: defaults, then the YAML file at `path`, then the environment. Throws `ConfigError` with everything
+ * that is wrong: unknown keys and variables, bad values, files that cannot be read, and what `furtherProblems` returns.
+ */
+export function readConfig(
+  path: string | undefined,
+  environment: Environment,
+  furtherProblems: (config: Config) => readonly string[] = () => [],
+): Config {
+  const problems: string[] = [];
+  const fromFile = path === undefined ? new Map<string, unknown>() : readConfigFile(path, problems);
+  for (const name of unknownVariables(environment)) problems.push(`Unknown environment variable ${name}`);
+  const config = valuesOf(TABLE, (option) => {
+    const given = readVariable(option, environment, problems) ?? { value: fromFile.get(option.key), source: `${path}: '${option.key}'` };
+    if (given.value === undefined || given.value === null) return option.default;
+    const parsed = option.kind.parse(given.value);
+    if ('value' in parsed) return parsed.value;
+    problems.push(`${given.source} ${quotingProblem(option.kind, given.value) ?? parsed.problem}`);
+    return option.default;
+  });
+  problems.push(...combinationProblems(config), ...furtherProblems(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  freeze(config);
+  return config;
+}
+
+/** Returns the settings as `check-config` prints them: without secrets, and without what is not set. */
+export function describeConfig(config: Config): Readonly<Record<string, unknown>> {
+  return mapOptions(TABLE, ({ key, secret }) => {
+    const value = valueAt(config, key);
+    if (secret && value !== undefined) return '(hidden)';
+    return key === 'database' && typeof value === 'string' ? withoutPassword(value) : value;
+  });
+}
+
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  Object.values(value).forEach(freeze);
+  Object.freeze(value);
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { faultOf } from '../net/faults.ts';
+import { fileVariableOf, variableOf, type Option } from './option.ts';
+import { OPTIONS } from './options.ts';
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A value as the operator gave it, and how messages name its source. */
+export interface Given {
+  readonly value: unknown;
+  readonly source: string;
+}
+
+/** The variables of all settings, and of files with the values of secrets. */
+const VARIABLES = new Set(OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]));
+
+/** Variables that begin like ours and are not settings: those of the client, and those that Kubernetes sets for a service named tsigil. */
+const FOREIGN_VARIABLES = /^TSIGIL_(?:CONFIG|URL|TOKEN|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
+
+/** Returns the variables of `environment` that are settings or begin like them. */
+export function settingVariables(environment: Environment): string[] {
+  return Object.keys(environment).filter((name) => name.startsWith('TSIGIL_') || VARIABLES.has(name));
+}
+
+/** Returns the variables of `environment` that begin like settings and are not. */
+export function unknownVariables(environment: Environment): string[] {
+  return settingVariables(environment).filter((name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name));
+}
+
+/**
+ * Returns the value that the environment gives an option, directly or as the name of a file; undefined if it gives none. An empty variable
+ * counts as unset. Adds to `problems` when both are given and when the file cannot be used.
+ */
+export function readVariable(option: Option, environment: Environment, problems: string[]): Given | undefined {
+  const variable = variableOf(option);
+  const fileVariable = fileVariableOf(option);
+  const text = environment[variable] ?? '';
+  const file = fileVariable === undefined ? '' : (environment[fileVariable] ?? '');
+  if (text !== '' && file !== '') {
+    problems.push(`${variable} and ${fileVariable} exclude each other. Set one of them`);
+    return undefined;
+  }
+  if (file !== '') return readSecretFile(file, `${fileVariable}: '${file}'`, problems);
+  return text === '' ? undefined : { value: valueOf(option, text), source: variable };
+}
+
+/** Returns the content of a file without its final newline. No message shows it. */
+function readSecretFile(path: string, source: string, problems: string[]): Given | undefined {
+  try {
+    const value = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replace(/\r?\n$/, '');
+    if (value !== '') return { value, source: `${source}: the content` };
+    problems.push(`${source} is empty`);
+  } catch (error) {
+    problems.push(error instanceof TypeError ? `${source} is not text in UTF-8` : `${source} cannot be read: ${faultOf(error).reason}`);
+  }
+  return undefined;
+}
+
+/** Environment values are text. For a setting that is not text, the text is YAML, as in the file. */
+function valueOf(option: Option, text: string): unknown {
+  if (option.kind.schema.type === 'string') return text;
+  try {
+    const value: unknown = parse(text, { logLevel: 'error' }); // a warning would quote the text
+    return value;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { LineCounter, parseDocument } from 'yaml';
+import { isObject, type Kind } from '../domain/field.ts';
+import { faultOf } from '../net/faults.ts';
+import { OPTIONS } from './options.ts';
+
+/** The values in a configuration file, by the keys of their settings. Those of unknown settings are left out. */
+export type FileValues = ReadonlyMap<string, unknown>;
+
+/** Reads the configuration file at `path`. Adds everything that is wrong with the file to `problems`, except for bad values. */
+export function readConfigFile(path: string, problems: string[]): FileValues {
+  const known = new Set(OPTIONS.map(({ key }) => key));
+  const values = new Map<string, unknown>();
+  for (const [key, value] of flatten(readTree(path, problems))) {
+    if (!known.has(key)) problems.push(`${path}: unknown setting '${key}'`);
+    else if (values.has(key)) problems.push(`${path}: '${key}' is set twice`);
+    else values.set(key, value);
+  }
+  return values;
+}
+
+/** Tells how to write a value that is text for `kind` and something else for YAML; undefined if that is not what is wrong. */
+export function quotingProblem(kind: Kind, value: unknown): string | undefined {
+  const { type, enum: words } = kind.schema;
+  if (type !== 'string' || words !== undefined || !['number', 'bigint', 'boolean'].includes(typeof value)) return undefined;
+  return `must be text, and YAML reads this value as a ${typeof value === 'boolean' ? 'boolean' : 'number'}. Put it in quotes`;
+}
+
+function readTree(path: string, problems: string[]): object {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    problems.push(`${path} cannot be read: ${faultOf(error).reason}`);
+    return {};
+  }
+  return parseTree(path, text, problems);
+}
+
+/** The parser's messages quote the file, which may hold a secret. Only its codes and positions are reported. */
+function parseTree(path: string, text: string, problems: string[]): object {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  for (const { code, pos } of [...document.errors, ...document.warnings]) {
+    const { line, col } = lines.linePos(pos[0]);
+    problems.push(`${path}: line ${line}, column ${col} is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`);
+  }
+  if (document.errors.length > 0) return {};
+  try {
+    const tree: unknown = document.toJS() ?? {};
+    if (isObject(tree)) return tree;
+    problems.push(`${path}: must be a map from settings to values`);
+  } catch {
+    problems.push(`${path}: unknown alias (*name). Quote a value that begins with *`);
+  }
+  return {};
+}
+
+/** Returns dotted keys and their values. A map that is a setting's value stays whole; an empty section sets nothing. */
+function flatten(tree: object, prefix = ''): [key: string, value: unknown][] {
+  return Object.entries(tree).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
+    const key = prefix + name;
+    const isSection = OPTIONS.some((option) => option.key.startsWith(`${key}.`));
+    if (!isSection || typeof value !== 'object') return [[key, value]];
+    return value === null ? [] : flatten(value, `${key}.`);
+  });
+}

@@ -1,0 +1,118 @@
+/** The kinds of values that only settings have. The others are in `src/domain/field.ts`. */
+import { parseDatabaseUrl } from '../domain/database-url.ts';
+import { list, map, text, type Kind } from '../domain/field.ts';
+import { CONFIGURABLE_RIGHTS } from '../domain/policy.ts';
+
+/** The `format` in the schema of paths: how checks of files find their settings. */
+export const PATH_FORMAT = 'path';
+
+/** Text that `convert` accepts. `values` says what the text must be, to follow "must be". `convert` returns the value, or undefined. */
+function textOf(values: string, convert: (value: string) => string | undefined, hint = ''): Kind<string> {
+  return {
+    schema: { type: 'string', description: values },
+    parse(given) {
+      const value = typeof given === 'string' ? convert(given) : undefined;
+      return value === undefined ? { problem: `must be ${values}${hint}`, validator: 'format' } : { value };
+    },
+  };
+}
+
+function matching(values: string, expression: RegExp, hint?: string): Kind<string> {
+  return textOf(values, (value) => (expression.test(value) ? value : undefined), hint);
+}
+
+/** A short line of text. */
+export function line(): Kind<string> {
+  return matching('1 to 255 characters without control characters', /^\P{Cc}{1,255}$/u);
+}
+
+/** A password for a server that has its own rules for passwords. */
+export function password(): Kind<string> {
+  return matching('text without control characters', /^\P{Cc}+$/u);
+}
+
+/** A word that can be part of a header's name. */
+export function word(): Kind<string> {
+  return matching('a word of 1 to 64 letters', /^[A-Za-z]{1,64}$/);
+}
+
+/** A token that an operator chooses: long enough that no one can guess it. */
+export function tokenText(): Kind<string> {
+  const values = '32 to 512 printable ASCII characters without blanks';
+  return matching(values, /^[\x21-\x7e]{32,512}$/, '. Make one with: openssl rand -hex 32');
+}
+
+/** The path of a file that the service reads. `checkFiles` reads it. */
+export function path(): Kind<string> {
+  const kind = matching('the path of a file', /^\P{Cc}+$/u);
+  return { ...kind, schema: { ...kind.schema, format: PATH_FORMAT } };
+}
+
+/** An address to listen on. */
+export function address(): Kind<string> {
+  return textOf('`host:port`', (value) => {
+    const port = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(value)?.[1];
+    return port !== undefined && Number(port) <= 65_535 ? value : undefined;
+  });
+}
+
+/** A host as a header can carry it: a name in ASCII form, an IPv4 address, or an IPv6 address in brackets. */
+const ASCII_HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
+
+/** Returns the ASCII form of a base URL (https://url.spec.whatwg.org/), with a final slash where `value` has one; undefined if it is not one. */
+function asciiUrl(value: string): string | undefined {
+  if (!URL.canParse(value)) return undefined;
+  const { protocol, hostname, username, password: secret, href } = new URL(value);
+  const isBase = ['http:', 'https:'].includes(protocol) && ASCII_HOST.test(hostname) && username + secret === '' && !/[?#]/.test(href);
+  if (!isBase) return undefined;
+  return value.endsWith('/') ? href : href.replace(/\/$/, '');
+}
+
+/** A base URL. The value is its ASCII form, which any header and response can carry. */
+export function url(): Kind<string> {
+  return textOf('an http or https URL with a host name or address, without query, fragment or user', asciiUrl);
+}
+
+/** An origin in the form in which browsers send it (RFC 6454 section 6.2). */
+export function origin(): Kind<string> {
+  return textOf('an origin such as `https://console.example`, without a path', (value) => {
+    const ascii = asciiUrl(value);
+    return ascii !== undefined && new URL(ascii).origin === ascii ? ascii : undefined;
+  });
+}
+
+/** The URL of a database. */
+export function databaseUrl(): Kind<string> {
+  const values = '`sqlite:PATH` or `postgres://USER@HOST/NAME`';
+  return textOf(values, (value) => (parseDatabaseUrl(value) === undefined ? undefined : value));
+}
+
+/** One value of the kind `item`, or a list of up to `max` different ones. The result is a list. */
+export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
+  const several = list(item, 1, max);
+  return {
+    schema: { anyOf: [item.schema, several.schema] },
+    parse(value) {
+      if (Array.isArray(value)) return several.parse(value);
+      const parsed = item.parse(value);
+      return 'value' in parsed ? { value: [parsed.value] } : { ...parsed, problem: `${parsed.problem}, or a list of these` };
+    },
+  };
+}
+
+/** The operations that a configuration may give to other roles. */
+function operation(): Kind<string> {
+  return {
+    schema: { type: 'string', enum: CONFIGURABLE_RIGHTS },
+    parse: (value) =>
+      typeof value === 'string' && CONFIGURABLE_RIGHTS.includes(value)
+        ? { value }
+        : { problem: `is not an operation. Use one of: ${CONFIGURABLE_RIGHTS.join(', ')}`, validator: 'enum' },
+  };
+}
+
+/** A map from operations to the roles that may do them. */
+export function policy(): Kind<Readonly<Record<string, readonly string[]>>> {
+  const kind = map(operation(), list(text({ min: 1, max: 255 }), 1, 100), 1000);
+  return { ...kind, schema: { ...kind.schema, description: 'a map from operations to lists of roles' } };
+}

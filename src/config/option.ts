@@ -1,0 +1,82 @@
+import type { Kind } from '../domain/field.ts';
+
+/** What a setting is, apart from its key. `T` is the type of its value. */
+export interface Definition<T = unknown> {
+  readonly kind: Kind<T>;
+  readonly default: T;
+  /** What the setting does, for `docs/configuration.md`. */
+  readonly meaning: string;
+  /** True for values that `check-config` hides. A variable that ends in `_FILE` may name a file with the value. */
+  readonly secret: boolean;
+  /** The environment variable, where its name does not follow from the key. */
+  readonly variable: string | undefined;
+}
+
+/** Settings by name, and sections of more settings. */
+export interface Section {
+  readonly [name: string]: Definition | Section;
+}
+
+/** The type of the values of a section. */
+export type ValuesOf<S> = { readonly [Name in keyof S]: S[Name] extends Definition<infer T> ? T : ValuesOf<S[Name]> };
+
+/** A setting with its key in the configuration file: names joined by dots. */
+export interface Option<T = unknown> extends Definition<T> {
+  readonly key: string;
+}
+
+interface Details<T> {
+  readonly default?: T;
+  readonly meaning: string;
+  readonly secret?: boolean;
+  readonly variable?: string;
+}
+
+/** Returns the definition of a setting of the kind `kind`. Without a default, the setting is undefined where it is not set. */
+export function option<T>(kind: Kind<T>, details: Details<NoInfer<T>> & { readonly default: NoInfer<T> }): Definition<T>;
+export function option<T>(kind: Kind<T>, details: Details<never>): Definition<T | undefined>;
+export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | undefined> {
+  const { meaning, secret = false, variable } = details;
+  return { kind, default: details.default, meaning, secret, variable };
+}
+
+/** Returns what `visit` returns for each setting of a section and of the sections in it, in the same nesting. */
+export function mapOptions(section: Section, visit: (option: Option) => unknown, prefix = ''): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(section).map(([name, node]) => {
+      const key = prefix + name;
+      return [name, isDefinition(node) ? visit({ ...node, key }) : mapOptions(node, visit, `${key}.`)];
+    }),
+  );
+}
+
+/**
+ * Returns the values of a section: for each setting what `valueOf` returns. The compiler cannot follow types through a loop over names.
+ * The signature states them, because `valueOf` returns a `T` for each `Option<T>`.
+ */
+export function valuesOf<S extends Section>(section: S, valueOf: <T>(option: Option<T>) => T): ValuesOf<S>;
+export function valuesOf(section: Section, valueOf: (option: Option) => unknown): unknown {
+  return mapOptions(section, valueOf);
+}
+
+/** Returns all settings of a section and of the sections in it, in their order. */
+export function listOptions(section: Section): readonly Option[] {
+  const options: Option[] = [];
+  mapOptions(section, (each) => options.push(each));
+  return options;
+}
+
+/** Returns the environment variable of an option: `TSIGIL_`, and the key's words in capitals joined by underscores. */
+export function variableOf({ key, variable }: Pick<Option, 'key' | 'variable'>): string {
+  return variable ?? `TSIGIL_${key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
+
+/** Returns the environment variable that names a file with the value of a secret option; undefined for other options. */
+export function fileVariableOf(option: Option): string | undefined {
+  return option.secret ? `${variableOf(option)}_FILE` : undefined;
+}
+
+/** Every definition has a meaning, which is text. The members of sections are objects. */
+function isDefinition(node: Definition | Section): node is Definition {
+  return typeof node.meaning === 'string';
+}

@@ -1,0 +1,98 @@
+import { boolean, enumeration, integer, isObject } from '../domain/field.ts';
+import { TLD_RULES } from '../domain/settings.ts';
+import { API_SECTIONS } from './api-options.ts';
+import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
+import { address, databaseUrl, password, path, url } from './kinds.ts';
+import { listOptions, option, type ValuesOf } from './option.ts';
+
+/** Every setting by its key, in the order of the documentation. The type of the configuration follows from this table. */
+export const TABLE = {
+  listen: option(address(), {
+    default: '127.0.0.1:9001',
+    meaning: 'The address to listen on. Port 0 selects a free port. Write IPv6 addresses in brackets: `[::1]:9001`.',
+  }),
+  publicUrl: option(url(), {
+    meaning: "The URL by which callers reach the service, for links. It is used in its ASCII form. Unset, links use each request's `Host` header.",
+  }),
+  database: option(databaseUrl(), {
+    default: 'sqlite:var/tsigil.db',
+    variable: 'TSIGIL_DATABASE_URL',
+    meaning:
+      'The database: `sqlite:` and the path of a file, for one process; or the `postgres:` or `postgresql:` URL of a PostgreSQL database, for any number of processes.',
+  }),
+  databasePool: {
+    maxConnections: option(integer(1, 1000), { default: 10, meaning: 'How many connections one process opens to a PostgreSQL database.' }),
+    connectTimeoutSeconds: option(integer(1, 600), {
+      default: 5,
+      meaning: 'How long a request waits for a connection to a PostgreSQL database, in seconds.',
+    }),
+    statementTimeoutSeconds: option(integer(1, 600), {
+      default: 10,
+      meaning: 'How long a statement may take in a PostgreSQL database, in seconds.',
+    }),
+    password: option(password(), {
+      variable: 'PGPASSWORD',
+      secret: true,
+      meaning: 'The password for a PostgreSQL database whose URL has none.',
+    }),
+  },
+  workers: option(integer(1, 256), {
+    default: 1,
+    meaning: 'How many processes serve requests, for the cores of one machine. More than one needs a PostgreSQL database.',
+  }),
+  adminToken: ADMIN_TOKEN,
+  tls: {
+    cert: option(path(), { meaning: 'A PEM file with the certificate chain. With `tls.key`, the service accepts HTTPS only.' }),
+    key: option(path(), { meaning: 'A PEM file with the private key of the certificate.' }),
+    handshakeTimeoutSeconds: option(integer(1, 600), {
+      default: 10,
+      meaning: 'How long a TLS handshake may take, in seconds. The service then closes the connection.',
+    }),
+    hstsMaxAgeSeconds: option(integer(0, 63_072_000), {
+      default: 0,
+      meaning:
+        'The `max-age` of the header `Strict-Transport-Security`, which makes browsers use HTTPS only. Every response over TLS has the header. 0 disables it.',
+    }),
+  },
+  ...AUTH_SECTIONS,
+  ...API_SECTIONS,
+  tsigkeys: {
+    strict: option(boolean(), {
+      default: false,
+      meaning: 'Reject keys that no name server can use: a name that is not a domain name, or a secret that is not base64.',
+    }),
+    requireResource: option(boolean(), {
+      default: false,
+      meaning: 'Reject keys whose `resource_id` is not the id of a pool (scope POOL) or a zone (scope ZONE).',
+    }),
+  },
+  zones: {
+    tldRule: option(enumeration(TLD_RULES), {
+      default: 'last-label',
+      meaning:
+        "Which part of a new zone's name must be a TLD entry, if there are entries: the last label (`last-label`) or any suffix (`any-suffix`).",
+    }),
+    perProject: option(integer(0, 10_000_000), { default: 0, meaning: 'How many zones one project may have. 0 sets no limit.' }),
+  },
+  log: {
+    level: option(enumeration(['info', 'warn', 'error']), {
+      default: 'info',
+      meaning: 'The lowest level to log. The service logs requests at `info`.',
+    }),
+  },
+  stopGraceSeconds: option(integer(0, 3600), {
+    default: 10,
+    meaning: 'How long requests in progress may take to finish when the service stops, in seconds.',
+  }),
+};
+
+/** The service's configuration. `check-config` prints it, `docs/configuration.md` explains it. */
+export type Config = ValuesOf<typeof TABLE>;
+
+/** Every setting in a list. */
+export const OPTIONS = listOptions(TABLE);
+
+/** Returns the value of the setting with the key `key`. */
+export function valueAt(config: Config, key: string): unknown {
+  return key.split('.').reduce<unknown>((node, name) => (isObject(node) ? node[name] : undefined), config);
+}

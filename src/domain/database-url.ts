@@ -1,0 +1,39 @@
+/** What the URL of a database means, without opening the database. */
+
+/** One form of database URL. */
+export interface DatabaseForm {
+  /** Tells whether several processes may use one database. */
+  readonly shared: boolean;
+  /** Tells whether `location`, the part after the scheme, is valid. */
+  accepts(location: string): boolean;
+}
+
+const sqlite: DatabaseForm = { shared: false, accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location) };
+const postgres: DatabaseForm = { shared: true, accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location) };
+
+const SCHEMES = ['sqlite', 'postgres', 'postgresql'] as const;
+
+/** The scheme of a database URL. */
+export type DatabaseScheme = (typeof SCHEMES)[number];
+
+/** The forms of database URLs by scheme: `sqlite:var/tsigil.db`, `postgres://user@host/tsigil`. */
+export const DATABASE_FORMS: Readonly<Record<DatabaseScheme, DatabaseForm>> = { sqlite, postgres, postgresql: postgres };
+
+/** A database URL in its parts. */
+export interface DatabaseUrl {
+  readonly scheme: DatabaseScheme;
+  /** The part after the scheme and its colon. */
+  readonly location: string;
+}
+
+/** Returns the parts of a database URL; undefined if `text` is not one. */
+export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
+  const [, name, location = ''] = /^([a-z]+):(.+)$/.exec(text) ?? [];
+  const scheme = SCHEMES.find((each) => each === name);
+  return scheme !== undefined && DATABASE_FORMS[scheme].accepts(location) ? { scheme, location } : undefined;
+}
+
+/** Returns a database URL with the passwords replaced that it may have before its host and among its parameters. */
+export function withoutPassword(url: string): string {
+  return url.replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@').replaceAll(/([?&](?:ssl)?password=)[^&#]*/gi, '$1(hidden)');
+}
