@@ -9,7 +9,7 @@ import { plainLines } from './plain-text.ts';
 import { addResourceCommands } from './resource-commands.ts';
 import { bold, lookOf, red, type Stream, type Terminal } from './terminal.ts';
 import { addTldImport } from './tld-import.ts';
-import { addTokenCommands } from './token-commands.ts';
+import { addTokenRevoke } from './token-revoke.ts';
 import { addKeyCommands } from './tsigkey-commands.ts';
 
 /** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. Without arguments, prints help. */
@@ -48,10 +48,11 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
     })
     .showHelpAfterError('Add --help to see what there is.');
   addLocalCommands(program, local);
-  addTokenCommands(program, terminal);
   addResourceCommands(program, terminal);
   addKeyCommands(program, terminal);
-  addTldImport(program.commands.find((command) => command.name() === 'tld') ?? program, terminal);
+  const commandOf = (noun: string) => program.commands.find((command) => command.name() === noun) ?? program;
+  addTldImport(commandOf('tld'), terminal);
+  addTokenRevoke(commandOf('token'), terminal);
   addCompletion(program, out);
   addExamples(program, ['tsigil serve', 'tsigil tld create --name com', 'tsigil tsigkey list -f json', 'tsigil zone create --help']);
   return program;

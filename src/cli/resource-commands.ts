@@ -18,7 +18,7 @@ import {
   type FlagValues,
 } from './resource-flags.ts';
 import { findPath, listItems, withHints, type Item } from './resource-requests.ts';
-import { columnsOf, RESOURCE_COMMANDS, type ResourceCommand, type Verb } from './resource-table.ts';
+import { columnsOf, RESOURCE_COMMANDS, VERBS, type ResourceCommand, type Verb } from './resource-table.ts';
 import { hideSecret, readSecret, revealOptions, secretOptions } from './secret-flags.ts';
 import { catchInterrupt, lookOf, type Terminal } from './terminal.ts';
 
@@ -27,37 +27,52 @@ type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
 /** Adds a command for each resource type, with what can be done with it as commands below. */
 export function addResourceCommands(program: Command, terminal: Terminal): void {
   for (const resource of RESOURCE_COMMANDS) {
-    const { type } = resource;
-    const parent = program.command(type.noun).description(type.description).summary(`create, list, show, set and delete ${type.collection}`);
-    addCreate(parent, resource, terminal);
-    addList(parent, resource, terminal);
-    addShow(parent, resource, terminal);
-    addSet(parent, resource, terminal);
-    addDelete(parent, resource, terminal);
-    addExamples(parent, [...resource.examples.create.slice(0, 1), ...resource.examples.list.slice(0, 1), ...resource.examples.delete]);
+    const { type, examples, summary } = resource;
+    const parent = program
+      .command(type.noun)
+      .description(type.description)
+      .summary(summary ?? `create, list, show, set and delete ${type.collection}`);
+    for (const verb of VERBS.filter((each) => examples[each] !== undefined)) ADD[verb](parent, resource, terminal);
+    addExamples(parent, [...(examples.create ?? []).slice(0, 1), ...(examples.list ?? []).slice(0, 1), ...(examples.delete ?? [])]);
   }
 }
+
+const ADD: Readonly<Record<Verb, (parent: Command, resource: ResourceCommand, terminal: Terminal) => void>> = {
+  create: addCreate,
+  list: addList,
+  show: addShow,
+  set: addSet,
+  delete: addDelete,
+};
 
 function addVerb(parent: Command, resource: ResourceCommand, verb: Verb, description: string, options: readonly Option[]): Command {
   const command = parent.command(verb).description(description);
   for (const option of options) command.addOption(option);
   if (verb !== 'delete') withOutputFlags(command);
-  return addExamples(withConnectionFlags(withProjectFlags(command)), resource.examples[verb]);
+  return addExamples(withConnectionFlags(withProjectFlags(command)), resource.examples[verb] ?? []);
 }
 
 function addCreate(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type, nameIsArgument = false } = resource;
+  const shownOnce = Object.keys(type.shownOnce ?? {});
+  const columns = [...columnsOf(type), ...shownOnce];
   const { field } = type.unique;
   const fields = flaggedFields(type, true).filter(([name]) => !(nameIsArgument && name === field));
-  const options = [...fields.flatMap(([name, each]) => fieldOptions(name, each, true)), ...secretOptions(type, true), ...revealOptions(type)];
-  const command = addVerb(parent, resource, 'create', `create a ${type.noun} and show it`, options);
+  const options = [
+    ...fields.flatMap(([name, each]) => fieldOptions(resource, name, each, true)),
+    ...secretOptions(type, true),
+    ...revealOptions(type),
+  ];
+  const command = addVerb(parent, resource, 'create', `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : ' once'}`, options);
   const create = async (flags: Flags) => {
-    checkColumns(flags, columnsOf(type));
-    const given = { ...readFields(type, true, flags), ...(await readSecret(type, flags, terminal)) };
+    checkColumns(flags, columns);
+    const given = { ...readFields(resource, true, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) };
     const name = given[field];
     const body = typeof name === 'string' ? { ...given, [field]: nameOf(resource, name) } : given;
     const connection = await connect(flags, terminal);
-    print(terminal, type, await withHints(type, () => call(connection, 'POST', `/v2/${type.collection}`, body)), flags);
+    const created = await withHints(type, () => call(connection, 'POST', `/v2/${type.collection}`, body));
+    // A script wants what only this response shows.
+    print(terminal, type, created, flags, flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns);
   };
   if (nameIsArgument) {
     command
@@ -71,10 +86,10 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
 function addList(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type, columns } = resource;
   const limit = new Option('--limit <number>', 'list this many at most (default: all)').argParser(readLimit);
-  const options = [...filterOptions(type), limit, sortOption(type), ...revealOptions(type)];
+  const options = [...filterOptions(resource), limit, sortOption(resource), ...revealOptions(type)];
   addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(async (flags: Flags & { limit?: number; sort?: string }) => {
     checkColumns(flags, columnsOf(type));
-    const parameters = [...readFilters(type, flags, (name) => nameOf(resource, name)), ...readSort(type, flags.sort)];
+    const parameters = [...readFilters(resource, flags), ...readSort(type, flags.sort ?? resource.sort)];
     const items = await listItems(await connect(flags, terminal), type, parameters, flags.limit);
     const shown = type.owner !== undefined && flags.allProjects === true ? [...columns, type.owner] : columns;
     const hidden = items.map((item) => hideSecret(type, item, flags));
@@ -96,12 +111,12 @@ function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal)
 
 function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
-  const fields = flaggedFields(type, false).flatMap(([name, field]) => fieldOptions(name, field, false));
+  const fields = flaggedFields(type, false).flatMap(([name, field]) => fieldOptions(resource, name, field, false));
   addVerb(parent, resource, 'set', `change a ${type.noun} and show it`, [...fields, ...secretOptions(type, false), ...revealOptions(type)])
     .argument(`<${type.noun}>`, 'its id or name')
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columnsOf(type));
-      const body = { ...readFields(type, false, flags), ...(await readSecret(type, flags, terminal)) };
+      const body = { ...readFields(resource, false, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) };
       if (Object.keys(body).length === 0) {
         throw new CommandError(EXIT.usage, 'There is nothing to change', `See 'tsigil ${type.noun} set --help' for what can be.`);
       }
@@ -155,8 +170,8 @@ function pathOf(connection: Connection, resource: ResourceCommand, idOrName: str
   return findPath(connection, resource.type, idOrName, (name) => nameOf(resource, name));
 }
 
-function print({ out, environment }: Terminal, type: ResourceType, item: Item, flags: Flags): void {
-  out.write(formatItem(hideSecret(type, item, flags), columnsOf(type), flags, lookOf(out, environment)));
+function print({ out, environment }: Terminal, type: ResourceType, item: Item, flags: Flags, columns: readonly string[] = columnsOf(type)): void {
+  out.write(formatItem(hideSecret(type, item, flags), columns, flags, lookOf(out, environment)));
 }
 
 function readLimit(text: string): number {

@@ -3,6 +3,8 @@ import type { Field, JsonSchema } from '../domain/field.ts';
 import { givenFields, sortColumns, type ResourceType } from '../domain/resource.ts';
 import { COMMON_SORT_KEYS } from '../domain/settings.ts';
 import { CommandError, EXIT } from './errors.ts';
+import { collect } from './flags.ts';
+import type { ResourceCommand } from './resource-table.ts';
 
 /** What commander read: the values of flags by their names in camel case. */
 export type FlagValues = Readonly<Record<string, unknown>>;
@@ -16,31 +18,35 @@ export function flaggedFields(type: ResourceType, creating: boolean): [name: str
 }
 
 /** The flag of a field, and with `creating` false the one that empties it: `--description`, `--no-description`. */
-export function fieldOptions(name: string, field: Field, creating: boolean): Option[] {
+export function fieldOptions({ flags }: ResourceCommand, name: string, field: Field, creating: boolean): Option[] {
   const { schema } = field;
-  const description = phrase(field.description);
-  const option = new Option(`--${dashed(name)} ${placeholder(name, schema)}`, description);
+  const { flag, description } = flags?.[name] ?? { flag: `--${dashed(name)} ${placeholder(name, schema)}`, description: phrase(field.description) };
+  const option = new Option(flag, description);
   if (schema.enum !== undefined) option.choices(schema.enum as string[]);
+  else if (option.variadic) option.argParser(collect);
   if (creating) return [option.makeOptionMandatory(field.onCreate === 'required')];
   return emptyValue(schema) === undefined ? [option] : [option, new Option(`--no-${dashed(name)}`, `empty the ${words(name)}`)];
 }
 
 /** The members of a request body that the flags give. Throws `CommandError` for values that no body could hold. */
-export function readFields(type: ResourceType, creating: boolean, flags: FlagValues): Record<string, unknown> {
+export function readFields(resource: ResourceCommand, creating: boolean, flags: FlagValues, now: number): Record<string, unknown> {
   return Object.fromEntries(
-    flaggedFields(type, creating).flatMap(([name, { schema }]) => {
-      const given = flags[camelCase(name)];
+    flaggedFields(resource.type, creating).flatMap(([name, { schema }]) => {
+      const given = flags[attributeOf(resource, name)];
       if (given === undefined) return [];
-      return [[name, given === false ? emptyValue(schema) : readValue(name, schema, given)]];
+      if (given === false) return [[name, emptyValue(schema)]];
+      const read = resource.flags?.[name]?.read;
+      return [[name, read === undefined ? readValue(name, schema, given) : read(given as string, now)]];
     }),
   );
 }
 
 /** The flags of the filters and questions of a list. */
-export function filterOptions(type: ResourceType): Option[] {
+export function filterOptions(resource: ResourceCommand): Option[] {
+  const { type } = resource;
   const filters = Object.entries(type.filters).map(([name, form]) => {
     const pattern = form === 'integer' ? '' : '; * stands for any run of characters';
-    return new Option(`--${dashed(name)} <${form === 'integer' ? 'number' : 'pattern'}>`, `only those with this ${words(name)}${pattern}`);
+    return new Option(`${longFlag(resource, name)} <${form === 'integer' ? 'number' : 'pattern'}>`, `only those with this ${words(name)}${pattern}`);
   });
   const questions = Object.entries(type.questions ?? {}).flatMap(([name, question]) => [
     new Option(`--${dashed(name)}`, `only those for which this is so: ${phrase(question.description)}`),
@@ -50,18 +56,19 @@ export function filterOptions(type: ResourceType): Option[] {
 }
 
 /** The query parameters that the flags of a list ask for. */
-export function readFilters(type: ResourceType, flags: FlagValues, toName: (name: string) => string): [name: string, value: string][] {
+export function readFilters(resource: ResourceCommand, flags: FlagValues): [name: string, value: string][] {
+  const { type, toName = (name: string) => name } = resource;
   return [...Object.keys(type.filters), ...Object.keys(type.questions ?? {})].flatMap((name): [string, string][] => {
-    const given = flags[camelCase(name)] as string | boolean | undefined;
+    const given = flags[attributeOf(resource, name)] as string | boolean | undefined;
     if (given === undefined) return [];
     return [[name, name === type.unique.field ? toName(String(given)) : String(given)]];
   });
 }
 
 /** The flag by which a list is sorted. */
-export function sortOption(type: ResourceType): Option {
+export function sortOption({ type, sort = COMMON_SORT_KEYS[0] }: ResourceCommand): Option {
   const keys = Object.keys(sortColumns(type)).join(', ');
-  return new Option('--sort <key>', `sort by ${keys}; in descending order with :desc after it (default: ${COMMON_SORT_KEYS[0]})`);
+  return new Option('--sort <key>', `sort by ${keys}; in descending order with :desc after it (default: ${sort})`);
 }
 
 /** The query parameters of `KEY`, `KEY:asc` or `KEY:desc`. Throws `CommandError`. */
@@ -82,12 +89,18 @@ function dashed(name: string): string {
   return name.replaceAll('_', '-');
 }
 
-function words(name: string): string {
-  return name.replaceAll('_', ' ');
+/** The flag of a field or filter, without its value. */
+function longFlag({ flags }: ResourceCommand, name: string): string {
+  return flags?.[name]?.flag.split(' ')[0] ?? `--${dashed(name)}`;
 }
 
-function camelCase(name: string): string {
-  return name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+/** The name by which commander returns the flag of a field or filter. */
+function attributeOf(resource: ResourceCommand, name: string): string {
+  return new Option(longFlag(resource, name)).attributeName();
+}
+
+function words(name: string): string {
+  return name.replaceAll('_', ' ');
 }
 
 /** A sentence as the description of a flag: no capital but of a word in capitals, no final period. */

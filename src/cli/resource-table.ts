@@ -1,14 +1,25 @@
 import { pool } from '../domain/pool.ts';
 import { shownFields, type ResourceType } from '../domain/resource.ts';
 import { tld } from '../domain/tld.ts';
+import { token } from '../domain/token.ts';
 import { tsigkey } from '../domain/tsigkey.ts';
 import { zone } from '../domain/zone.ts';
 import type { Example } from './help.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
+import { readTime } from './time.ts';
 
 /** The words for what can be done with resources. */
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
 export type Verb = (typeof VERBS)[number];
+
+/** A flag that is not derived from its field alone. */
+export interface FieldFlag {
+  /** The flag and its value: `--expires <time>`. */
+  readonly flag: string;
+  readonly description: string;
+  /** Returns the member of the request. Unset, it is the flag's value. `now` is in milliseconds since 1970. Throws `CommandError`. */
+  read?(text: string, now: number): unknown;
+}
 
 /** What the command line knows about a resource type beyond its definition. */
 export interface ResourceCommand {
@@ -19,12 +30,19 @@ export interface ResourceCommand {
   readonly nameIsArgument?: boolean;
   /** The name that the service is asked for, where a caller may give it in another form. */
   toName?(name: string): string;
-  readonly examples: Readonly<Record<Verb, readonly (string | Example)[]>>;
+  /** The flags that are not named after their fields, by field. */
+  readonly flags?: Readonly<Record<string, FieldFlag>>;
+  /** What the list of commands says. Unset: that there are five verbs. */
+  readonly summary?: string;
+  /** The order of lists without `--sort`, where it is not that of the service. */
+  readonly sort?: string;
+  /** The examples of each verb. A verb without examples is no command. */
+  readonly examples: Readonly<Partial<Record<Verb, readonly (string | Example)[]>>>;
 }
 
 /** The columns of a resource: all that the service shows. */
 export function columnsOf(type: ResourceType): string[] {
-  return ['id', ...shownFields(type), 'created_at', 'updated_at'];
+  return ['id', ...shownFields(type), 'created_at', ...(type.operations.includes('update') ? ['updated_at'] : [])];
 }
 
 /** The resource types that have commands. */
@@ -87,6 +105,29 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       show: ['tsigil pool show default'],
       set: ["tsigil pool set anycast --description 'On three continents' --no-attributes"],
       delete: ['tsigil pool delete anycast'],
+    },
+  },
+  {
+    type: token,
+    columns: columnsOf(token),
+    sort: 'name',
+    summary: 'create, list, show and revoke the tokens of callers',
+    flags: {
+      roles: { flag: '--role <role...>', description: 'the roles of the holder' },
+      project_id: { flag: '--project <id>', description: 'the project that the holder acts for' },
+      expires_at: {
+        flag: '--expires <time>',
+        description: 'when the token expires: 2030-01-31T12:00:00 (UTC), or from now: 90d, 12h, 30m',
+        read: readTime,
+      },
+    },
+    examples: {
+      create: [
+        'tsigil token create --name terraform --role reader --expires 90d',
+        { command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)', purpose: 'with -f value, prints the token alone' },
+      ],
+      list: ['tsigil token list -c name -c roles -c expires_at'],
+      show: ['tsigil token show terraform -f json'],
     },
   },
 ];

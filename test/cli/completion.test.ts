@@ -26,6 +26,8 @@ const CASES: readonly (readonly [line: string, offered: readonly string[], not: 
   ['tsigil ', ['serve', 'tld', 'tsigkey', 'zone', 'pool', 'token', 'completion'], ['create', 'list']],
   ['tsigil t', ['tld', 'tsigkey', 'token'], ['serve', 'zone']],
   ['tsigil tld ', ['create', 'list', 'show', 'set', 'delete'], ['serve', 'revoke']],
+  ['tsigil token ', ['create', 'list', 'show', 'revoke'], ['set', 'delete']],
+  ['tsigil token create --', ['--name', '--role', '--project', '--expires'], ['--roles', '--expires-at', '--limit']],
   ['tsigil tld create --', ['--name', '--description', '--url', '--format'], ['--algorithm', '--limit']],
   ['tsigil tsigkey create --al', ['--algorithm', '--all-projects'], ['--name']],
   ['tsigil tsigkey create --algorithm ', ['hmac-md5', 'hmac-sha256', 'hmac-sha512'], ['--name', 'create']],

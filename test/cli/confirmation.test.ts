@@ -21,6 +21,7 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil copy-database': undefined,
   'tsigil token create': undefined,
   'tsigil token list': undefined,
+  'tsigil token show': undefined,
   'tsigil token revoke': 'when this revokes the token in use or the last administrator token',
   'tsigil tld create': undefined,
   'tsigil tld list': undefined,

@@ -35,7 +35,7 @@ describe('help', () => {
     ],
     [
       ['token', '--help'],
-      ['create', 'list', 'revoke', 'Examples:'],
+      ['create', 'list', 'show', 'revoke', 'Examples:'],
     ],
     [
       ['token', 'create', '--help'],
@@ -73,7 +73,7 @@ describe('usage errors', () => {
     [['serve', 'extra'], /too many arguments/],
     [['token'], /Usage: tsigil token/],
     [['token', 'create'], /required option '--name <name>' not specified/],
-    [['token', 'create', '--name', 'a'], /required option '--role <role>' not specified/],
+    [['token', 'create', '--name', 'a'], /required option '--role <role...>' not specified/],
     [['token', 'create', '--name', 'a', '--role', ''], /must not be empty/],
     [['token', 'list', '-f', 'xml'], /Allowed choices are table, json, yaml, csv, value/],
     [['token', 'revoke'], /missing required argument 'token'/],

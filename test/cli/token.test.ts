@@ -90,7 +90,7 @@ describe('token create', () => {
     expect((await run('token', 'create', '--name', name, '--role', 'reader')).status).toBe(0);
     const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader');
     expect([status, out]).toEqual([1, '']);
-    expect(err).toMatch(/^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\n$/);
+    expect(err).toMatch(/^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\nAnother one has that name: see 'tsigil token list'\.\n$/);
   });
 
   test('a misspelt column is an error before a token is created', async () => {
@@ -102,6 +102,13 @@ describe('token create', () => {
   });
 });
 
+test('token show prints a token by name, without the token itself', async () => {
+  const name = newName();
+  await service.post('/v2/tokens', { name, roles: ['reader'] });
+  const { status, out } = await run('token', 'show', name, '-f', 'json');
+  expect([status, Object.keys(JSON.parse(out) as object)]).toEqual([0, COLUMNS]);
+});
+
 describe('formats', () => {
   let name: string;
   let id: string;
@@ -110,6 +117,13 @@ describe('formats', () => {
     id = (await service.post('/v2/tokens', { name, roles: ['reader', 'writer'] })).body.id as string;
   });
   const list = async (...argv: string[]) => (await run('token', 'list', ...argv)).out;
+
+  test('takes filters, an order and a limit', async () => {
+    const project = randomUUID();
+    const names = [newName(), newName(), newName()].sort();
+    for (const each of names) await service.post('/v2/tokens', { name: each, roles: ['reader'], project_id: project });
+    expect(await list('--project', project, '--sort', 'name:desc', '--limit', '2', '-f', 'value', '-c', 'name')).toBe(`${names[2]}\n${names[1]}\n`);
+  });
 
   test('table in a pipe: a line of names and a line per row, separated by tabs', async () => {
     const [head, ...rows] = (await list()).trimEnd().split('\n');

@@ -1,44 +1,47 @@
-import { CommandError, EXIT } from './errors.ts';
-import { call, callWithHeaders, type Connection } from './client.ts';
-import { plainText } from './plain-text.ts';
+import type { Command } from 'commander';
 import { ADMIN } from '../domain/caller.ts';
-import { normaliseUuid, parseTimestamp } from '../domain/field.ts';
-import { shownFields } from '../domain/resource.ts';
-import { token as tokenType } from '../domain/token.ts';
+import { normaliseUuid } from '../domain/field.ts';
+import { call, callWithHeaders, type Connection } from './client.ts';
+import { declareDestructive, type ConfirmationFlags } from './confirmation.ts';
+import type { ConnectionFlags } from './connection.ts';
+import { CommandError, EXIT } from './errors.ts';
+import { connect, withConnectionFlags } from './flags.ts';
+import { addExamples } from './help.ts';
+import { plainText } from './plain-text.ts';
+import type { Item } from './resource-requests.ts';
+import type { Terminal } from './terminal.ts';
 
-type Item = Record<string, unknown>;
-
-/** The columns in which tokens are listed. */
-export const TOKEN_COLUMNS = ['id', ...shownFields(tokenType), 'created_at'];
-
-/** What `token create` was asked for. */
-export interface TokenRequest {
-  readonly name: string;
-  readonly role: readonly string[];
-  readonly project?: string;
-  /** A moment (`2030-01-31T12:00:00`), or a time from now (`90d`, `12h`, `30m`). */
-  readonly expires?: string;
-}
-
-/** Creates a token; the answer's `token` is shown this once. `now` is in milliseconds since 1970. */
-export function createToken(connection: Connection, request: TokenRequest, now: number): Promise<Item> {
-  const { name, role, project, expires } = request;
-  return call(connection, 'POST', '/v2/tokens', {
-    name,
-    roles: role,
-    ...(project === undefined ? {} : { project_id: project }),
-    ...(expires === undefined ? {} : { expires_at: readExpiry(expires, now) }),
+/** Adds `revoke` to the commands about tokens. It takes the place of `delete`, because it asks before a caller locks itself out. */
+export function addTokenRevoke(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('revoke')
+    .description('revoke tokens; requests with them are refused from then on')
+    .argument('<token...>', 'ids or names');
+  const confirm = declareDestructive(command, 'when this revokes the token in use or the last administrator token');
+  command.action(async (idsOrNames: string[], flags: ConnectionFlags & ConfirmationFlags) => {
+    if (idsOrNames.some((idOrName) => idOrName.includes('*'))) throw new CommandError(EXIT.usage, 'A token is revoked by its id or its whole name');
+    const connection = await connect(flags, terminal);
+    const list = await listTokens(connection);
+    const tokens = await findTokens(connection, idsOrNames, list);
+    const warnings = revocationWarnings(tokens, list, terminal.now());
+    if (warnings.length > 0)
+      await confirm(`${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'it' : `${tokens.length} tokens`}?`, flags, terminal);
+    for (const { id, name } of tokens) {
+      await call(connection, 'DELETE', `/v2/tokens/${String(id)}`);
+      terminal.out.write(`${plainText(`Revoked token '${String(name)}' (id ${String(id)}).`)}\n`);
+    }
   });
+  addExamples(withConnectionFlags(command), ['tsigil token revoke reporting ci']);
 }
 
 /** Every token, and the id of the one in use if the service says it. */
-export interface TokenList {
+interface TokenList {
   readonly tokens: readonly Item[];
   readonly inUse: string | undefined;
 }
 
 /** Lists every token, page by page. */
-export async function listTokens(connection: Connection): Promise<TokenList> {
+async function listTokens(connection: Connection): Promise<TokenList> {
   const tokens: Item[] = [];
   let inUse: string | undefined;
   let path: string | undefined = '/v2/tokens?sort_key=name';
@@ -56,7 +59,7 @@ export async function listTokens(connection: Connection): Promise<TokenList> {
  * The tokens with these ids or names, each once, the one in use last: the others could not be revoked without it. Throws
  * `CommandError` if one does not exist.
  */
-export async function findTokens(connection: Connection, idsOrNames: readonly string[], { tokens, inUse }: TokenList): Promise<Item[]> {
+async function findTokens(connection: Connection, idsOrNames: readonly string[], { tokens, inUse }: TokenList): Promise<Item[]> {
   const found = new Map<string, Item>();
   for (const idOrName of idsOrNames) {
     const id = normaliseUuid(idOrName);
@@ -71,7 +74,7 @@ export async function findTokens(connection: Connection, idsOrNames: readonly st
 }
 
 /** What an operator should know before `revoked` are revoked at `now`, in milliseconds since 1970. Each is a sentence. */
-export function revocationWarnings(revoked: readonly Item[], { tokens, inUse }: TokenList, now: number): string[] {
+function revocationWarnings(revoked: readonly Item[], { tokens, inUse }: TokenList, now: number): string[] {
   const own = revoked.find(({ id }) => id === inUse);
   const isRevoked = ({ id }: Item) => revoked.some((token) => token.id === id);
   const administrators = tokens.filter((token) => isAdministrator(token, now));
@@ -87,16 +90,4 @@ export function revocationWarnings(revoked: readonly Item[], { tokens, inUse }: 
 function isAdministrator({ roles, expires_at: expiresAt }: Item, now: number): boolean {
   const isValid = typeof expiresAt !== 'string' || Date.parse(`${expiresAt}Z`) > now;
   return isValid && Array.isArray(roles) && roles.some((role) => String(role).toLowerCase() === ADMIN);
-}
-
-const UNIT_SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3600, m: 60 };
-
-function readExpiry(text: string, now: number): string {
-  const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
-  const seconds = UNIT_SECONDS[unit];
-  if (seconds !== undefined) return new Date(now + Number(amount) * seconds * 1000).toISOString();
-  const moment = parseTimestamp(text);
-  if (moment === undefined)
-    throw new CommandError(EXIT.usage, `'${text}' is no moment: give one such as 2030-01-31T12:00:00, or a time from now such as 90d, 12h or 30m`);
-  return moment;
 }
