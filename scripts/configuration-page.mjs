@@ -63,7 +63,7 @@ rateLimit:
 ${[...new Set(CONFIGURABLE_RIGHTS.map(groupOf))].map(rightsOf).join('\n')}
 
 An entry replaces the default: leave \`admin\` out and administrators cannot do it either. Roles compare without regard to case.
-The operations without a collection are modifiers of requests, which [the API by example](api.md#modifiers) explains.
+The operations without a collection set the context of a request. The [API reference](api.md#request-context-headers) describes them.
 The operations on tokens are not among these: whoever can make tokens can be anyone.
 
 ## Everything at its default
