@@ -11,21 +11,22 @@ interface Parser {
 /** What tells the parser that the bytes after a request are not HTTP, as after an upgrade. It ignores them. */
 const NOT_HTTP = 2;
 
-/** Connections that have sent input to discard. The event loop reads from one of them in each turn. */
-const sending = new Set<Socket>();
+/** Steps on connections that are ending. Many such connections would block all others if their steps ran together. */
+const steps = new Set<() => void>();
 
-function readInTurn(this: Socket): void {
-  this.pause();
-  if (sending.size === 0) setImmediate(readNext);
-  sending.add(this);
+/** Runs `step` in a turn of the event loop in which no other of these steps runs. */
+function runInTurn(step: () => void): void {
+  if (steps.size === 0) setImmediate(runNext);
+  steps.add(step);
 }
 
-function readNext(): void {
-  const [socket] = sending;
-  if (socket === undefined) return;
-  sending.delete(socket);
-  if (sending.size > 0) setImmediate(readNext);
-  socket.resume();
+function runNext(): void {
+  for (const step of steps) {
+    steps.delete(step);
+    if (steps.size > 0) setImmediate(runNext);
+    step();
+    return;
+  }
 }
 
 /**
@@ -36,7 +37,7 @@ export function closeGently(socket: Socket, last?: string): void {
   if (socket.destroyed || socket.writableEnded) return;
   if (last === undefined) socket.end();
   else socket.end(last);
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  const timer = setTimeout(() => runInTurn(() => socket.destroy()), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
 }
 
@@ -48,6 +49,11 @@ export function discardInput(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser?: Parser | null };
   if (parser) parser.onIncoming = () => NOT_HTTP;
   socket.removeAllListeners('data');
-  socket.on('data', readInTurn); // this listener also stops the socket from passing its input to the parser
+  const resume = () => void socket.resume();
+  // This listener also stops the socket from passing its input to the parser.
+  socket.on('data', () => {
+    socket.pause();
+    runInTurn(resume);
+  });
   socket.resume();
 }

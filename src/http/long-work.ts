@@ -19,7 +19,10 @@ const LIMITS = { concurrency: 2, concurrencyPerOwner: 1, maxWaitingPerOwner: 64,
 /** Runs work in slices, a few requests at a time. Callers are served in turn, and a request whose caller leaves does not begin. */
 export function createLongWork(): RunLongWork {
   const queue = createFairQueue(LIMITS);
-  return (request, work) => queue.run(signedIn(request).id, () => work(createSlicer(() => performance.now())), connectionSignal(request.raw.socket));
+  return (request, work) => {
+    request.releaseConnection?.(); // else requests that wait here would leave none of the caller's connections for its other requests
+    return queue.run(signedIn(request).id, () => work(createSlicer(() => performance.now())), connectionSignal(request.raw.socket));
+  };
 }
 
 /** How many characters of JSON become bytes at a time. */
