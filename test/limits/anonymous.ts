@@ -114,6 +114,21 @@ export const ANONYMOUS: readonly Scenario[] = [
     atLeast: { opened: 20 },
   },
   {
+    name: 'Read /docs slowly',
+    bound: 'The service closes a connection that reads nothing of a response for 30 s, and keeps one response for each connection in memory.',
+    settings: ['api.responseTimeoutSeconds', 'api.maxConnectionsPerAddress'],
+    cost: 'About 0.1 MB of memory for each connection.',
+    attack: () => ({
+      seconds: SECONDS,
+      connections: 100,
+      blocks: pipelined(57 * KB, requestText('GET', '/docs')),
+      sending: 'always',
+      reading: 'slowly',
+      reopening: true,
+    }),
+    atLeast: { opened: 20, receivedBytes: 10_000 },
+  },
+  {
     name: 'Guess tokens',
     bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429. A token has 256 random bits.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],

@@ -9,6 +9,9 @@ const SECONDS = 5;
 /** What most attacks do: send, wait for the answers, send again. */
 const IN_TURN = { seconds: SECONDS, sending: 'in turn', reading: 'everything', reopening: true } as const;
 
+/** A pattern that a matcher which goes back for every star would not be done with: zones' names and descriptions are the same letter over and over. */
+const pattern = (last: string) => encodeURIComponent(`${'*a'.repeat(100)}*${last}`);
+
 /** The characters of a name for which the conversion to ASCII has most to do: all different, none in ASCII. */
 const distinctCharacters = (count: number) => String.fromCodePoint(...Array.from({ length: count }, (_, index) => codePoint(index)));
 const codePoint = (index: number) => (index < 26_000 ? 0x3400 + index + (index >= 6_592 ? 64 : 0) : 0xac00 + index - 26_000);
@@ -27,6 +30,41 @@ async function posting(target: Target, role: 'admin' | 'member', path: string, b
 /** Attacks by a caller whose token is valid. */
 export const CALLERS: readonly Scenario[] = [
   {
+    name: 'Pipeline 64 KB of lists of 1000 zones on 50 connections and read nothing',
+    bound: 'Callers are served in turn. Responses that a caller does not read take at most 16 MB; the service answers further requests with 503.',
+    settings: ['api.maxUnsentBytes', 'api.responseTimeoutSeconds'],
+    cost: 'The time of two lists for each request.',
+    prepare: manyZones,
+    attack: (target) => reading(target, ['/v2/zones?limit=1000'], { bytes: 64 * KB, connections: 50, sending: 'always', reading: 'nothing' }),
+    atLeast: { opened: 10, sentBytes: 100 * KB },
+  },
+  {
+    name: 'Read lists of 1000 zones on 500 connections',
+    bound: 'Callers are served in turn.',
+    settings: ['api.maxConnectionsPerAddress'],
+    cost: 'The time of two lists for each request.',
+    prepare: manyZones,
+    attack: (target) => reading(target, ['/v2/zones?limit=1000'], { connections: 500 }),
+    atLeast: { succeeded: 20 },
+  },
+  {
+    name: 'Pipeline 64 KB of requests on 200 connections',
+    bound:
+      'Callers are served in turn. The service closes a connection with more than 64 waiting requests, and reads input to discard from one connection at a time.',
+    settings: ['api.maxConnectionsPerAddress'],
+    cost: 'What the service parses in one turn of the event loop.',
+    attack: (target) => reading(target, [`/v2/zones/${EXAMPLE_ID}`], { bytes: 64 * KB, connections: 200, sending: 'always' }),
+    atLeast: { opened: 200, answers: 100 },
+  },
+  {
+    name: 'Send one request after the other on 1000 connections',
+    bound: 'Callers are served in turn. While connections arrive, requests wait for at most 20 ms.',
+    settings: ['api.maxConnectionsPerAddress'],
+    cost: 'The time of two requests for each request.',
+    attack: (target) => reading(target, [`/v2/zones/${EXAMPLE_ID}`], { connections: 1000 }),
+    atLeast: { opened: 500, answers: 1000 },
+  },
+  {
     name: 'Check a name of 37 000 different characters',
     bound: 'The service refuses a name that is too long before it converts the name to ASCII.',
     settings: ['api.maxBodyBytes'],
@@ -35,12 +73,57 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 10 },
   },
   {
+    name: 'Filter 100 000 zones by patterns',
+    bound: 'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
+    settings: ['api.scanTimeoutSeconds'],
+    cost: 'The time of another processor.',
+    prepare: manyZones,
+    attack(target) {
+      const paths = Array.from({ length: 20 }, (_, number) => `/v2/zones?${number % 2 === 0 ? 'name' : 'description'}=${pattern(`b${number}`)}`);
+      return reading(target, paths, { bytes: 20 * 700 });
+    },
+    atLeast: { succeeded: 4 },
+  },
+  {
+    name: 'Filter and sort 100 000 zones by columns without an index',
+    bound: 'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
+    settings: ['api.scanTimeoutSeconds'],
+    cost: 'The time of another processor.',
+    prepare: manyZones,
+    attack(target) {
+      const filters = ['email=nobody@example.org', 'description=none', 'ttl=1', 'status=ERROR', 'type=SECONDARY'];
+      const sorts = ['serial', 'ttl', 'status', 'tenant_id'].flatMap((key) => [
+        `sort_key=${key}&limit=1000`,
+        `sort_key=${key}&sort_dir=desc&description=a*`,
+      ]);
+      return reading(
+        target,
+        [...filters, ...sorts].map((query) => `/v2/zones?${query}`),
+        { bytes: 8 * KB },
+      );
+    },
+    atLeast: { succeeded: 4 },
+  },
+  {
     name: 'List the zones outside the TLDs among 100 000',
     bound: 'The service evaluates the filter on one batch of rows at a time, and serves other requests between two batches.',
     settings: [],
     cost: 'The time of one batch.',
     prepare: manyZones,
     attack: (target) => reading(target, ['/v2/zones?outside_tlds=true', '/v2/zones?outside_tlds=false&limit=1000'], {}, 'admin'),
+    atLeast: { succeeded: 1 },
+  },
+  {
+    name: 'Try 1.8 MB of TLD entries without changing anything on 40 connections',
+    bound: 'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+    settings: ['api.maxBodyBytesInFlight'],
+    cost: 'At most 1 s for a write, and the time of two slices for each other request.',
+    heapMb: 256,
+    writes: true,
+    attack(target) {
+      const tlds = Array.from({ length: 20_000 }, () => ({ name: NEW_WORD, description: 'd'.repeat(48) }));
+      return posting(target, 'admin', '/v2/tlds/bulk', { tlds, dry_run: true }, { connections: 40 });
+    },
     atLeast: { succeeded: 1 },
   },
   {
@@ -86,5 +169,18 @@ export const CALLERS: readonly Scenario[] = [
       return reading(target, [`/v2/tsigkeys/${body.id}/export?format=bind`], { bytes: 64 * KB, connections: 20 }, 'admin');
     },
     atLeast: { succeeded: 100 },
+  },
+  {
+    name: 'Restore TLD entries, 600 with each request',
+    bound: 'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+    settings: ['api.maxBodyBytesInFlight'],
+    cost: 'At most 1 s for a write, and the time of two slices for each other request.',
+    writes: true,
+    attack(target) {
+      const createdAt = '2026-01-01T00:00:00.000000';
+      const entry = { id: `00000000-0000-4000-8000-${NEW_WORD}`, name: NEW_WORD, description: null, created_at: createdAt, updated_at: null };
+      return posting(target, 'admin', '/v2/tlds/restore', { tlds: Array.from({ length: 600 }, () => entry) }, { connections: 20 });
+    },
+    atLeast: { succeeded: 10 },
   },
 ];

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import pg from 'pg';
 import { createDatabase } from '../harness/postgres.ts';
 import { requestText, single } from './attack.ts';
-import { PROJECT } from './databases.ts';
+import { manyZonesOnPostgres, PROJECT } from './databases.ts';
 import type { Scenario } from './scenario.ts';
 
 const IN_TURN = { sending: 'in turn', reading: 'everything', reopening: true } as const;
@@ -70,5 +70,20 @@ export const POSTGRES: readonly Scenario[] = [
       const most = Math.max(...memory);
       return most <= BACKEND_MB ? [] : [`a backend has ${Math.round(most)} MB`];
     },
+  },
+  {
+    name: 'Run 40 slow lists at once, on PostgreSQL',
+    bound: 'Such lists have a third of the connections, half of that for one caller, and end after 10 s.',
+    settings: ['databasePool.maxConnections', 'api.scanTimeoutSeconds'],
+    cost: 'Nothing for requests that read single resources.',
+    prepare: manyZonesOnPostgres,
+    async attack(target) {
+      const token = await target.token('reader', PROJECT);
+      const pattern = encodeURIComponent(`${'*a'.repeat(100)}*b`);
+      const requests = ['name', 'description'].map((name) => requestText('GET', `/v2/zones?${name}=${pattern}`, { 'X-Auth-Token': token }));
+      return { ...IN_TURN, seconds: 6, connections: 40, blocks: single(...requests) };
+    },
+    pooledConnections: POOL_SIZE,
+    atLeast: { opened: 40 },
   },
 ];
