@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
+/** How many connections may wait to be accepted: of a burst that exceeds Node's default of 511, each tries again after 1 s or more. */
+const BACKLOG = 4096;
+
 /** Returns the addresses to listen on: every address of `localhost`, as callers may use any of them; another host as it is. */
 export async function listenAddresses(host: string): Promise<readonly string[]> {
   if (host !== 'localhost') return [host];
@@ -24,10 +27,10 @@ export async function listen(app: FastifyInstance, addresses: readonly string[],
   app.addHook('onClose', async () => {
     await closed;
   });
-  const url = await app.listen({ host, port });
+  const url = await app.listen({ host, port, backlog: BACKLOG });
   for (const other of others) {
     const relay = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void app.server.emit('connection', socket));
-    relay.listen(Number(new URL(url).port), other);
+    relay.listen(Number(new URL(url).port), other, BACKLOG);
     await once(relay, 'listening').then(
       () => relays.push(relay),
       () => undefined,

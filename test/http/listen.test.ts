@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
+import { hasProgram } from '../harness/tools.ts';
 import { listen, listenAddresses } from '../../src/http/listen.ts';
 
 async function accepts(port: number, host: string): Promise<boolean> {
@@ -31,6 +34,16 @@ test('every address gives requests to the same app, one that does not exist is p
   for (const host of ['127.0.0.1', '127.0.0.3']) expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe(host);
   await app.close();
   expect([await accepts(port, '127.0.0.1'), await accepts(port, '127.0.0.3')]).toEqual([false, false]);
+});
+
+test.runIf(hasProgram('ss', 'iproute2'))('4096 connections may wait to be accepted, where the system allows it', async () => {
+  const app = Fastify();
+  const port = new URL(await listen(app, ['127.0.0.1', '127.0.0.3'], 0)).port;
+  const { stdout } = spawnSync('ss', ['-Hltn', `sport = :${port}`], { encoding: 'utf8' });
+  const allowed = Math.min(4096, Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')));
+  const lines = stdout.trim().split('\n');
+  expect(lines.map((line) => Number(line.split(/ +/)[2]))).toEqual([allowed, allowed]);
+  await app.close();
 });
 
 test('an address in use is an error', async () => {
