@@ -7,7 +7,7 @@ import { closeAll } from './close-all.ts';
 import { createClock, systemTime } from './clock.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
-import type { Environment } from './domain/collection.ts';
+import type { Dependencies } from './domain/change.ts';
 import type { Clock, Store } from './domain/ports.ts';
 import type { ServiceError } from './domain/errors.ts';
 import { DEFAULT_POLICY } from './domain/policy.ts';
@@ -90,7 +90,7 @@ export async function startService(config: Config, world: World): Promise<Servic
     await migrate(database, clock());
     const policy = { ...DEFAULT_POLICY, ...config.policy };
     const refusedTokens = new Set<string>();
-    const environment: Environment = {
+    const dependencies: Dependencies = {
       store,
       clock,
       policy,
@@ -106,7 +106,9 @@ export async function startService(config: Config, world: World): Promise<Servic
       newId: world.newId ?? randomUUID,
       randomBytes: world.randomBytes ?? randomBytes,
       refuseToken: (id) => refusedTokens.add(id),
-      advise: (type, id, advice) => log.warn({ collection: type.collection, resource: id }, advice),
+      warn({ type, id, requestId, message }) {
+        log.warn({ collection: type.collection, resource: id, ...(requestId === undefined ? {} : { request_id: requestId }) }, message);
+      },
     };
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
@@ -121,7 +123,7 @@ export async function startService(config: Config, world: World): Promise<Servic
     const app = createServer({
       ...config.api,
       ...limits,
-      environment,
+      dependencies,
       metrics,
       readMetrics: world.readMetrics,
       log,
@@ -145,7 +147,7 @@ export async function startService(config: Config, world: World): Promise<Servic
     // Last, so that a token is made only by a start that can tell of it.
     const tokenFile = join(kind.folder(location), 'admin.token');
     const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
-    const madeToken = needsToken && (await makeFirstToken(environment, tokenFile));
+    const madeToken = needsToken && (await makeFirstToken(dependencies, tokenFile));
     if (!isLoopback(host) && config.tls.cert === undefined) {
       log.warn(
         { listen: config.listen },

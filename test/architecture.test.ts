@@ -71,6 +71,14 @@ describe('who may import whom', () => {
     expect(impure).toEqual([]);
   });
 
+  test('resources change in one function alone', () => {
+    const writers = FILES.filter(({ path }) => /\bstore\b[^;]*\.write\(/.test(readFileSync(join(SRC, path), 'utf8')));
+    expect(writers.map(({ path }) => path)).toEqual(['domain/change.ts']);
+    const callers = FILES.filter(({ path }) => /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/.test(readFileSync(join(SRC, path), 'utf8')));
+    // Copying a database changes no resource.
+    expect(callers.map(({ path }) => path).sort()).toEqual(['domain/change.ts', 'store/copy.ts']);
+  });
+
   test('an adapter imports the domain, the network and itself, never another adapter', () => {
     const strays = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder)).flatMap(({ path, folder, imports }) =>
       imports.filter((target) => !['domain', 'net', folder].includes(folderOf(target))).map((target) => `${path} -> ${target}`),

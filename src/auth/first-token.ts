@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ADMIN, ADMIN_PROJECT } from '../domain/caller.ts';
-import { createResource, type Environment } from '../domain/collection.ts';
+import type { Dependencies } from '../domain/change.ts';
+import { createResource } from '../domain/collection.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { token } from '../domain/token.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
@@ -12,11 +13,11 @@ import { CONFIGURED_ADMIN } from './tokens.ts';
  * whose last token was revoked can be used again. Writes the token to `file`, readable by this user only, and
  * tells whether it did. The file is complete before the token is valid: a crash in between costs nothing.
  */
-export async function makeFirstToken(environment: Environment, file: string): Promise<boolean> {
-  if (await environment.store.exists(token, [])) return false;
+export async function makeFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
+  if (await dependencies.store.exists(token, [])) return false;
   const body = { name: ADMIN, roles: [ADMIN], project_id: ADMIN_PROJECT };
   try {
-    await createResource(environment, token, CONFIGURED_ADMIN, body, (created) => writePrivateFile(file, `${String(created.token)}\n`));
+    await createResource(dependencies, token, { caller: CONFIGURED_ADMIN }, body, (created) => writePrivateFile(file, `${String(created.token)}\n`));
     return true;
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'duplicate') return false; // another process was faster

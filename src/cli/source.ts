@@ -5,7 +5,7 @@ import { findConnection, type ConnectionFlags } from './connection.ts';
 import { CommandError, EXIT } from './errors.ts';
 import { connect } from './flags.ts';
 import { createReport, type Report } from './import-report.ts';
-import { copyResources } from './restore.ts';
+import { copyResources } from './copy-resources.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Which other service resources are copied from, as asked on the command line. */

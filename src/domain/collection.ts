@@ -1,55 +1,33 @@
 import { readChanges, readCreation } from './body.ts';
 import type { Caller } from './caller.ts';
+import { admitChange, change, type ChangeContext, type Dependencies } from './change.ts';
 import { ServiceError } from './errors.ts';
 import { normaliseUuid } from './field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
-import { may, requireRight, type Policy } from './policy.ts';
-import type { Clock, Store } from './ports.ts';
-import type { Admission, Admitted, Change, Condition, Page, PageQuery, Reader, ResourceType, Row, WantedAnswer } from './resource.ts';
-import type { Settings } from './settings.ts';
+import { requireRight, type Policy } from './policy.ts';
+import type { Store } from './ports.ts';
+import type { Condition, Page, PageQuery, ResourceType, Row, WantedAnswer } from './resource.ts';
 import { looksLikeToken } from './token-form.ts';
-
-/** Everything the operations on collections need from outside. */
-export interface Environment {
-  readonly store: Store;
-  readonly settings: Settings;
-  readonly policy: Policy;
-  readonly clock: Clock;
-  /** A new random UUID (version 4, RFC 9562), in lower case. */
-  newId(): string;
-  /** `size` octets from the system's random source. */
-  randomBytes(size: number): Buffer;
-  /** Makes this process refuse the token with this id until it ends. */
-  refuseToken(id: string): void;
-  /** Tells the operator about a resource that was accepted though something is odd about it. */
-  advise(type: ResourceType, id: string, advice: string): void;
-}
 
 /**
  * Creates a resource from a request body and returns it, with the members that are only shown now. `beforeCommit` sees it
  * while it can still be undone. Throws `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`.
  */
 export async function createResource(
-  environment: Environment,
+  dependencies: Dependencies,
   type: ResourceType,
-  caller: Caller,
+  context: ChangeContext,
   body: unknown,
   beforeCommit: (created: Row) => void = () => undefined,
 ): Promise<Row> {
-  const given = readCreation(type, body, environment.settings);
-  const id = environment.newId();
-  // The timestamp is taken inside the transaction: rows become visible in the order of their created_at,
-  // so that a list in that order never skips one.
-  const created = await environment.store.write(async (writer) => {
-    const now = environment.clock();
-    const change: Change = { operation: 'create', row: { ...given, id, created_at: now, updated_at: null } };
-    const { row, shownOnce }: Admitted = (await type.admit?.(change, writer, admission(environment, caller, now))) ?? change;
-    await writer.insert(type, row);
-    beforeCommit({ ...row, ...shownOnce });
-    return { row, shownOnce };
+  const given = readCreation(type, body, dependencies.settings);
+  const id = dependencies.newId();
+  const { row, shownOnce } = await change(dependencies, context, async (changes) => {
+    const created = await changes.create(type, { ...given, id, created_at: changes.now(), updated_at: null });
+    beforeCommit({ ...created.row, ...created.shownOnce });
+    return created;
   });
-  advise(environment, type, created.row);
-  return { ...created.row, ...created.shownOnce };
+  return { ...row, ...shownOnce };
 }
 
 /** What a caller wants of a list besides its page. */
@@ -68,7 +46,7 @@ const NO_WISHES: ListWishes = { count: false, signal: () => undefined };
  * `marker_not_found` when the marker's resource does not exist, and `unavailable`.
  */
 export async function listResources(
-  { store, settings, policy }: Environment,
+  { store, settings, policy }: Dependencies,
   type: ResourceType,
   caller: Caller,
   parameters: readonly Parameter[],
@@ -100,52 +78,47 @@ async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: 
 }
 
 /** The resource with this id. Throws `resource_not_found`, also for one of another project. */
-export async function getResource(environment: Environment, type: ResourceType, caller: Caller, id: string): Promise<Row> {
-  return existing(type, caller, await environment.store.get(type, id));
+export async function getResource({ store }: Dependencies, type: ResourceType, caller: Caller, id: string): Promise<Row> {
+  return existing(type, caller, await store.get(type, id));
 }
 
 /**
  * Changes the members that `body` gives and returns the whole resource. Throws `resource_not_found`,
  * `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`, in this order.
  */
-export async function updateResource(environment: Environment, type: ResourceType, caller: Caller, id: string, body: unknown): Promise<Row> {
-  const row = await environment.store.write(async (writer) => {
-    const current = existing(type, caller, await writer.get(type, id));
-    const given = readChanges(type, body, environment.settings, current);
-    const now = environment.clock();
-    const change: Change = { operation: 'update', row: { ...current, ...given, updated_at: now }, current, given };
-    const { row: updated } = (await type.admit?.(change, writer, admission(environment, caller, now))) ?? change;
-    await writer.replace(type, updated);
-    return updated;
+export async function updateResource(
+  dependencies: Dependencies,
+  type: ResourceType,
+  context: ChangeContext,
+  id: string,
+  body: unknown,
+): Promise<Row> {
+  return change(dependencies, context, async (changes) => {
+    const current = existing(type, context.caller, await changes.get(type, id));
+    return changes.update(type, current, readChanges(type, body, dependencies.settings, current));
   });
-  advise(environment, type, row);
-  return row;
 }
 
 /**
  * Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. If the removal
  * of a token cannot be stored, this process still refuses the token, because a revocation must not wait for a full disk.
  */
-export async function deleteResource(environment: Environment, type: ResourceType, caller: Caller, id: string): Promise<Row> {
-  const admit = async (reader: Reader): Promise<Row> => {
-    const change: Change = { operation: 'delete', row: existing(type, caller, await reader.get(type, id)) };
-    return ((await type.admit?.(change, reader, admission(environment, caller, environment.clock()))) ?? change).row;
-  };
+export async function deleteResource(dependencies: Dependencies, type: ResourceType, context: ChangeContext, id: string): Promise<Row> {
+  const { store, clock } = dependencies;
+  const { caller } = context;
   try {
-    return await environment.store.write(async (writer) => {
-      const row = await admit(writer);
-      await writer.remove(type, id);
-      return row;
-    });
+    return await change(dependencies, context, async (changes) => changes.remove(type, existing(type, caller, await changes.get(type, id))));
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
     // The rules may not have been applied yet. If the database cannot be read either, the revocation takes precedence.
-    await admit(environment.store).catch((refusal: unknown) => {
-      if (isUnavailable(refusal)) return;
-      throw refusal instanceof ServiceError && refusal.code === 'resource_not_found' ? error : refusal;
-    });
-    environment.refuseToken(id);
-    throw unstoredRevocation(environment, error);
+    try {
+      const row = existing(type, caller, await store.get(type, id));
+      await admitChange(dependencies, caller, type, { operation: 'delete', row }, store, clock());
+    } catch (refusal) {
+      if (!isUnavailable(refusal)) throw refusal instanceof ServiceError && refusal.code === 'resource_not_found' ? error : refusal;
+    }
+    dependencies.refuseToken(id);
+    throw unstoredRevocation(dependencies, error);
   }
 }
 
@@ -153,7 +126,7 @@ function isUnavailable(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === 'unavailable';
 }
 
-function unstoredRevocation({ store }: Environment, { message, details }: ServiceError): ServiceError {
+function unstoredRevocation({ store }: Dependencies, { message, details }: ServiceError): ServiceError {
   const others = store.exclusive ? '' : ' Other processes of the service still accept it.';
   return new ServiceError(
     'unavailable',
@@ -191,14 +164,4 @@ function existing(type: ResourceType, caller: Caller, row: Row | undefined): Row
     throw new ServiceError('resource_not_found', type);
   }
   return row;
-}
-
-/** What the rules about a change that `caller` makes now may use. */
-export function admission({ settings, policy, randomBytes }: Environment, caller: Caller, now: string): Admission {
-  return { caller, settings, randomBytes, now, may: (right) => may(policy, caller, right) };
-}
-
-/** Tells the operator what is odd about a resource that was accepted. */
-export function advise(environment: Environment, type: ResourceType, row: Row): void {
-  for (const advice of type.advice?.(row) ?? []) environment.advise(type, row.id, advice);
 }

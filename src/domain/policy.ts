@@ -1,8 +1,8 @@
 import { ADMIN, type Caller } from './caller.ts';
 import { ServiceError } from './errors.ts';
-import { RESOURCE_TYPES, RESTORABLE_TYPES, restoreRight } from './resources.ts';
+import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
 import { token } from './token.ts';
-import { CHOOSE_POOL } from './zone-admission.ts';
+import { CHOOSE_POOL } from './zone-fields.ts';
 
 /** The roles that may do each operation, by operation: `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
@@ -15,7 +15,7 @@ export const FURTHER_RIGHTS = [
   'hard_delete',
   ...RESOURCE_TYPES.flatMap((type) => Object.values(type.questions ?? {}).flatMap(({ right }) => right ?? [])),
   CHOOSE_POOL,
-  ...RESTORABLE_TYPES.map(restoreRight),
+  ...IMPORTABLE_TYPES.map(importRight),
 ] as const;
 
 /** Who may do what when the configuration says nothing. */

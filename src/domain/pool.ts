@@ -1,7 +1,6 @@
 import { isRelativeName, withoutFinalDot } from './dns-name.ts';
-import { ServiceError } from './errors.ts';
 import { integer, list, map, nullable, object, text } from './field.ts';
-import { defineResource, OPERATIONS, type Change, type Reader } from './resource.ts';
+import { defineResource, OPERATIONS } from './resource.ts';
 
 /** The pool that every service has from the start, and that zones go to unless another is chosen. */
 export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -59,15 +58,4 @@ export const pool = defineResource({
   unique: { field: 'name', comparisonForm: (name) => name },
   filters: { name: 'exact' },
   refusals: { delete: ['invalid_operation'] },
-  async admit(change, transaction, { caller }) {
-    if (change.operation === 'delete') await refuseIfUsed(change, transaction);
-    return { row: change.operation === 'create' ? { ...change.row, project_id: caller.projectId } : change.row };
-  },
 });
-
-async function refuseIfUsed({ row }: Change, transaction: Reader): Promise<void> {
-  if (row.id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'default');
-  if (await transaction.exists({ collection: 'zones' }, [{ column: 'pool_id', test: '=', value: row.id }])) {
-    throw new ServiceError('invalid_operation', 'in use');
-  }
-}

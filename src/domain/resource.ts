@@ -179,17 +179,15 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /** Whether responses that show these resources name the caller's id, so that a client knows which of them it uses. */
   readonly identifiesCaller?: boolean;
-  /** The errors by which the rules of `admit` refuse each operation. */
+  /** The errors by which the rules in `rules.ts` refuse each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
   /**
    * What is wrong with the given members beyond what each field's kind says; those that their kind refused are there, as
    * undefined. `current` is the resource that an update changes.
    */
   problems?(given: Given<F>, settings: Settings, current: ResourceOf<F> | undefined): Problem[];
-  /** Applies, in the transaction of the change, the rules that need other resources. Throws `ServiceError` to refuse. */
-  admit?(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
-  /** What an operator should hear about a resource that was accepted all the same. */
-  advice?(row: ResourceOf<F>): string[];
+  /** What an operator should know about a resource that is accepted, a sentence each. */
+  warnings?(row: ResourceOf<F>): string[];
 }
 
 /** The sort keys of a type, and the column of each. */

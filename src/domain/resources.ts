@@ -9,11 +9,11 @@ import { zone } from './zone.ts';
 export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [tld, tsigkey, pool, zone, token];
 
 /** The types of resources that can be made with their ids and timestamps, as a copy of those of another service. */
-export const RESTORABLE_TYPES: readonly ResourceType[] = [tld, tsigkey];
+export const IMPORTABLE_TYPES: readonly ResourceType[] = [tld, tsigkey];
 
 /** The right to make resources of a type so. */
-export function restoreRight({ collection }: ResourceType): string {
-  return `${collection}:restore`;
+export function importRight({ collection }: ResourceType): string {
+  return `${collection}:import`;
 }
 
 /** The resource type with this collection. Throws `Error` if there is none. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { readCreation } from './body.ts';
 import type { BulkRequest } from './bulk-request.ts';
 import type { Caller } from './caller.ts';
-import type { Environment } from './collection.ts';
+import type { Dependencies } from './change.ts';
 import { ERRORS, ServiceError, type Problem } from './errors.ts';
 import { may } from './policy.ts';
 import { uniqueColumn, type DraftFields, type Reader } from './resource.ts';
@@ -98,7 +98,7 @@ export async function planChange(
   reader: Reader,
   entries: readonly Entry[],
   request: BulkOptions,
-  { newId, policy }: Environment,
+  { newId, policy }: Dependencies,
   caller: Caller,
   slicer: Slicer,
 ): Promise<Plan> {

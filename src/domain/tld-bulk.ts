@@ -1,10 +1,8 @@
 import { readBulkRequest, refuseTogether } from './bulk-request.ts';
-import type { Caller } from './caller.ts';
-import type { Environment } from './collection.ts';
+import { change, type ChangeContext, type Changes, type Dependencies } from './change.ts';
 import { ServiceError } from './errors.ts';
 import { requireRight } from './policy.ts';
-import type { Clock, Writer } from './ports.ts';
-import type { Reader } from './resource.ts';
+import type { Change, Reader } from './resource.ts';
 import { eachInSlices, type Slicer } from './slicer.ts';
 import { tld, type Tld } from './tld.ts';
 import { checkEntries, planChange, type BulkOptions, type Outcome, type Plan } from './tld-bulk-plan.ts';
@@ -17,6 +15,8 @@ export interface BulkResult extends BulkOptions {
   readonly removed: readonly Tld[];
 }
 
+type TldFields = (typeof tld)['fields'];
+
 /** How often a list is applied again because others created one of its names in between. */
 const MAX_ATTEMPTS = 10;
 
@@ -26,13 +26,13 @@ const MAX_ATTEMPTS = 10;
  * spelling stays; members that are not given stay too. Works in slices. Throws `invalid_object`, in transactional mode for the
  * whole list if one entry is not good; `access_denied`; `unavailable`.
  */
-export async function changeTlds(environment: Environment, caller: Caller, body: unknown, slicer: Slicer): Promise<BulkResult> {
+export async function changeTlds(dependencies: Dependencies, context: ChangeContext, body: unknown, slicer: Slicer): Promise<BulkResult> {
   const { entries: list, ...options } = readBulkRequest(body);
-  if (options.replace) requireRight(environment.policy, caller, 'tlds:delete');
-  const { entries, refused } = await checkEntries(list, environment.settings, slicer);
+  if (options.replace) requireRight(dependencies.policy, context.caller, 'tlds:delete');
+  const { entries, refused } = await checkEntries(list, dependencies.settings, slicer);
   if (options.mode === 'transactional' && refused.length > 0) throw refuseTogether(refused, list.length);
-  const makePlan = (reader: Reader, pace: Slicer) => planChange(reader, entries, options, environment, caller, pace);
-  const { outcomes, removed } = options.dryRun ? await makePlan(environment.store, slicer) : await apply(environment, makePlan, slicer);
+  const makePlan = (reader: Reader, pace: Slicer) => planChange(reader, entries, options, dependencies, context.caller, pace);
+  const { outcomes, removed } = options.dryRun ? await makePlan(dependencies.store, slicer) : await apply(dependencies, context, makePlan, slicer);
   const ordered = new Array<Outcome>(list.length);
   for (const each of [...outcomes, ...refused]) ordered[each.index] = each;
   return { ...options, outcomes: ordered, removed };
@@ -44,15 +44,21 @@ export async function changeTlds(environment: Environment, caller: Caller, body:
  * the transaction makes the plan. No insertion fails then but for a name that another process has created
  * meanwhile; in that case the whole transaction is repeated.
  */
-async function apply({ store, clock }: Environment, makePlan: (reader: Reader, pace: Slicer) => Promise<Plan>, slicer: Slicer): Promise<Plan> {
-  const changes = store.changes(tld);
+async function apply(
+  dependencies: Dependencies,
+  context: ChangeContext,
+  makePlan: (reader: Reader, pace: Slicer) => Promise<Plan>,
+  slicer: Slicer,
+): Promise<Plan> {
+  const { store } = dependencies;
+  const version = store.changes(tld);
   const early = store.exclusive ? await makePlan(store, slicer) : undefined;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await store.write(async (writer) => {
+      return await change(dependencies, context, async (changes) => {
         const pace = slicer.forTransaction();
-        const plan = early !== undefined && store.changes(tld) === changes ? early : await makePlan(writer, pace);
-        await carryOut(plan, writer, clock, pace);
+        const plan = early !== undefined && store.changes(tld) === version ? early : await makePlan(changes, pace);
+        await carryOut(plan, changes, pace);
         return plan;
       });
     } catch (error) {
@@ -64,17 +70,14 @@ async function apply({ store, clock }: Environment, makePlan: (reader: Reader, p
 }
 
 /** Timestamps are taken in the transaction and in the order of the list: rows become visible in the order of their timestamps. */
-async function carryOut({ changes, removed }: Plan, writer: Writer, clock: Clock, slicer: Slicer): Promise<void> {
+async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
   const times = new Map<number, string>();
-  await eachInSlices(slicer, Uint32Array.from(changes, ({ entry }) => entry.index).sort(), (index) => times.set(index, clock()));
-  const rows: Tld[] = [];
-  await eachInSlices(slicer, changes, ({ entry, id, current }) => {
-    const now = times.get(entry.index) ?? clock();
-    rows.push(current === undefined ? { ...entry.row, id, created_at: now, updated_at: null } : { ...current, ...entry.given, updated_at: now });
+  await eachInSlices(slicer, Uint32Array.from(plan.changes, ({ entry }) => entry.index).sort(), (index) => times.set(index, changes.now()));
+  const list: Change<TldFields>[] = plan.removed.map((row) => ({ operation: 'delete', row }));
+  await eachInSlices(slicer, plan.changes, ({ entry, id, current }) => {
+    const now = times.get(entry.index) ?? changes.now();
+    if (current === undefined) list.push({ operation: 'create', row: { ...entry.row, id, created_at: now, updated_at: null } });
+    else list.push({ operation: 'update', row: { ...current, ...entry.given, updated_at: now }, current, given: entry.given });
   });
-  await writer.removeAll(
-    tld,
-    removed.map(({ id }) => id),
-  );
-  await writer.putAll(tld, rows);
+  await changes.applyAll(tld, list, slicer);
 }

@@ -1,10 +1,7 @@
 import { hash as digest } from 'node:crypto';
-import { ADMIN } from './caller.ts';
-import { ServiceError } from './errors.ts';
 import { list, nullable, text, timestamp, type Field, type Parsed } from './field.ts';
-import { defineFields, defineResource, type Reader, type ResourceOf } from './resource.ts';
-import { MAX_LIMIT } from './settings.ts';
-import { TOKEN_PREFIX, withoutTokens } from './token-form.ts';
+import { defineFields, defineResource, type ResourceOf } from './resource.ts';
+import { withoutTokens } from './token-form.ts';
 
 /** The form in which a token is kept: SHA-256 in hexadecimal. Tokens hold 256 random bits, so no salt or stretching is needed. */
 export function hashToken(token: string): string {
@@ -88,34 +85,4 @@ export const token = defineResource({
   },
   identifiesCaller: true,
   refusals: { delete: ['last_administrator'] },
-  async admit(change, transaction, { settings, now, randomBytes }) {
-    if (change.operation === 'delete') {
-      if (!settings.otherAdministrators) await assertAdministratorLeft(change.row, transaction, now);
-      return { row: change.row };
-    }
-    const token = TOKEN_PREFIX + randomBytes(32).toString('base64url');
-    return { row: { ...change.row, hash: hashToken(token) }, shownOnce: { token } };
-  },
 });
-
-/** Throws `last_administrator` if no valid administrator token but this one exists. */
-async function assertAdministratorLeft(row: Token, transaction: Reader, now: string): Promise<void> {
-  if (!isAdministrator(row, now)) return;
-  const others = {
-    limit: MAX_LIMIT,
-    sortColumn: 'created_at',
-    descending: false,
-    conditions: [{ column: 'id', test: '<>', value: row.id }],
-  } as const;
-  let page = await transaction.list(token, others);
-  while (!page.some((other) => isAdministrator(other, now))) {
-    const last = page.at(-1);
-    if (last === undefined) throw new ServiceError('last_administrator', row.name);
-    page = await transaction.list(token, { ...others, after: { sortValue: last.created_at, id: last.id } });
-  }
-}
-
-/** Tells whether a token gives the rights of an administrator at `now`. Roles compare without regard to case. */
-function isAdministrator({ roles, expires_at: expiresAt }: Token, now: string): boolean {
-  return (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN);
-}

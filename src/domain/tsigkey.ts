@@ -1,5 +1,5 @@
 import { comparisonForm, fitsInMessage, withoutFinalDot } from './dns-name.ts';
-import { ServiceError, type Problem } from './errors.ts';
+import type { Problem } from './errors.ts';
 import { enumeration, text, uuid } from './field.ts';
 import { pool } from './pool.ts';
 import { defineFields, defineResource, OPERATIONS, type Reader, type ResourceOf, type ResourceType } from './resource.ts';
@@ -106,13 +106,7 @@ export const tsigkey = defineResource({
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
-  async admit(change, transaction, { settings, randomBytes }) {
-    const { row } = change;
-    const refers = change.operation === 'create' || (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));
-    if (settings.requireResource && refers) await requireResource(row, transaction);
-    return { row: { ...row, secret: row.secret ?? generateSecret(row.algorithm, randomBytes) } };
-  },
-  advice: (row) => {
+  warnings: (row) => {
     const weakness = weaknessOf(row.algorithm);
     return [
       ...(weakness === undefined ? [] : [`${row.algorithm} ${weakness}`]),
@@ -121,23 +115,11 @@ export const tsigkey = defineResource({
   },
 });
 
-/** A random secret as long as the algorithm's hash output, in base64. */
-function generateSecret(algorithm: AlgorithmName, randomBytes: (size: number) => Buffer): string {
-  return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
-}
+/** The resource type that a key of each scope applies to. */
+export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
 
-/** What a key of each scope applies to. */
-const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
-
-/** What says which resource a key applies to. */
-type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
-
-async function requireResource({ scope, resource_id: id }: Target, transaction: Reader): Promise<void> {
-  const type: ResourceType = SCOPES[scope];
-  if ((await transaction.get(type, id)) === undefined) {
-    throw new ServiceError('invalid_tsigkey', { id, noun: type.noun, scope });
-  }
-}
+/** The members of a key that say which resource it applies to. */
+export type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
 
 async function areOrphaned(rows: readonly Target[], reader: Reader): Promise<boolean[]> {
   const existing = new Set<string>();

@@ -3,19 +3,11 @@ import { ServiceError } from './errors.ts';
 import { normaliseUuid } from './field.ts';
 import { DEFAULT_POOL_ID, pool } from './pool.ts';
 import type { Admission, Admitted, Change, Condition, Reader } from './resource.ts';
-import type { Zone, zoneFields } from './zone-fields.ts';
+import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from './zone-fields.ts';
 import { findTldEntries, refuseZoneName } from './zone-name.ts';
+import { zone } from './zone.ts';
 
 type ZoneFields = typeof zoneFields;
-
-/** The table of zones; the definition of zones is made with the rules here. */
-const ZONES = { collection: 'zones', noun: 'zone', title: 'Zone' };
-
-/** What a zone shows when it has been deleted. */
-export const DELETED = { status: 'PENDING', action: 'DELETE' } as const;
-
-/** The right to choose a pool for a zone. */
-export const CHOOSE_POOL = 'zones:choose_pool';
 
 /**
  * The rules about a change to a zone, in the transaction of the change. A creation is checked in this order: the kind of
@@ -54,20 +46,20 @@ async function admitCreation(row: Zone, transaction: Reader, admission: Admissio
 
 async function refuseOverQuota(projectId: string, transaction: Reader, quota: number): Promise<void> {
   if (quota === 0) return;
-  const zones = await transaction.count(ZONES, [{ column: 'project_id', test: '=', value: projectId }]);
+  const zones = await transaction.count(zone, [{ column: 'project_id', test: '=', value: projectId }]);
   if (zones >= quota) throw new ServiceError('over_quota', 'zones');
 }
 
 /** No project may take a name that another has, nor one above or below a zone of another. */
 async function refuseAmongOthers(name: string, projectId: string, transaction: Reader): Promise<void> {
   const foreign: Condition = { column: 'project_id', test: '<>', value: projectId };
-  const isForeign = (candidate: string) => transaction.exists(ZONES, [{ column: 'name_key', test: '=', value: candidate }, foreign]);
+  const isForeign = (candidate: string) => transaction.exists(zone, [{ column: 'name_key', test: '=', value: candidate }, foreign]);
   const [, ...parents] = suffixes(name);
-  if (await isForeign(name)) throw new ServiceError('duplicate', { type: ZONES });
+  if (await isForeign(name)) throw new ServiceError('duplicate', { type: zone });
   for (const parent of parents) {
     if (await isForeign(parent)) throw new ServiceError('illegal_child');
   }
-  if (await transaction.exists(ZONES, [...below(name), foreign])) {
+  if (await transaction.exists(zone, [...below(name), foreign])) {
     throw new ServiceError('illegal_parent');
   }
 }
@@ -100,7 +92,7 @@ function nextSerial({ row, current }: Change<ZoneFields> & { operation: 'update'
 
 async function refuseWithSubzones(row: Zone, transaction: Reader): Promise<void> {
   const samePool: Condition = { column: 'pool_id', test: '=', value: row.pool_id ?? '' };
-  if (await transaction.exists(ZONES, [...below(comparisonForm(row.name)), samePool])) {
+  if (await transaction.exists(zone, [...below(comparisonForm(row.name)), samePool])) {
     throw new ServiceError('zone_has_sub_zone');
   }
 }

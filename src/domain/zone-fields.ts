@@ -128,3 +128,9 @@ export const zoneFields = defineFields({
 
 /** A zone as the store holds it. */
 export type Zone = ResourceOf<typeof zoneFields>;
+
+/** What a zone shows when it has been deleted. */
+export const DELETED = { status: 'PENDING', action: 'DELETE' } as const;
+
+/** The right to choose a pool for a zone. */
+export const CHOOSE_POOL = 'zones:choose_pool';

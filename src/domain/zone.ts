@@ -2,8 +2,7 @@ import { ADMIN } from './caller.ts';
 import { comparisonForm, treeForm } from './dns-name.ts';
 import type { Problem } from './errors.ts';
 import { defineResource, OPERATIONS, type Given } from './resource.ts';
-import { admitZone, DELETED } from './zone-admission.ts';
-import { zoneFields, type Zone } from './zone-fields.ts';
+import { DELETED, zoneFields, type Zone } from './zone-fields.ts';
 import { areOutsideTlds } from './zone-name.ts';
 
 /** A part of the name space that the name servers of a pool serve (RFC 9499 section 7). */
@@ -48,7 +47,6 @@ export const zone = defineResource({
     const type = current?.type ?? ('type' in given ? given.type : 'PRIMARY');
     return type === undefined ? [] : typeProblems(given, type, current === undefined);
   },
-  admit: admitZone,
 });
 
 /** What PRIMARY and SECONDARY zones must and must not be given. */

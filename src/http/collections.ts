@@ -1,11 +1,12 @@
 import { validateHeaderValue } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createResource, deleteResource, getResource, listResources, readId, updateResource, type Environment } from '../domain/collection.ts';
+import type { Dependencies } from '../domain/change.ts';
+import { createResource, deleteResource, getResource, listResources, readId, updateResource } from '../domain/collection.ts';
 import type { Parameter } from '../domain/list-query.ts';
 import { shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
 import { connectionSignal } from './connection-signal.ts';
 import { JSON_TYPE } from './errors.ts';
-import { signedIn } from './gate.ts';
+import { changeContext, signedIn } from './gate.ts';
 import { HIDE_COUNTS, isModifier, isTrue } from './modifiers.ts';
 import { countFitting, isLonger } from './page-size.ts';
 import { addRoutes, type Handler } from './routes.ts';
@@ -25,9 +26,9 @@ export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GE
 export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 
 /** Serves the collection of `type` under `/v2`. */
-export function addCollection(app: FastifyInstance, type: ResourceType, environment: Environment): void {
+export function addCollection(app: FastifyInstance, type: ResourceType, dependencies: Dependencies): void {
   const path = `/v2/${type.collection}`;
-  const { maxPageBytes } = environment.settings;
+  const { maxPageBytes } = dependencies.settings;
   const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
@@ -49,7 +50,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
       // The response is built before the commit: one that cannot be built or sent leaves nothing behind.
       let location = '';
       let text = '';
-      await createResource(environment, type, signedIn(request), body, (row) => {
+      await createResource(dependencies, type, changeContext(request), body, (row) => {
         location = selfOf(request, row);
         validateHeaderValue('location', location);
         const shown = show(row, location);
@@ -61,7 +62,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
     async list(request, reply) {
       const caller = signedIn(request);
       const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
-      const { rows, more, total } = await listResources(environment, type, caller, parameters, {
+      const { rows, more, total } = await listResources(dependencies, type, caller, parameters, {
         count: isCounted(request),
         signal: () => {
           request.releaseConnection?.();
@@ -84,18 +85,18 @@ export function addCollection(app: FastifyInstance, type: ResourceType, environm
     },
     async get(request, reply) {
       const caller = signedIn(request);
-      const row = await getResource(environment, type, caller, idOf(request));
+      const row = await getResource(dependencies, type, caller, idOf(request));
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       return sendJson(reply, 200, show(row, selfOf(request, row)));
     },
     async update(request, reply) {
       const id = idOf(request);
       const body = readJsonBody(request);
-      const row = await updateResource(environment, type, signedIn(request), id, body);
+      const row = await updateResource(dependencies, type, changeContext(request), id, body);
       return sendJson(reply, statusOf('update', 200), show(row, selfOf(request, row)));
     },
     async delete(request, reply) {
-      const row = await deleteResource(environment, type, signedIn(request), idOf(request));
+      const row = await deleteResource(dependencies, type, changeContext(request), idOf(request));
       const status = statusOf('delete', 204);
       if (status !== 204) return sendJson(reply, status, show(row, selfOf(request, row)));
       return reply.code(204).header('content-length', '0').send();

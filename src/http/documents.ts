@@ -6,7 +6,7 @@ import { describeApi } from './openapi.ts';
 import type { ApiDocument } from './openapi-document.ts';
 import { keyExportPath } from './openapi-key-export.ts';
 import { openPaths } from './openapi-open-paths.ts';
-import { restorePaths } from './openapi-restore.ts';
+import { importPaths } from './openapi-import.ts';
 import { TLD_BULK_SCHEMAS, tldBulkPath } from './openapi-tld-bulk.ts';
 import { ZONE_NAME_CHECK_SCHEMAS, zoneNameCheckPath } from './openapi-zone-name-check.ts';
 import type { ApiSettings } from './openapi-responses.ts';
@@ -40,7 +40,7 @@ export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'b
 function describeService(settings: ApiSettings): ApiDocument {
   const paths = {
     ...keyExportPath(settings),
-    ...restorePaths(settings),
+    ...importPaths(settings),
     ...tldBulkPath(settings),
     ...zoneNameCheckPath(settings),
     ...openPaths(settings, RESOURCE_TYPES[0]),

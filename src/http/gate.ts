@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../domain/caller.ts';
+import type { ChangeContext } from '../domain/change.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { requireRight, type Policy } from '../domain/policy.ts';
 import type { Authenticate, KnownCaller } from '../domain/ports.ts';
@@ -86,6 +87,11 @@ export function requestOwner(request: FastifyRequest, { known, urls }: Pick<Gate
 export function signedIn(request: FastifyRequest): Caller {
   if (request.caller === undefined) throw unauthenticated();
   return request.caller;
+}
+
+/** The context of a change that the caller of `request` makes. */
+export function changeContext(request: FastifyRequest): ChangeContext {
+  return { caller: signedIn(request), requestId: request.id };
 }
 
 function isApi(url: string): boolean {

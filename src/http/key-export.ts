@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { getResource, readId, type Environment } from '../domain/collection.ts';
+import type { Dependencies } from '../domain/change.ts';
+import { getResource, readId } from '../domain/collection.ts';
 import { ServiceError } from '../domain/errors.ts';
 import { exportKey, findFormat } from '../domain/key-formats/formats.ts';
 import type { Parameter } from '../domain/list-query.ts';
@@ -10,7 +11,7 @@ import { addRoutes } from './routes.ts';
 import { readParameters } from './urls.ts';
 
 /** Serves a key in the form of a consumer, for whoever may get the key. */
-export function addKeyExport(app: FastifyInstance, environment: Environment): void {
+export function addKeyExport(app: FastifyInstance, dependencies: Dependencies): void {
   addRoutes(app, `/v2/${tsigkey.collection}/:id/export`, [
     {
       method: 'GET',
@@ -18,7 +19,7 @@ export function addKeyExport(app: FastifyInstance, environment: Environment): vo
       async handler(request, reply) {
         const id = readId(tsigkey, (request.params as { id: string }).id);
         const format = readFormat(readParameters(request.url).filter(([name]) => !isModifier(name)));
-        const { name, algorithm, secret } = await getResource(environment, tsigkey, signedIn(request), id);
+        const { name, algorithm, secret } = await getResource(dependencies, tsigkey, signedIn(request), id);
         const file = exportKey(format, { name: String(name), algorithm: String(algorithm), secret: String(secret) });
         reply.header('content-type', `${file.mediaType}; charset=UTF-8`);
         reply.header('content-disposition', `attachment; filename="${file.fileName}"`);

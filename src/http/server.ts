@@ -1,7 +1,7 @@
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { MAX_LIST_BYTES } from '../domain/bulk-request.ts';
-import type { Environment } from '../domain/collection.ts';
+import type { Dependencies } from '../domain/change.ts';
 import type { Authenticate, KnownCaller } from '../domain/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources.ts';
 import { singleFlight } from '../domain/single-flight.ts';
@@ -20,7 +20,7 @@ import { hasWaiting } from './pipelining.ts';
 import { addProbes } from './probes.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { addRequestLog, type Log } from './request-log.ts';
-import { addRestore } from './restore.ts';
+import { addImport } from './import.ts';
 import { knowAllMethods } from './routes.ts';
 import { pathAndQuery, type UrlSettings } from './urls.ts';
 import { limitUnsentResponses } from './unsent-responses.ts';
@@ -29,7 +29,7 @@ import { addZoneNameCheck } from './zone-name-check.ts';
 
 /** What the HTTP server needs. */
 export interface ServerOptions extends NodeServerSettings {
-  readonly environment: Environment;
+  readonly dependencies: Dependencies;
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
   /** How many connections to the database requests share; undefined for a database in the process. */
@@ -57,7 +57,7 @@ export interface ServerOptions extends NodeServerSettings {
 
 /** The HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { environment, log, metrics } = options;
+  const { dependencies, log, metrics } = options;
   const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = toServiceError(error);
     const { status, headers, body } = errorAnswer(known, request.id, options.errors);
@@ -71,7 +71,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const app = Fastify({
     serverFactory: (handle: RequestListener) => createNodeServer(handle, options, metrics.registry, writeRefusal),
     ...(options.tls.cert === undefined ? {} : { https: {} }), // for the URL that `listen` returns
-    genReqId: () => `req-${environment.newId()}`,
+    genReqId: () => `req-${dependencies.newId()}`,
     bodyLimit: options.maxBodyBytes,
     requestTimeout: options.requestTimeoutSeconds * 1000,
     return503OnClosing: false,
@@ -98,7 +98,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.server.on('connection', () => (connections += 1));
   const turns = createFairTurns({ now: () => performance.now(), later: setImmediate, connections: () => connections });
   addFairTurns(app, turns, (request) => requestOwner(request, options));
-  addGate(app, { ...options, policy: environment.policy, requestIdHeader, limitRate, addressLimit });
+  addGate(app, { ...options, policy: dependencies.policy, requestIdHeader, limitRate, addressLimit });
   app.addHook('onRequest', (request, _reply, done) => {
     checkUnsent(request);
     done();
@@ -116,17 +116,17 @@ export function createServer(options: ServerOptions): FastifyInstance {
     done();
   });
 
-  const ping = singleFlight(() => environment.store.ping());
+  const ping = singleFlight(() => dependencies.store.ping());
   addProbes(app, ping);
-  addMetrics(app, metrics, { store: environment.store, ping, readAll: options.readMetrics });
+  addMetrics(app, metrics, { store: dependencies.store, ping, readAll: options.readMetrics });
   const { version, errors } = options;
-  addDocuments(app, { version, requestIdHeader, defaultLimit: environment.settings.defaultLimit, errors }, options.urls.publicUrl);
-  for (const type of RESOURCE_TYPES) addCollection(app, type, environment);
-  addKeyExport(app, environment);
+  addDocuments(app, { version, requestIdHeader, defaultLimit: dependencies.settings.defaultLimit, errors }, options.urls.publicUrl);
+  for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies);
+  addKeyExport(app, dependencies);
   const runLongWork = createLongWork();
-  addRestore(app, environment, runLongWork);
-  addZoneNameCheck(app, environment, runLongWork);
-  addTldBulk(app, environment, { ...options, runLongWork });
+  addImport(app, dependencies, runLongWork);
+  addZoneNameCheck(app, dependencies, runLongWork);
+  addTldBulk(app, dependencies, { ...options, runLongWork });
   return app;
 }
 

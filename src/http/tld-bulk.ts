@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { MAX_LIST_BYTES, refusalMessage } from '../domain/bulk-request.ts';
-import type { Environment } from '../domain/collection.ts';
+import type { Dependencies } from '../domain/change.ts';
 import type { Slicer } from '../domain/slicer.ts';
 import { changeTlds, type BulkResult } from '../domain/tld-bulk.ts';
 import type { Outcome } from '../domain/tld-bulk-plan.ts';
 import { JSON_TYPE, statusAndType, type ErrorSettings } from './errors.ts';
-import { signedIn } from './gate.ts';
+import { changeContext } from './gate.ts';
 import { readLongJsonBody } from './json-body.ts';
 import { writeLongJson, type RunLongWork } from './long-work.ts';
 import { addRoutes } from './routes.ts';
@@ -13,7 +13,7 @@ import { addRoutes } from './routes.ts';
 /** Serves the one request that changes many TLD entries. */
 export function addTldBulk(
   app: FastifyInstance,
-  environment: Environment,
+  dependencies: Dependencies,
   options: { readonly maxBodyBytes: number; readonly errors: ErrorSettings; readonly runLongWork: RunLongWork },
 ): void {
   addRoutes(app, '/v2/tlds/bulk', [
@@ -24,7 +24,7 @@ export function addTldBulk(
       async handler(request, reply) {
         const json = await options.runLongWork(request, async (slicer) => {
           const body = await readLongJsonBody(request, slicer);
-          return writeResult(await changeTlds(environment, signedIn(request), body, slicer), options.errors, slicer);
+          return writeResult(await changeTlds(dependencies, changeContext(request), body, slicer), options.errors, slicer);
         });
         return reply.header('content-type', JSON_TYPE).send(json);
       },

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Environment } from '../domain/collection.ts';
+import type { Dependencies } from '../domain/change.ts';
 import { checkZoneNames } from '../domain/zone-name-check.ts';
 import { JSON_TYPE } from './errors.ts';
 import { readLongJsonBody } from './json-body.ts';
@@ -7,7 +7,7 @@ import type { RunLongWork } from './long-work.ts';
 import { addRoutes } from './routes.ts';
 
 /** Serves the check of zone names against the TLD entries, for whoever may create zones. */
-export function addZoneNameCheck(app: FastifyInstance, { store, settings }: Environment, runLongWork: RunLongWork): void {
+export function addZoneNameCheck(app: FastifyInstance, { store, settings }: Dependencies, runLongWork: RunLongWork): void {
   addRoutes(app, '/v2/tlds/check', [
     {
       method: 'POST',

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, w
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFirstToken } from '../../src/auth/first-token.ts';
-import type { Environment } from '../../src/domain/collection.ts';
+import type { Dependencies } from '../../src/domain/change.ts';
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
 import { openStore } from '../../src/service.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
@@ -12,11 +12,11 @@ import { temporaryFolder } from '../harness/service.ts';
 const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
 
 let folder: string;
-let environment: Environment;
+let dependencies: Dependencies;
 let disk: SmallFileSystem | undefined;
 beforeEach(async () => {
   folder = temporaryFolder();
-  environment = {
+  dependencies = {
     store: await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL),
     settings: {
       strictTsigkeys: false,
@@ -32,11 +32,11 @@ beforeEach(async () => {
     newId: randomUUID,
     randomBytes,
     refuseToken: () => undefined,
-    advise: () => undefined,
+    warn: () => undefined,
   };
 });
 afterEach(async () => {
-  await environment.store.close();
+  await dependencies.store.close();
   disk?.remove();
   disk = undefined;
   rmSync(folder, { recursive: true, force: true });
@@ -47,27 +47,27 @@ describe('the file of the first administrator token', () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(folder, 'new'));
     writeFileSync(file, 'old', { mode: 0o644 });
-    expect(await makeFirstToken(environment, file)).toBe(true);
+    expect(await makeFirstToken(dependencies, file)).toBe(true);
     expect(readFileSync(file, 'utf8')).toMatch(/^tsigil_\S+\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(folder, 'new'))).toEqual(['admin.token']);
-    expect(await makeFirstToken(environment, file)).toBe(false);
+    expect(await makeFirstToken(dependencies, file)).toBe(false);
   });
 
   test('leaves no temporary file behind where a folder is in its place, and no token', async () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(file, 'in-the-way'), { recursive: true });
-    await expect(makeFirstToken(environment, file)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
+    await expect(makeFirstToken(dependencies, file)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
     expect(readdirSync(join(folder, 'new'))).toEqual(['admin.token']);
     rmSync(file, { recursive: true });
-    expect(await makeFirstToken(environment, file)).toBe(true);
+    expect(await makeFirstToken(dependencies, file)).toBe(true);
   });
 
   test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('leaves no file and no descriptor behind on a full disk', async () => {
     disk = mountMemory(folder, '1m');
     const place = disk?.folder ?? '';
     expect(() => writeFileSync(join(place, 'filler'), Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
-    await expect(makeFirstToken(environment, join(place, 'admin.token'))).rejects.toThrow(/ENOSPC/);
+    await expect(makeFirstToken(dependencies, join(place, 'admin.token'))).rejects.toThrow(/ENOSPC/);
     expect(readdirSync(place)).toEqual(['filler']);
     const open = readdirSync('/proc/self/fd').flatMap((descriptor) => {
       try {
@@ -78,6 +78,6 @@ describe('the file of the first administrator token', () => {
     });
     expect(open.filter((path) => path.startsWith(place))).toEqual([]);
     rmSync(join(place, 'filler'));
-    expect(await makeFirstToken(environment, join(place, 'admin.token'))).toBe(true);
+    expect(await makeFirstToken(dependencies, join(place, 'admin.token'))).toBe(true);
   });
 });

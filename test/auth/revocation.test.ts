@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CONFIGURED_ADMIN, ownTokens } from '../../src/auth/tokens.ts';
-import { createResource, deleteResource, type Environment } from '../../src/domain/collection.ts';
+import type { Dependencies } from '../../src/domain/change.ts';
+import { createResource, deleteResource } from '../../src/domain/collection.ts';
 import { ServiceError } from '../../src/domain/errors.ts';
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
 import type { Store } from '../../src/domain/ports.ts';
@@ -12,6 +13,7 @@ import { token as tokenType } from '../../src/domain/token.ts';
 import { openStore } from '../../src/service.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
+const CONTEXT = { caller: CONFIGURED_ADMIN };
 const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
 const NOW = '2026-01-01T00:00:00.000000';
 const FULL = new ServiceError('unavailable', 'The database cannot be used: its disk is full', { retryAfterSeconds: 5 });
@@ -30,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function environment(store: Store, otherAdministrators = true): Environment {
+function dependencies(store: Store, otherAdministrators = true): Dependencies {
   const settings = {
     strictTsigkeys: false,
     requireResource: false,
@@ -41,11 +43,11 @@ function environment(store: Store, otherAdministrators = true): Environment {
     maxPageBytes: 1_048_576,
   } as const;
   const refuseToken = (id: string) => void refused.add(id);
-  return { store, settings, policy: DEFAULT_POLICY, clock: () => NOW, newId: randomUUID, randomBytes, refuseToken, advise: () => undefined };
+  return { store, settings, policy: DEFAULT_POLICY, clock: () => NOW, newId: randomUUID, randomBytes, refuseToken, warn: () => undefined };
 }
 
 async function createToken(): Promise<{ id: string; token: string }> {
-  const created = await createResource(environment(opened), tokenType, CONFIGURED_ADMIN, { name: randomUUID(), roles: ['admin'] });
+  const created = await createResource(dependencies(opened), tokenType, CONTEXT, { name: randomUUID(), roles: ['admin'] });
   return { id: created.id, token: created.token as string };
 }
 
@@ -62,7 +64,7 @@ const holderOf = (token: string) =>
 
 test('503 for a revocation that cannot be stored says that other processes still accept the token, where others may run', async () => {
   const { id, token } = await createToken();
-  await expect(deleteResource(environment({ ...full(), exclusive: false }), tokenType, CONFIGURED_ADMIN, id)).rejects.toMatchObject({
+  await expect(deleteResource(dependencies({ ...full(), exclusive: false }), tokenType, CONTEXT, id)).rejects.toMatchObject({
     code: 'unavailable',
     message:
       'This process refuses the token until it restarts. Other processes of the service still accept it. ' +
@@ -73,21 +75,21 @@ test('503 for a revocation that cannot be stored says that other processes still
 });
 
 test('a revocation that cannot be stored is refused without effect for a token that does not exist, and for the last administrator', async () => {
-  await expect(deleteResource(environment(full()), tokenType, CONFIGURED_ADMIN, randomUUID())).rejects.toBe(FULL);
+  await expect(deleteResource(dependencies(full()), tokenType, CONTEXT, randomUUID())).rejects.toBe(FULL);
   const { id, token } = await createToken();
-  await expect(deleteResource(environment(full(), false), tokenType, CONFIGURED_ADMIN, id)).rejects.toMatchObject({ code: 'last_administrator' });
+  await expect(deleteResource(dependencies(full(), false), tokenType, CONTEXT, id)).rejects.toMatchObject({ code: 'last_administrator' });
   expect((await holderOf(token))?.id).toBe(id);
 });
 
 test('a token is refused when the database can neither be written nor read', async () => {
   const { id } = await createToken();
   const store = { ...full(), get: () => Promise.reject(FULL) };
-  await expect(deleteResource(environment(store), tokenType, CONFIGURED_ADMIN, id)).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(deleteResource(dependencies(store), tokenType, CONTEXT, id)).rejects.toMatchObject({ code: 'unavailable' });
   expect([...refused]).toEqual([id]);
 });
 
 test('other resources whose deletion fails stay as they are', async () => {
-  const created = await createResource(environment(opened), tld, CONFIGURED_ADMIN, { name: 'com' });
-  await expect(deleteResource(environment(full()), tld, CONFIGURED_ADMIN, created.id)).rejects.toBe(FULL);
+  const created = await createResource(dependencies(opened), tld, CONTEXT, { name: 'com' });
+  await expect(deleteResource(dependencies(full()), tld, CONTEXT, created.id)).rejects.toBe(FULL);
   expect(refused.size).toBe(0);
 });

@@ -208,7 +208,7 @@ test('0 copies more keys than one request can contain', async () => {
       updated_at: null,
     }));
     for (const part of [items.slice(0, 350), items.slice(350)])
-      expect((await other.post('/v2/tsigkeys/restore', { tsigkeys: part })).status).toBe(200);
+      expect((await other.post('/v2/tsigkeys/import', { tsigkeys: part })).status).toBe(200);
     const { status, out } = await tsigil('', { TSIGIL_FROM_TOKEN: other.token }, 'tsigkey', 'import', '--from', other.url);
     expect([status, out.split('\n').at(-2)]).toEqual([0, '700 added']);
     expect(itemsOf(await service.get('/v2/tsigkeys?limit=1000'), TSIGKEYS)).toHaveLength(700);

@@ -7,7 +7,7 @@ import { readId } from '../../src/domain/collection.ts';
 import * as names from '../../src/domain/dns-name.ts';
 import { normaliseUuid, parseTimestamp } from '../../src/domain/field.ts';
 import { readListRequest, type Parameter } from '../../src/domain/list-query.ts';
-import { RESOURCE_TYPES, RESTORABLE_TYPES } from '../../src/domain/resources.ts';
+import { RESOURCE_TYPES, IMPORTABLE_TYPES } from '../../src/domain/resources.ts';
 import { givenFields } from '../../src/domain/resource.ts';
 import { zoneNameProblem } from '../../src/domain/zone-fields.ts';
 import { readNames } from '../../src/domain/zone-name-check.ts';
@@ -130,7 +130,7 @@ describe('the time for a request about many things grows no faster than its body
     }
   });
 
-  test.each(RESTORABLE_TYPES.map((type) => ({ type, collection: type.collection })))('in one of the $collection to import', async ({ type }) => {
+  test.each(IMPORTABLE_TYPES.map((type) => ({ type, collection: type.collection })))('in one of the $collection to import', async ({ type }) => {
     for (const [kind, make] of Object.entries(HARD_VALUES)) {
       await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
     }

@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import { createResource, deleteResource, updateResource, type Environment } from '../../src/domain/collection.ts';
+import type { Dependencies } from '../../src/domain/change.ts';
+import { createResource, deleteResource, updateResource } from '../../src/domain/collection.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
 import type { Store } from '../../src/domain/ports.ts';
@@ -16,6 +17,7 @@ import { createStore } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const CALLER: Caller = { id: 'test', name: 'test', roles: ['admin'], projectId: null, allProjects: false };
+const CONTEXT = { caller: CALLER };
 const SETTINGS = {
   strictTsigkeys: false,
   requireResource: false,
@@ -28,7 +30,7 @@ const SETTINGS = {
 
 let folder: string;
 let store: Store;
-let environment: Environment;
+let dependencies: Dependencies;
 beforeEach(async () => {
   folder = temporaryFolder();
   const database = await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined });
@@ -36,7 +38,7 @@ beforeEach(async () => {
   await migrate(database, clock());
   store = createStore(database);
   const policy = { ...DEFAULT_POLICY };
-  environment = { store, clock, policy, settings: SETTINGS, newId: randomUUID, randomBytes, refuseToken: () => undefined, advise: () => undefined };
+  dependencies = { store, clock, policy, settings: SETTINGS, newId: randomUUID, randomBytes, refuseToken: () => undefined, warn: () => undefined };
 });
 afterEach(async () => {
   await store.close();
@@ -50,10 +52,10 @@ function slicer(isOver = () => false): Slicer & { turns: number } {
 }
 
 /** Applies a list, and does `meanwhile` between the planning and the transaction. Returns the outcomes, and how often entries were read in the transaction. */
-async function apply(body: object, meanwhile: (entries: Environment) => Promise<unknown>) {
+async function apply(body: object, meanwhile: (entries: Dependencies) => Promise<unknown>) {
   let readInTransaction = 0;
   const write: Store['write'] = async (work) => {
-    await meanwhile(environment);
+    await meanwhile(dependencies);
     return store.write((writer) =>
       work({
         ...writer,
@@ -64,12 +66,12 @@ async function apply(body: object, meanwhile: (entries: Environment) => Promise<
       }),
     );
   };
-  const { outcomes } = await changeTlds({ ...environment, store: { ...store, write } }, CALLER, body, slicer());
+  const { outcomes } = await changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, body, slicer());
   return { outcomes: outcomes.map(({ outcome }) => outcome), readInTransaction };
 }
 
 const LIST = { tlds: [{ name: 'com', description: 'new' }, { name: 'org' }] };
-const create = (name: string, description: string | null = null) => createResource(environment, tld, CALLER, { name, description });
+const create = (name: string, description: string | null = null) => createResource(dependencies, tld, CONTEXT, { name, description });
 const stored = async () =>
   (await store.list(tld, { limit: 10, sortColumn: 'name', descending: false, conditions: [] })).map(({ name, description }) => [name, description]);
 
@@ -94,8 +96,8 @@ describe('a list that is planned before its transaction', () => {
   test('is planned again when an entry was renamed, updated or deleted meanwhile', async () => {
     const [com, org] = [await create('com', 'new'), await create('org')];
     const change = async () => {
-      await updateResource(environment, tld, CALLER, com.id, { name: 'net' });
-      await deleteResource(environment, tld, CALLER, org.id);
+      await updateResource(dependencies, tld, CONTEXT, com.id, { name: 'net' });
+      await deleteResource(dependencies, tld, CONTEXT, org.id);
     };
     expect((await apply(LIST, change)).outcomes).toEqual(['added', 'added']);
     expect((await stored()).map(([name]) => name)).toEqual(['com', 'net', 'org']);
@@ -106,7 +108,7 @@ describe('a list that is planned before its transaction', () => {
     let renamed: Promise<unknown> | undefined;
     // Not awaited: both writes then share a transaction, and this one is the first.
     const { outcomes } = await apply(LIST, async () => {
-      renamed = updateResource(environment, tld, CALLER, id, { name: 'net' });
+      renamed = updateResource(dependencies, tld, CONTEXT, id, { name: 'net' });
     });
     await renamed;
     expect(outcomes).toEqual(['added', 'added']);
@@ -121,7 +123,7 @@ describe('a list that is planned before its transaction', () => {
 test('lets others run at every entry and at every stage when its slices are over', async () => {
   const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
   const often = slicer(() => true);
-  await changeTlds(environment, CALLER, { tlds: entries }, often);
+  await changeTlds(dependencies, CONTEXT, { tlds: entries }, often);
   // Checking, matching and stamping take one step for each entry, and there are a few more stages.
   expect(often.turns).toBeGreaterThan(4 * entries.length);
 });
@@ -137,7 +139,7 @@ test('readers see all of a list or nothing of it, and other writes wait for its 
     setTimeout(() => void store.write(async (writer) => waited.push(await writer.count(tld, []))), 5);
     return result;
   };
-  const change = changeTlds({ ...environment, store: { ...store, write } }, CALLER, { tlds: entries }, yielding);
+  const change = changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, { tlds: entries }, yielding);
   const end = change.finally(() => (isUnderWay.value = false));
   const seen = new Set<number>();
   while (isUnderWay.value) {
@@ -158,8 +160,8 @@ test('a list that fails after its slices leaves no trace', async () => {
     });
   const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
   const failing = changeTlds(
-    { ...environment, store: { ...store, write } },
-    CALLER,
+    { ...dependencies, store: { ...store, write } },
+    CONTEXT,
     { tlds: entries },
     slicer(() => true),
   );
@@ -168,7 +170,7 @@ test('a list that fails after its slices leaves no trace', async () => {
 });
 
 test('gives new entries ids in the order of their names, and timestamps in the order of the list', async () => {
-  await changeTlds(environment, CALLER, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }, slicer());
+  await changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }, slicer());
   const by = async (sortColumn: string) =>
     (await store.list(tld, { limit: 10, sortColumn, descending: false, conditions: [] })).map(({ name }) => name).join('');
   expect([await by('id'), await by('created_at')]).toEqual(['abc', 'cab']);

@@ -154,7 +154,7 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
       // The id of the examples is nobody's.
-      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/restore)/.test(command)
+      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import)/.test(command)
         ? 200
         : command.includes('-X POST')
           ? 201

@@ -145,7 +145,7 @@ async function servedPaths(): Promise<string[]> {
   const folder = temporaryFolder();
   const store = createStore(await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }));
   const app = createServer({
-    environment: {
+    dependencies: {
       store,
       settings: LENIENT,
       policy: DEFAULT_POLICY,
@@ -153,7 +153,7 @@ async function servedPaths(): Promise<string[]> {
       newId: randomUUID,
       randomBytes,
       refuseToken: () => undefined,
-      advise: () => undefined,
+      warn: () => undefined,
     },
     authenticate: async () => undefined,
     known: () => undefined,

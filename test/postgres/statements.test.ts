@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
 import type { Caller } from '../../src/domain/caller.ts';
-import { listResources, type Environment } from '../../src/domain/collection.ts';
+import type { Dependencies } from '../../src/domain/change.ts';
+import { listResources } from '../../src/domain/collection.ts';
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
 import { zone } from '../../src/domain/zone.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -25,14 +26,14 @@ const SETTINGS = {
 const CONNECTIONS = 3;
 
 let database: Database;
-let environment: Environment;
+let dependencies: Dependencies;
 beforeAll(async () => {
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `statements-${randomUUID()}`);
   const pool = { maxConnections: CONNECTIONS, connectTimeoutSeconds: 5, statementTimeoutSeconds: 5, scanTimeoutSeconds: 5 };
   database = await openPostgres(url.replace(/^postgres:/, ''), { committed: () => undefined }, pool);
   const clock = createClock();
   await migrate(database, clock());
-  environment = {
+  dependencies = {
     store: createStore(database),
     clock,
     settings: SETTINGS,
@@ -40,7 +41,7 @@ beforeAll(async () => {
     newId: randomUUID,
     randomBytes,
     refuseToken: () => undefined,
-    advise: () => undefined,
+    warn: () => undefined,
   };
 });
 afterAll(() => database.close());
@@ -77,7 +78,7 @@ function list(number: number): Promise<unknown> {
     ['sort_key', ['created_at', 'name', 'serial', 'ttl'][number % 4] ?? ''],
     ['sort_dir', number % 3 === 0 ? 'desc' : 'asc'],
   ];
-  return listResources(environment, zone, READER, [...kept, ...order]);
+  return listResources(dependencies, zone, READER, [...kept, ...order]);
 }
 
 /** As many lists at a time as the service lets one caller have. */

@@ -74,9 +74,9 @@ beforeAll(async () => {
       const path = `/v2/${collection}`;
       for (const name of [...PARAMETERS, ...Object.keys(filters), quoted]) await send('GET', `${path}?${name}=${quoted}`);
       for (const method of ['GET', 'PATCH', 'DELETE', 'PUT']) await send(method, `${path}/${quoted}`);
-      for (const further of ['export', 'restore', 'bulk', 'check', quoted]) await send('GET', `${path}/${id}/${further}?format=${quoted}`);
+      for (const further of ['export', 'import', 'bulk', 'check', quoted]) await send('GET', `${path}/${id}/${further}?format=${quoted}`);
       for (const body of bodiesWith(token, Object.keys(fields))) {
-        for (const target of [path, `${path}/restore`, `${path}/bulk`, `${path}/check`]) await send('POST', target, body);
+        for (const target of [path, `${path}/import`, `${path}/bulk`, `${path}/check`]) await send('POST', target, body);
         await send('PATCH', `${path}/${id}`, body);
       }
       await send('POST', path, `{"${token}": `);

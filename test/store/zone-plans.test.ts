@@ -5,7 +5,8 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
 import type { Caller } from '../../src/domain/caller.ts';
-import { createResource, deleteResource, listResources, type Environment } from '../../src/domain/collection.ts';
+import type { Dependencies } from '../../src/domain/change.ts';
+import { createResource, deleteResource, listResources } from '../../src/domain/collection.ts';
 import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
 import { TLD_RULES, type TldRule } from '../../src/domain/settings.ts';
 import { tld } from '../../src/domain/tld.ts';
@@ -23,6 +24,7 @@ interface Statement {
 }
 
 const CALLER: Caller = { id: 'test', name: 'test', roles: ['member'], projectId: 'project', allProjects: false };
+const CONTEXT = { caller: CALLER };
 const SETTINGS = {
   strictTsigkeys: false,
   requireResource: false,
@@ -36,7 +38,7 @@ const folder = temporaryFolder();
 const path = join(folder, 'tsigil.db');
 let statements: Statement[] = [];
 let planner: DatabaseSyncInstance;
-let environment: Environment;
+let dependencies: Dependencies;
 let close: () => Promise<void>;
 
 function recording(sql: Sql): Sql {
@@ -53,7 +55,7 @@ beforeAll(async () => {
   const clock = createClock();
   await migrate(database, clock());
   const store = createStore({ ...database, reads: recording(database.reads), write: (work) => database.write((sql) => work(recording(sql))) });
-  environment = {
+  dependencies = {
     store,
     clock,
     settings: { ...SETTINGS, tldRule: 'last-label' },
@@ -61,7 +63,7 @@ beforeAll(async () => {
     newId: randomUUID,
     randomBytes,
     refuseToken: () => undefined,
-    advise: () => undefined,
+    warn: () => undefined,
   };
   planner = new DatabaseSync(path, { readOnly: true });
   close = () => store.close();
@@ -89,14 +91,14 @@ function scans(list: readonly Statement[]): string[] {
 }
 
 function createZone(name: string, tldRule: TldRule): Promise<unknown> {
-  return createResource({ ...environment, settings: { ...SETTINGS, tldRule } }, zone, CALLER, primary(name));
+  return createResource({ ...dependencies, settings: { ...SETTINGS, tldRule } }, zone, CONTEXT, primary(name));
 }
 
 /** Adds TLD entries and zones of another project in one transaction. */
 async function fill(count: number): Promise<void> {
-  const stamp = { created_at: environment.clock(), updated_at: null };
+  const stamp = { created_at: dependencies.clock(), updated_at: null };
   const filler = primary('');
-  await environment.store.write(async (writer) => {
+  await dependencies.store.write(async (writer) => {
     for (let index = 0; index < count; index += 1) {
       await writer.insert(tld, { id: randomUUID(), name: `filler-${index}`, description: null, ...stamp });
       const name = `zone-${index}.filler-${index}.`;
@@ -114,7 +116,7 @@ test('this test notices a scan', () => {
 
 describe.each(TLD_RULES)('rule %s', (rule) => {
   test('creating and deleting a zone uses only index lookups, as many with 1 entry as with 3,000', async () => {
-    await createResource(environment, tld, CALLER, { name: `top-${rule}` });
+    await createResource(dependencies, tld, CONTEXT, { name: `top-${rule}` });
     const few = await recorded(() => createZone(`first.sub.top-${rule}.`, rule));
     expect(few.map(({ text }) => text).filter((text) => text.includes('FROM tlds')).length).toBeGreaterThanOrEqual(2);
     expect(scans(few)).toEqual([]);
@@ -125,7 +127,7 @@ describe.each(TLD_RULES)('rule %s', (rule) => {
     expect(scans(many)).toEqual([]);
 
     const id = many.find(({ text }) => text.startsWith('INSERT INTO zones'))?.parameters[0] as string;
-    const removal = await recorded(() => deleteResource(environment, zone, CALLER, id));
+    const removal = await recorded(() => deleteResource(dependencies, zone, CONTEXT, id));
     expect(removal.map(({ text }) => text).some((text) => text.startsWith('DELETE FROM zones'))).toBe(true);
     expect(scans(removal)).toEqual([]);
   });
@@ -133,7 +135,7 @@ describe.each(TLD_RULES)('rule %s', (rule) => {
 
 test.each(['', '&sort_dir=desc', '&sort_key=name'])("reads a page of a project's zones%s from an index", async (query) => {
   const parameters = [['limit', '2'], ...new URLSearchParams(query)] as [string, string][];
-  const page = await recorded(() => listResources(environment, zone, CALLER, parameters));
+  const page = await recorded(() => listResources(dependencies, zone, CALLER, parameters));
   expect(page).toHaveLength(1);
   expect(scans(page)).toEqual([]);
 });
@@ -141,7 +143,7 @@ test.each(['', '&sort_dir=desc', '&sort_key=name'])("reads a page of a project's
 test('finds subzones by the range of their names, not among all zones of a pool or project', async () => {
   const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
   const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))?.parameters[0] as string;
-  const removal = await recorded(() => deleteResource(environment, zone, CALLER, id));
+  const removal = await recorded(() => deleteResource(dependencies, zone, CONTEXT, id));
   const ranges = [...creation, ...removal].filter(({ text }) => /^SELECT.*tree_key/.test(text));
   expect(ranges).toHaveLength(2);
   for (const { text, parameters } of ranges) {

@@ -1,47 +1,43 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readCreation } from './body.ts';
-import type { Caller } from './caller.ts';
-import { admission, advise, type Environment } from './collection.ts';
+import { change, type ChangeContext, type Dependencies } from './change.ts';
 import { ServiceError, type Problem } from './errors.ts';
 import { nullable, timestamp, uuid, type Kind } from './field.ts';
 import { givenFields, uniqueColumn, type Reader, type ResourceType, type Row } from './resource.ts';
 import type { Settings } from './settings.ts';
 import { eachInSlices, type Slicer } from './slicer.ts';
 
-/** The most resources that one request may restore. */
-export const MAX_RESTORED = 1000;
+/** The most resources that one request may import. */
+export const MAX_IMPORTED = 1000;
 
-/** What a request to restore did: how many resources it made, and how many were there already, just the same. */
-export interface RestoreResult {
-  readonly restored: number;
+/** How many resources a request created, and how many existed already with the same members. */
+export interface ImportResult {
+  readonly imported: number;
   readonly unchanged: number;
 }
 
 /**
- * Makes the resources in a body `{"<collection>": [...]}` as they are, with their ids and timestamps, as answers show them:
- * all in one transaction or none. One that exists just so is left alone, so that a request can be made again. Works in slices. Throws
+ * Creates the resources in a body `{"<collection>": [...]}` with their ids and timestamps, in the form in which responses show them:
+ * all in one transaction or none. A resource that exists with the same members is left alone, so that a request can be repeated. Throws
  * `invalid_object`, what the type's rules refuse, `duplicate` when an id or name belongs to another resource, `unavailable`.
  */
-export async function restoreResources(
-  environment: Environment,
+export async function importResources(
+  dependencies: Dependencies,
   type: ResourceType,
-  caller: Caller,
+  context: ChangeContext,
   body: unknown,
   slicer: Slicer,
-): Promise<RestoreResult> {
-  const rows = await readResources(type, body, environment.settings, slicer);
-  const restored = await environment.store.write(async (writer) => {
+): Promise<ImportResult> {
+  const rows = await readResources(type, body, dependencies.settings, slicer);
+  return change(dependencies, context, async (changes) => {
     const pace = slicer.forTransaction();
-    const missing = await findMissing(writer, type, rows, pace);
+    const missing = await findMissing(changes, type, rows, pace);
     for (const row of missing) {
       if (pace.isOver()) await pace.next();
-      const admitted = await type.admit?.({ operation: 'create', row }, writer, admission(environment, caller, environment.clock()));
-      await writer.insert(type, admitted?.row ?? row);
+      await changes.create(type, row);
     }
-    return missing;
+    return { imported: missing.length, unchanged: rows.length - missing.length };
   });
-  for (const row of restored) advise(environment, type, row);
-  return { restored: restored.length, unchanged: rows.length - restored.length };
 }
 
 /** Those of `rows` that do not exist yet. Throws `duplicate` if the id or the name of one belongs to a resource that differs from it. */
@@ -64,14 +60,14 @@ async function findMissing(reader: Reader, type: ResourceType, rows: readonly Ro
 function conflict(type: ResourceType, names: readonly string[]): ServiceError {
   const listed = names.slice(0, 10).map((name) => `'${name}'`);
   const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
-  const place = `the id or name of ${listed.join(', ')}${more} belongs to another; nothing was restored`;
+  const place = `the id or name of ${listed.join(', ')}${more} belongs to another; nothing was imported`;
   return new ServiceError('duplicate', { type, place });
 }
 
 async function readResources(type: ResourceType, body: unknown, settings: Settings, slicer: Slicer): Promise<Row[]> {
   const { [type.collection]: items, ...others } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
-  if (!Array.isArray(items) || items.length < 1 || items.length > MAX_RESTORED || Object.keys(others).length > 0) {
-    const message = `must be the only property: an array of 1 to ${MAX_RESTORED} objects`;
+  if (!Array.isArray(items) || items.length < 1 || items.length > MAX_IMPORTED || Object.keys(others).length > 0) {
+    const message = `must be the only property: an array of 1 to ${MAX_IMPORTED} objects`;
     throw invalid(type, [{ path: [type.collection], message: `'${type.collection}' ${message}`, validator: 'type' }]);
   }
   const problems: Problem[] = [];
@@ -85,7 +81,7 @@ async function readResources(type: ResourceType, body: unknown, settings: Settin
   return rows;
 }
 
-/** One whole resource; `links` may be there, as in answers, and mean nothing. */
+/** Reads one whole resource. `links` is accepted and ignored, because responses have it. */
 function readResource(type: ResourceType, item: unknown, settings: Settings): { row: Row } | { problems: readonly Problem[] } {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     return { problems: [{ path: [], message: 'must be an object', validator: 'type' }] };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { RESTORABLE_TYPES } from '../../src/domain/resources.ts';
-import { restorePaths } from '../../src/http/openapi-restore.ts';
+import { IMPORTABLE_TYPES } from '../../src/domain/resources.ts';
+import { importPaths } from '../../src/http/openapi-import.ts';
 import { create, expectError, itemsOf, problemsOf, SAMPLES } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';
@@ -12,12 +12,12 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 test('there is a sample for every collection with an import', () => {
-  expect(SAMPLES.map(({ collection }) => collection)).toEqual(RESTORABLE_TYPES.map(({ collection }) => collection));
+  expect(SAMPLES.map(({ collection }) => collection)).toEqual(IMPORTABLE_TYPES.map(({ collection }) => collection));
 });
 
-describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
+describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   const { collection } = sample;
-  const restore = (items: unknown, headers?: Record<string, string>) => service.post(`/v2/${collection}/restore`, { [collection]: items }, headers);
+  const restore = (items: unknown, headers?: Record<string, string>) => service.post(`/v2/${collection}/import`, { [collection]: items }, headers);
   const whole = (name: string, members: Record<string, unknown> = {}) => ({
     id: 'F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6',
     ...sample.body(name),
@@ -34,7 +34,7 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
       whole('old'),
       whole('older', { id: otherId, created_at: '2013-01-01T00:00:00.000001', updated_at: '2014-01-01 00:00:00' }),
     ]);
-    expect([answer.status, answer.body]).toEqual([200, { restored: 2, unchanged: 0 }]);
+    expect([answer.status, answer.body]).toEqual([200, { imported: 2, unchanged: 0 }]);
     const items = itemsOf(await service.get(`/v2/${collection}`), sample);
     expect(items.map(({ id, name, created_at, updated_at }) => ({ id, name, created_at, updated_at }))).toEqual([
       { id: otherId, name: 'older', created_at: '2013-01-01T00:00:00.000001', updated_at: '2014-01-01T00:00:00.000000' },
@@ -48,10 +48,10 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
     const source = await kept();
     const target = await startTestService();
     try {
-      const first = await target.post(`/v2/${collection}/restore`, { [collection]: source });
-      expect([first.status, first.body]).toEqual([200, { restored: 3, unchanged: 0 }]);
-      const again = await target.post(`/v2/${collection}/restore`, { [collection]: source });
-      expect([again.status, again.body]).toEqual([200, { restored: 0, unchanged: 3 }]);
+      const first = await target.post(`/v2/${collection}/import`, { [collection]: source });
+      expect([first.status, first.body]).toEqual([200, { imported: 3, unchanged: 0 }]);
+      const again = await target.post(`/v2/${collection}/import`, { [collection]: source });
+      expect([again.status, again.body]).toEqual([200, { imported: 0, unchanged: 3 }]);
       const copied = itemsOf(await target.get(`/v2/${collection}?sort_key=name`), sample);
       expect(copied.map((item) => ({ ...item, links: {} }))).toEqual(source.map((item) => ({ ...item, links: {} })));
     } finally {
@@ -111,28 +111,28 @@ describe.each(SAMPLES)('/v2/$collection/restore', (sample) => {
   });
 
   test('400 for other members besides the list', async () => {
-    expect(problemsOf(await service.post(`/v2/${collection}/restore`, { [collection]: [whole('a')], all: true }))).toEqual([`${collection}: type`]);
+    expect(problemsOf(await service.post(`/v2/${collection}/import`, { [collection]: [whole('a')], all: true }))).toEqual([`${collection}: type`]);
   });
 
   test('401 without the right, 405 for GET', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
     const member = service.with((body as { token: string }).token);
-    expectError(await member.post(`/v2/${collection}/restore`, {}), 401, 'access_denied');
-    expectError(await service.get(`/v2/${collection}/restore`), 405, 'method_not_allowed');
+    expectError(await member.post(`/v2/${collection}/import`, {}), 401, 'access_denied');
+    expectError(await service.get(`/v2/${collection}/import`), 405, 'method_not_allowed');
   });
 
   test('the OpenAPI document contains the path', () => {
     const settings = describedAt(service.url);
-    const operation = restorePaths(settings)[`/v2/${collection}/restore`]?.post;
-    expect(operation?.operationId).toBe(`restore_${collection}`);
+    const operation = importPaths(settings)[`/v2/${collection}/import`]?.post;
+    expect(operation?.operationId).toBe(`import_${collection}`);
     expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '409']));
   });
 
   test('200 for the example of the OpenAPI document', async () => {
     const settings = describedAt(service.url);
-    const content = restorePaths(settings)[`/v2/${collection}/restore`]?.post?.requestBody?.content['application/json'];
-    const answer = await service.post(`/v2/${collection}/restore`, content?.examples?.one?.value);
-    expect([answer.status, answer.body]).toEqual([200, { restored: 1, unchanged: 0 }]);
+    const content = importPaths(settings)[`/v2/${collection}/import`]?.post?.requestBody?.content['application/json'];
+    const answer = await service.post(`/v2/${collection}/import`, content?.examples?.one?.value);
+    expect([answer.status, answer.body]).toEqual([200, { imported: 1, unchanged: 0 }]);
   });
 });
 
@@ -147,7 +147,7 @@ test('400 for a key whose pool or zone must exist and does not', async () => {
       created_at: '2014-07-07T18:25:31',
       updated_at: null,
     };
-    expectError(await strict.post('/v2/tsigkeys/restore', { tsigkeys: [item] }), 400, 'invalid_tsigkey');
+    expectError(await strict.post('/v2/tsigkeys/import', { tsigkeys: [item] }), 400, 'invalid_tsigkey');
   } finally {
     await strict.close();
   }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../domain/field.ts';
 import { givenFields, type ResourceType } from '../domain/resource.ts';
-import { RESTORABLE_TYPES, restoreRight } from '../domain/resources.ts';
-import { MAX_RESTORED, type RestoreResult } from '../domain/restore.ts';
+import { IMPORTABLE_TYPES, importRight } from '../domain/resources.ts';
+import { MAX_IMPORTED, type ImportResult } from '../domain/import.ts';
 import type { PathItem, Paths } from './openapi-document.ts';
 import { CREATED_AT } from './openapi-examples.ts';
 import { commonParameters } from './openapi-parameters.ts';
@@ -9,9 +9,9 @@ import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } fr
 
 const ANSWER: JsonSchema = {
   type: 'object',
-  required: ['restored', 'unchanged'],
+  required: ['imported', 'unchanged'],
   properties: {
-    restored: { type: 'integer', description: 'How many were made.' },
+    imported: { type: 'integer', description: 'How many resources were created.' },
     unchanged: { type: 'integer', description: 'How many were there already, just the same.' },
   },
 };
@@ -23,22 +23,22 @@ const FORMER_IDS: Readonly<Record<string, string>> = {
 };
 
 /** The paths at which resources are made with their ids and timestamps. */
-export function restorePaths(settings: ApiSettings): Paths {
-  return Object.fromEntries(RESTORABLE_TYPES.map((type) => [`/v2/${type.collection}/restore`, restorePath(settings, type)]));
+export function importPaths(settings: ApiSettings): Paths {
+  return Object.fromEntries(IMPORTABLE_TYPES.map((type) => [`/v2/${type.collection}/import`, importPath(settings, type)]));
 }
 
-function restorePath(settings: ApiSettings, type: ResourceType): PathItem {
+function importPath(settings: ApiSettings, type: ResourceType): PathItem {
   const errors = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object', 'duplicate'] as const;
   const example = Object.fromEntries(givenFields(type).map((name) => [name, type.fields[name]?.example]));
   const name = `former-${String(example[type.unique.field])}`;
   const items = [{ id: FORMER_IDS[type.collection], ...example, [type.unique.field]: name, created_at: CREATED_AT, updated_at: null }];
-  const result: RestoreResult = { restored: 1, unchanged: 0 };
+  const result: ImportResult = { imported: 1, unchanged: 0 };
   return {
     parameters: commonParameters(settings.requestIdHeader),
     post: {
-      operationId: `restore_${type.collection}`,
-      summary: `Restore ${type.collection}`,
-      description: `Makes up to ${MAX_RESTORED} resources with their ids and timestamps, as another service shows them: all or none. Those that exist just so are left alone; where an id or name belongs to another resource, nothing is made.\n\nNeeds the right \`${restoreRight(type)}\`.`,
+      operationId: `import_${type.collection}`,
+      summary: `Import ${type.collection}`,
+      description: `Makes up to ${MAX_IMPORTED} resources with their ids and timestamps, as another service shows them: all or none. Those that exist just so are left alone; where an id or name belongs to another resource, nothing is made.\n\nNeeds the right \`${importRight(type)}\`.`,
       tags: [type.collection],
       security: [{ token: [] }, { bearer: [] }],
       requestBody: { required: true, content: json(request(type), { one: { summary: 'One resource.', value: { [type.collection]: items } } }) },
@@ -65,7 +65,7 @@ function request(type: ResourceType): JsonSchema {
       [type.collection]: {
         type: 'array',
         minItems: 1,
-        maxItems: MAX_RESTORED,
+        maxItems: MAX_IMPORTED,
         description: 'Whole resources, as answers show them.',
         items: {
           type: 'object',

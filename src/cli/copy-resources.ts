@@ -33,7 +33,7 @@ export async function copyResources(type: ResourceType, source: Connection, targ
 /** Restores some resources; where they are refused together each is tried alone, so that one does not stop the others. */
 async function restore(type: ResourceType, target: Connection, items: readonly Item[], dryRun: boolean, report: Report): Promise<void> {
   try {
-    if (!dryRun) await call(target, 'POST', `/v2/${type.collection}/restore`, { [type.collection]: items });
+    if (!dryRun) await call(target, 'POST', `/v2/${type.collection}/import`, { [type.collection]: items });
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== EXIT.refused) throw error;
     if (items.length === 1) for (const { id, name } of items) report.add('refused', `${String(name)}: ${error.message}`, String(id));
