@@ -5,7 +5,9 @@ import { defineConfig, type Plugin } from 'vitest/config';
 const builtThreads: Plugin = {
   name: 'built-threads',
   transform: (code, id) =>
-    id.endsWith('/src/store/sqlite/scan-thread.ts') ? code.replace('./scan-worker.js', '../../../dist/store/sqlite/scan-worker.js') : undefined,
+    id.endsWith('/src/store/sqlite/scans/scan-thread.ts')
+      ? code.replace('./scan-worker.js', '../../../../dist/store/sqlite/scans/scan-worker.js')
+      : undefined,
 };
 
 export default defineConfig({

@@ -1,9 +1,9 @@
 // Prints docs/configuration.md from the table of settings in src/config/options.ts, as built. `npm run docs` writes the page; a test keeps it fresh.
-import { formatYaml } from '../dist/cli/plain-text.js';
+import { formatYaml } from '../dist/cli/output/plain-text.js';
 import { describeConfig, readConfig } from '../dist/config/config.js';
 import { fileVariableOf, variableOf } from '../dist/config/option.js';
 import { OPTIONS } from '../dist/config/options.js';
-import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../dist/domain/policy.js';
+import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY } from '../dist/domain/resources/policy.js';
 
 const variablesOf = (option) =>
   [variableOf(option), fileVariableOf(option)]

@@ -1,5 +1,5 @@
 // Prints docs/tsigil.1 from the commands of the built program. `npm run docs` writes the page; a test keeps it up to date.
-import { commandsBelow, examplesOf, optionsOf } from '../dist/cli/help.js';
+import { commandsBelow, examplesOf, optionsOf } from '../dist/cli/flags/help.js';
 import { createProgram } from '../dist/cli/program.js';
 import { VERSION } from '../dist/version.js';
 

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Clock } from './domain/ports.ts';
+import type { Clock } from './domain/model/ports.ts';
 
 /** How far the system's clock may be from the count before the count starts anew, in microseconds. */
 const TOLERANCE = 2000;

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { destination, pino, type DestinationStream } from 'pino';
-import { withoutTokens } from './domain/token-form.ts';
+import { withoutTokens } from './domain/model/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
 /** How often a line is tried, a tenth of a second apart, while the reader of the log takes nothing. */

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-import { CommandError, EXIT } from './cli/errors.ts';
+import { CommandError, EXIT } from './cli/output/errors.ts';
 import { runCommand } from './cli/program.ts';
-import { formatYaml, plainText } from './cli/plain-text.ts';
+import { formatYaml, plainText } from './cli/output/plain-text.ts';
 import { fileProblems } from './config/checks.ts';
 import { ConfigError, describeConfig, readConfig } from './config/config.ts';
 import { settingVariables } from './config/environment.ts';
 import type { Config } from './config/options.ts';
-import { parseDatabaseUrl, withoutPassword } from './domain/database-url.ts';
-import { ServiceError } from './domain/errors.ts';
+import { parseDatabaseUrl, withoutPassword } from './domain/model/database-url.ts';
+import { ServiceError } from './domain/model/errors.ts';
 import { describeFault } from './net/faults.ts';
 import { VERSION } from './version.ts';
 

@@ -46,7 +46,34 @@ function folderOf(path: string): string {
   return path.includes('/') ? (path.split('/')[0] ?? '') : '';
 }
 
+/** The rooms of each folder: a room imports itself and the rooms before it. '' are the files of the folder itself. */
+const ROOMS: Record<string, string[]> = {
+  domain: ['model', 'scheduling', 'resources', 'key-formats', 'dns', 'rules', 'operations'],
+  http: ['connection', 'request', 'sharing', 'openapi', 'docs', ''],
+  store: ['sql', 'migrations', 'sqlite/connection', 'sqlite/scans', 'sqlite', 'postgres', ''],
+  cli: ['output', 'service', 'flags', 'tld-lists', 'imports', 'commands', ''],
+};
+
 describe('who may import whom', () => {
+  test.each(Object.keys(ROOMS))('each room of %s imports itself and the rooms below it', (top) => {
+    const rooms = ROOMS[top] ?? [];
+    const roomOf = (path: string) => dirname(path).slice(top.length + 1);
+    const own = FILES.filter(({ folder }) => folder === top);
+    expect(own.filter(({ path }) => !rooms.includes(roomOf(path))).map(({ path }) => path)).toEqual([]);
+    const upward = own.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => folderOf(target) === top && rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(path)))
+        .map((target) => `${path} -> ${target}`),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  test('no folder is an open-plan office', () => {
+    const sizes = new Map<string, number>();
+    for (const { path } of FILES) sizes.set(dirname(path), (sizes.get(dirname(path)) ?? 0) + 1);
+    expect([...sizes].filter(([, size]) => size > 13)).toEqual([]);
+  });
+
   test('there are files to look at', () => {
     expect(FILES.length).toBeGreaterThan(30);
     expect(FILES.flatMap(({ imports }) => imports).length).toBeGreaterThan(60);
@@ -73,10 +100,10 @@ describe('who may import whom', () => {
 
   test('resources change in one function alone', () => {
     const writers = FILES.filter(({ path }) => /\bstore\b[^;]*\.write\(/.test(readFileSync(join(SRC, path), 'utf8')));
-    expect(writers.map(({ path }) => path)).toEqual(['domain/change.ts']);
+    expect(writers.map(({ path }) => path)).toEqual(['domain/operations/change.ts']);
     const callers = FILES.filter(({ path }) => /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/.test(readFileSync(join(SRC, path), 'utf8')));
     // Copying a database changes no resource.
-    expect(callers.map(({ path }) => path).sort()).toEqual(['domain/change.ts', 'store/copy.ts']);
+    expect(callers.map(({ path }) => path).sort()).toEqual(['domain/operations/change.ts', 'store/copy.ts']);
   });
 
   test('an adapter imports the domain, the network and itself, never another adapter', () => {
@@ -89,7 +116,7 @@ describe('who may import whom', () => {
   test('the network imports itself, the errors and the DNS of the domain, and no package', () => {
     const net = FILES.filter(({ folder }) => folder === 'net');
     const strays = net.flatMap(({ path, imports }) =>
-      imports.filter((target) => !/^(?:net\/|domain\/(?:errors\.ts|dns|model))/.test(target)).map((target) => `${path} -> ${target}`),
+      imports.filter((target) => !/^(?:net\/|domain\/(?:dns|model)\/)/.test(target)).map((target) => `${path} -> ${target}`),
     );
     expect({ strays, packages: net.flatMap(({ packages }) => packages).filter((name) => !isBuiltIn(name)) }).toEqual({ strays: [], packages: [] });
   });

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ADMIN, ADMIN_PROJECT } from '../domain/caller.ts';
-import type { Dependencies } from '../domain/change.ts';
-import { createResource } from '../domain/collection.ts';
-import { ServiceError } from '../domain/errors.ts';
-import { token } from '../domain/token.ts';
+import { ADMIN, ADMIN_PROJECT } from '../domain/model/caller.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import { createResource } from '../domain/operations/collection.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import { token } from '../domain/resources/token.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../domain/model/errors.ts';
 import { deadlineAfter, within, type Deadline } from '../net/deadline.ts';
 import { NetError } from '../net/faults.ts';
 import { authOf } from '../net/keystone-credentials.ts';

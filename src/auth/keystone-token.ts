@@ -1,4 +1,4 @@
-import type { Caller, Scope } from '../domain/caller.ts';
+import type { Caller, Scope } from '../domain/model/caller.ts';
 
 /** A token that Keystone vouches for. */
 export interface ValidToken {

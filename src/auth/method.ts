@@ -1,4 +1,4 @@
-import type { Authenticate, KnownCaller } from '../domain/ports.ts';
+import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 
 /** One way of knowing callers by their tokens. */
 export interface Method {

@@ -1,5 +1,5 @@
-import type { Authenticate, Clock, KnownCaller, Store } from '../domain/ports.ts';
-import type { AuthMethod } from '../domain/settings.ts';
+import type { Authenticate, Clock, KnownCaller, Store } from '../domain/model/ports.ts';
+import type { AuthMethod } from '../domain/model/settings.ts';
 import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
 import type { Challenge, Method } from './method.ts';
 import { configuredToken, ownTokens } from './tokens.ts';

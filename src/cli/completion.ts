@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { commandsBelow, optionsOf } from './help.ts';
+import { commandsBelow, optionsOf } from './flags/help.ts';
 
 /** The shells that can complete the command. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -2,15 +2,15 @@ import { inspect } from 'node:util';
 import { Argument, Command, CommanderError } from 'commander';
 import { systemFault } from '../net/faults.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
-import { CommandError, EXIT } from './errors.ts';
-import { addExamples } from './help.ts';
-import { addLocalCommands, type LocalCommands } from './local-commands.ts';
-import { plainLines } from './plain-text.ts';
-import { addResourceCommands } from './resource-commands.ts';
-import { bold, lookOf, red, type Stream, type Terminal } from './terminal.ts';
-import { addTldImport } from './tld-import.ts';
-import { addTokenRevoke } from './token-revoke.ts';
-import { addKeyCommands } from './tsigkey-commands.ts';
+import { CommandError, EXIT } from './output/errors.ts';
+import { addExamples } from './flags/help.ts';
+import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
+import { plainLines } from './output/plain-text.ts';
+import { addResourceCommands } from './commands/resource-commands.ts';
+import { bold, lookOf, red, type Stream, type Terminal } from './output/terminal.ts';
+import { addTldImport } from './commands/tld-import.ts';
+import { addTokenRevoke } from './commands/token-revoke.ts';
+import { addKeyCommands } from './commands/tsigkey-commands.ts';
 
 /** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. Without arguments, prints help. */
 export async function runCommand(argv: readonly string[], version: string, local: LocalCommands, terminal: Terminal): Promise<number> {

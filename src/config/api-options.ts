@@ -1,5 +1,5 @@
-import { boolean, integer, list } from '../domain/field.ts';
-import { MAX_LIMIT } from '../domain/settings.ts';
+import { boolean, integer, list } from '../domain/model/field.ts';
+import { MAX_LIMIT } from '../domain/model/settings.ts';
 import { origin, word } from './kinds.ts';
 import { option } from './option.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
-import { isObject, type Kind } from '../domain/field.ts';
+import { isObject, type Kind } from '../domain/model/field.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';
 

@@ -1,7 +1,7 @@
-/** The kinds of values that only settings have. The others are in `src/domain/field.ts`. */
-import { parseDatabaseUrl } from '../domain/database-url.ts';
-import { list, map, text, type Kind } from '../domain/field.ts';
-import { CONFIGURABLE_RIGHTS } from '../domain/policy.ts';
+/** The kinds of values that only settings have. The others are in `src/domain/model/field.ts`. */
+import { parseDatabaseUrl } from '../domain/model/database-url.ts';
+import { list, map, text, type Kind } from '../domain/model/field.ts';
+import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
 
 /** The `format` in the schema of paths: how checks of files find their settings. */
 export const PATH_FORMAT = 'path';

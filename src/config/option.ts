@@ -1,4 +1,4 @@
-import type { Kind } from '../domain/field.ts';
+import type { Kind } from '../domain/model/field.ts';
 
 /** What a setting is, apart from its key. `T` is the type of its value. */
 export interface Definition<T = unknown> {

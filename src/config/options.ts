@@ -1,5 +1,5 @@
-import { boolean, enumeration, integer, isObject } from '../domain/field.ts';
-import { TLD_RULES } from '../domain/settings.ts';
+import { boolean, enumeration, integer, isObject } from '../domain/model/field.ts';
+import { TLD_RULES } from '../domain/model/settings.ts';
 import { API_SECTIONS } from './api-options.ts';
 import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
 import { address, databaseUrl, password, path, url } from './kinds.ts';

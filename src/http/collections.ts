@@ -1,29 +1,17 @@
 import { validateHeaderValue } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Dependencies } from '../domain/change.ts';
-import { createResource, deleteResource, getResource, listResources, readId, updateResource } from '../domain/collection.ts';
-import type { Parameter } from '../domain/list-query.ts';
-import { shownFields, type Operation, type ResourceType, type Row } from '../domain/resource.ts';
-import { connectionSignal } from './connection-signal.ts';
-import { JSON_TYPE } from './errors.ts';
-import { changeContext, signedIn } from './gate.ts';
-import { HIDE_COUNTS, isModifier, isTrue } from './modifiers.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import { createResource, deleteResource, getResource, listResources, readId, updateResource } from '../domain/operations/collection.ts';
+import type { Parameter } from '../domain/operations/list-query.ts';
+import { shownFields, type Operation, type ResourceType, type Row } from '../domain/model/resource.ts';
+import { connectionSignal } from './sharing/connection-signal.ts';
+import { JSON_TYPE } from './request/errors.ts';
+import { changeContext, signedIn } from './request/guard.ts';
+import { CALLER_ID_HEADER, HIDE_COUNTS, isModifier, isTrue } from './request/context.ts';
 import { countFitting, isLonger } from './page-size.ts';
-import { addRoutes, type Handler } from './routes.ts';
-import { readJsonBody } from './json-body.ts';
-import { readParameters, withParameters } from './urls.ts';
-
-/** The method and kind of path of each operation. */
-export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; readonly onItem: boolean }>> = {
-  create: { method: 'POST', onItem: false },
-  list: { method: 'GET', onItem: false },
-  get: { method: 'GET', onItem: true },
-  update: { method: 'PATCH', onItem: true },
-  delete: { method: 'DELETE', onItem: true },
-};
-
-/** The header with the caller's id, on responses about resources with `identifiesCaller`. */
-export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
+import { addRoutes, OPERATION_ROUTES, type Handler } from './request/routes.ts';
+import { readJsonBody } from './request/json-body.ts';
+import { readParameters, withParameters } from './request/urls.ts';
 
 /** Serves the collection of `type` under `/v2`. */
 export function addCollection(app: FastifyInstance, type: ResourceType, dependencies: Dependencies): void {

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import type { Dependencies } from '../domain/change.ts';
-import { importRight, IMPORTABLE_TYPES } from '../domain/resources.ts';
-import { importResources } from '../domain/import.ts';
-import { JSON_TYPE } from './errors.ts';
-import { changeContext } from './gate.ts';
-import { readLongJsonBody } from './json-body.ts';
-import type { RunLongWork } from './long-work.ts';
-import { addRoutes } from './routes.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import { importRight, IMPORTABLE_TYPES } from '../domain/resources/resources.ts';
+import { importResources } from '../domain/operations/import.ts';
+import { JSON_TYPE } from './request/errors.ts';
+import { changeContext } from './request/guard.ts';
+import { readLongJsonBody } from './request/json-body.ts';
+import type { RunLongWork } from './sharing/long-work.ts';
+import { addRoutes } from './request/routes.ts';
 
 /** Serves, for each collection that may be copied from another service, the creation of resources with their ids and timestamps. */
 export function addImport(app: FastifyInstance, dependencies: Dependencies, runLongWork: RunLongWork): void {

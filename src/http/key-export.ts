@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import type { Dependencies } from '../domain/change.ts';
-import { getResource, readId } from '../domain/collection.ts';
-import { ServiceError } from '../domain/errors.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import { getResource, readId } from '../domain/operations/collection.ts';
+import { ServiceError } from '../domain/model/errors.ts';
 import { exportKey, findFormat } from '../domain/key-formats/formats.ts';
-import type { Parameter } from '../domain/list-query.ts';
-import { tsigkey } from '../domain/tsigkey.ts';
-import { signedIn } from './gate.ts';
-import { isModifier } from './modifiers.ts';
-import { addRoutes } from './routes.ts';
-import { readParameters } from './urls.ts';
+import type { Parameter } from '../domain/operations/list-query.ts';
+import { tsigkey } from '../domain/resources/tsigkey.ts';
+import { signedIn } from './request/guard.ts';
+import { isModifier } from './request/context.ts';
+import { addRoutes } from './request/routes.ts';
+import { readParameters } from './request/urls.ts';
 
 /** Serves a key in the form of a consumer, for whoever may get the key. */
 export function addKeyExport(app: FastifyInstance, dependencies: Dependencies): void {

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
-import type { Store } from '../domain/ports.ts';
-import { RESOURCE_TYPES } from '../domain/resources.ts';
-import { cachedFlight, singleFlight } from '../domain/single-flight.ts';
-import { addRoutes } from './routes.ts';
+import type { Store } from '../domain/model/ports.ts';
+import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
+import { addRoutes } from './request/routes.ts';
 
 /** What the service counts. */
 export interface Metrics {

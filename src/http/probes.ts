@@ -1,9 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { JSON_TYPE } from './errors.ts';
-import { addRoutes } from './routes.ts';
-
-/** When the API last changed for its callers. */
-const API_UPDATED = '2022-06-29T00:00:00Z';
+import { JSON_TYPE } from './request/errors.ts';
+import { addRoutes } from './request/routes.ts';
+import { versionDocument } from './request/version-document.ts';
 
 /** Serves what needs no token: the version document, and whether the service is alive and ready, which `ping` says by resolving. */
 export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void {
@@ -26,18 +24,4 @@ export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void
       },
     },
   ]);
-}
-
-/** Two names for one API: clients look for `v2`, and read from the current one's minor number which extensions to expect. */
-export function versionDocument(base: string): object {
-  const links = [
-    { rel: 'self', href: `${base}/v2` },
-    { rel: 'help', href: `${base}/docs` },
-  ];
-  return {
-    versions: [
-      { id: 'v2', status: 'SUPPORTED', updated: API_UPDATED, links },
-      { id: 'v2.0', status: 'CURRENT', updated: API_UPDATED, links },
-    ],
-  };
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { normaliseUuid } from '../domain/field.ts';
+import { normaliseUuid } from '../domain/model/field.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The part of a structured logger that the server uses. */

@@ -1,29 +1,29 @@
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { MAX_LIST_BYTES } from '../domain/bulk-request.ts';
-import type { Dependencies } from '../domain/change.ts';
-import type { Authenticate, KnownCaller } from '../domain/ports.ts';
-import { RESOURCE_TYPES } from '../domain/resources.ts';
-import { singleFlight } from '../domain/single-flight.ts';
-import { addBodyBudget } from './body-budget.ts';
+import { MAX_LIST_BYTES } from '../domain/operations/bulk-request.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
+import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import { singleFlight } from '../domain/scheduling/single-flight.ts';
+import { addBodyBudget } from './request/body-budget.ts';
 import { addCollection } from './collections.ts';
-import { errorAnswer, toServiceError, type AnswerSettings } from './errors.ts';
-import { addDatabaseShares } from './database-shares.ts';
-import { addFairTurns, createFairTurns } from './fair-turns.ts';
-import { addGate, requestOwner } from './gate.ts';
+import { errorAnswer, toServiceError, type AnswerSettings } from './request/errors.ts';
+import { addDatabaseShares } from './sharing/database-shares.ts';
+import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
+import { addGuard, requestOwner } from './request/guard.ts';
 import { addKeyExport } from './key-export.ts';
-import { createLongWork } from './long-work.ts';
+import { createLongWork } from './sharing/long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
-import { addDocuments } from './documents.ts';
-import { createNodeServer, type NodeServerSettings } from './node-server.ts';
-import { hasWaiting } from './pipelining.ts';
+import { addDocuments } from './docs/documents.ts';
+import { createNodeServer, type NodeServerSettings } from './connection/node-server.ts';
+import { hasWaiting } from './connection/pipelining.ts';
 import { addProbes } from './probes.ts';
-import { createAddressLimit, createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
 import { addRequestLog, type Log } from './request-log.ts';
 import { addImport } from './import.ts';
-import { knowAllMethods } from './routes.ts';
-import { pathAndQuery, type UrlSettings } from './urls.ts';
-import { limitUnsentResponses } from './unsent-responses.ts';
+import { knowAllMethods } from './request/routes.ts';
+import { pathAndQuery, type UrlSettings } from './request/urls.ts';
+import { limitUnsentResponses } from './connection/unsent-responses.ts';
 import { addTldBulk } from './tld-bulk.ts';
 import { addZoneNameCheck } from './zone-name-check.ts';
 
@@ -83,7 +83,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     clientErrorHandler: () => undefined, // the server has its own
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the gate answers before it gets here
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the guard answers before it gets here
   app.removeAllContentTypeParsers();
   // JSON is named although all is taken: the framework looks a type up at once that it knows by its name.
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -98,7 +98,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.server.on('connection', () => (connections += 1));
   const turns = createFairTurns({ now: () => performance.now(), later: setImmediate, connections: () => connections });
   addFairTurns(app, turns, (request) => requestOwner(request, options));
-  addGate(app, { ...options, policy: dependencies.policy, requestIdHeader, limitRate, addressLimit });
+  addGuard(app, { ...options, policy: dependencies.policy, requestIdHeader, limitRate, addressLimit });
   app.addHook('onRequest', (request, _reply, done) => {
     checkUnsent(request);
     done();

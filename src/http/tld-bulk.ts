@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import { MAX_LIST_BYTES, refusalMessage } from '../domain/bulk-request.ts';
-import type { Dependencies } from '../domain/change.ts';
-import type { Slicer } from '../domain/slicer.ts';
-import { changeTlds, type BulkResult } from '../domain/tld-bulk.ts';
-import type { Outcome } from '../domain/tld-bulk-plan.ts';
-import { JSON_TYPE, statusAndType, type ErrorSettings } from './errors.ts';
-import { changeContext } from './gate.ts';
-import { readLongJsonBody } from './json-body.ts';
-import { writeLongJson, type RunLongWork } from './long-work.ts';
-import { addRoutes } from './routes.ts';
+import { MAX_LIST_BYTES, refusalMessage } from '../domain/operations/bulk-request.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import type { Slicer } from '../domain/scheduling/slicer.ts';
+import { changeTlds, type BulkResult } from '../domain/operations/tld-bulk.ts';
+import type { Outcome } from '../domain/operations/tld-bulk-plan.ts';
+import { JSON_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
+import { changeContext } from './request/guard.ts';
+import { readLongJsonBody } from './request/json-body.ts';
+import { writeLongJson, type RunLongWork } from './sharing/long-work.ts';
+import { addRoutes } from './request/routes.ts';
 
 /** Serves the one request that changes many TLD entries. */
 export function addTldBulk(

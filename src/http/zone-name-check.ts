@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import type { Dependencies } from '../domain/change.ts';
-import { checkZoneNames } from '../domain/zone-name-check.ts';
-import { JSON_TYPE } from './errors.ts';
-import { readLongJsonBody } from './json-body.ts';
-import type { RunLongWork } from './long-work.ts';
-import { addRoutes } from './routes.ts';
+import type { Dependencies } from '../domain/operations/change.ts';
+import { checkZoneNames } from '../domain/operations/zone-name-check.ts';
+import { JSON_TYPE } from './request/errors.ts';
+import { readLongJsonBody } from './request/json-body.ts';
+import type { RunLongWork } from './sharing/long-work.ts';
+import { addRoutes } from './request/routes.ts';
 
 /** Serves the check of zone names against the TLD entries, for whoever may create zones. */
 export function addZoneNameCheck(app: FastifyInstance, { store, settings }: Dependencies, runLongWork: RunLongWork): void {

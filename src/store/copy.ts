@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ServiceError } from '../domain/errors.ts';
-import type { Store } from '../domain/ports.ts';
-import { RESOURCE_TYPES } from '../domain/resources.ts';
-import type { Reader, ResourceType, Row } from '../domain/resource.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { Store } from '../domain/model/ports.ts';
+import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
+import type { Reader, ResourceType, Row } from '../domain/model/resource.ts';
 
 /** How many rows are read, and written in one transaction, at a time. */
 const BATCH = 500;

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import { DATABASE_FORMS, parseDatabaseUrl, type DatabaseForm, type DatabaseScheme } from '../domain/database-url.ts';
-import type { Database, DatabaseObserver, DatabaseSettings, NetworkLink, ServingSettings, Snapshot } from './sql.ts';
+import { DATABASE_FORMS, parseDatabaseUrl, type DatabaseForm, type DatabaseScheme } from '../domain/model/database-url.ts';
+import type { Database, DatabaseObserver, DatabaseSettings, NetworkLink, ServingSettings, Snapshot } from './sql/sql.ts';
 
 /** One kind of database. Its driver is loaded when it is opened. */
 export interface DatabaseKind extends DatabaseForm {

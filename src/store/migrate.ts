@@ -1,7 +1,7 @@
-import { ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../domain/model/errors.ts';
 import { migration as m0001 } from './migrations/0001-tlds-tsigkeys-tokens.ts';
 import { migration as m0002 } from './migrations/0002-zones-pools.ts';
-import type { Database, Migration } from './sql.ts';
+import type { Database, Migration } from './sql/sql.ts';
 
 /** Every step, in order. */
 export const MIGRATIONS: readonly Migration[] = [m0001, m0002];

@@ -1,7 +1,7 @@
-import { ServiceError } from '../domain/errors.ts';
-import { createFairQueue } from '../domain/fair-queue.ts';
-import type { Turn } from '../domain/ports.ts';
-import type { ScanSlots } from './sql.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import { createFairQueue } from '../domain/scheduling/fair-queue.ts';
+import type { Turn } from '../domain/model/ports.ts';
+import type { ScanSlots } from './sql/sql.ts';
 
 /** How many scans may wait, of one caller and of all. Each is a request that is open. */
 const MAX_WAITING_PER_OWNER = 50;

@@ -1,9 +1,9 @@
-import { withoutPassword } from '../domain/database-url.ts';
-import { ServiceError } from '../domain/errors.ts';
-import type { Reader } from '../domain/resource.ts';
+import { withoutPassword } from '../domain/model/database-url.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { Reader } from '../domain/model/resource.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
-import type { DatabaseSettings } from './sql.ts';
+import type { DatabaseSettings } from './sql/sql.ts';
 import { createReader } from './store.ts';
 
 /** A database to copy from. */

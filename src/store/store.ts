@@ -1,11 +1,11 @@
-import { ServiceError } from '../domain/errors.ts';
-import type { Store, Turn, Writer } from '../domain/ports.ts';
-import type { Condition, Fields, Page, PageQuery, Reader, ResourceType } from '../domain/resource.ts';
-import { isLookup, isReadOffIndex } from './indexes.ts';
-import { newSlicer, parts, readerOn, readPage } from './reader.ts';
+import { ServiceError } from '../domain/model/errors.ts';
+import type { Store, Turn, Writer } from '../domain/model/ports.ts';
+import type { Condition, Fields, Page, PageQuery, Reader, ResourceType } from '../domain/model/resource.ts';
+import { isLookup, isReadOffIndex } from './sql/indexes.ts';
+import { newSlicer, parts, readerOn, readPage } from './sql/reader.ts';
 import { createScans } from './scans.ts';
-import type { Database, Snapshot, Sql, SqlValue } from './sql.ts';
-import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './table.ts';
+import type { Database, Snapshot, Sql, SqlValue } from './sql/sql.ts';
+import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
 
 /** The turn of lists that the service reads for itself. */
 const OWN_TURN: Turn = { owner: '', signal: () => undefined };

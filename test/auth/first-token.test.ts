@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, w
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeFirstToken } from '../../src/auth/first-token.ts';
-import type { Dependencies } from '../../src/domain/change.ts';
-import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
+import type { Dependencies } from '../../src/domain/operations/change.ts';
+import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { openStore } from '../../src/service.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import { temporaryFolder } from '../harness/service.ts';

@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ownTokens } from '../../src/auth/tokens.ts';
-import type { Store } from '../../src/domain/ports.ts';
-import { hashToken, token as tokenType } from '../../src/domain/token.ts';
+import type { Store } from '../../src/domain/model/ports.ts';
+import { hashToken, token as tokenType } from '../../src/domain/resources/token.ts';
 import { openStore } from '../../src/service.ts';
 import { temporaryFolder } from '../harness/service.ts';
 

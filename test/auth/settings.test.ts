@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatYaml } from '../../src/cli/plain-text.ts';
+import { formatYaml } from '../../src/cli/output/plain-text.ts';
 import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
 
 const KEYSTONE = { TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_KEYSTONE_URL: 'https://keystone.example:5000/v3' };

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commandsBelow, examplesOf, optionsOf } from '../../src/cli/help.ts';
+import { commandsBelow, examplesOf, optionsOf } from '../../src/cli/flags/help.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommands } from '../docs/shell.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';

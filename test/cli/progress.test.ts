@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { progressLine, startProgress } from '../../src/cli/progress.ts';
-import { displayWidth } from '../../src/cli/table.ts';
+import { progressLine, startProgress } from '../../src/cli/output/progress.ts';
+import { displayWidth } from '../../src/cli/output/table.ts';
 
 /** A bar on a terminal whose clock the test sets, and everything that was drawn. */
 function startBar(total: number, columns = 80) {

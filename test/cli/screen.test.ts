@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { displayWidth } from '../../src/cli/table.ts';
+import { displayWidth } from '../../src/cli/output/table.ts';
 import { openScreen, type Screen } from '../harness/screen.ts';
 import { PROGRAM, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import type { LocalCommands } from '../../src/cli/local-commands.ts';
+import type { LocalCommands } from '../../src/cli/commands/local-commands.ts';
 import { runCommand } from '../../src/cli/program.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
+import type { Terminal } from '../../src/cli/output/terminal.ts';
 import { recordSecret, recordShown } from '../harness/evidence.ts';
 import type { Ended } from './run.ts';
 

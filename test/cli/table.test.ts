@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { FORMATS, formatItem, formatList } from '../../src/cli/output.ts';
-import { displayWidth, drawTable } from '../../src/cli/table.ts';
-import { lookOf } from '../../src/cli/terminal.ts';
+import { FORMATS, formatItem, formatList } from '../../src/cli/output/output.ts';
+import { displayWidth, drawTable } from '../../src/cli/output/table.ts';
+import { lookOf } from '../../src/cli/output/terminal.ts';
 
 const look = (width: number) => ({ decorated: true, colours: false, width });
 const PIPE = { decorated: false, colours: false, width: Infinity };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boolean, enumeration, integer, list, object, text } from '../../src/domain/field.ts';
+import { boolean, enumeration, integer, list, object, text } from '../../src/domain/model/field.ts';
 import { fileVariableOf, listOptions, option, valuesOf, variableOf } from '../../src/config/option.ts';
 
 const TABLE = {

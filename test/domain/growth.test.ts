@@ -1,18 +1,18 @@
 import { describe, test } from 'vitest';
-import { asciiName } from '../../src/cli/names.ts';
+import { asciiName } from '../../src/cli/flags/names.ts';
 import { detectFormat, LIST_FORMATS, readTldList } from '../../src/cli/tld-lists/read-list.ts';
-import { readCreation } from '../../src/domain/body.ts';
-import { MAX_LIST_BYTES, readBulkRequest } from '../../src/domain/bulk-request.ts';
-import { readId } from '../../src/domain/collection.ts';
-import * as names from '../../src/domain/dns-name.ts';
-import { normaliseUuid, parseTimestamp } from '../../src/domain/field.ts';
-import { readListRequest, type Parameter } from '../../src/domain/list-query.ts';
-import { RESOURCE_TYPES, IMPORTABLE_TYPES } from '../../src/domain/resources.ts';
-import { givenFields } from '../../src/domain/resource.ts';
-import { zoneNameProblem } from '../../src/domain/zone-fields.ts';
-import { readNames } from '../../src/domain/zone-name-check.ts';
-import { parseAndCheck } from '../../src/http/json-body.ts';
-import { pathAndQuery, readParameters, withParameters } from '../../src/http/urls.ts';
+import { readCreation } from '../../src/domain/operations/body.ts';
+import { MAX_LIST_BYTES, readBulkRequest } from '../../src/domain/operations/bulk-request.ts';
+import { readId } from '../../src/domain/operations/collection.ts';
+import * as names from '../../src/domain/model/dns-name.ts';
+import { normaliseUuid, parseTimestamp } from '../../src/domain/model/field.ts';
+import { readListRequest, type Parameter } from '../../src/domain/operations/list-query.ts';
+import { RESOURCE_TYPES, IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';
+import { givenFields } from '../../src/domain/model/resource.ts';
+import { zoneNameProblem } from '../../src/domain/resources/zone-fields.ts';
+import { readNames } from '../../src/domain/operations/zone-name-check.ts';
+import { parseAndCheck } from '../../src/http/request/json-body.ts';
+import { pathAndQuery, readParameters, withParameters } from '../../src/http/request/urls.ts';
 import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
 
 /** The largest body of an ordinary request, and more than heads may have unless configured otherwise. */

@@ -1,4 +1,4 @@
-import type { ApiSettings } from '../../src/http/openapi-responses.ts';
+import type { ApiSettings } from '../../src/http/openapi/responses.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import {
@@ -8,7 +8,7 @@ import {
   type DOCUMENTED_METHODS,
   type OperationObject,
   type ResponseObject,
-} from '../../src/http/openapi-document.ts';
+} from '../../src/http/openapi/document.ts';
 import type { Answer, Client } from './client.ts';
 
 const JSON_BODY = 'application/json';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { normaliseUuid } from '../../src/domain/field.ts';
+import { normaliseUuid } from '../../src/domain/model/field.ts';
 import { ask, pathOf, usual, withBody } from '../harness/any-request.ts';
 import { create, SAMPLES, TLDS, TSIGKEYS, UNKNOWN_ID, type Resource, type Sample } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { discardInput } from '../../src/http/closing.ts';
+import { discardInput } from '../../src/http/connection/closing.ts';
 
 test('input to discard is read from one connection in each turn of the event loop', async () => {
   const accepted: Socket[] = [];

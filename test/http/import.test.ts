@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { IMPORTABLE_TYPES } from '../../src/domain/resources.ts';
-import { importPaths } from '../../src/http/openapi-import.ts';
+import { IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';
+import { importPaths } from '../../src/http/openapi/import.ts';
 import { create, expectError, itemsOf, problemsOf, SAMPLES } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkShape } from '../../src/http/json-shape.ts';
+import { checkShape } from '../../src/http/request/json-shape.ts';
 
 const check = (text: string) => [...checkShape(Buffer.from(text))].length;
 const members = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.ts';
-import type { ResponseObject } from '../../src/http/openapi-document.ts';
-import { keyExportPath } from '../../src/http/openapi-key-export.ts';
+import type { ResponseObject } from '../../src/http/openapi/document.ts';
+import { keyExportPath } from '../../src/http/openapi/key-export.ts';
 import { create, expectError, SECRET, TSIGKEYS, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';

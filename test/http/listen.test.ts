@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { hasProgram } from '../harness/tools.ts';
-import { listen, listenAddresses } from '../../src/http/listen.ts';
+import { listen, listenAddresses } from '../../src/http/connection/listen.ts';
 
 async function accepts(port: number, host: string): Promise<boolean> {
   const socket = connect(port, host);

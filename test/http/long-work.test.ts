@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import type { FastifyRequest } from 'fastify';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLongWork, writeLongJson } from '../../src/http/long-work.ts';
-import { createSlicer } from '../../src/domain/slicer.ts';
+import { createLongWork, writeLongJson } from '../../src/http/sharing/long-work.ts';
+import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
 
 /** A request of this caller, on a connection of its own. */
 function requestOf(id: string, socket = Object.assign(new EventEmitter(), { destroyed: false })): FastifyRequest {

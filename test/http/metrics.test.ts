@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;

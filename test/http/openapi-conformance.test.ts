@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
-import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi-document.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
+import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
 import type { Answer } from '../harness/client.ts';
 import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
 import { startTestService, type TestService } from '../harness/service.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
-import { typeOf } from '../../src/domain/errors.ts';
-import type { ApiDocument } from '../../src/http/openapi-document.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
+import { typeOf } from '../../src/domain/model/errors.ts';
+import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import type { Answer, Client } from '../harness/client.ts';
 import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
 import { startWithTokens } from '../harness/administrators.ts';

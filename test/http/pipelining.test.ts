@@ -3,7 +3,7 @@ import { createServer, IncomingMessage, type Server, type ServerResponse } from 
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { runInOrder } from '../../src/http/pipelining.ts';
+import { runInOrder } from '../../src/http/connection/pipelining.ts';
 import { isClosing, readAnswers, statusesOf } from '../harness/wire.ts';
 
 let server: Server;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ALGORITHMS } from '../../src/domain/tsigkey.ts';
+import { ALGORITHMS } from '../../src/domain/resources/tsigkey.ts';
 import { create, expectError, itemsOf, POOL_ID, problemsOf, SECRET, TSIGKEYS, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 

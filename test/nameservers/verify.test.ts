@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { checkKey, type KeyCheck } from '../../src/cli/key-check.ts';
+import { checkKey, type KeyCheck } from '../../src/cli/service/key-check.ts';
 import type { Check, Opinion } from '../../src/domain/dns/key-check.ts';
 import { decodeMessage, encodeMessage, FLAGS } from '../../src/domain/dns/message.ts';
 import { signMessage } from '../../src/domain/dns/tsig.ts';

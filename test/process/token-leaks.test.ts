@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RESOURCE_TYPES } from '../../src/domain/resources.ts';
+import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import type { Answer } from '../harness/client.ts';
 import { SECRET } from '../harness/samples.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';

@@ -4,8 +4,8 @@ import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/domain/errors.ts';
-import type { Database, Sql } from '../../src/store/sql.ts';
+import { ServiceError } from '../../src/domain/model/errors.ts';
+import type { Database, Sql } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { temporaryFolder } from '../harness/service.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/domain/ports.ts';
-import { type Condition, type ListQuery, type Row } from '../../src/domain/resource.ts';
-import { COMMON_SORT_KEYS } from '../../src/domain/settings.ts';
-import { tsigkey } from '../../src/domain/tsigkey.ts';
+import type { Store } from '../../src/domain/model/ports.ts';
+import { type Condition, type ListQuery, type Row } from '../../src/domain/model/resource.ts';
+import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
+import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { everything, insert, sampleOf } from './samples.ts';
 
 /** Names that databases tend to sort and match differently. */

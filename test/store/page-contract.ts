@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/domain/ports.ts';
-import { uniqueColumn, type Condition, type PageQuery, type ResourceType, type Row } from '../../src/domain/resource.ts';
-import { tld } from '../../src/domain/tld.ts';
-import { tsigkey } from '../../src/domain/tsigkey.ts';
-import { zone } from '../../src/domain/zone.ts';
+import type { Store } from '../../src/domain/model/ports.ts';
+import { uniqueColumn, type Condition, type PageQuery, type ResourceType, type Row } from '../../src/domain/model/resource.ts';
+import { tld } from '../../src/domain/resources/tld.ts';
+import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { zone } from '../../src/domain/resources/zone.ts';
 import { sampleOf, tldNamed } from './samples.ts';
 
 /** More rows than the first steps of a scan read. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from '../../src/domain/ports.ts';
-import { DEFAULT_POOL_ID } from '../../src/domain/pool.ts';
-import type { Condition, ListQuery, ResourceType, Row } from '../../src/domain/resource.ts';
-import { tld } from '../../src/domain/tld.ts';
-import { token } from '../../src/domain/token.ts';
+import type { Store } from '../../src/domain/model/ports.ts';
+import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
+import type { Condition, ListQuery, ResourceType, Row } from '../../src/domain/model/resource.ts';
+import { tld } from '../../src/domain/resources/tld.ts';
+import { token } from '../../src/domain/resources/token.ts';
 
 /** The time of every event in these suites. */
 export const NOW = '2026-01-02T03:04:05.000006';

@@ -1,5 +1,5 @@
-import { toAsciiName } from '../../domain/dns-name.ts';
-import { tld } from '../../domain/tld.ts';
+import { toAsciiName } from '../../domain/model/dns-name.ts';
+import { tld } from '../../domain/resources/tld.ts';
 
 /** An entry of a list, and the line on which it begins. */
 export interface ListEntry {

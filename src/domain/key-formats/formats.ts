@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../model/errors.ts';
 import { certbot, certManagerSecret, lego } from './certificate-tools.ts';
 import { canonicalKey, keyProblems, type Key } from './key.ts';
 import { bind, knot, nsd, powerdns } from './name-servers.ts';

@@ -1,5 +1,5 @@
-import { comparisonForm } from '../dns-name.ts';
-import { ALGORITHMS, wireProblems } from '../tsigkey.ts';
+import { comparisonForm } from '../model/dns-name.ts';
+import { ALGORITHMS, wireProblems } from '../resources/tsigkey.ts';
 
 /** A TSIG key as programs exchange it, as text. The secret is base64. */
 export interface Key {

@@ -1,4 +1,4 @@
-import { ALGORITHMS } from '../tsigkey.ts';
+import { ALGORITHMS } from '../resources/tsigkey.ts';
 import type { Key } from './key.ts';
 
 /** An export format: the form in which a program accepts a key. */

@@ -1,4 +1,4 @@
-import type { Migration } from '../sql.ts';
+import type { Migration } from '../sql/sql.ts';
 
 /** The three collections the service began with. `name_key` holds the form in which names compare, `updated_order` sorts null first. */
 export const migration: Migration = {

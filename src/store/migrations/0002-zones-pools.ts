@@ -1,4 +1,4 @@
-import type { Migration } from '../sql.ts';
+import type { Migration } from '../sql/sql.ts';
 
 /** Zones, and the pools they belong to. `tree_key` is the name turned round, so that the zones below a name are a range. */
 export const migration: Migration = {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { DatabaseSettings, NetworkLink } from '../sql.ts';
+import type { DatabaseSettings, NetworkLink } from '../sql/sql.ts';
 
 /** The type of bigint columns and counts; ours stay far below 2^53. */
 const INT8 = 20;

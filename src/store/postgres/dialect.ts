@@ -1,4 +1,4 @@
-import type { Dialect } from '../sql.ts';
+import type { Dialect } from '../sql/sql.ts';
 import { isUniqueViolation } from './faults.ts';
 
 /** How statements are written for PostgreSQL. */

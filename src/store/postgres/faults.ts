@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
 
 /** A statement that the server refused, without the values it was about. */
 export interface StatementError extends Error {

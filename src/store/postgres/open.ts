@@ -1,5 +1,5 @@
-import { ServiceError } from '../../domain/errors.ts';
-import type { Database, DatabaseObserver, ServingSettings } from '../sql.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Database, DatabaseObserver, ServingSettings } from '../sql/sql.ts';
 import { dialect } from './dialect.ts';
 import { createPools } from './pools.ts';
 import { scansOn } from './scan.ts';

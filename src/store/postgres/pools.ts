@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { ScanSlots, ServingSettings } from '../sql.ts';
+import type { ScanSlots, ServingSettings } from '../sql/sql.ts';
 import { connectionOptions } from './connection.ts';
 
 /** The connections of one process to a server. */

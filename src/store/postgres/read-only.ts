@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { DatabaseSettings, Snapshot } from '../sql.ts';
+import type { DatabaseSettings, Snapshot } from '../sql/sql.ts';
 import { connectionOptions } from './connection.ts';
 import { dialect } from './dialect.ts';
 import { translate } from './faults.ts';

@@ -1,10 +1,10 @@
-import type { PageQuery, Page, ResourceType, Row } from '../../domain/resource.ts';
-import { typeOfCollection } from '../../domain/resources.ts';
-import { orderColumn } from '../indexes.ts';
-import { rowsPassing } from '../questions.ts';
-import { positionOf, readerOn, ROWS_AT_A_TIME } from '../reader.ts';
-import type { Database, Sql, SqlValue } from '../sql.ts';
-import { conditionsText, countStatement, tablesIn, whereText, type Statement } from '../table.ts';
+import type { PageQuery, Page, ResourceType, Row } from '../../domain/model/resource.ts';
+import { typeOfCollection } from '../../domain/resources/resources.ts';
+import { orderColumn } from '../sql/indexes.ts';
+import { rowsPassing } from '../sql/questions.ts';
+import { positionOf, readerOn, ROWS_AT_A_TIME } from '../sql/reader.ts';
+import type { Database, Sql, SqlValue } from '../sql/sql.ts';
+import { conditionsText, countStatement, tablesIn, whereText, type Statement } from '../sql/table.ts';
 import { dialect } from './dialect.ts';
 
 /** Reads pages for which many rows may have to be read, by `sql`: each with one statement, unless it has computed filters. */

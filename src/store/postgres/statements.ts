@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import type { Sql, SqlRow } from '../sql.ts';
+import type { Sql, SqlRow } from '../sql/sql.ts';
 import { translate } from './faults.ts';
 
 /** Sends one query over a connection. */

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { ServiceError } from '../../domain/errors.ts';
-import type { DatabaseObserver, Sql } from '../sql.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { DatabaseObserver, Sql } from '../sql/sql.ts';
 import { isCollision, translate } from './faults.ts';
 import { sqlOn } from './statements.ts';
 

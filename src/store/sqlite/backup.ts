@@ -1,8 +1,8 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
-import { translate } from './faults.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import { translate } from './connection/faults.ts';
 
 /** Node's codes for a file system that has no hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];

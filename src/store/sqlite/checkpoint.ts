@@ -2,7 +2,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { LOCK_WAIT_MS, pauseForLock } from './busy.ts';
+import { LOCK_WAIT_MS, pauseForLock } from './connection/busy.ts';
 
 const PAGE_BYTES = 4096;
 

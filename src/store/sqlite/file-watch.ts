@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
-import type { DatabaseObserver } from '../sql.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { DatabaseObserver } from '../sql/sql.ts';
 
 /** A file whatever its name: two paths lead to the same file if both numbers are equal. */
 interface FileIdentity {

@@ -1,10 +1,10 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
-import { ServiceError } from '../../domain/errors.ts';
-import type { DatabaseObserver, Sql } from '../sql.ts';
-import { LOCK_WAIT_MS, pauseForLock, retrying } from './busy.ts';
-import { isBusy, translate } from './faults.ts';
-import { sqlOn } from './statements.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { DatabaseObserver, Sql } from '../sql/sql.ts';
+import { LOCK_WAIT_MS, pauseForLock, retrying } from './connection/busy.ts';
+import { isBusy, translate } from './connection/faults.ts';
+import { sqlOn } from './connection/statements.ts';
 
 /** The most writes that share one transaction. */
 const MAX_BATCH = 500;

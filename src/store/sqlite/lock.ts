@@ -1,8 +1,8 @@
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { randomInt } from 'node:crypto';
-import { ServiceError } from '../../domain/errors.ts';
-import { retryWhileBusy } from './busy.ts';
-import { isBusy, isFull, translate } from './faults.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import { retryWhileBusy } from './connection/busy.ts';
+import { isBusy, isFull, translate } from './connection/faults.ts';
 import { identify } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 

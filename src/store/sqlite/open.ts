@@ -1,15 +1,15 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { resolve } from 'node:path';
-import type { Database, DatabaseObserver, ServingSettings } from '../sql.ts';
-import { retryWhileBusy } from './busy.ts';
+import type { Database, DatabaseObserver, ServingSettings } from '../sql/sql.ts';
+import { retryWhileBusy } from './connection/busy.ts';
 import { emptyWal, walFitter } from './checkpoint.ts';
-import { dialect } from './dialect.ts';
-import { translate } from './faults.ts';
+import { dialect } from './connection/dialect.ts';
+import { translate } from './connection/faults.ts';
 import { startGroupCommit } from './group-commit.ts';
 import { lockDatabase } from './lock.ts';
 import { identify, watchFiles } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
-import { createScanThread, startScanWorker } from './scan-thread.ts';
+import { createScanThread, startScanWorker } from './scans/scan-thread.ts';
 import { sharedSnapshot } from './snapshot.ts';
 
 /** How many scans take turns in their thread, and how many of those for one caller. */

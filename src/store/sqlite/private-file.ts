@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
 
 /** Makes the file and its folder, readable by nobody else, and returns the file's real path. */
 export function preparePrivateFile(path: string): string {

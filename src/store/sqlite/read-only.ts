@@ -1,13 +1,13 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
-import type { Snapshot } from '../sql.ts';
-import { retrying } from './busy.ts';
-import { dialect } from './dialect.ts';
-import { translate } from './faults.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Snapshot } from '../sql/sql.ts';
+import { retrying } from './connection/busy.ts';
+import { dialect } from './connection/dialect.ts';
+import { translate } from './connection/faults.ts';
 import { lockFileBeside } from './lock.ts';
-import { sqlOn } from './statements.ts';
+import { sqlOn } from './connection/statements.ts';
 
 /**
  * Opens the SQLite file at `location` for reading alone. Never creates or changes it, and keeps a service from opening it meanwhile.

@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { Sql } from '../sql.ts';
-import { retrying } from './busy.ts';
-import { sqlOn } from './statements.ts';
+import type { Sql } from '../sql/sql.ts';
+import { retrying } from './connection/busy.ts';
+import { sqlOn } from './connection/statements.ts';
 
 /**
  * Reads on `connection` that share a snapshot, which saves each of them locks of its own: as no other process writes, what was

@@ -5,7 +5,7 @@ import { CLASSES, decodeMessage, encodeMessage, FLAGS, TYPES } from '../../../sr
 import { findTsig } from '../../../src/domain/dns/tsig-record.ts';
 import { createStreamVerifier, signMessage, verifyMessage, type SigningKey } from '../../../src/domain/dns/tsig.ts';
 import { WireError } from '../../../src/domain/dns/wire-name.ts';
-import { ALGORITHMS } from '../../../src/domain/tsigkey.ts';
+import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
 import { keyNames } from '../../harness/keys.ts';
 import { VECTORS, type Vector } from './vectors.ts';
 

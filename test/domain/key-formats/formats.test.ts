@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { ServiceError } from '../../../src/domain/errors.ts';
+import { ServiceError } from '../../../src/domain/model/errors.ts';
 import { EXPORT_FORMATS, exportKey } from '../../../src/domain/key-formats/formats.ts';
 import { canonicalKey, isSameKey, readAlgorithm, type Key } from '../../../src/domain/key-formats/key.ts';
 import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../../../src/domain/tsigkey.ts';
+import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
 import { INJECTIONS, keysWith } from '../../harness/keys.ts';
 
 const KEY: Key = { name: 'Transfer.Example.', algorithm: 'hmac-sha256', secret: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=' };

@@ -4,7 +4,7 @@ import { exportKey } from '../../../src/domain/key-formats/formats.ts';
 import { canonicalKey } from '../../../src/domain/key-formats/key.ts';
 import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
-import { ALGORITHMS } from '../../../src/domain/tsigkey.ts';
+import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
 import { keysWith } from '../../harness/keys.ts';
 
 const K = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';

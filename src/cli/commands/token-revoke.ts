@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import { ADMIN } from '../../domain/model/caller.ts';
+import { normaliseUuid } from '../../domain/model/field.ts';
+import { call, callWithHeaders, type Connection } from '../service/client.ts';
+import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+import { connect, withConnectionFlags } from '../flags/flags.ts';
+import { addExamples } from '../flags/help.ts';
+import { plainText } from '../output/plain-text.ts';
+import type { Item } from '../service/resource-requests.ts';
+import type { Terminal } from '../output/terminal.ts';
+
+/** Adds `revoke` to the commands about tokens. It takes the place of `delete`, because it asks before a caller locks itself out. */
+export function addTokenRevoke(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('revoke')
+    .description('revoke tokens; requests with them are refused from then on')
+    .argument('<token...>', 'ids or names');
+  const confirm = declareDestructive(command, 'when this revokes the token in use or the last administrator token');
+  command.action(async (idsOrNames: string[], flags: ConnectionFlags & ConfirmationFlags) => {
+    if (idsOrNames.some((idOrName) => idOrName.includes('*'))) throw new CommandError(EXIT.usage, 'A token is revoked by its id or its whole name');
+    const connection = await connect(flags, terminal);
+    const list = await listTokens(connection);
+    const tokens = await findTokens(connection, idsOrNames, list);
+    const warnings = revocationWarnings(tokens, list, terminal.now());
+    if (warnings.length > 0)
+      await confirm(`${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'it' : `${tokens.length} tokens`}?`, flags, terminal);
+    for (const { id, name } of tokens) {
+      await call(connection, 'DELETE', `/v2/tokens/${String(id)}`);
+      terminal.out.write(`${plainText(`Revoked token '${String(name)}' (id ${String(id)}).`)}\n`);
+    }
+  });
+  addExamples(withConnectionFlags(command), ['tsigil token revoke reporting ci']);
+}
+
+/** Every token, and the id of the one in use if the service says it. */
+interface TokenList {
+  readonly tokens: readonly Item[];
+  readonly inUse: string | undefined;
+}
+
+/** Lists every token, page by page. */
+async function listTokens(connection: Connection): Promise<TokenList> {
+  const tokens: Item[] = [];
+  let inUse: string | undefined;
+  let path: string | undefined = '/v2/tokens?sort_key=name';
+  while (path !== undefined) {
+    const { content, header } = await callWithHeaders(connection, 'GET', path);
+    inUse ??= header('x-tsigil-caller-id');
+    tokens.push(...((content.tokens ?? []) as Item[]));
+    const next = (content.links as { next?: string } | undefined)?.next;
+    path = next === undefined ? undefined : `/v2/tokens${new URL(next).search}`;
+  }
+  return { tokens, inUse };
+}
+
+/**
+ * The tokens with these ids or names, each once, the one in use last: the others could not be revoked without it. Throws
+ * `CommandError` if one does not exist.
+ */
+async function findTokens(connection: Connection, idsOrNames: readonly string[], { tokens, inUse }: TokenList): Promise<Item[]> {
+  const found = new Map<string, Item>();
+  for (const idOrName of idsOrNames) {
+    const id = normaliseUuid(idOrName);
+    const listed = tokens.find((token) => (id === undefined ? token.name === idOrName : token.id === id));
+    if (listed === undefined && id === undefined)
+      throw new CommandError(EXIT.refused, `There is no token named '${idOrName}'`, "See 'tsigil token list'.");
+    const token = listed ?? (await call(connection, 'GET', `/v2/tokens/${id}`));
+    found.set(String(token.id), token);
+  }
+  const isInUse = (token: Item) => Number(token.id === inUse);
+  return [...found.values()].sort((one, other) => isInUse(one) - isInUse(other));
+}
+
+/** What an operator should know before `revoked` are revoked at `now`, in milliseconds since 1970. Each is a sentence. */
+function revocationWarnings(revoked: readonly Item[], { tokens, inUse }: TokenList, now: number): string[] {
+  const own = revoked.find(({ id }) => id === inUse);
+  const isRevoked = ({ id }: Item) => revoked.some((token) => token.id === id);
+  const administrators = tokens.filter((token) => isAdministrator(token, now));
+  // A caller that is not in the list is an administrator by other means: a configured token, or an identity service.
+  const hasOtherAccess = inUse !== undefined && !tokens.some(({ id }) => id === inUse);
+  const isLast = administrators.some(isRevoked) && administrators.every(isRevoked) && !hasOtherAccess;
+  return [
+    ...(own === undefined ? [] : [`Token '${plainText(String(own.name))}' is the token that this command uses.`]),
+    ...(isLast ? ['No valid administrator token remains afterwards.'] : []),
+  ];
+}
+
+function isAdministrator({ roles, expires_at: expiresAt }: Item, now: number): boolean {
+  const isValid = typeof expiresAt !== 'string' || Date.parse(`${expiresAt}Z`) > now;
+  return isValid && Array.isArray(roles) && roles.some((role) => String(role).toLowerCase() === ADMIN);
+}

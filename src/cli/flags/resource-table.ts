@@ -1,0 +1,133 @@
+import { pool } from '../../domain/resources/pool.ts';
+import { shownFields, type ResourceType } from '../../domain/model/resource.ts';
+import { tld } from '../../domain/resources/tld.ts';
+import { token } from '../../domain/resources/token.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { zone } from '../../domain/resources/zone.ts';
+import type { Example } from './help.ts';
+import { absoluteAsciiName, asciiName } from './names.ts';
+import { readTime } from './time.ts';
+
+/** The words for what can be done with resources. */
+export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
+export type Verb = (typeof VERBS)[number];
+
+/** A flag that is not derived from its field alone. */
+export interface FieldFlag {
+  /** The flag and its value: `--expires <time>`. */
+  readonly flag: string;
+  readonly description: string;
+  /** Returns the member of the request. Unset, it is the flag's value. `now` is in milliseconds since 1970. Throws `CommandError`. */
+  read?(text: string, now: number): unknown;
+}
+
+/** What the command line knows about a resource type beyond its definition. */
+export interface ResourceCommand {
+  readonly type: ResourceType;
+  /** What the list shows when no column is asked for. */
+  readonly columns: readonly string[];
+  /** True where `create` takes the name without a flag. */
+  readonly nameIsArgument?: boolean;
+  /** The name that the service is asked for, where a caller may give it in another form. */
+  toName?(name: string): string;
+  /** The flags that are not named after their fields, by field. */
+  readonly flags?: Readonly<Record<string, FieldFlag>>;
+  /** What the list of commands says. Unset: that there are five verbs. */
+  readonly summary?: string;
+  /** The order of lists without `--sort`, where it is not that of the service. */
+  readonly sort?: string;
+  /** The examples of each verb. A verb without examples is no command. */
+  readonly examples: Readonly<Partial<Record<Verb, readonly (string | Example)[]>>>;
+}
+
+/** The columns of a resource: all that the service shows. */
+export function columnsOf(type: ResourceType): string[] {
+  return ['id', ...shownFields(type), 'created_at', ...(type.operations.includes('update') ? ['updated_at'] : [])];
+}
+
+/** The resource types that have commands. */
+export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
+  {
+    type: tld,
+    columns: ['id', 'name', 'description'],
+    toName: asciiName,
+    examples: {
+      create: ["tsigil tld create --name com --description 'Commercial'", { command: 'tsigil tld create --name рф', purpose: 'creates xn--p1ai' }],
+      list: ["tsigil tld list --name 'c*' --sort name", 'tsigil tld list --limit 10 -f csv -c name -c description'],
+      show: ['tsigil tld show com', 'tsigil tld show com -f value -c id'],
+      set: ["tsigil tld set com --description 'For companies'", 'tsigil tld set com --no-description'],
+      delete: ['tsigil tld delete com рф'],
+    },
+  },
+  {
+    type: tsigkey,
+    columns: ['id', 'name', 'algorithm', 'secret', 'scope', 'resource_id'],
+    examples: {
+      create: [
+        {
+          command: 'tsigil tsigkey create --name transfer --algorithm hmac-sha256 --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
+          purpose: 'with a new random secret',
+        },
+        {
+          command:
+            'openssl rand -base64 32 | tsigil tsigkey create --name update --algorithm hmac-sha256 --secret - --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
+          purpose: 'with a secret of your own, which no other user of the machine gets to see',
+        },
+      ],
+      list: ["tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256", 'tsigil tsigkey list --orphaned --sort name:desc'],
+      show: ['tsigil tsigkey show transfer', 'tsigil tsigkey show transfer --reveal -f value -c secret'],
+      set: ['openssl rand -base64 32 | tsigil tsigkey set transfer --secret -', 'tsigil tsigkey set update --name dynamic-update'],
+      delete: ['tsigil tsigkey delete transfer dynamic-update'],
+    },
+  },
+  {
+    type: zone,
+    columns: ['id', 'name', 'type', 'serial', 'status', 'action'],
+    nameIsArgument: true,
+    toName: absoluteAsciiName,
+    examples: {
+      create: [
+        'tsigil zone create example.com. --email hostmaster@example.com --ttl 300',
+        'tsigil zone create example.org. --type SECONDARY --masters 192.0.2.1 192.0.2.2:5300',
+      ],
+      list: ["tsigil zone list --name '*.com.' --sort ttl:desc", 'tsigil zone list --all-projects -f json'],
+      show: ['tsigil zone show example.com.'],
+      set: ['tsigil zone set example.com. --email dns@example.com --no-description'],
+      delete: ['tsigil zone delete example.com. example.org.'],
+    },
+  },
+  {
+    type: pool,
+    columns: ['id', 'name', 'description'],
+    examples: {
+      create: ['tsigil pool create --name anycast --ns-records 1:ns1.example.org. 2:ns2.example.org. --attributes tier:gold'],
+      list: ['tsigil pool list -c name -c ns_records'],
+      show: ['tsigil pool show default'],
+      set: ["tsigil pool set anycast --description 'On three continents' --no-attributes"],
+      delete: ['tsigil pool delete anycast'],
+    },
+  },
+  {
+    type: token,
+    columns: columnsOf(token),
+    sort: 'name',
+    summary: 'create, list, show and revoke the tokens of callers',
+    flags: {
+      roles: { flag: '--role <role...>', description: 'the roles of the holder' },
+      project_id: { flag: '--project <id>', description: 'the project that the holder acts for' },
+      expires_at: {
+        flag: '--expires <time>',
+        description: 'when the token expires: 2030-01-31T12:00:00 (UTC), or from now: 90d, 12h, 30m',
+        read: readTime,
+      },
+    },
+    examples: {
+      create: [
+        'tsigil token create --name terraform --role reader --expires 90d',
+        { command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)', purpose: 'with -f value, prints the token alone' },
+      ],
+      list: ['tsigil token list -c name -c roles -c expires_at'],
+      show: ['tsigil token show terraform -f json'],
+    },
+  },
+];

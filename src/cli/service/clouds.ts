@@ -1,0 +1,158 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { CommandError, EXIT } from '../output/errors.ts';
+import { readTextFile } from './input.ts';
+
+/** The ways to identify oneself that are known, by their names in `auth_type`; several names mean the same. */
+const AUTH_TYPES = {
+  password: 'password',
+  v3password: 'password',
+  v3applicationcredential: 'application_credential',
+  token: 'token',
+  v3token: 'token',
+  admin_token: 'admin_token',
+  token_endpoint: 'admin_token',
+  none: 'none',
+} as const;
+
+/** Where a cloud is and who asks, as OpenStack's clients are told. */
+export interface Cloud {
+  /** What messages call it. */
+  readonly source: string;
+  readonly authType: (typeof AUTH_TYPES)[keyof typeof AUTH_TYPES];
+  /** `auth_url`, `username`, `password` and their kin, by their names in clouds.yaml. */
+  readonly auth: Readonly<Record<string, string>>;
+  readonly region: string | undefined;
+  readonly interface: string;
+  /** Where the service is, instead of where the catalogue says. */
+  readonly endpoint: string | undefined;
+  /** A file with certificates. */
+  readonly cacert: string | undefined;
+  readonly verify: boolean;
+}
+
+type Tree = Readonly<Record<string, unknown>>;
+
+/** The members of `auth`, and the variables beside `OS_` and their name in capitals that stand for them. */
+const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  auth_url: [],
+  username: [],
+  user_id: [],
+  password: [],
+  user_domain_id: [],
+  user_domain_name: [],
+  project_id: ['OS_TENANT_ID'],
+  project_name: ['OS_TENANT_NAME'],
+  project_domain_id: [],
+  project_domain_name: [],
+  domain_id: [],
+  domain_name: [],
+  default_domain_id: [],
+  default_domain_name: ['OS_DEFAULT_DOMAIN'],
+  system_scope: [],
+  application_credential_id: [],
+  application_credential_name: [],
+  application_credential_secret: [],
+  token: [],
+  endpoint: ['OS_URL'],
+};
+
+/**
+ * The cloud that `name` or `OS_CLOUD` names in `clouds.yaml`, or that `OS_*` variables describe; undefined where there is
+ * neither. Throws `CommandError` for a cloud that is not there or says too little.
+ */
+export function findCloud(name: string | undefined, environment: NodeJS.ProcessEnv): Cloud | undefined {
+  const wanted = name ?? (environment.OS_CLOUD || undefined);
+  if (wanted !== undefined) return readCloud(wanted, environment);
+  const auth = readVariables(environment);
+  if (auth.auth_url === undefined && auth.endpoint === undefined) return undefined;
+  return toCloud('The environment', { auth }, environment);
+}
+
+function readVariables(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(AUTH_MEMBERS).flatMap(([member, others]) => {
+      const value = [`OS_${member.toUpperCase()}`, ...others].map((variable) => environment[variable]).find(Boolean);
+      return value === undefined ? [] : [[member, value]];
+    }),
+  );
+}
+
+/** Secrets may be kept apart, in `secure.yaml`. */
+function readCloud(name: string, environment: NodeJS.ProcessEnv): Cloud {
+  const path = fileNamed('clouds', environment.OS_CLIENT_CONFIG_FILE, environment);
+  if (path === undefined) {
+    const hint = `Looked in ${foldersOf(environment).join(', ')}; OS_CLIENT_CONFIG_FILE names another file.`;
+    throw new CommandError(EXIT.usage, `There is no clouds.yaml that could say what the cloud '${name}' is`, hint);
+  }
+  const clouds = cloudsIn(path);
+  const cloud = clouds[name];
+  if (!isTree(cloud)) throw new CommandError(EXIT.usage, `${path} has no cloud '${name}'; it has ${Object.keys(clouds).join(', ') || 'none'}`);
+  const securePath = fileNamed('secure', environment.OS_CLIENT_SECURE_FILE, environment);
+  const secure = securePath === undefined ? undefined : cloudsIn(securePath)[name];
+  const auth = { ...treeAt(cloud, 'auth'), ...treeAt(secure, 'auth') };
+  const password = environment.OS_PASSWORD;
+  const completed = auth.password === undefined && password ? { password } : {};
+  return toCloud(`The cloud '${name}' in ${path}`, { ...cloud, ...(isTree(secure) ? secure : {}), auth: { ...auth, ...completed } }, environment);
+}
+
+function toCloud(source: string, tree: Tree, environment: NodeJS.ProcessEnv): Cloud {
+  const auth = Object.fromEntries(Object.entries(treeAt(tree, 'auth')).map(([member, value]) => [member, String(value)]));
+  const text = (member: string) => (['string', 'number'].includes(typeof tree[member]) ? String(tree[member]) : undefined);
+  const regions = Array.isArray(tree.regions) ? (tree.regions as unknown[]) : [];
+  const onlyRegion = regions.length === 1 ? (isTree(regions[0]) ? regions[0].name : regions[0]) : undefined;
+  const authType = text('auth_type') ?? (environment.OS_AUTH_TYPE || guessAuthType(auth));
+  if (!Object.hasOwn(AUTH_TYPES, authType)) {
+    throw new CommandError(EXIT.usage, `${source}: the auth_type '${authType}' is not supported; ${Object.keys(AUTH_TYPES).join(', ')} are`);
+  }
+  return {
+    source,
+    authType: AUTH_TYPES[authType as keyof typeof AUTH_TYPES],
+    auth,
+    region: text('region_name') ?? (environment.OS_REGION_NAME || (onlyRegion as string | undefined)),
+    interface: (text('interface') ?? text('endpoint_type') ?? (environment.OS_INTERFACE || environment.OS_ENDPOINT_TYPE || 'public')).replace(
+      /URL$/,
+      '',
+    ),
+    endpoint: text('dns_endpoint_override') ?? text('endpoint_override') ?? (environment.OS_DNS_ENDPOINT_OVERRIDE || auth.endpoint),
+    cacert: text('cacert') ?? (environment.OS_CACERT || undefined),
+    verify: tree.verify !== false && !/^(?:1|true|yes)$/i.test(environment.OS_INSECURE ?? ''),
+  };
+}
+
+function guessAuthType(auth: Readonly<Record<string, string>>): string {
+  if (auth.application_credential_secret !== undefined) return 'v3applicationcredential';
+  if (auth.endpoint !== undefined && auth.auth_url === undefined) return 'admin_token';
+  return auth.password === undefined && auth.token !== undefined ? 'token' : 'password';
+}
+
+function foldersOf({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string[] {
+  const configuration = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : undefined);
+  return ['.', ...(configuration === undefined ? [] : [join(configuration, 'openstack')]), '/etc/openstack'];
+}
+
+function fileNamed(name: string, explicit: string | undefined, environment: NodeJS.ProcessEnv): string | undefined {
+  if (explicit) return explicit;
+  const candidates = foldersOf(environment).flatMap((folder) => ['yaml', 'yml', 'json'].map((suffix) => join(folder, `${name}.${suffix}`)));
+  return candidates.find((path) => existsSync(path));
+}
+
+/** The messages of the YAML parser quote the file, which may hold a secret. */
+function cloudsIn(path: string): Tree {
+  const content = readTextFile(path);
+  try {
+    return treeAt(parse(content, { logLevel: 'error' }), 'clouds');
+  } catch {
+    throw new CommandError(EXIT.usage, `${path} is not valid YAML`);
+  }
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function treeAt(tree: unknown, member: string): Tree {
+  const value = isTree(tree) ? tree[member] : undefined;
+  return isTree(value) ? value : {};
+}

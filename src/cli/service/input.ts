@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { faultOf } from '../../net/faults.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+import type { Terminal } from '../output/terminal.ts';
+
+/** The text of a file, or of standard input for `-`. Throws `CommandError`. */
+export async function readText(file: string, { input }: Terminal): Promise<string> {
+  const bytes = file === '-' ? await readAll(input) : readBytes(file);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new CommandError(EXIT.usage, `'${file}' is not text in UTF-8`, undefined, cause);
+  }
+}
+
+async function readAll(input: AsyncIterable<unknown>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of input) chunks.push(Buffer.from(chunk as Buffer | string));
+  return Buffer.concat(chunks);
+}
+
+/** Returns the text of a file. Throws `CommandError`, whose message calls the file `name` if there is one. */
+export function readTextFile(path: string, name?: string): string {
+  return readBytes(path, name).toString();
+}
+
+function readBytes(path: string, name?: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const { reason, hint } = faultOf(cause);
+    throw new CommandError(EXIT.usage, `${name === undefined ? '' : `${name} `}'${path}' cannot be read: ${reason}`, hint, cause);
+  }
+}

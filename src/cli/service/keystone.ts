@@ -1,0 +1,69 @@
+import { authOf, MissingCredentialError, type CredentialKind } from '../../net/keystone-credentials.ts';
+import { createKeystoneApi, keystoneError, type KeystoneApi, type KeystoneResponse } from '../../net/keystone.ts';
+import type { Trust } from '../../net/http.ts';
+import type { Cloud } from './clouds.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+import { reach } from './exchange.ts';
+
+/** The service type under which catalogues list the service. */
+const SERVICE_TYPE = 'dns';
+
+interface Catalogue {
+  readonly type?: string;
+  readonly endpoints?: readonly { readonly interface?: string; readonly region_id?: string; readonly region?: string; readonly url?: string }[];
+}
+
+/** A cloud whose identity service issues tokens. */
+export type IdentityCloud = Cloud & { readonly authType: CredentialKind };
+
+/**
+ * Gets a token from the cloud's identity service (Keystone, API v3), and the URL of the DNS service from its catalogue. With
+ * `endpoint`, that is the URL and the catalogue does not matter. Throws `CommandError`.
+ */
+export async function signIn(cloud: IdentityCloud, endpoint: string | undefined, trust: Trust): Promise<{ token: string; endpoint: string }> {
+  const { auth_url: authUrl } = cloud.auth;
+  if (authUrl === undefined || !/^https?:\/\/[^/]/.test(authUrl)) {
+    throw new CommandError(EXIT.usage, `${cloud.source} has no auth_url that is an http or https URL`);
+  }
+  const auth = authOfCloud(cloud);
+  const api = createKeystoneApi(authUrl, trust);
+  const server = { name: `The identity service '${api.url}'`, hint: `Is that where it is? ${cloud.source} says so.` };
+  const response = await reach(server, (deadline) => api.issueToken(auth, deadline)).finally(() => api.close());
+  const { status, subjectToken: token, body } = response;
+  if (status !== 201 || token === undefined) throw refusal(api, cloud, response);
+  const catalogue = (body as { token?: { catalog?: readonly Catalogue[] } } | undefined)?.token?.catalog ?? [];
+  return { token, endpoint: endpoint ?? findEndpoint(cloud, catalogue) };
+}
+
+function authOfCloud({ source, authType, auth }: IdentityCloud): object {
+  try {
+    return authOf(authType, auth);
+  } catch (error) {
+    if (!(error instanceof MissingCredentialError)) throw error;
+    throw new CommandError(EXIT.usage, `${source} has no ${error.member}, which its auth_type needs`);
+  }
+}
+
+function refusal({ url }: KeystoneApi, cloud: Cloud, response: KeystoneResponse): CommandError {
+  const message = keystoneError(response)?.message;
+  const hint = `Check the credentials: ${cloud.source} was used.`;
+  return new CommandError(
+    EXIT.unreachable,
+    `The identity service '${url}' answered ${response.status}${message === undefined ? '' : `: ${message}`}`,
+    hint,
+  );
+}
+
+function findEndpoint(cloud: Cloud, catalogue: readonly Catalogue[]): string {
+  const endpoints = catalogue.filter(({ type }) => type === SERVICE_TYPE).flatMap(({ endpoints = [] }) => endpoints);
+  const fitting = endpoints.filter((each) => each.interface === cloud.interface);
+  const regionOf = (each: (typeof endpoints)[number]) => each.region_id ?? each.region;
+  const url = fitting.find((each) => cloud.region === undefined || regionOf(each) === cloud.region)?.url;
+  if (url !== undefined) return url;
+  const known = endpoints.map((each) => `${each.interface} in ${regionOf(each)}`).join(', ') || 'none';
+  throw new CommandError(
+    EXIT.unreachable,
+    `The cloud's catalogue has no ${cloud.interface} endpoint of type ${SERVICE_TYPE}${cloud.region === undefined ? '' : ` in the region ${cloud.region}`}; it has ${known}`,
+    'Name the service with --url, or set region_name and interface.',
+  );
+}

@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ServiceError, type Problem } from '../model/errors.ts';
+import {
+  givenFields,
+  isReadOnly,
+  perType,
+  shownFields,
+  type DraftFields,
+  type Fields,
+  type Given,
+  type ResourceOf,
+  type ResourceType,
+  type Row,
+} from '../model/resource.ts';
+import type { Settings } from '../model/settings.ts';
+import { withoutTokens } from '../model/token-form.ts';
+
+/** The most problems one answer lists. */
+const MAX_PROBLEMS = 50;
+
+/**
+ * The fields of the resource that a request body creates, checked and in the form that is stored. Absent fields get their
+ * defaults. Throws `invalid_object` with everything that is wrong with the body.
+ */
+export function readCreation<F extends Fields>(type: ResourceType<F>, body: unknown, settings: Settings): DraftFields<F> {
+  // Every field is either given or has a default, so the sum of both is complete.
+  return { ...defaults(type), ...readMembers(type, body, settings, undefined) } as DraftFields<F>;
+}
+
+/**
+ * The fields that a request body changes in the resource `current`, checked and in the form that is stored. Throws
+ * `invalid_object` with everything that is wrong with the body.
+ */
+export function readChanges<F extends Fields>(type: ResourceType<F>, body: unknown, settings: Settings, current: ResourceOf<F>): Given<F> {
+  return readMembers(type, body, settings, current) as Given<F>;
+}
+
+function readMembers(type: ResourceType, body: unknown, settings: Settings, current: Row | undefined): Given {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new ServiceError('invalid_object', `The request body must be a JSON object that describes a ${type.title}`);
+  }
+  const members = new Map(Object.entries(body));
+  const given: Record<string, unknown> = {};
+  const problems: Problem[] = [];
+  for (const name of givenFields(type)) {
+    const field = type.fields[name];
+    if (field === undefined) continue;
+    if (members.has(name)) {
+      const parsed = field.parse(members.get(name));
+      if ('problem' in parsed) {
+        given[name] = undefined;
+        problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
+      } else if (current === undefined || field.set !== 'once') given[name] = parsed.value;
+      else if (!isDeepStrictEqual(parsed.value, current[name]))
+        problems.push({ path: [name], message: `'${name}' cannot be changed`, validator: 'immutable' });
+    } else if (current === undefined && field.onCreate === 'required') {
+      problems.push({ path: [name], message: `'${name}' is a required property`, validator: 'required' });
+    }
+    members.delete(name);
+  }
+  for (const name of members.keys()) problems.push(unexpectedMember(type, name));
+  for (const problem of type.problems?.(given, settings, current) ?? []) {
+    problems.push({ ...problem, message: `'${problem.path.join('.')}' ${problem.message}` });
+  }
+  if (problems.length > 0) throw invalidObject(type, problems);
+  return given;
+}
+
+const defaults = perType((type): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    shownFields(type).flatMap((name) => {
+      const onCreate = type.fields[name]?.onCreate;
+      return onCreate === undefined || onCreate === 'required' ? [] : [[name, onCreate.default]];
+    }),
+  ),
+);
+
+function unexpectedMember(type: ResourceType, name: string): Problem {
+  return isReadOnly(type, name)
+    ? { path: [name], message: `'${name}' is set by the service and cannot be given`, validator: 'readOnly' }
+    : { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
+}
+
+/** A member's name as a message may repeat it: its first 64 characters, with tokens masked. */
+export function shorten(name: string): string {
+  const masked = withoutTokens(name); // before it is cut: a part of a token has no form
+  return masked.length > 64 ? `${masked.slice(0, 64)}…` : masked;
+}
+
+function invalidObject(type: ResourceType, problems: Problem[]): ServiceError {
+  const listed = problems.slice(0, MAX_PROBLEMS);
+  const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
+  const messages = [...listed.map((problem) => problem.message), ...more];
+  return new ServiceError('invalid_object', { what: type.title, messages }, { problems: listed });
+}

@@ -1,0 +1,133 @@
+import type { Caller } from '../model/caller.ts';
+import { may, type Policy } from '../resources/policy.ts';
+import type { Clock, Store, Writer } from '../model/ports.ts';
+import type { Admission, Admitted, Change, Draft, Fields, Given, Reader, ResourceOf, ResourceType, Row } from '../model/resource.ts';
+import { RULES, rulesOf } from '../rules/rules.ts';
+import type { Settings } from '../model/settings.ts';
+import type { Slicer } from '../scheduling/slicer.ts';
+
+/** What the operations on resources are given. */
+export interface Dependencies {
+  readonly store: Store;
+  readonly settings: Settings;
+  readonly policy: Policy;
+  readonly clock: Clock;
+  /** A new random UUID (version 4, RFC 9562), in lower case. */
+  newId(): string;
+  /** `size` octets from the system's random source. */
+  randomBytes(size: number): Buffer;
+  /** Makes this process refuse the token with this id until it ends. */
+  refuseToken(id: string): void;
+  /** Warns the operator about a resource that was accepted. */
+  warn(warning: Warning): void;
+}
+
+/** What an operator should know about a resource that was accepted. */
+export interface Warning {
+  readonly type: ResourceType;
+  /** The id of the resource. */
+  readonly id: string;
+  /** The request that stored it; undefined for a change that the service made itself. */
+  readonly requestId: string | undefined;
+  readonly message: string;
+}
+
+/** Who makes a change, and in which request. */
+export interface ChangeContext {
+  readonly caller: Caller;
+  /** Undefined for a change that the service makes itself. */
+  readonly requestId?: string | undefined;
+}
+
+/** Reads and changes resources in one transaction. Each change passes the rules of its type, which may throw `ServiceError`. */
+export interface Changes extends Reader {
+  /** A timestamp, later than all before. Taken in the transaction, so that resources become visible in the order of their timestamps. */
+  now(): string;
+  /** Creates a resource. Throws `duplicate`. */
+  create<F extends Fields>(type: ResourceType<F>, draft: Draft<F>): Promise<Admitted<F>>;
+  /** Changes the members `given` of the resource `current`, and returns the whole. Throws `duplicate`. */
+  update<F extends Fields>(type: ResourceType<F>, current: ResourceOf<F>, given: Given<F>): Promise<ResourceOf<F>>;
+  /** Removes a resource, and returns it as responses show it. */
+  remove<F extends Fields>(type: ResourceType<F>, row: ResourceOf<F>): Promise<ResourceOf<F>>;
+  /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
+  applyAll<F extends Fields>(type: ResourceType<F>, changes: readonly Change<F>[], slicer: Slicer): Promise<void>;
+}
+
+/**
+ * Runs `work` in a transaction. Every change of a resource passes this function: it applies the rules of the type, and warns the operator
+ * after the commit. Resolves once the changes are on disk. `work` may run several times, and must wait for nothing but `changes`.
+ * Rethrows what `work` throws after the rollback. Throws `unavailable`.
+ */
+export async function change<T>(dependencies: Dependencies, context: ChangeContext, work: (changes: Changes) => Promise<T>): Promise<T> {
+  let warnings: Warning[] = [];
+  const warn = (type: ResourceType, row: Row) => {
+    for (const message of type.warnings?.(row) ?? []) warnings.push({ type, id: row.id, requestId: context.requestId, message });
+  };
+  const result = await dependencies.store.write((writer) => {
+    warnings = [];
+    return work(changesOn(writer, dependencies, context, warn));
+  });
+  for (const warning of warnings) dependencies.warn(warning);
+  return result;
+}
+
+function changesOn(writer: Writer, dependencies: Dependencies, { caller }: ChangeContext, warn: (type: ResourceType, row: Row) => void): Changes {
+  const admit = <F extends Fields>(type: ResourceType<F>, change: Change<F>, now: string) =>
+    admitChange(dependencies, caller, type, change, writer, now);
+  return {
+    // One by one: a spread of the writer takes longer than all else that is done here for a change.
+    get: writer.get,
+    find: writer.find,
+    present: writer.present,
+    list: writer.list,
+    count: writer.count,
+    exists: writer.exists,
+    now: dependencies.clock,
+    async create(type, draft) {
+      const admitted = await admit(type, { operation: 'create', row: draft }, draft.created_at);
+      await writer.insert(type, admitted.row);
+      warn(type, admitted.row);
+      return admitted;
+    },
+    async update(type, current, given) {
+      const now = dependencies.clock();
+      const { row } = await admit(type, { operation: 'update', row: { ...current, ...given, updated_at: now }, current, given }, now);
+      await writer.replace(type, row);
+      warn(type, row);
+      return row;
+    },
+    async remove(type, row) {
+      const removed = await admit(type, { operation: 'delete', row }, dependencies.clock());
+      await writer.remove(type, row.id);
+      return removed.row;
+    },
+    async applyAll(type, changes, slicer) {
+      const stored: Row[] = [];
+      const removed: string[] = [];
+      for (const each of changes) {
+        if (slicer.isOver()) await slicer.next();
+        const { row } = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
+        if (each.operation === 'delete') removed.push(row.id);
+        else stored.push(row);
+      }
+      await writer.removeAll(type, removed);
+      await writer.putAll(type, stored);
+      for (const row of stored) warn(type, row);
+    },
+  };
+}
+
+/** Applies the rules of `type` to a change that `caller` makes at `now`. Throws `ServiceError` to refuse it. */
+export async function admitChange<F extends Fields>(
+  { settings, policy, randomBytes }: Dependencies,
+  caller: Caller,
+  type: ResourceType<F>,
+  change: Change<F>,
+  reader: Reader,
+  now: string,
+): Promise<Admitted<F>> {
+  const rule = rulesOf(type);
+  if (rule === undefined) return { row: change.row as ResourceOf<F> }; // no rule has anything to fill in
+  const admission: Admission = { caller, settings, randomBytes, now, may: (right) => may(policy, caller, right) };
+  return rule.admit(change, reader, admission);
+}

@@ -1,0 +1,167 @@
+import { readChanges, readCreation } from './body.ts';
+import type { Caller } from '../model/caller.ts';
+import { admitChange, change, type ChangeContext, type Dependencies } from './change.ts';
+import { ServiceError } from '../model/errors.ts';
+import { normaliseUuid } from '../model/field.ts';
+import { readListRequest, type Parameter } from './list-query.ts';
+import { requireRight, type Policy } from '../resources/policy.ts';
+import type { Store } from '../model/ports.ts';
+import type { Condition, Page, PageQuery, ResourceType, Row, WantedAnswer } from '../model/resource.ts';
+import { looksLikeToken } from '../model/token-form.ts';
+
+/**
+ * Creates a resource from a request body and returns it, with the members that are only shown now. `beforeCommit` sees it
+ * while it can still be undone. Throws `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`.
+ */
+export async function createResource(
+  dependencies: Dependencies,
+  type: ResourceType,
+  context: ChangeContext,
+  body: unknown,
+  beforeCommit: (created: Row) => void = () => undefined,
+): Promise<Row> {
+  const given = readCreation(type, body, dependencies.settings);
+  const id = dependencies.newId();
+  const { row, shownOnce } = await change(dependencies, context, async (changes) => {
+    const created = await changes.create(type, { ...given, id, created_at: changes.now(), updated_at: null });
+    beforeCommit({ ...created.row, ...created.shownOnce });
+    return created;
+  });
+  return { ...row, ...shownOnce };
+}
+
+/** What a caller wants of a list besides its page. */
+export interface ListWishes {
+  /** Whether to count the resources that the list has without a limit. Lists with computed filters are never counted. */
+  readonly count: boolean;
+  /** Aborts when the caller does not wait for the list any more. Called only for a list that may take long. */
+  signal(): AbortSignal | undefined;
+}
+
+const NO_WISHES: ListWishes = { count: false, signal: () => undefined };
+
+/**
+ * The page of `type` that the parameters of a query string ask for, out of what the caller may see. It may have fewer resources than
+ * asked for, and more that follow, if it has as many as `maxPageBytes` allows. Throws the errors of `readListRequest`, `access_denied`,
+ * `marker_not_found` when the marker's resource does not exist, and `unavailable`.
+ */
+export async function listResources(
+  { store, settings, policy }: Dependencies,
+  type: ResourceType,
+  caller: Caller,
+  parameters: readonly Parameter[],
+  wishes = NO_WISHES,
+): Promise<Page> {
+  const { marker, limit, sortColumn, descending, ...request } = readListRequest(type, parameters, settings.defaultLimit);
+  const viewer = viewerOf(policy, type, caller, request.questions);
+  const after = marker === undefined ? undefined : await findMarker(store, type, viewer, marker);
+  const isComputed = request.questions.length > 0;
+  const query: PageQuery = {
+    limit,
+    sortColumn,
+    descending,
+    conditions: listConditions(type, viewer, request.conditions),
+    maxBytes: settings.maxPageBytes,
+    count: wishes.count && !isComputed,
+    ...(isComputed ? { questions: { wanted: request.questions, settings } } : {}),
+    ...(after === undefined ? {} : { after: { sortValue: after[sortColumn], id: after.id } }),
+  };
+  return store.page(type, query, { owner: caller.id, signal: () => wishes.signal() });
+}
+
+async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: string): Promise<Row> {
+  const row = await store.get(type, id);
+  if (row === undefined || !isVisible(type, viewer, row)) {
+    throw new ServiceError('marker_not_found', { id, title: type.title });
+  }
+  return row;
+}
+
+/** The resource with this id. Throws `resource_not_found`, also for one of another project. */
+export async function getResource({ store }: Dependencies, type: ResourceType, caller: Caller, id: string): Promise<Row> {
+  return existing(type, caller, await store.get(type, id));
+}
+
+/**
+ * Changes the members that `body` gives and returns the whole resource. Throws `resource_not_found`,
+ * `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`, in this order.
+ */
+export async function updateResource(
+  dependencies: Dependencies,
+  type: ResourceType,
+  context: ChangeContext,
+  id: string,
+  body: unknown,
+): Promise<Row> {
+  return change(dependencies, context, async (changes) => {
+    const current = existing(type, context.caller, await changes.get(type, id));
+    return changes.update(type, current, readChanges(type, body, dependencies.settings, current));
+  });
+}
+
+/**
+ * Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. If the removal
+ * of a token cannot be stored, this process still refuses the token, because a revocation must not wait for a full disk.
+ */
+export async function deleteResource(dependencies: Dependencies, type: ResourceType, context: ChangeContext, id: string): Promise<Row> {
+  const { store, clock } = dependencies;
+  const { caller } = context;
+  try {
+    return await change(dependencies, context, async (changes) => changes.remove(type, existing(type, caller, await changes.get(type, id))));
+  } catch (error) {
+    if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
+    // The rules may not have been applied yet. If the database cannot be read either, the revocation takes precedence.
+    try {
+      const row = existing(type, caller, await store.get(type, id));
+      await admitChange(dependencies, caller, type, { operation: 'delete', row }, store, clock());
+    } catch (refusal) {
+      if (!isUnavailable(refusal)) throw refusal instanceof ServiceError && refusal.code === 'resource_not_found' ? error : refusal;
+    }
+    dependencies.refuseToken(id);
+    throw unstoredRevocation(dependencies, error);
+  }
+}
+
+function isUnavailable(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === 'unavailable';
+}
+
+function unstoredRevocation({ store }: Dependencies, { message, details }: ServiceError): ServiceError {
+  const others = store.exclusive ? '' : ' Other processes of the service still accept it.';
+  return new ServiceError(
+    'unavailable',
+    `This process refuses the token until it restarts.${others} The revocation is not stored: ${message}. Repeat the request when the database can be written`,
+    details,
+  );
+}
+
+/** The id that a path segment spells. Throws `invalid_uuid`. */
+export function readId(type: ResourceType, segment: string): string {
+  const id = normaliseUuid(segment);
+  if (id === undefined) throw new ServiceError('invalid_uuid', { noun: type.noun, text: looksLikeToken(segment) ? '(a token)' : segment });
+  return id;
+}
+
+/** Who looks at a list: a computed filter with a right of its own is about the resources of all projects. Throws `access_denied`. */
+function viewerOf(policy: Policy, type: ResourceType, caller: Caller, questions: readonly WantedAnswer[]): Caller {
+  const rights = questions.flatMap(({ name }) => type.questions?.[name]?.right ?? []);
+  for (const right of rights) requireRight(policy, caller, right);
+  return rights.length > 0 ? { ...caller, allProjects: true } : caller;
+}
+
+/** Lists of owned resources show those of the viewer's project. */
+function listConditions(type: ResourceType, viewer: Caller, conditions: readonly Condition[]): readonly Condition[] {
+  if (type.owner === undefined || viewer.allProjects) return conditions;
+  return [...conditions, { column: type.owner, test: '=', value: viewer.projectId ?? '' }];
+}
+
+function isVisible(type: ResourceType, caller: Caller, row: Row): boolean {
+  return type.owner === undefined || caller.allProjects || row[type.owner] === caller.projectId;
+}
+
+function existing(type: ResourceType, caller: Caller, row: Row | undefined): Row {
+  if (row === undefined || !isVisible(type, caller, row)) {
+    throw new ServiceError('resource_not_found', type);
+  }
+  return row;
+}

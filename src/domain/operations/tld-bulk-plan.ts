@@ -1,0 +1,171 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readCreation } from './body.ts';
+import type { BulkRequest } from './bulk-request.ts';
+import type { Caller } from '../model/caller.ts';
+import type { Dependencies } from './change.ts';
+import { ERRORS, ServiceError, type Problem } from '../model/errors.ts';
+import { may } from '../resources/policy.ts';
+import { uniqueColumn, type DraftFields, type Reader } from '../model/resource.ts';
+import { MAX_LIMIT, type Settings } from '../model/settings.ts';
+import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts';
+import { tld, type Tld } from '../resources/tld.ts';
+
+/** What became of one entry of the list, by its place there. */
+export type Outcome = Accepted | Refused;
+
+/** An entry that is stored. `previous` holds the members that changed, as they were. */
+export interface Accepted {
+  readonly index: number;
+  readonly outcome: 'added' | 'unchanged' | 'updated';
+  readonly id: string;
+  readonly name: string;
+  readonly previous?: Partial<Tld>;
+}
+
+/** An entry that is refused. */
+export interface Refused {
+  readonly index: number;
+  readonly outcome: 'refused';
+  readonly error: ServiceError;
+}
+
+/** How a list is applied, without the list. */
+export type BulkOptions = Omit<BulkRequest, 'entries'>;
+
+/** An entry that may be stored: its members with the defaults of absent ones, and those that were given beside the name. */
+export interface Entry {
+  readonly index: number;
+  readonly key: string;
+  readonly row: DraftFields<TldFields>;
+  readonly given: Partial<DraftFields<TldFields>>;
+}
+
+type TldFields = (typeof tld)['fields'];
+
+/** An entry to insert, or to replace where `current` is stored. */
+export interface PlannedChange {
+  readonly entry: Entry;
+  readonly id: string;
+  readonly current: Tld | undefined;
+}
+
+/** What a list would change, given the entries that are stored. */
+export interface Plan {
+  /** Of the entries that may be stored, in the order of their names. */
+  readonly outcomes: readonly Outcome[];
+  /** In the order of their names: two lists would otherwise wait for each other's rows. */
+  readonly changes: readonly PlannedChange[];
+  readonly removed: readonly Tld[];
+}
+
+/** Divides the entries of a list into those that may be stored, in the order of their names, and those that are refused. */
+export async function checkEntries(
+  list: readonly unknown[],
+  settings: Settings,
+  slicer: Slicer,
+): Promise<{ entries: readonly Entry[]; refused: readonly Refused[] }> {
+  const entries = new Map<string, Entry>();
+  const refused: Refused[] = [];
+  await eachInSlices(slicer, list.entries(), ([index, value]) => {
+    try {
+      if (!isObject(value)) throw new ServiceError('invalid_object', `An entry must be a JSON object that describes a ${tld.title}`);
+      const row = readCreation(tld, value, settings);
+      const key = keyOf(row);
+      const earlier = entries.get(key);
+      if (earlier !== undefined) throw repeated(earlier.index);
+      const given = pick(row, (name) => name !== tld.unique.field && Object.hasOwn(value, name));
+      entries.set(key, { index, key, row, given });
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      refused.push({ index, outcome: 'refused', error });
+    }
+  });
+  return { entries: await sortInSlices(slicer, [...entries.values()], (one, other) => compareText(one.key, other.key)), refused };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function repeated(index: number): ServiceError {
+  const place = `entry ${index} of the list has the same name`;
+  const problems: Problem[] = [{ path: ['name'], message: ERRORS.duplicate.message({ type: tld, place }), validator: 'uniqueItems' }];
+  return new ServiceError('duplicate', { type: tld, place }, { problems });
+}
+
+/** Compares `entries` with what `reader` finds. Throws `access_denied` if one would be updated and the caller may not do that. */
+export async function planChange(
+  reader: Reader,
+  entries: readonly Entry[],
+  request: BulkOptions,
+  { newId, policy }: Dependencies,
+  caller: Caller,
+  slicer: Slicer,
+): Promise<Plan> {
+  const keys = entries.map(({ key }) => key);
+  const rows = request.replace ? await readEverything(reader, slicer) : await reader.find(tld, uniqueColumn(tld), keys);
+  const existing = new Map<string, Tld>();
+  await eachInSlices(slicer, rows, (row) => existing.set(keyOf(row), row));
+  const mayUpdate = may(policy, caller, 'tlds:update');
+  // New ids ascend with the names, so that the rows of neighbours share pages in the indexes on both: that halves the time to insert them.
+  const missing: string[] = [];
+  await eachInSlices(slicer, keys, (key) => existing.has(key) || missing.push(newId()));
+  const newIds = (await sortInSlices(slicer, missing, compareText)).values();
+  const outcomes: Outcome[] = [];
+  const changes: PlannedChange[] = [];
+  await eachInSlices(slicer, entries, (entry) => {
+    const { index, key, row, given } = entry;
+    const current = existing.get(key);
+    const { id, name } = current ?? { id: newIds.next().value ?? newId(), name: row.name };
+    const previous = current === undefined ? {} : membersToChange(given, current);
+    if (current !== undefined && Object.keys(previous).length === 0) {
+      outcomes.push({ index, outcome: 'unchanged', id, name });
+    } else if (current !== undefined && !mayUpdate) {
+      if (request.mode === 'transactional') throw updateDenied();
+      outcomes.push({ index, outcome: 'refused', error: updateDenied() });
+    } else {
+      outcomes.push(current === undefined ? { index, outcome: 'added', id, name } : { index, outcome: 'updated', id, name, previous });
+      changes.push({ entry, id, current });
+    }
+  });
+  const wanted = new Set(keys);
+  return { outcomes, changes, removed: request.replace ? rows.filter((row) => !wanted.has(keyOf(row))) : [] };
+}
+
+/** The members of `current` that are given otherwise, as they are. */
+function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
+  return pick(current, (name) => name in given && !isDeepStrictEqual(given[name as keyof typeof given], current[name]));
+}
+
+function updateDenied(): ServiceError {
+  return new ServiceError('access_denied', 'tlds:update');
+}
+
+function compareText(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+/** Every entry that is stored, by name. */
+async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
+  const rows: Tld[] = [];
+  for (;;) {
+    if (slicer.isOver()) await slicer.next();
+    const last = rows.at(-1);
+    const after = last === undefined ? {} : { after: { sortValue: last.name, id: last.id } };
+    const page = await reader.list(tld, { limit: MAX_LIMIT, sortColumn: 'name', descending: false, conditions: [], ...after });
+    for (const row of page) rows.push(row);
+    if (page.length < MAX_LIMIT) return rows;
+  }
+}
+
+function keyOf({ name }: { readonly name: string }): string {
+  return tld.unique.comparisonForm(name);
+}
+
+/** The members of an object that pass a test. */
+function pick<T extends object>(object: T, passes: (name: keyof T) => boolean): Partial<T> {
+  const picked: Partial<T> = {};
+  for (const name of Object.keys(object) as (keyof T)[]) if (passes(name)) picked[name] = object[name];
+  return picked;
+}

@@ -1,0 +1,61 @@
+import { isRelativeName, withoutFinalDot } from '../model/dns-name.ts';
+import { integer, list, map, nullable, object, text } from '../model/field.ts';
+import { defineResource, OPERATIONS } from '../model/resource.ts';
+
+/** The pool that every service has from the start, and that zones go to unless another is chosen. */
+export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+const hostname = text({
+  min: 2,
+  max: 254,
+  problemOf: (value) => (value.endsWith('.') && isRelativeName(withoutFinalDot(value)) ? undefined : 'must be a domain name that ends in a period'),
+});
+
+const shortText = text({ min: 0, max: 50 });
+
+/** A set of name servers that serve the same zones. */
+export const pool = defineResource({
+  collection: 'pools',
+  noun: 'pool',
+  title: 'Pool',
+  description: 'A set of name servers that serve the same zones. The pool named default exists from the start.',
+  operations: OPERATIONS,
+  statuses: { update: 202 },
+  fields: {
+    project_id: {
+      ...nullable(text({ min: 1, max: 64 })),
+      description: 'The project that made the pool; null for the default pool.',
+      example: null,
+      onCreate: { default: null },
+      set: 'by the service',
+    },
+    name: {
+      ...text({ min: 1, max: 50, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
+      description: 'The name of the pool; unique.',
+      example: 'anycast',
+      otherExample: 'unicast',
+      onCreate: 'required',
+    },
+    description: {
+      ...nullable(text({ min: 0, max: 160 })),
+      description: 'Anything worth noting about the pool.',
+      example: 'Name servers on the anycast network',
+      onCreate: { default: null },
+    },
+    attributes: {
+      ...map(shortText, shortText, 100),
+      description: 'Names and values that tell pools apart.',
+      example: { tier: 'gold' },
+      onCreate: { default: {} },
+    },
+    ns_records: {
+      ...list(object({ priority: integer(1, 10_000), hostname }), 0, 50),
+      description: "The NS records of the pool's zones.",
+      example: [{ priority: 1, hostname: 'ns1.example.org.' }],
+      onCreate: { default: [] },
+    },
+  },
+  unique: { field: 'name', comparisonForm: (name) => name },
+  filters: { name: 'exact' },
+  refusals: { delete: ['invalid_operation'] },
+});

@@ -1,0 +1,51 @@
+import { comparisonForm, lastLabel, suffixes } from '../model/dns-name.ts';
+import type { ZoneNameRefusal } from '../model/errors.ts';
+import type { Condition, Reader } from '../model/resource.ts';
+import type { Settings, TldRule } from '../model/settings.ts';
+import { tld } from './tld.ts';
+
+/** What the checks of zone names need to know about the TLD entries. */
+export interface TldEntries {
+  readonly any: boolean;
+  /** Tells whether a name in comparison form is an entry. */
+  has(name: string): boolean;
+}
+
+/**
+ * The checks of a zone's name against the TLD entries, in their order: it has two labels or more; while there is no entry,
+ * nothing else is checked; its last label, or under the other rule any suffix, is an entry; it is not itself an entry.
+ * Case and a final dot make no difference. Returns undefined for a name that may be used.
+ */
+export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldRule): ZoneNameRefusal | undefined {
+  const name = comparisonForm(zoneName);
+  const last = lastLabel(name);
+  if (last === name) return { rule: 'more_than_one_label' };
+  if (!entries.any) return undefined;
+  if (!coveringNames(name, rule).some((suffix) => entries.has(suffix))) return { rule: 'tld_entry', label: last, tldRule: rule };
+  return entries.has(name) ? { rule: 'not_a_tld', name } : undefined;
+}
+
+/** The names of which one must be an entry for `name` to be used. */
+function coveringNames(name: string, rule: TldRule): string[] {
+  return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
+}
+
+/** Looks up what `refuseZoneName` needs for these names: one indexed look-up for each suffix that the rule asks about. */
+export async function findTldEntries(reader: Reader, zoneNames: readonly string[], rule: TldRule): Promise<TldEntries> {
+  const anyEntry: Condition[] = [];
+  if (!(await reader.exists(tld, anyEntry))) return { any: false, has: () => false };
+  const wanted = new Set<string>();
+  for (const zoneName of zoneNames) {
+    const name = comparisonForm(zoneName);
+    wanted.add(name);
+    for (const covering of coveringNames(name, rule)) wanted.add(covering);
+  }
+  const found = await reader.present(tld, 'name_key', [...wanted]);
+  return { any: true, has: (name) => found.has(name) };
+}
+
+/** Tells of each zone name whether it could not be created today. */
+export async function areOutsideTlds(reader: Reader, zoneNames: readonly string[], { tldRule }: Settings): Promise<boolean[]> {
+  const entries = await findTldEntries(reader, zoneNames, tldRule);
+  return zoneNames.map((name) => refuseZoneName(name, entries, tldRule) !== undefined);
+}

@@ -1,0 +1,49 @@
+import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from '../model/dns-name.ts';
+import { nullable, text } from '../model/field.ts';
+import { defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
+
+/** What is wrong with `name` as the name of a TLD entry, or undefined. */
+function nameProblem(name: string): string | undefined {
+  if (isRelativeName(name)) return undefined;
+  if (name.endsWith('.') && isRelativeName(name.slice(0, -1))) return 'must not end in a period';
+  const ascii = toAsciiName(name);
+  if (ascii !== undefined && isRelativeName(ascii)) return `must be in its ASCII form: send '${ascii}'`;
+  return 'must be labels of 1 to 63 letters, digits, hyphens and underscores, joined by single periods, no label with a hyphen at either end';
+}
+
+/**
+ * A top-level domain under which zones may be created. Entries may have several labels (`co.uk`).
+ * They are kept in the service's database and never sent to a name server.
+ */
+export const tld = defineResource({
+  collection: 'tlds',
+  noun: 'tld',
+  title: 'Tld',
+  description: 'A top-level domain that the service recognises. While there is no entry, zone names are not checked.',
+  operations: OPERATIONS,
+  fields: {
+    name: {
+      ...text({
+        min: 1,
+        max: MAX_NAME_LENGTH,
+        pattern: '^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*$',
+        problemOf: nameProblem,
+      }),
+      description: 'The domain, without a final period; unique without regard to case and kept as it was spelt.',
+      example: 'com',
+      otherExample: 'org',
+      onCreate: 'required',
+    },
+    description: {
+      ...nullable(text({ min: 0, max: 160 })),
+      description: 'Anything worth noting about the entry.',
+      example: 'Commercial',
+      onCreate: { default: null },
+    },
+  },
+  unique: { field: 'name', comparisonForm: (name) => name.toLowerCase() },
+  filters: { name: 'unique', description: 'exact' },
+});
+
+/** A TLD entry as the store holds it. */
+export type Tld = ResourceOf<(typeof tld)['fields']>;

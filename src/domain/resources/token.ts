@@ -1,0 +1,88 @@
+import { hash as digest } from 'node:crypto';
+import { list, nullable, text, timestamp, type Field, type Parsed } from '../model/field.ts';
+import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
+import { withoutTokens } from '../model/token-form.ts';
+
+/** The form in which a token is kept: SHA-256 in hexadecimal. Tokens hold 256 random bits, so no salt or stretching is needed. */
+export function hashToken(token: string): string {
+  return digest('sha256', token, 'hex');
+}
+
+const plainWord = text({
+  min: 1,
+  max: 64,
+  pattern: '^[A-Za-z0-9_.:-]+$',
+  problemOf: (value) => (/^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only'),
+});
+
+/** A token given by mistake would be shown with every zone of its holder. */
+const projectId = {
+  ...plainWord,
+  parse(value: unknown): Parsed<string> {
+    const parsed = plainWord.parse(value);
+    return 'value' in parsed && withoutTokens(parsed.value) !== parsed.value
+      ? { problem: 'must be the id of a project, not a token', validator: 'format' }
+      : parsed;
+  },
+};
+
+const hash = {
+  ...text({ min: 64, max: 64 }),
+  description: 'The SHA-256 of the token.',
+  example: '',
+  onCreate: { default: undefined },
+  set: 'hidden',
+} satisfies Field<string>;
+
+const fields = defineFields({
+  name: {
+    ...text({ min: 1, max: 255, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
+    description: 'Who or what the token is for; shown in the log of every request made with it. Unique.',
+    example: 'terraform',
+    otherExample: 'dashboard',
+    onCreate: 'required',
+  },
+  roles: {
+    ...list(plainWord, 1, 32),
+    description: 'The roles of whoever holds the token.',
+    example: ['reader'],
+    onCreate: 'required',
+  },
+  project_id: {
+    ...nullable(projectId),
+    description: 'The project that the holder acts for.',
+    example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
+    onCreate: { default: null },
+  },
+  expires_at: {
+    ...nullable(timestamp()),
+    description: 'The moment from which the token is refused; null for one that stays valid until it is deleted.',
+    example: '2030-01-31T12:00:00.000000',
+    onCreate: { default: null },
+  },
+  hash,
+});
+
+/** A token as the store holds it: its hash and rights, never the token itself. */
+export type Token = ResourceOf<typeof fields>;
+
+/** A bearer token of the service's own. The token itself is shown once, in the answer to its creation. */
+export const token = defineResource({
+  collection: 'tokens',
+  noun: 'token',
+  title: 'Token',
+  description: 'A bearer token of the service, for people and programs. Rights are fixed at creation; to change them, create another.',
+  operations: ['create', 'list', 'get', 'delete'],
+  fields,
+  unique: { field: 'name', comparisonForm: (name) => name },
+  filters: { name: 'exact', project_id: 'exact' },
+  shownOnce: {
+    token: {
+      schema: { type: 'string' },
+      description: 'The token itself.',
+      example: 'tsigil_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+    },
+  },
+  identifiesCaller: true,
+  refusals: { delete: ['last_administrator'] },
+});

@@ -1,0 +1,132 @@
+import { comparisonForm, fitsInMessage, withoutFinalDot } from '../model/dns-name.ts';
+import type { Problem } from '../model/errors.ts';
+import { enumeration, text, uuid } from '../model/field.ts';
+import { pool } from './pool.ts';
+import { defineFields, defineResource, OPERATIONS, type Reader, type ResourceOf, type ResourceType } from '../model/resource.ts';
+import { zone } from './zone.ts';
+
+/** What the service knows about a TSIG algorithm. */
+export interface Algorithm {
+  /** Octets of the hash's output: the length that a secret should have (RFC 2104 section 3). */
+  readonly hashOctets: number;
+  /** Why the algorithm should not be used for new keys (RFC 8945 section 6), if so. */
+  readonly weakness?: string;
+}
+
+/** The algorithms by the names that the API uses. */
+export const ALGORITHMS = {
+  'hmac-md5': { hashOctets: 16, weakness: 'must not be used (RFC 8945 section 6)' },
+  'hmac-sha1': { hashOctets: 20, weakness: 'is not recommended (RFC 8945 section 6)' },
+  'hmac-sha224': { hashOctets: 28 },
+  'hmac-sha256': { hashOctets: 32 },
+  'hmac-sha384': { hashOctets: 48 },
+  'hmac-sha512': { hashOctets: 64 },
+} satisfies Record<string, Algorithm>;
+
+/** The name of a TSIG algorithm. */
+export type AlgorithmName = keyof typeof ALGORITHMS;
+
+/** The names of all algorithms. */
+export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
+
+/** Why an algorithm should not be used for new keys; undefined for one that may, and for one that is not known. */
+export function weaknessOf(algorithm: string): string | undefined {
+  const algorithms: Readonly<Record<string, Algorithm>> = ALGORITHMS;
+  return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
+
+function noControlCharacters(value: string): string | undefined {
+  return /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined;
+}
+
+/** Why no DNS message could carry the given members of a key: an empty list for a key that works on the wire. */
+export function wireProblems(given: { readonly name?: string | undefined; readonly secret?: string | undefined }): Problem[] {
+  const problems: Problem[] = [];
+  if (given.name !== undefined && !fitsInMessage(withoutFinalDot(given.name))) {
+    problems.push({ path: ['name'], message: 'must be a domain name to be used in DNS messages', validator: 'format' });
+  }
+  if (given.secret !== undefined && !BASE64.test(given.secret)) {
+    problems.push({ path: ['secret'], message: 'must be base64 (RFC 4648 section 4) to be used in DNS messages', validator: 'format' });
+  }
+  return problems;
+}
+
+const fields = defineFields({
+  name: {
+    ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+    description: 'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
+    example: 'transfer-key',
+    otherExample: 'update-key',
+    onCreate: 'required',
+  },
+  algorithm: {
+    ...enumeration(ALGORITHM_NAMES),
+    description: 'The TSIG algorithm. hmac-md5 and hmac-sha1 are accepted for old peers only.',
+    example: 'hmac-sha256',
+    onCreate: 'required',
+  },
+  secret: {
+    ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
+    description: "The shared secret, in base64. Left out on creation, the service makes one of the algorithm's length.",
+    example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
+    onCreate: { default: undefined },
+    secret: true,
+  },
+  scope: {
+    ...enumeration(['POOL', 'ZONE']),
+    description: 'What the key applies to: every zone of a pool, or one zone.',
+    example: 'POOL',
+    onCreate: 'required',
+  },
+  resource_id: {
+    ...uuid(),
+    description: 'The id of the pool or zone that the key applies to.',
+    example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+    onCreate: 'required',
+  },
+});
+
+/** A TSIG key as the store holds it. */
+export type Tsigkey = ResourceOf<typeof fields>;
+
+/** A shared secret by which name servers authenticate their messages to each other (RFC 8945). */
+export const tsigkey = defineResource({
+  collection: 'tsigkeys',
+  noun: 'tsigkey',
+  title: 'TsigKey',
+  description: 'A transaction-signature key: the shared secret by which name servers authenticate transfers and dynamic updates.',
+  operations: OPERATIONS,
+  fields,
+  unique: { field: 'name', comparisonForm },
+  filters: { name: 'exact', algorithm: 'exact', scope: 'exact', resource_id: 'exact' },
+  questions: {
+    orphaned: { description: 'Whether the pool or zone that the key applies to does not exist.', ask: areOrphaned },
+  },
+  problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
+  refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
+  warnings: (row) => {
+    const weakness = weaknessOf(row.algorithm);
+    return [
+      ...(weakness === undefined ? [] : [`${row.algorithm} ${weakness}`]),
+      ...wireProblems(row).map(({ path, message }) => `the ${path.join('.')} ${message}`),
+    ];
+  },
+});
+
+/** The resource type that a key of each scope applies to. */
+export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
+
+/** The members of a key that say which resource it applies to. */
+export type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
+
+async function areOrphaned(rows: readonly Target[], reader: Reader): Promise<boolean[]> {
+  const existing = new Set<string>();
+  const types: Readonly<Record<string, ResourceType>> = SCOPES;
+  for (const [scope, type] of Object.entries(types)) {
+    const ids = new Set(rows.filter((row) => row.scope === scope).map((row) => row.resource_id));
+    for (const { id } of await reader.find(type, 'id', [...ids])) existing.add(`${scope} ${id}`);
+  }
+  return rows.map((row) => !existing.has(`${row.scope} ${row.resource_id}`));
+}

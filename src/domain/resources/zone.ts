@@ -1,0 +1,68 @@
+import { ADMIN } from '../model/caller.ts';
+import { comparisonForm, treeForm } from '../model/dns-name.ts';
+import type { Problem } from '../model/errors.ts';
+import { defineResource, OPERATIONS, type Given } from '../model/resource.ts';
+import { DELETED, zoneFields, type Zone } from './zone-fields.ts';
+import { areOutsideTlds } from './tld-rule.ts';
+
+/** A part of the name space that the name servers of a pool serve (RFC 9499 section 7). */
+export const zone = defineResource({
+  collection: 'zones',
+  noun: 'zone',
+  title: 'Zone',
+  description: 'A DNS zone of a project. Its name is checked against the TLD entries when it is created.',
+  operations: OPERATIONS,
+  roles: {
+    create: [ADMIN, 'member'],
+    list: [ADMIN, 'member', 'reader'],
+    get: [ADMIN, 'member', 'reader'],
+    update: [ADMIN, 'member'],
+    delete: [ADMIN, 'member'],
+  },
+  statuses: { delete: 202 },
+  deleted: DELETED,
+  owner: 'project_id',
+  fields: zoneFields,
+  unique: { field: 'name', comparisonForm },
+  lookups: { tree_key: { valueOf: ({ name }) => treeForm(comparisonForm(name)) } },
+  sortKeys: { tenant_id: 'project_id', serial: 'serial', ttl: 'ttl', status: 'status' },
+  filters: { name: 'unique', type: 'exact', email: 'exact', status: 'exact', description: 'exact', ttl: 'integer' },
+  questions: {
+    outside_tlds: {
+      description: 'Whether the name of the zone could not be created today, because of the TLD entries.',
+      right: 'zones:outside_tlds',
+      ask: (rows, reader, settings) =>
+        areOutsideTlds(
+          reader,
+          rows.map(({ name }) => name),
+          settings,
+        ),
+    },
+  },
+  refusals: {
+    create: ['forbidden', 'missing_project_id', 'over_quota', 'invalid_zone_name', 'illegal_child', 'illegal_parent', 'no_valid_pool_found'],
+    delete: ['zone_has_sub_zone'],
+  },
+  problems(given, _settings, current) {
+    const type = current?.type ?? ('type' in given ? given.type : 'PRIMARY');
+    return type === undefined ? [] : typeProblems(given, type, current === undefined);
+  },
+});
+
+/** What PRIMARY and SECONDARY zones must and must not be given. */
+function typeProblems(given: Given<typeof zoneFields>, type: Zone['type'], creating: boolean): Problem[] {
+  const has = (name: string) => name in given;
+  const { masters } = given;
+  const problem = (field: string, message: string, validator: string): Problem => ({ path: [field], message, validator });
+  if (type === 'SECONDARY') {
+    return [
+      ...(has('email') ? [problem('email', 'must not be given for a SECONDARY zone', 'not_allowed')] : []),
+      ...(has('ttl') ? [problem('ttl', 'must not be given for a SECONDARY zone', 'not_allowed')] : []),
+      ...((creating && !has('masters')) || masters?.length === 0 ? [problem('masters', 'is required for a SECONDARY zone', 'required')] : []),
+    ];
+  }
+  return [
+    ...(creating && !has('email') ? [problem('email', 'is a required property', 'required')] : []),
+    ...(masters !== undefined && masters.length > 0 ? [problem('masters', 'must be empty for a PRIMARY zone', 'not_allowed')] : []),
+  ];
+}

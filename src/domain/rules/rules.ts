@@ -1,0 +1,33 @@
+import { admitPool } from './pool-rules.ts';
+import { pool } from '../resources/pool.ts';
+import type { Admission, Admitted, Change, Fields, Reader, ResourceType } from '../model/resource.ts';
+import { admitToken } from './token-rules.ts';
+import { token } from '../resources/token.ts';
+import { admitTsigkey } from './tsigkey-rules.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+import { admitZone } from './zone-rules.ts';
+import { zone } from '../resources/zone.ts';
+
+/** The rules of one resource type that need other resources. */
+export interface Rule<F extends Fields = Fields> {
+  /** Applies the rules in the transaction of `change`, and returns the resource to store. Throws `ServiceError` to refuse the change. */
+  admit(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
+}
+
+/** The rules of each resource type that has some. Every change passes them. */
+export const RULES: Map<ResourceType, Rule> = new Map([
+  rule(tsigkey, admitTsigkey),
+  rule(pool, admitPool),
+  rule(zone, admitZone),
+  rule(token, admitToken),
+]);
+
+/** Returns the rules of `type`; undefined if it has none. */
+export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | undefined {
+  return RULES.get(type) as Rule<F> | undefined; // the table holds the rules of each type under that type
+}
+
+function rule<F extends Fields>(type: ResourceType<F>, admit: Rule<F>['admit']): [ResourceType, Rule] {
+  const own: Rule<F> = { admit };
+  return [type, own];
+}

@@ -1,0 +1,44 @@
+import { ADMIN } from '../model/caller.ts';
+import { ServiceError } from '../model/errors.ts';
+import type { Admission, Admitted, Change, Reader } from '../model/resource.ts';
+import { MAX_LIMIT } from '../model/settings.ts';
+import { TOKEN_PREFIX } from '../model/token-form.ts';
+import { hashToken, token, type Token } from '../resources/token.ts';
+
+type TokenFields = (typeof token)['fields'];
+
+/** The rules about a change to a token: the service makes the token itself, and the last administrator stays. Throws `last_administrator`. */
+export async function admitToken(
+  change: Change<TokenFields>,
+  transaction: Reader,
+  { settings, now, randomBytes }: Admission,
+): Promise<Admitted<TokenFields>> {
+  if (change.operation === 'delete') {
+    if (!settings.otherAdministrators) await assertAdministratorLeft(change.row, transaction, now);
+    return change;
+  }
+  const secret = TOKEN_PREFIX + randomBytes(32).toString('base64url');
+  return { row: { ...change.row, hash: hashToken(secret) }, shownOnce: { token: secret } };
+}
+
+/** Throws `last_administrator` if no valid administrator token but this one exists. */
+async function assertAdministratorLeft(row: Token, transaction: Reader, now: string): Promise<void> {
+  if (!isAdministrator(row, now)) return;
+  const others = {
+    limit: MAX_LIMIT,
+    sortColumn: 'created_at',
+    descending: false,
+    conditions: [{ column: 'id', test: '<>', value: row.id }],
+  } as const;
+  let page = await transaction.list(token, others);
+  while (!page.some((other) => isAdministrator(other, now))) {
+    const last = page.at(-1);
+    if (last === undefined) throw new ServiceError('last_administrator', row.name);
+    page = await transaction.list(token, { ...others, after: { sortValue: last.created_at, id: last.id } });
+  }
+}
+
+/** Tells whether a token gives the rights of an administrator at `now`. Roles compare without regard to case. */
+function isAdministrator({ roles, expires_at: expiresAt }: Token, now: string): boolean {
+  return (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN);
+}

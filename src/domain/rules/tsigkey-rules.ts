@@ -1,0 +1,29 @@
+import { ServiceError } from '../model/errors.ts';
+import type { Admission, Admitted, Change, Reader, ResourceType } from '../model/resource.ts';
+import { ALGORITHMS, SCOPES, type AlgorithmName, type Target, type tsigkey } from '../resources/tsigkey.ts';
+
+type TsigkeyFields = (typeof tsigkey)['fields'];
+
+/** The rules about a change to a key: its pool or zone exists, if the settings say so, and a key without a secret gets one. Throws `invalid_tsigkey`. */
+export async function admitTsigkey(
+  change: Change<TsigkeyFields>,
+  transaction: Reader,
+  { settings, randomBytes }: Admission,
+): Promise<Admitted<TsigkeyFields>> {
+  const { row } = change;
+  const refers = change.operation === 'create' || (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));
+  if (settings.requireResource && refers) await assertResourceExists(row, transaction);
+  return { row: { ...row, secret: row.secret ?? generateSecret(row.algorithm, randomBytes) } };
+}
+
+async function assertResourceExists({ scope, resource_id: id }: Target, transaction: Reader): Promise<void> {
+  const type: ResourceType = SCOPES[scope];
+  if ((await transaction.get(type, id)) === undefined) {
+    throw new ServiceError('invalid_tsigkey', { id, noun: type.noun, scope });
+  }
+}
+
+/** A random secret as long as the algorithm's hash output, in base64. */
+function generateSecret(algorithm: AlgorithmName, randomBytes: (size: number) => Buffer): string {
+  return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createPlainServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Registry } from 'prom-client';
+import { countCutOffs, limitConnections, type ConnectionLimits } from './connections.ts';
+import { runInOrder } from './pipelining.ts';
+
+/** How long a connection stays open between two requests. */
+const KEEP_ALIVE_MS = 72_000;
+
+/** The settings of the server below the framework. */
+export interface NodeServerSettings extends ConnectionLimits {
+  readonly maxHeaderBytes: number;
+  readonly requestTimeoutSeconds: number;
+  /** `cert` and `key` are the PEM files for HTTPS; both or none. */
+  readonly tls: {
+    readonly cert: string | undefined;
+    readonly key: string | undefined;
+    readonly handshakeTimeoutSeconds: number;
+    /** The `max-age` of Strict-Transport-Security (RFC 6797 section 6.1.1); 0 for no such header. */
+    readonly hstsMaxAgeSeconds: number;
+  };
+}
+
+/**
+ * Creates the server below the framework, for HTTPS if `tls` names files. It passes the requests of each connection to `handle` in
+ * their order. `writeRefusal` returns the complete response, with the given headers, to what could not be read as a request. Throws
+ * Node's errors when the files of `tls` cannot be used.
+ */
+export function createNodeServer(
+  handle: RequestListener,
+  settings: NodeServerSettings,
+  registry: Registry,
+  writeRefusal: (error: unknown, headers: Readonly<Record<string, string>>) => string,
+): Server {
+  const { cert, key, handshakeTimeoutSeconds, hstsMaxAgeSeconds } = settings.tls;
+  const options = {
+    maxHeaderSize: settings.maxHeaderBytes,
+    // Only as an option does it also limit the time for heads, without which Node.js does not limit slow bodies.
+    requestTimeout: settings.requestTimeoutSeconds * 1000,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The guard refuses a missing Host header with a response that has a body.
+    requireHostHeader: false,
+  };
+  const isSecure = cert !== undefined && key !== undefined;
+  const extraHeaders: Record<string, string> = {};
+  if (isSecure && hstsMaxAgeSeconds > 0) extraHeaders['strict-transport-security'] = `max-age=${hstsMaxAgeSeconds}`;
+  const cutOff = countCutOffs(registry);
+  const handshakeTimeout = handshakeTimeoutSeconds * 1000;
+  const server = isSecure
+    ? createSecureServer({ ...options, cert: readFileSync(cert), key: readFileSync(key), handshakeTimeout })
+    : createPlainServer(options);
+  const refuseInOrder = runInOrder(server, addHeaders(handle, extraHeaders), () => cutOff('pipelining'));
+  limitConnections(server, settings, registry, cutOff);
+
+  const refuse = (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') cutOff('tls_handshake');
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') cutOff('request_timeout');
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else refuseInOrder(socket, writeRefusal(error, extraHeaders));
+  };
+  server.on('clientError', refuse);
+  // An unknown expectation is ignored (RFC 9110 section 10.1.1), and a tunnel refused.
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
+  server.on('connect', (_request, socket: Socket) => {
+    socket.on('error', () => undefined); // Node.js has removed its own listener: without one, a reset ends the process
+    refuse(new Error('CONNECT'), socket);
+  });
+  return server;
+}
+
+/** `handle`, with headers that every response has. */
+function addHeaders(handle: RequestListener, headers: Readonly<Record<string, string>>): RequestListener {
+  const entries = Object.entries(headers);
+  if (entries.length === 0) return handle;
+  return (request, response) => {
+    for (const [name, value] of entries) response.setHeader(name, value);
+    handle(request, response);
+  };
+}

@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Gauge, type Registry } from 'prom-client';
+import { ServiceError } from '../../domain/model/errors.ts';
+
+/** Smaller responses are not counted. Most fit into the buffers of the system. */
+const SMALL_BYTES = 64 * 1024;
+
+/** One caller's part of the budget, and that of all requests without a token together. */
+const SHARE = 1 / 4;
+const ANONYMOUS = 'anonymous';
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** The bytes of large responses that wait in memory until their callers read them. */
+export interface UnsentBudget {
+  /** The bytes of all owners. */
+  readonly bytes: () => number;
+  /** Whether an owner has no room left, or had too little for its last response and nothing was sent since. */
+  readonly isFull: (owner: string) => boolean;
+  /** Whether a response of `bytes` fits. One always fits where nothing else is unsent. */
+  readonly fits: (owner: string, bytes: number) => boolean;
+  /** Counts a response. Returns the function to call when it was sent. */
+  readonly add: (owner: string, bytes: number) => () => void;
+}
+
+/** Creates a budget of `maxBytes`, of which one owner gets at most a quarter. */
+export function createUnsentBudget(maxBytes: number): UnsentBudget {
+  const share = maxBytes * SHARE;
+  const owners = new Map<string, number>();
+  const rejected = new Set<string>();
+  let total = 0;
+  const owned = (owner: string) => owners.get(owner) ?? 0;
+  return {
+    bytes: () => total,
+    isFull: (owner) => (total >= share && (total >= maxBytes || owned(owner) >= share)) || (rejected.size > 0 && rejected.has(owner)),
+    fits(owner, bytes) {
+      const fits = (total === 0 || total + bytes <= maxBytes) && (owned(owner) === 0 || owned(owner) + bytes <= share);
+      if (!fits) rejected.add(owner);
+      return fits;
+    },
+    add(owner, bytes) {
+      total += bytes;
+      owners.set(owner, owned(owner) + bytes);
+      return () => {
+        rejected.clear();
+        total -= bytes;
+        const left = owned(owner) - bytes;
+        if (left === 0) owners.delete(owner);
+        else owners.set(owner, left);
+      };
+    },
+  };
+}
+
+/**
+ * Bounds the bytes of unsent responses. A caller without room gets 503 for new requests to the API, before any work is done. A large
+ * response to GET that does not fit becomes 503 too, as a request may have started when there was room; other methods have changed
+ * something, so their responses are sent and counted. Add it before the log of requests, which must see the final response only.
+ * Returns the check of new requests, to add after the guard.
+ */
+export function limitUnsentResponses(app: FastifyInstance, maxBytes: number, registry: Registry): (request: FastifyRequest) => void {
+  const budget = createUnsentBudget(maxBytes);
+  new Gauge({
+    name: 'tsigil_unsent_response_bytes',
+    help: 'Bytes of large responses that callers have not read yet.',
+    registers: [registry],
+    collect() {
+      this.set(budget.bytes());
+    },
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (!isLarge(payload) || request.method === 'HEAD' || request.raw.socket.destroyed) {
+      done();
+      return;
+    }
+    const owner = request.caller?.id ?? ANONYMOUS;
+    const bytes = Buffer.byteLength(payload);
+    if (request.method === 'GET' && !budget.fits(owner, bytes)) {
+      done(noRoom());
+      return;
+    }
+    reply.raw.once('close', budget.add(owner, bytes));
+    done();
+  });
+  return (request) => {
+    if (request.caller !== undefined && budget.isFull(request.caller.id)) throw noRoom();
+  };
+}
+
+function isLarge(payload: unknown): payload is string | Buffer {
+  return (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length > SMALL_BYTES;
+}
+
+function noRoom(): ServiceError {
+  const message = 'Too many responses have not been read yet. Read them, and repeat the request.';
+  return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}

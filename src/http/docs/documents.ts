@@ -1,0 +1,61 @@
+import type { FastifyInstance } from 'fastify';
+import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
+import { CONTENT_SECURITY_POLICY, renderDocsPage } from './page.ts';
+import { JSON_TYPE } from '../request/errors.ts';
+import { describeApi } from '../openapi/openapi.ts';
+import type { ApiDocument } from '../openapi/document.ts';
+import { keyExportPath } from '../openapi/key-export.ts';
+import { openPaths } from '../openapi/open-paths.ts';
+import { importPaths } from '../openapi/import.ts';
+import { TLD_BULK_SCHEMAS, tldBulkPath } from '../openapi/tld-bulk.ts';
+import { ZONE_NAME_CHECK_SCHEMAS, zoneNameCheckPath } from '../openapi/zone-name-check.ts';
+import type { ApiSettings } from '../openapi/responses.ts';
+import { addRoutes } from '../request/routes.ts';
+
+/** The base URL in a template. No host has a name in `.invalid` (RFC 6761 section 6.4). */
+const PLACEHOLDER = 'https://base-url.invalid';
+
+/**
+ * Serves the description of the API, which needs no token: for programs at `/openapi.json`, for people at `/docs`. Each is
+ * rendered once, at the first request for it. `publicUrl` is the configured base URL; without one, the request's base URL is filled in.
+ */
+export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>, publicUrl: string | undefined): void {
+  const base = publicUrl ?? PLACEHOLDER;
+  const json = renderOnce(() => JSON.stringify(describeService({ ...service, base })));
+  const page = renderOnce(() => renderDocsPage(describeService({ ...service, base })));
+  addRoutes(app, '/openapi.json', [
+    { method: 'GET', handler: async (request, reply) => reply.header('content-type', JSON_TYPE).send(json(request.base)) },
+  ]);
+  addRoutes(app, '/docs', [
+    {
+      method: 'GET',
+      async handler(request, reply) {
+        reply.header('content-type', 'text/html; charset=UTF-8').header('content-security-policy', CONTENT_SECURITY_POLICY);
+        return reply.send(page(request.base));
+      },
+    },
+  ]);
+}
+
+function describeService(settings: ApiSettings): ApiDocument {
+  const paths = {
+    ...keyExportPath(settings),
+    ...importPaths(settings),
+    ...tldBulkPath(settings),
+    ...zoneNameCheckPath(settings),
+    ...openPaths(settings, RESOURCE_TYPES[0]),
+  };
+  return describeApi(settings, RESOURCE_TYPES, { paths, schemas: { ...TLD_BULK_SCHEMAS, ...ZONE_NAME_CHECK_SCHEMAS } });
+}
+
+/**
+ * A text that `render` makes once, with each request's base URL in place of the placeholder. Such a base URL needs no escaping,
+ * neither in JSON nor in HTML: `baseUrl` accepts only letters, digits and `. : - _ [ ]` in hosts.
+ */
+function renderOnce(render: () => string): (base: string) => string {
+  let parts: readonly string[] | undefined;
+  return (base) => {
+    parts ??= render().split(PLACEHOLDER);
+    return parts.join(base);
+  };
+}

@@ -1,0 +1,119 @@
+import type { JsonSchema } from '../../domain/model/field.ts';
+import { markup, type Markup, type Part } from './markup.ts';
+
+/** A table's column: its heading and the class that gives it its width. */
+type Column = readonly [heading: string, className: string];
+
+/** A table whose rows begin with a header cell. Roles are spelt out because narrow screens lay the cells out as blocks. */
+export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[], className = ''): Markup {
+  const heads = columns.map(([heading, className]) => markup`<th role="columnheader" scope="col" class="${className}">${heading}</th>`);
+  const lines = rows.map(([first, ...others]) => {
+    const cells = others.map((cell, index) => markup`<td role="cell" class="${columns[index + 1]?.[1] ?? ''}">${cell}</td>`);
+    return markup`<tr role="row"><th role="rowheader" scope="row">${first}</th>${cells}</tr>\n`;
+  });
+  return markup`<table role="table" class="${className}"><caption>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${heads}</tr></thead>
+<tbody role="rowgroup">${lines}</tbody></table>\n`;
+}
+
+/** Which members of an object a table marks: in requests those that must be given, in answers those that may be absent. */
+type Marked = 'required' | 'optional';
+
+/** A table of the members of an object, those of objects inside it included. */
+export function memberTable(caption: string, schema: JsonSchema, marked: Marked): Markup {
+  const columns: Column[] = [
+    ['Member', 'name'],
+    ['Type', 'kind'],
+    ['Meaning', 'meaning'],
+  ];
+  return table(caption, columns, memberRows(schema, '', marked));
+}
+
+function memberRows(schema: JsonSchema, prefix: string, marked: Marked): Part[][] {
+  const required = (schema.required ?? []) as string[];
+  return Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, member]) => {
+    const inner = member.type === 'array' ? (member.items as JsonSchema) : member;
+    const innerPrefix = `${prefix}${name}${member.type === 'array' ? '[]' : ''}.`;
+    return [
+      [
+        memberName(prefix + name, required.includes(name) === (marked === 'required') ? marked : undefined),
+        describeSchema(member),
+        meaning(member.description, (member.examples as unknown[] | undefined)?.[0]),
+      ],
+      ...(inner.properties === undefined ? [] : memberRows(inner, innerPrefix, marked)),
+    ];
+  });
+}
+
+/** The name of a member or parameter, with a mark where it has one. */
+export function memberName(name: string, mark: Marked | undefined): Markup {
+  return markup`<code>${name}</code>${mark === undefined ? undefined : markup` <span class="${mark}">${mark}</span>`}`;
+}
+
+/** What a member or parameter means, with an example where there is one. */
+export function meaning(description: unknown, example: unknown): Part {
+  const shown = example === undefined ? undefined : markup` <span class="note">Example: <code>${plain(example)}</code></span>`;
+  return [inline(typeof description === 'string' ? description : ''), shown];
+}
+
+/** Text in which code stands between backticks. */
+export function inline(text: string): Part {
+  return text.split('`').map((piece, index) => (index % 2 === 1 ? markup`<code>${piece}</code>` : piece));
+}
+
+/** Paragraphs, with empty lines between them, in which code stands between backticks. */
+export function prose(text: string): Part {
+  return text.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`);
+}
+
+/** What a schema takes, as people say it: `string, 1 to 255 characters`. */
+export function describeSchema(schema: JsonSchema): Part {
+  if (typeof schema.$ref === 'string') {
+    const name = schema.$ref.split('/').at(-1) ?? '';
+    return markup`<a href="#schema-${name}">${name}</a>`;
+  }
+  const alternatives = (schema.oneOf as JsonSchema[] | undefined)?.map((one, index) => [index === 0 ? '' : ' or ', describeSchema(one)]);
+  const rules: Part[] = [
+    alternatives,
+    kind(schema),
+    code(schema, 'const'),
+    schema.enum === undefined ? undefined : ['one of ', joined((schema.enum as unknown[]).map(asCode))],
+    range(schema.minLength, schema.maxLength, 'characters'),
+    range(schema.minItems, schema.maxItems, 'items'),
+    schema.minimum === undefined ? undefined : `at least ${plain(schema.minimum)}`,
+    schema.maximum === undefined ? undefined : `at most ${plain(schema.maximum)}`,
+    schema.uniqueItems === true ? 'no two equal' : undefined,
+    schema.pattern === undefined ? undefined : ['matching ', asCode(schema.pattern)],
+    schema.default === undefined ? undefined : ['default ', asCode(schema.default)],
+  ];
+  return joined(rules.filter((rule) => rule !== undefined));
+}
+
+function kind(schema: JsonSchema): Part {
+  if (schema.type === undefined) return undefined;
+  const types = [schema.type].flat() as string[];
+  const named = types.map((type) => (type === 'string' && typeof schema.format === 'string' ? `string (${schema.format})` : type)).join(' or ');
+  return schema.items === undefined ? named : [`${named} of `, describeSchema(schema.items as JsonSchema)];
+}
+
+function range(min: unknown, max: unknown, unit: string): string | undefined {
+  if (max === undefined) return undefined;
+  return min === undefined || min === 0 ? `at most ${plain(max)} ${unit}` : `${plain(min)} to ${plain(max)} ${unit}`;
+}
+
+function code(schema: JsonSchema, keyword: string): Part {
+  return schema[keyword] === undefined ? undefined : asCode(schema[keyword]);
+}
+
+function asCode(value: unknown): Markup {
+  return markup`<code>${plain(value)}</code>`;
+}
+
+function joined(parts: readonly Part[]): Part {
+  return parts.map((part, index) => (index === 0 ? part : [', ', part]));
+}
+
+/** A value as people write it: text without quotes, everything else as JSON. */
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,90 @@
+import type { JsonSchema } from '../../domain/model/field.ts';
+
+/** The parts of an OpenAPI 3.1 document that the description of this service is made of, as the specification's section 4.8 names them. */
+export interface ApiDocument {
+  readonly openapi: string;
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
+  readonly servers: readonly { readonly url: string }[];
+  readonly externalDocs: { readonly description: string; readonly url: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Paths;
+  readonly components: Components;
+}
+
+/** Something written out, or where in the document it is. */
+export type OrReference<T> = T | { readonly $ref: string };
+
+export interface Components {
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+  readonly parameters: Readonly<Record<string, ParameterObject>>;
+  readonly headers: Readonly<Record<string, HeaderObject>>;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly securitySchemes: Readonly<Record<string, { readonly description: string } & Readonly<Record<string, unknown>>>>;
+}
+
+/** Paths by their templates: `/v2/tlds/{id}`. */
+export type Paths = Readonly<Record<string, PathItem>>;
+
+/** The methods that paths have, as members of a path item. */
+export const DOCUMENTED_METHODS = ['get', 'post', 'patch', 'delete'] as const;
+
+export type PathItem = { readonly parameters?: readonly OrReference<ParameterObject>[] } & {
+  readonly [method in (typeof DOCUMENTED_METHODS)[number]]?: OperationObject;
+};
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly OrReference<ParameterObject>[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Content };
+  /** By status. */
+  readonly responses: Readonly<Record<string, OrReference<ResponseObject>>>;
+}
+
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+}
+
+export interface HeaderObject {
+  readonly description: string;
+  readonly schema: JsonSchema;
+  readonly example: unknown;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, OrReference<HeaderObject>>>;
+  readonly content?: Content;
+}
+
+/** Bodies by media type. */
+export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly examples?: Readonly<Record<string, Example>> }>>;
+
+export interface Example<T = unknown> {
+  readonly summary: string;
+  readonly value: T;
+}
+
+/** What `node` stands for: itself, or what it refers to inside `document`. Throws for a reference to nothing. */
+export function resolve<T extends object>(document: ApiDocument, node: OrReference<T>): T {
+  if (!('$ref' in node)) return node;
+  const target = node.$ref
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((parent, name) => (parent as Record<string, unknown> | undefined)?.[name], document);
+  if (target === undefined) throw new Error(`The document has nothing at ${node.$ref}`);
+  return target as T;
+}

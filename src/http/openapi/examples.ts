@@ -1,0 +1,125 @@
+import { readCreation } from '../../domain/operations/body.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Field } from '../../domain/model/field.ts';
+import { givenFields, shownFields, type Operation, type ResourceType } from '../../domain/model/resource.ts';
+import { MAX_LIMIT, type Settings } from '../../domain/model/settings.ts';
+import type { Example } from './document.ts';
+
+/**
+ * The examples of a resource type, made from its fields' examples by the code that serves requests,
+ * so that the service takes and gives what they show.
+ */
+
+/** A JSON object. */
+type Body = Readonly<Record<string, unknown>>;
+
+export const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
+export const EXAMPLE_REQUEST_ID = 'req-0f6c3a52-8d7e-4b1f-9c55-3e2d1a0b9f87';
+export const CREATED_AT = '2026-01-31T12:00:00.123456';
+export const UPDATED_AT = '2026-02-01T08:30:00.654321';
+
+/** Examples are good under every setting. */
+export const LENIENT: Settings = {
+  strictTsigkeys: false,
+  requireResource: false,
+  tldRule: 'last-label',
+  zonesPerProject: 0,
+  defaultLimit: MAX_LIMIT,
+  otherAdministrators: true,
+  maxPageBytes: 1_048_576,
+};
+
+/** The fields of `type` that callers see, in order. */
+export function fieldsOf(type: ResourceType): [string, Field][] {
+  return Object.entries(type.fields).filter(([name]) => shownFields(type).includes(name));
+}
+
+/** The fields of `type` that callers give in a request body of `operation`, in order. */
+export function givenFieldsOf(type: ResourceType, operation: Operation): [string, Field][] {
+  return fieldsOf(type).filter(([name, { set }]) => givenFields(type).includes(name) && (operation === 'create' || set !== 'once'));
+}
+
+/** Request bodies that `operation` takes, by name; none for operations without a body. */
+export function requestExamples(type: ResourceType, operation: Operation): Record<string, Example<Body>> {
+  if (operation === 'create') return creationBodies(type);
+  if (operation !== 'update') return {};
+  return { partial: { summary: 'One member given.', value: examplesOf(givenFieldsOf(type, 'update').slice(0, 1)) } };
+}
+
+/** What `operation` answers, by name; to each of `requestExamples` under the same name. */
+export function answerExamples(type: ResourceType, operation: Operation, base: string): Record<string, Example<Body>> {
+  const resource = show(type, base, wholeBody(type));
+  switch (operation) {
+    case 'create':
+      return Object.fromEntries(
+        Object.entries(creationBodies(type)).map(([name, { summary, value }]) => {
+          return [name, { summary, value: { ...show(type, base, value), ...examplesOf(Object.entries(type.shownOnce ?? {})) } }];
+        }),
+      );
+    case 'list':
+      return { page: { summary: 'The only page.', value: onlyPage(type, base, resource) } };
+    case 'get':
+      return { resource: { summary: 'Never updated.', value: resource } };
+    case 'update':
+      return { partial: { summary: 'One member given.', value: { ...resource, updated_at: UPDATED_AT } } };
+    case 'delete':
+      return type.statuses?.delete === undefined ? {} : { resource: { summary: 'For the last time.', value: { ...resource, ...type.deleted } } };
+  }
+}
+
+function onlyPage(type: ResourceType, base: string, resource: Body): Body {
+  const metadata = type.owner === undefined ? {} : { metadata: { total_count: 1 } };
+  return { [type.collection]: [resource], links: { self: `${base}/v2/${type.collection}` }, ...metadata };
+}
+
+/** With every member, and with as few as will do. Each can be sent after the other. */
+function creationBodies(type: ResourceType): Record<string, Example<Body>> {
+  const complete = { summary: 'Every member given.', value: wholeBody(type) };
+  const required = requiredFields(type);
+  if (required.length === Object.keys(complete.value).length) return { complete };
+  const made = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
+    onCreate !== 'required' && onCreate.default === undefined ? [`\`${name}\``] : [],
+  );
+  const summary = `Only the required members given${made.length === 0 ? '' : `; the service makes the ${made.join(', ')}`}.`;
+  const others = required.map(([name, field]): [string, Field] => [name, { ...field, example: field.otherExample ?? field.example }]);
+  return { complete, shortest: { summary, value: examplesOf(others) } };
+}
+
+/** The fields without which no creation succeeds: those that are required, and those that the type's own rules miss then. */
+export function requiredFields(type: ResourceType): [string, Field][] {
+  const fields = givenFieldsOf(type, 'create');
+  const required = fields.filter(([, { onCreate }]) => onCreate === 'required');
+  try {
+    readCreation(type, examplesOf(required), LENIENT);
+    return required;
+  } catch (error) {
+    const missed = error instanceof ServiceError ? (error.details.problems ?? []).map(({ path }) => path[0]) : [];
+    return fields.filter(([name, { onCreate }]) => onCreate === 'required' || missed.includes(name));
+  }
+}
+
+function wholeBody(type: ResourceType): Body {
+  return examplesOf(givenFieldsOf(type, 'create'));
+}
+
+function examplesOf(fields: [string, { readonly example: unknown }][]): Body {
+  return Object.fromEntries(fields.map(([name, { example }]) => [name, example]));
+}
+
+/** The resource that a request body makes; what the service fills in is as in the fields' examples. */
+function show(type: ResourceType, base: string, body: Body): Body {
+  const kept = readCreation(type, body, LENIENT);
+  const members = fieldsOf(type).map(([name, { set, example }]) => [name, set === 'by the service' ? example : (kept[name] ?? example)] as const);
+  const links = { self: `${base}/v2/${type.collection}/${EXAMPLE_ID}` };
+  return { id: EXAMPLE_ID, ...Object.fromEntries(members), created_at: CREATED_AT, updated_at: null, links };
+}
+
+/** Returns what `work` throws. Throws `Error` if it throws nothing. */
+export function thrownBy(work: () => unknown): ServiceError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+  }
+  throw new Error('The example must throw an error of the service');
+}

@@ -1,0 +1,140 @@
+import { sortColumns, type ResourceType } from '../../domain/model/resource.ts';
+import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
+import { HIDE_COUNTS, MODIFIERS } from '../request/context.ts';
+import type { OrReference, ParameterObject } from './document.ts';
+import { EXAMPLE_ID } from './examples.ts';
+
+/** The parameters of every list, by name. */
+function pagingParameters(defaultLimit: number): Record<string, ParameterObject> {
+  const parameters: ParameterObject[] = [
+    {
+      name: 'limit',
+      in: 'query',
+      description: `How many resources the page may hold. More than ${MAX_LIMIT}, or \`max\`, means ${MAX_LIMIT}.`,
+      schema: { oneOf: [{ type: 'integer', minimum: 1 }, { const: 'max' }], default: defaultLimit },
+      example: 20,
+    },
+    {
+      name: 'marker',
+      in: 'query',
+      description: 'The id of the resource after which the page begins.',
+      schema: { type: 'string', format: 'uuid' },
+      example: EXAMPLE_ID,
+    },
+    {
+      name: 'sort_key',
+      in: 'query',
+      description: 'What to sort by; equal ones are sorted by id. Null comes before everything else.',
+      schema: { type: 'string', enum: COMMON_SORT_KEYS, default: COMMON_SORT_KEYS[0] },
+      example: 'name',
+    },
+    {
+      name: 'sort_dir',
+      in: 'query',
+      description: 'Which way to sort.',
+      schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+      example: 'desc',
+    },
+  ];
+  return Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+}
+
+/** The headers and query parameters that change how any request to the API is meant, by name. */
+function modifierParameters(): Record<string, ParameterObject> {
+  const describe = (name: string, place: 'header' | 'query', description: string, right: string): [string, ParameterObject] => [
+    name,
+    { name, in: place, description: `${description} Needs the right \`${right}\`.`, schema: { type: 'string' } },
+  ];
+  return Object.fromEntries(
+    MODIFIERS.flatMap(({ headers, parameters, description, right }) => [
+      ...headers.map((name) => describe(spell(name), 'header', description, right)),
+      ...parameters.map((name) => describe(name, 'query', description, right)),
+    ]),
+  );
+}
+
+/** A header's name as people write it: `x-auth-token` gives `X-Auth-Token`. */
+function spell(header: string): string {
+  return header.replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
+}
+
+/** The header in which a caller may send a request id of its own. */
+function requestIdParameter(requestIdHeader: string): ParameterObject {
+  return {
+    name: requestIdHeader,
+    in: 'header',
+    description: "A request id of the caller's own, which the log of the service then shows beside its own. Ids of another form are ignored.",
+    schema: { type: 'string', pattern: '^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
+  };
+}
+
+/** The parameters that several operations share, by the names under which the document keeps them. */
+export function sharedParameters({
+  defaultLimit,
+  requestIdHeader,
+}: {
+  defaultLimit: number;
+  requestIdHeader: string;
+}): Record<string, ParameterObject> {
+  return { ...pagingParameters(defaultLimit), ...modifierParameters(), [requestIdHeader]: requestIdParameter(requestIdHeader) };
+}
+
+/** The parameters of every path behind a token. */
+export function commonParameters(requestIdHeader: string): OrReference<ParameterObject>[] {
+  return references([...Object.keys(modifierParameters()), requestIdHeader]);
+}
+
+/** The parameters of the list of `type`. */
+export function listParameters(type: ResourceType): OrReference<ParameterObject>[] {
+  const paging = pagingParameters(MAX_LIMIT);
+  const { sort_key: sortKey, ...shared } = type.sortKeys === undefined ? { ...paging, sort_key: undefined } : paging;
+  const own = sortKey === undefined ? [] : [{ ...sortKey, schema: { ...sortKey.schema, enum: Object.keys(sortColumns(type)) } }];
+  return [
+    ...references(Object.keys(own.length === 0 ? paging : shared)),
+    ...own,
+    ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
+    ...Object.entries(type.questions ?? {}).map(([name, { description, right }]) => questionParameter(name, description, right)),
+    ...(type.owner === undefined ? [] : [HIDE_COUNTS_PARAMETER]),
+  ];
+}
+
+const HIDE_COUNTS_PARAMETER: ParameterObject = {
+  name: HIDE_COUNTS,
+  in: 'header',
+  description: 'Leaves out `metadata`, when it is true.',
+  schema: { type: 'string' },
+};
+
+function questionParameter(name: string, description: string, right: string | undefined): ParameterObject {
+  const need = right === undefined ? '' : ` Looks at all projects, and needs the right \`${right}\`.`;
+  return { name, in: 'query', description: `${description}${need}`, schema: { type: 'boolean' }, example: true };
+}
+
+function references(names: readonly string[]): OrReference<ParameterObject>[] {
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+function filterParameter(type: ResourceType, name: string): ParameterObject {
+  const form = type.filters[name];
+  const comparison = form === 'unique' ? ', compared in the form in which names are unique' : '';
+  const pattern = form === 'integer' ? '' : ' `*` stands for any run of characters.';
+  return {
+    name,
+    in: 'query',
+    description: `Only resources whose \`${name}\` is this${comparison}.${pattern}`,
+    schema: { type: 'string' },
+    ...(typeof type.fields[name]?.example === 'string' ? { example: type.fields[name].example } : {}),
+  };
+}
+
+/** The id in a path. */
+export function idParameter(type: ResourceType): ParameterObject {
+  return {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: `The id of the ${type.title}, in any common spelling of a UUID.`,
+    schema: { type: 'string', format: 'uuid' },
+    example: EXAMPLE_ID,
+  };
+}

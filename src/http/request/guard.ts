@@ -1,0 +1,172 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../domain/model/caller.ts';
+import type { ChangeContext } from '../../domain/operations/change.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import { requireRight, type Policy } from '../../domain/resources/policy.ts';
+import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
+import { addressGroup, clientAddress } from '../connection/client-address.ts';
+import { allowOrigin } from './cors.ts';
+import { applyModifiers } from './context.ts';
+import type { AddressLimit } from './rate-limit.ts';
+import { baseUrl, readParameters, type UrlSettings } from './urls.ts';
+import type { Parameter } from '../../domain/operations/list-query.ts';
+
+/** What the guard needs to know. */
+export interface GuardSettings {
+  readonly authenticate: Authenticate;
+  readonly known: KnownCaller;
+  readonly policy: Policy;
+  readonly urls: UrlSettings;
+  readonly allowedOrigins: readonly string[];
+  /** The name of the header that carries the request id. */
+  readonly requestIdHeader: string;
+  /** Takes one request from a caller's allowance; throws `too_many_requests`. */
+  readonly limitRate: (caller: string) => void;
+  readonly addressLimit: AddressLimit;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; undefined outside the API and before the token is checked. */
+    caller: Caller | undefined;
+    /** The URL of the service as the caller knows it, without a final slash. */
+    base: string;
+    /** The client's address, stored because a closed connection no longer knows it. */
+    address: string | undefined;
+  }
+}
+
+/**
+ * What every request passes before its route, from the cheapest check to the most expensive and so that a caller without rights
+ * learns nothing: cross-origin rules, rate of the address, size, token, rate of the caller, modifiers, route and method, right.
+ * Bodies are read after that. A request whose token is known passes without a promise.
+ */
+export function addGuard(app: FastifyInstance, settings: GuardSettings): void {
+  app.decorateRequest('caller', undefined);
+  app.decorateRequest('base', '');
+  app.decorateRequest('address', undefined);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.address = clientAddress(request, settings.urls.trustProxyHeaders);
+    reply.header(settings.requestIdHeader, request.id);
+    reply.header('cache-control', 'no-store');
+    reply.header('x-content-type-options', 'nosniff');
+    allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
+    const needsToken = isApi(request.routeOptions.url ?? request.url);
+    const token = needsToken ? tokenOf(request) : undefined;
+    const known = token === undefined ? undefined : settings.known(token);
+    if (token !== undefined && known === undefined && request.method !== 'OPTIONS') {
+      const checked = checkToken(request, reply, settings, token);
+      checked.then((caller) => admit(request, reply, settings, caller)).then(() => done(), done);
+      return;
+    }
+    if (known === undefined && request.routeOptions.config.unlimited !== true) settings.addressLimit.take(addressOf(request));
+    checkHead(request, reply, settings);
+    if (request.method === 'OPTIONS') {
+      answerOptions(request, reply);
+      return;
+    }
+    if (needsToken && known === undefined) throw unauthenticated();
+    admit(request, reply, settings, known);
+    done();
+  });
+}
+
+/**
+ * Who is charged for the time of a request that may not have passed the guard yet: the caller of a token that is known, or the address. Probes
+ * are charged to the address too, apart from its other requests.
+ */
+export function requestOwner(request: FastifyRequest, { known, urls }: Pick<GuardSettings, 'known' | 'urls'>): string {
+  const token = tokenOf(request);
+  const caller = request.caller ?? (token === undefined ? undefined : known(token));
+  if (caller !== undefined) return caller.id;
+  const address = addressGroup(request.address ?? clientAddress(request, urls.trustProxyHeaders) ?? '');
+  return request.routeOptions.config.unlimited === true ? `probe ${address}` : address;
+}
+
+/** The caller of a request that has passed the guard. */
+export function signedIn(request: FastifyRequest): Caller {
+  if (request.caller === undefined) throw unauthenticated();
+  return request.caller;
+}
+
+/** The context of a change that the caller of `request` makes. */
+export function changeContext(request: FastifyRequest): ChangeContext {
+  return { caller: signedIn(request), requestId: request.id };
+}
+
+function isApi(url: string): boolean {
+  return /^\/v2(?:[/?]|$)/.test(url);
+}
+
+function addressOf({ address = 'unknown' }: FastifyRequest): string {
+  return address;
+}
+
+/** Reads the base URL. Throws `request_too_large` and, for a Host header that is not valid, `bad_request`. */
+function checkHead(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings): void {
+  const { bodyLimit } = request.routeOptions;
+  if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
+    reply.header('connection', 'close');
+    throw new ServiceError('request_too_large', bodyLimit);
+  }
+  request.base = baseUrl(request, settings.urls);
+}
+
+function answerOptions(request: FastifyRequest, reply: FastifyReply): void {
+  const { allow } = request.routeOptions.config;
+  if (allow !== undefined) reply.header('allow', allow);
+  void reply.code(200).header('content-length', '0').send();
+}
+
+/** The caller of a token that must be looked up. Throws `unauthenticated` and what `checkHead` and `authenticate` throw. */
+async function checkToken(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings, token: string): Promise<Caller> {
+  const settle = settings.addressLimit.beginCheck(addressOf(request), token);
+  let valid: boolean | undefined;
+  try {
+    checkHead(request, reply, settings);
+    const caller = await settings.authenticate(token);
+    valid = caller !== undefined;
+    if (caller === undefined) throw unauthenticated();
+    return caller;
+  } finally {
+    settle(valid);
+  }
+}
+
+/**
+ * Lets a request through to its route. Throws `too_many_requests` for a caller with too many requests, and the errors for a path
+ * or method that does not exist and for a caller without the right to it. `caller` is undefined outside the API.
+ */
+function admit(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings, caller: Caller | undefined): void {
+  if (caller !== undefined) {
+    settings.limitRate(caller.id);
+    request.caller = applyModifiers(request, modifierParameters(request.url), caller, settings.policy);
+  }
+  const { allow, refused, right } = request.routeOptions.config;
+  if (request.is404) throw new ServiceError('not_found');
+  if (refused === true) {
+    reply.header('allow', allow ?? '');
+    throw new ServiceError('method_not_allowed', { method: request.method, allow: allow ?? '' });
+  }
+  if (right !== undefined) requireRight(settings.policy, signedIn(request), right);
+}
+
+/** `X-Auth-Token: T`, or `Authorization: Bearer T` (RFC 6750 section 2.1). */
+function tokenOf({ headers }: FastifyRequest): string | undefined {
+  const header = headers['x-auth-token'];
+  const token = typeof header === 'string' && header !== '' ? header : /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+  return token;
+}
+
+function unauthenticated(): ServiceError {
+  return new ServiceError('unauthenticated');
+}
+
+/** Only lists read their query; elsewhere one that cannot be decoded is ignored like any other. */
+function modifierParameters(url: string): Parameter[] {
+  try {
+    return readParameters(url);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,126 @@
+import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Slicer } from '../../domain/scheduling/slicer.ts';
+import { checkShape } from './json-shape.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The JSON value in a request's body. Throws `unsupported_content_type`, `empty_request_body` or `invalid_json`, which
+ * besides syntax errors means invalid UTF-8 and an object with two members of one name (RFC 8259 sections 4 and 8.1).
+ * Messages never quote the body: it may hold a secret.
+ */
+export function readJsonBody(request: FastifyRequest): unknown {
+  const checking = parseAndCheck(bytesOf(request));
+  for (;;) {
+    const step = checking.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Reads a body that may be long, in slices. Decoding and parsing 2 MB take one slice each. Throws what `readJsonBody` does, and
+ * `invalid_object` for a body that would take too long to parse.
+ */
+export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer): Promise<unknown> {
+  const bytes = bytesOf(request);
+  await runSteps(checkShape(bytes), slicer);
+  return runSteps(parseAndCheck(bytes), slicer);
+}
+
+/** Runs all steps in slices, and returns what the last one returns. */
+async function runSteps<T>(steps: Generator<undefined, T>, slicer: Slicer): Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (slicer.isOver()) await slicer.next();
+  }
+}
+
+function bytesOf(request: FastifyRequest): Buffer {
+  const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType !== 'application/json') throw new ServiceError('unsupported_content_type');
+  const bytes = request.body as Buffer | undefined;
+  if (bytes === undefined || bytes.length === 0) throw new ServiceError('empty_request_body', 'absent');
+  return bytes;
+}
+
+/** The JSON value that `bytes` hold. Yields where other work may be done in between. */
+export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch (cause) {
+    throw new ServiceError('invalid_json', 'is not valid UTF-8', { cause });
+  }
+  yield;
+  const value = parse(text);
+  if (value === null) throw new ServiceError('empty_request_body', 'null');
+  yield;
+  // As many colons as members: none can be doubled. Else some are in strings, or there is one.
+  const mayBeDoubled = countColons(text) !== (yield* countMembers(value));
+  const doubled = mayBeDoubled ? yield* findDoubledMember(text) : undefined;
+  if (doubled !== undefined) throw new ServiceError('invalid_json', `has two members of the same name at character ${doubled}`);
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const position = /at position (\d+)/.exec((cause as Error).message)?.[1];
+    throw new ServiceError('invalid_json', `is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
+  }
+}
+
+function countColons(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) count += 1;
+  return count;
+}
+
+/** How much of a body is searched between two steps: values, or characters that begin or end something. */
+const STEP = 1000;
+
+/** How many members all objects in a value have. Without recursion: a body may be as deep as it is long. */
+function* countMembers(value: unknown): Generator<undefined, number> {
+  let count = 0;
+  let seen = 0;
+  const left = [value];
+  while (left.length > 0) {
+    const each = left.pop();
+    if (typeof each !== 'object' || each === null) continue;
+    if ((seen += 1) % STEP === 0) yield;
+    const members: unknown[] = Object.values(each);
+    if (!Array.isArray(each)) count += members.length;
+    for (const member of members) left.push(member);
+  }
+  return count;
+}
+
+/** Where a member name stands that its object already has, in text that is known to be JSON; undefined if nowhere. */
+function* findDoubledMember(text: string): Generator<undefined, number | undefined> {
+  const open: Set<string>[] = [];
+  const colon = /[ \t\r\n]*:/y;
+  let seen = 0;
+  let start: number | undefined; // of the string that the walk is inside
+  // Not one match for a whole string: a long one would overflow the matcher's stack.
+  for (const { 0: token, index } of text.matchAll(/\\.|["{}]/g)) {
+    if ((seen += 1) % STEP === 0) yield;
+    if (start === undefined) {
+      if (token === '"') start = index;
+      else if (token === '{') open.push(new Set());
+      else if (token === '}') open.pop();
+    } else if (token === '"') {
+      colon.lastIndex = index + 1;
+      if (colon.test(text)) {
+        const name = JSON.parse(text.slice(start, index + 1)) as string;
+        const members = open.at(-1);
+        if (members?.has(name) === true) return start;
+        members?.add(name);
+      }
+      start = undefined;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,117 @@
+import { ServiceError, type About } from '../../domain/model/errors.ts';
+import { hashToken } from '../../domain/resources/token.ts';
+import { addressGroup } from '../connection/client-address.ts';
+
+/** The rate of one caller or address: `burst` requests at once, `requestsPerSecond` on average; 0 for no limit. */
+export interface RateLimit {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+}
+
+/** The most callers, addresses and tokens that are stored; the least recently used is dropped first. */
+const MAX_ENTRIES = 10_000;
+
+/** A token bucket for each key. */
+interface Buckets {
+  /** Takes one token from the bucket of `key`. Returns 0, or the seconds until there is one. */
+  take(key: string): number;
+  putBack(key: string): void;
+}
+
+function createBuckets({ requestsPerSecond, burst }: RateLimit, seconds: () => number): Buckets {
+  const buckets = new Map<string, { tokens: number; filledAt: number }>();
+  return {
+    take(key) {
+      const now = seconds();
+      const bucket = buckets.get(key) ?? { tokens: burst, filledAt: now };
+      const tokens = Math.min(burst, bucket.tokens + (now - bucket.filledAt) * requestsPerSecond);
+      setLatest(buckets, key, { tokens: tokens < 1 ? tokens : tokens - 1, filledAt: now });
+      return tokens < 1 ? (1 - tokens) / requestsPerSecond : 0;
+    },
+    putBack(key) {
+      const bucket = buckets.get(key);
+      if (bucket !== undefined) bucket.tokens = Math.min(burst, bucket.tokens + 1);
+    },
+  };
+}
+
+/** Makes `key` the newest of the map, and drops the oldest when there are too many. */
+function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_ENTRIES && oldest !== undefined) map.delete(oldest);
+}
+
+/**
+ * Limits the requests of each caller. The returned function takes one token from the caller's bucket. It throws
+ * `too_many_requests` with the seconds to wait when the bucket is empty. `seconds` is a monotonic clock.
+ */
+export function createRateLimiter(limit: RateLimit, seconds: () => number): (caller: string) => void {
+  const { requestsPerSecond } = limit;
+  if (requestsPerSecond === 0) return () => undefined;
+  const buckets = createBuckets(limit, seconds);
+  return (caller) => {
+    const wait = buckets.take(caller);
+    if (wait > 0) throw tooManyRequests({ perSecond: requestsPerSecond }, wait);
+  };
+}
+
+/** Reports what the check of a token found: whether it is valid, or undefined where that could not be found out. */
+export type Settle = (valid: boolean | undefined) => void;
+
+/** Limits the requests without a valid token of each address. */
+export interface AddressLimit {
+  /**
+   * Takes a request that shows no token from the bucket of `address`. Throws `too_many_requests` with the seconds to wait when
+   * the bucket is empty.
+   */
+  take(address: string): void;
+  /**
+   * The same for a request whose token must be checked; call the returned function with the result. A valid token costs
+   * nothing, and one that was valid when it was last checked is admitted even if the bucket is empty.
+   */
+  beginCheck(address: string, token: string): Settle;
+}
+
+/** The limit on requests without a valid token. IPv6 addresses of one /64 count as one address. `seconds` is a monotonic clock. */
+export function createAddressLimit(limit: RateLimit, seconds: () => number): AddressLimit {
+  const { requestsPerSecond } = limit;
+  if (requestsPerSecond === 0) return { take: () => undefined, beginCheck: () => () => undefined };
+  const buckets = createBuckets(limit, seconds);
+  const validTokens = new Map<string, true>();
+  const underCheck = new Map<string, number>();
+
+  const take = (address: string) => {
+    const wait = buckets.take(addressGroup(address));
+    if (wait > 0) {
+      throw tooManyRequests({ perSecond: requestsPerSecond, anonymous: true }, wait);
+    }
+  };
+
+  return {
+    take,
+    beginCheck(address, token) {
+      const hash = hashToken(token);
+      // Many connections that begin with one token cost one request, not a bucket: the token's first check decides about all.
+      const free = validTokens.has(hash) || underCheck.has(hash);
+      if (!free) take(address);
+      underCheck.set(hash, (underCheck.get(hash) ?? 0) + 1);
+      return (valid) => {
+        const others = (underCheck.get(hash) ?? 1) - 1;
+        if (others === 0) underCheck.delete(hash);
+        else underCheck.set(hash, others);
+        if (valid === true) {
+          setLatest(validTokens, hash, true);
+          if (!free) buckets.putBack(addressGroup(address));
+        } else if (valid === false) {
+          validTokens.delete(hash);
+        }
+      };
+    },
+  };
+}
+
+function tooManyRequests(limit: About<'too_many_requests'>, seconds: number): ServiceError {
+  return new ServiceError('too_many_requests', limit, { retryAfterSeconds: Math.ceil(seconds) });
+}

@@ -1,0 +1,64 @@
+import { METHODS } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Operation } from '../../domain/model/resource.ts';
+
+/** Answers one request. */
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** What one method does on a path. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** The right a caller needs; none for routes that are open to everybody. */
+  readonly right?: string;
+  /** The largest body, where it is not the service's. */
+  readonly maxBodyBytes?: number;
+  /** True for probes, which the limit on requests without a token does not count. */
+  readonly unlimited?: boolean;
+  readonly handler: Handler;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The right a caller needs. */
+    right?: string;
+    /** The methods of the path, for the `Allow` header. */
+    allow?: string;
+    /** True for the methods that the path does not have. */
+    refused?: boolean;
+    /** True where the limit on requests without a token does not count. */
+    unlimited?: boolean;
+  }
+}
+
+/** The method and kind of path of each operation. */
+export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; readonly onItem: boolean }>> = {
+  create: { method: 'POST', onItem: false },
+  list: { method: 'GET', onItem: false },
+  get: { method: 'GET', onItem: true },
+  update: { method: 'PATCH', onItem: true },
+  delete: { method: 'DELETE', onItem: true },
+};
+
+/** Makes the framework know every method that Node does, so that each can be answered with 405. Call once per app. */
+export function knowAllMethods(app: FastifyInstance): void {
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+  }
+}
+
+/** Serves `path`: each route by its method, HEAD wherever GET is, and 405 for every other method. */
+export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  for (const { method, right, maxBodyBytes, unlimited = false, handler } of routes) {
+    const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
+    app.route({ method, url: path, config: { allow, unlimited, ...(right === undefined ? {} : { right }) }, ...limit, handler });
+  }
+  // The guard answers these before they get here.
+  app.route({
+    method: app.supportedMethods.filter((method) => !methods.includes(method)),
+    url: path,
+    config: { allow, refused: true },
+    handler: (_request, reply) => reply.code(405).send(),
+  });
+}

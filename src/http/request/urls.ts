@@ -1,0 +1,104 @@
+import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Parameter } from '../../domain/operations/list-query.ts';
+
+/** What decides the URLs in answers. */
+export interface UrlSettings {
+  /** Configured base, without a final slash; undefined to follow the request's Host header. */
+  readonly publicUrl: string | undefined;
+  readonly trustProxyHeaders: boolean;
+}
+
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
+
+/**
+ * The URL of the service as this caller knows it, without a final slash. Throws `bad_request` for an invalid Host header, for more
+ * than one, and for none unless the request's protocol is HTTP/1.0 (RFC 9112 section 3.2).
+ */
+export function baseUrl(request: FastifyRequest, settings: UrlSettings): string {
+  if (countHosts(request.raw.rawHeaders) > 1) throw new ServiceError('bad_request', 'The request has more than one Host header. Send one.');
+  if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') throw new ServiceError('bad_request', 'The Host header is missing');
+  if (settings.publicUrl !== undefined) return settings.publicUrl;
+  const forwarded = (name: string) => (settings.trustProxyHeaders ? firstOf(request.headers[name]) : undefined);
+  const scheme = (forwarded('x-forwarded-proto') ?? request.protocol).toLowerCase();
+  const host = forwarded('x-forwarded-host') ?? request.headers.host ?? localAddress(request);
+  const port = Object.hasOwn(DEFAULT_PORTS, scheme) ? DEFAULT_PORTS[scheme] : undefined;
+  if (port === undefined || !HOST.test(host)) throw new ServiceError('bad_request', 'The Host header is not valid');
+  return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
+}
+
+/** How many Host header fields a request has. Node's `headers` show only the first. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return (
+    String(header ?? '')
+      .split(',', 1)[0]
+      ?.trim() || undefined
+  );
+}
+
+/** For HTTP/1.0, which has no Host header. */
+function localAddress({ socket }: FastifyRequest): string {
+  const address = socket.localAddress ?? '127.0.0.1';
+  return `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
+}
+
+/** The parameters of a query string in the order received. Throws `bad_request` for text that is not properly encoded UTF-8. */
+export function readParameters(url: string): Parameter[] {
+  const start = url.indexOf('?');
+  if (start < 0) return [];
+  try {
+    return url
+      .slice(start + 1)
+      .split('&')
+      .filter((pair) => pair !== '')
+      .map((pair) => {
+        const equals = pair.indexOf('=');
+        return equals < 0 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))];
+      });
+  } catch (cause) {
+    throw new ServiceError('bad_request', 'The query string is not properly encoded UTF-8', { cause });
+  }
+}
+
+/** `url` with `parameters` as its query string, form-encoded, or without one if there are none. */
+export function withParameters(url: string, parameters: readonly Parameter[]): string {
+  if (parameters.length === 0) return url;
+  return `${url}?${parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
+}
+
+function decode(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '));
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+    .replaceAll('%20', '+')
+    .replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/**
+ * The path and query that a request target names: without the scheme and host of the absolute form (RFC 9112 section 3.2.2),
+ * and without slashes at the end of the path.
+ */
+export function pathAndQuery(target: string): string {
+  const url = target.replace(/^https?:\/\/[^/?]*/i, '');
+  return withoutTrailingSlashes(url === '' || url.startsWith('?') ? `/${url}` : url);
+}
+
+function withoutTrailingSlashes(url: string): string {
+  const query = url.indexOf('?');
+  const pathEnd = query < 0 ? url.length : query;
+  let end = pathEnd;
+  while (end > 1 && url[end - 1] === '/') end -= 1;
+  return end === pathEnd ? url : url.slice(0, end) + url.slice(pathEnd);
+}

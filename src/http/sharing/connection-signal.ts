@@ -1,0 +1,16 @@
+import type { Socket } from 'node:net';
+import { ServiceError } from '../../domain/model/errors.ts';
+
+const signals = new WeakMap<Socket, AbortSignal>();
+
+/** Aborts when the connection closes: nobody then waits for the responses to its requests. One signal serves all of them. */
+export function connectionSignal(socket: Socket): AbortSignal {
+  const known = signals.get(socket);
+  if (known !== undefined) return known;
+  const controller = new AbortController();
+  const abort = () => controller.abort(new ServiceError('request_timeout', 'The caller closed the connection before the response'));
+  if (socket.destroyed) abort();
+  else socket.once('close', abort);
+  signals.set(socket, controller.signal);
+  return controller.signal;
+}

@@ -1,0 +1,93 @@
+import type { Fields, ListQuery, PageQuery, Reader, ResourceOf, ResourceType, Row } from '../../domain/model/resource.ts';
+import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
+import type { Dialect, Sql } from './sql.ts';
+import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
+
+/** Reads resources by `sql`. Its lists are single statements: for those that read many rows there is `Store.page`. */
+export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
+  return {
+    async get(type, id) {
+      const table = tableFor(type);
+      const row = await sql.one(table.get, [id]);
+      return row === undefined ? undefined : table.decode(row);
+    },
+    async find<F extends Fields>(type: ResourceType<F>, column: string, values: readonly string[]) {
+      const table = tableFor(type);
+      const rows: ResourceOf<F>[] = [];
+      for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
+        const { text, parameters } = table.find(column, some);
+        for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
+      }
+      return rows;
+    },
+    async present(type, column, values) {
+      const table = tableFor(type);
+      const found = new Set<string>();
+      for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
+        const { text, parameters } = table.present(column, some);
+        for (const { value } of await sql.all(text, parameters)) found.add(value as string);
+      }
+      return found;
+    },
+    async list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]> {
+      const table = tableFor(type);
+      const { text, parameters, use } = table.list(query);
+      return (await sql.all(text, parameters, use)).map((row) => table.decode(row));
+    },
+    async count(type, conditions) {
+      const { text, parameters } = countStatement(type.collection, conditions, dialect);
+      return Number((await sql.one(text, parameters))?.count);
+    },
+    async exists(type, conditions) {
+      const { text, parameters } = existsStatement(type.collection, conditions, dialect);
+      return (await sql.one(text, parameters)) !== undefined;
+    },
+  };
+}
+
+/** How many rows with large columns are read at a time, so that those that no longer fit on a page do not fill the memory. */
+export const ROWS_AT_A_TIME = 256;
+
+/** The rows of a page that `sql` reads off an index, and whether more may follow. */
+export async function readPage<F extends Fields>(sql: Sql, table: Table<F>, query: PageQuery): Promise<{ rows: ResourceOf<F>[]; more: boolean }> {
+  const { limit, sortColumn, maxBytes = Infinity } = query;
+  const atATime = table.largeColumns.length === 0 ? limit : ROWS_AT_A_TIME;
+  const rows: ResourceOf<F>[] = [];
+  let after = query.after;
+  for (let bytes = 0; rows.length < limit && bytes <= maxBytes;) {
+    const wanted = Math.min(limit - rows.length, atATime);
+    const { text, parameters, use } = table.list(after === query.after && wanted === limit ? query : { ...query, limit: wanted, after });
+    const found = await sql.all(text, parameters, use);
+    for (const row of found) {
+      for (const column of table.largeColumns) bytes += (row[column] as string).length;
+      rows.push(table.decode(row));
+    }
+    if (found.length < wanted) return { rows, more: false };
+    after = positionOf(rows.at(-1), sortColumn);
+  }
+  return { rows, more: true };
+}
+
+/** Where a list goes on after a row. */
+export function positionOf(row: Row | undefined, sortColumn: string): { sortValue: unknown; id: string } {
+  return { sortValue: row?.[sortColumn], id: row?.id ?? '' };
+}
+
+/** A slicer for the statements of a long list, whose first slice begins now. */
+export function newSlicer(): Slicer {
+  return createSlicer(() => performance.now());
+}
+
+/**
+ * Cuts a list into parts, each as long as the longest of `sizes` that the rest fills, or all of the rest. Other requests run
+ * between two parts when a slice is over: on an embedded database every statement blocks the event loop.
+ */
+export async function* parts<T>(list: readonly T[], slicer: Slicer, ...sizes: readonly number[]): AsyncGenerator<readonly T[]> {
+  for (let start = 0; start < list.length;) {
+    if (slicer.isOver()) await slicer.next();
+    const left = list.length - start;
+    const size = sizes.findLast((each) => each <= left) ?? left;
+    yield list.slice(start, start + size);
+    start += size;
+  }
+}

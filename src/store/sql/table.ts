@@ -1,0 +1,195 @@
+import { uniqueColumn, type Condition, type Fields, type ListQuery, type ResourceOf, type ResourceType } from '../../domain/model/resource.ts';
+import { isLookup, orderColumn } from './indexes.ts';
+import type { Dialect, SqlRow, SqlValue } from './sql.ts';
+
+/** A statement and its parameters. */
+export interface Statement {
+  readonly text: string;
+  readonly parameters: SqlValue[];
+  /** Set where the text follows from a request: see `Sql`. */
+  readonly use?: 'once' | undefined;
+}
+
+/** The statements on one resource type's table, derived once from its definition. */
+export interface Table<F extends Fields = Fields> {
+  /** The columns of `decode`, in the order of the statements. */
+  readonly columns: readonly string[];
+  /** Those of them that may hold more than a few hundred characters. */
+  readonly largeColumns: readonly string[];
+  readonly get: string;
+  readonly insert: string;
+  readonly replace: string;
+  readonly remove: string;
+  /** Inserts rows, and replaces those whose id is there: as many as one of `SIZES`. */
+  putAll(rows: readonly ResourceOf<F>[]): Statement;
+  /** Removes the rows with these ids, of which there are at most `MAX_VALUES`. */
+  removeAll(ids: readonly string[]): Statement;
+  /** The rows whose `column` is one of `values`; more than `MAX_VALUES` need several statements. */
+  find(column: string, values: readonly string[]): Statement;
+  /** The values of `column`, as `value`, among `values`. */
+  present(column: string, values: readonly string[]): Statement;
+  list(query: ListQuery): Statement;
+  /** The number of rows, as `count`. */
+  count(conditions: readonly Condition[]): Statement;
+  /** A row's values in the order of `insert`; `replace` wants the id once more at the end. */
+  encode(row: ResourceOf<F>): SqlValue[];
+  decode(row: SqlRow): ResourceOf<F>;
+}
+
+/** Gives the table of each resource type. */
+export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
+
+/** Makes the statements for resource types, once for each. */
+export function tablesIn(dialect: Dialect): TableFor {
+  const tables = new Map<unknown, unknown>();
+  return <F extends Fields>(type: ResourceType<F>): Table<F> => {
+    const known = tables.get(type) ?? tableOf(type, dialect);
+    tables.set(type, known);
+    return known as Table<F>; // the map holds each type's own table
+  };
+}
+
+/** Makes the statements for `type`. */
+export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialect): Table<F> {
+  const columns = ['id', ...Object.keys(type.fields), 'created_at', 'updated_at'];
+  const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
+  const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
+  const lookups = Object.entries(type.lookups ?? {});
+  const stored = [...columns, uniqueColumn(type), ...lookups.map(([column]) => column)];
+  const select = `SELECT ${columns.join(', ')} FROM ${type.collection}`;
+  const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
+  const places = `(${stored.map(() => '?').join(', ')})`;
+  const updates = stored.filter((column) => column !== 'id').map((column) => `${column} = excluded.${column}`);
+  const putText = memoised(
+    (rows: number) => `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
+  );
+  const encode = (row: ResourceOf<F>): SqlValue[] => {
+    const members: Readonly<Record<string, unknown>> = row;
+    const values = columns.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
+    return [...values, type.unique.comparisonForm(members[type.unique.field] as string), ...lookups.map(([, lookup]) => lookup.valueOf(row))];
+  };
+  return {
+    columns,
+    largeColumns: jsonColumns,
+    get: `${select} WHERE id = ?`,
+    insert: `${insertInto} ${places}`,
+    replace: `UPDATE ${type.collection} SET ${stored.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`,
+    remove: `DELETE FROM ${type.collection} WHERE id = ?`,
+    putAll: (rows) => ({ text: putText(rows.length), parameters: rows.flatMap(encode) }),
+    removeAll: (ids) => among(`DELETE FROM ${type.collection}`, 'id', ids),
+    find: (column, values) => among(select, column, values),
+    present: (column, values) => among(`SELECT ${column} AS value FROM ${type.collection}`, column, values),
+    list: (query) => listStatement(select, type, query, dialect),
+    count: (conditions) => ({
+      ...countStatement(type.collection, conditions, dialect, indexDecider(type, conditions)),
+      use: isFixed(type, conditions) ? undefined : 'once',
+    }),
+    encode,
+    decode(row) {
+      for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
+      for (const column of booleans) row[column] = row[column] === 1;
+      return row as ResourceOf<F>; // the definition and the migrations agree, as tests show
+    },
+  };
+}
+
+/** `make`, called once for each argument. */
+function memoised<T>(make: (argument: number) => T): (argument: number) => T {
+  const results = new Map<number, T>();
+  return (argument) => {
+    const result = results.get(argument) ?? make(argument);
+    results.set(argument, result);
+    return result;
+  };
+}
+
+function isJson(schemaType: unknown): boolean {
+  return schemaType === 'array' || schemaType === 'object';
+}
+
+function encodeValue(value: unknown, asJson: boolean): SqlValue {
+  if (asJson) return JSON.stringify(value);
+  return typeof value === 'boolean' ? Number(value) : (value as SqlValue);
+}
+
+/** The most values, or rows, that one statement takes. Statements are made for a few numbers only, so that few are prepared. */
+export const MAX_VALUES = 256;
+export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
+const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', ')]));
+
+/** `statement` on the rows whose `column` is one of `values`, the last of which is repeated to make up the number. */
+export function among(statement: string, column: string, values: readonly string[]): Statement {
+  const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
+  const padding = Array<string>(size - values.length).fill(values.at(-1) ?? '');
+  return { text: `${statement} WHERE ${column} IN (${PLACES.get(size)})`, parameters: [...values, ...padding] };
+}
+
+/** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
+function listStatement<F extends Fields>(select: string, type: ResourceType<F>, query: ListQuery, dialect: Dialect): Statement {
+  const sort = orderColumn(query.sortColumn);
+  const direction = query.descending ? 'DESC' : 'ASC';
+  const { texts, parameters } = conditionsText(query.conditions, dialect, indexDecider(type, query.conditions));
+  if (query.after !== undefined) {
+    texts.push(`(${sort}, id) ${query.descending ? '<' : '>'} (?, ?)`);
+    parameters.push((query.after.sortValue ?? '') as SqlValue, query.after.id);
+  }
+  parameters.push(query.limit);
+  return {
+    text: `${select}${whereText(texts)} ORDER BY ${sort} ${direction}, id ${direction} LIMIT ?`,
+    parameters,
+    use: isFixed(type, query.conditions) ? undefined : 'once',
+  };
+}
+
+/** Counts the rows of a table that meet all conditions. */
+export function countStatement(table: string, conditions: readonly Condition[], dialect: Dialect, mayDecide?: Decider): Statement {
+  const { texts, parameters } = conditionsText(conditions, dialect, mayDecide);
+  return { text: `SELECT count(*) AS count FROM ${table}${whereText(texts)}`, parameters };
+}
+
+/** Finds whether any row of a table meets all conditions. */
+export function existsStatement(table: string, conditions: readonly Condition[], dialect: Dialect): Statement {
+  const { texts, parameters } = conditionsText(conditions, dialect);
+  return { text: `SELECT 1 AS found FROM ${table}${whereText(texts)} LIMIT 1`, parameters };
+}
+
+/** Tells whether a condition may decide which index is read. */
+type Decider = (condition: Condition) => boolean;
+
+/** Where a condition asks for one name or id, that alone decides: no index leaves fewer rows. */
+function indexDecider<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): Decider {
+  const lookup = conditions.find((condition) => isLookup(type, condition));
+  return (condition) => lookup === undefined || condition === lookup;
+}
+
+/** Tells whether the statements of lists with these conditions have one of a few dozen texts, whatever filters a request combines. */
+function isFixed<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): boolean {
+  return conditions.every((condition) => isLookup(type, condition) || (condition.test === '=' && condition.column === type.owner));
+}
+
+/**
+ * The texts of conditions and their parameters, in the order of the columns: the order in which a request gives its filters makes no
+ * further statements. Conditions that `mayDecide` is false of do not decide which index is read.
+ */
+export function conditionsText(
+  given: readonly Condition[],
+  dialect: Dialect,
+  mayDecide: Decider = () => true,
+): { texts: string[]; parameters: SqlValue[] } {
+  const conditions = given.length < 2 ? given : given.toSorted((one, other) => (one.column < other.column ? -1 : Number(one.column > other.column)));
+  const texts: string[] = [];
+  const parameters: SqlValue[] = [];
+  for (const condition of conditions) {
+    const { test, value } = condition;
+    const column = mayDecide(condition) ? condition.column : dialect.aside(condition.column);
+    const sql = test === 'matches' ? dialect.matches(column, String(value)) : { text: `${column} ${test} ?`, parameters: [value] };
+    texts.push(sql.text);
+    parameters.push(...sql.parameters);
+  }
+  return { texts, parameters };
+}
+
+/** The WHERE clause that all of `texts` make, with a space before it; empty for none. */
+export function whereText(texts: readonly string[]): string {
+  return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
+}

@@ -1,0 +1,60 @@
+import { ServiceError } from '../../../domain/model/errors.ts';
+
+const BUSY = 5;
+const FULL = 13;
+const CONSTRAINT_PRIMARYKEY = 1555;
+const CONSTRAINT_UNIQUE = 2067;
+
+/** Primary result codes (https://www.sqlite.org/rescode.html) that tell of the machine, not of a mistake in the program. */
+const MACHINE_FAULTS: Readonly<Record<number, string>> = {
+  [BUSY]: 'it is locked by another program',
+  6: 'it is locked',
+  7: 'memory ran out',
+  8: 'it cannot be written (read-only file or file system)',
+  10: 'reading or writing the file failed',
+  11: 'the file is damaged; restore a backup',
+  [FULL]: 'the disk is full',
+  14: 'the file cannot be opened',
+  15: 'its locks do not work on this file system',
+  26: 'the file is not a SQLite database',
+};
+
+/** Tells whether another connection holds a lock that `error`'s statement needed. */
+export function isBusy(error: unknown): boolean {
+  return primaryCode(error) === BUSY;
+}
+
+/** Tells whether a unique index or primary key refused a row. */
+export function isUniqueViolation(error: unknown): boolean {
+  return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
+}
+
+/** Tells whether the file system has no room for what was to be written. */
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === FULL;
+}
+
+function primaryCode(error: unknown): number {
+  return resultCode(error) & 0xff;
+}
+
+function resultCode(error: unknown): number {
+  const code = (error as { errcode?: unknown }).errcode;
+  return typeof code === 'number' ? code : 0;
+}
+
+/** The driver gives no result code when a query fails at one of its rows, which only the machine can make it do. */
+function isReadFault(error: unknown): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  return code === 'ERR_SQLITE_ERROR' && errcode === undefined;
+}
+
+/** Machine faults become `unavailable`; anything else is a constraint or a mistake of ours and stays as it is. */
+export function translate(error: unknown, path: string): unknown {
+  const fault = MACHINE_FAULTS[primaryCode(error)] ?? (isReadFault(error) ? 'reading the file failed; it may be damaged' : undefined);
+  if (fault === undefined) return error;
+  return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
+    retryAfterSeconds: 5,
+    cause: new Error(`${path}: ${(error as Error).message}`, { cause: error }),
+  });
+}

@@ -1,0 +1,147 @@
+import { Worker } from 'node:worker_threads';
+import { ServiceError } from '../../../domain/model/errors.ts';
+import type { PageQuery, Row } from '../../../domain/model/resource.ts';
+import { typeOfCollection } from '../../../domain/resources/resources.ts';
+import type { Database } from '../../sql/sql.ts';
+import { tablesIn } from '../../sql/table.ts';
+import { dialect } from '../connection/dialect.ts';
+import { rowsOf, type Found } from './scan.ts';
+
+/** What the thread is asked to do. */
+export type ScanRequest =
+  { readonly number: number; readonly collection: string; readonly query: PageQuery } | { readonly cancel: number } | { readonly close: true };
+
+/** How a scan ended in the thread. */
+export type ScanReply = { readonly number: number; readonly found: Found } | { readonly number: number; readonly failure: ScanFailure };
+
+/** An error on its way from one thread to another. */
+export interface ScanFailure {
+  /** Whether the error is a `ServiceError` with the code `unavailable`; `stack` is then the message of its cause. */
+  readonly unavailable: boolean;
+  readonly message: string;
+  readonly stack: string;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** Scans in a thread. */
+export interface ScanThread {
+  /** Rejects with the signal's reason when that aborts, and with `unavailable` when the thread dies. */
+  readonly scan: Database['scan'];
+  /** Ends the thread; scans in progress fail with `unavailable`. */
+  close(): Promise<void>;
+}
+
+/** How long the thread waits for the next scan before it ends. */
+const IDLE_MS = 60_000;
+
+/** The most memory that a thread takes for JavaScript. A scan needs a few MB; SQLite's own memory does not count. */
+const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+
+/** Starts the thread that scans the database at `path`. */
+export function startScanWorker(path: string): Worker {
+  return new Worker(new URL('./scan-worker.js', import.meta.url), { workerData: path, resourceLimits: LIMITS });
+}
+
+interface Pending {
+  resolve(found: Found): void;
+  reject(error: Error): void;
+}
+
+/** A thread in progress, and the scans that it has. */
+interface Running {
+  readonly worker: Worker;
+  readonly pending: Map<number, Pending>;
+  readonly ended: Promise<void>;
+}
+
+/** Scans in a thread that `start` begins with the first of them, and again after it has ended. */
+export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThread {
+  let running: Running | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let last = 0;
+  const tableFor = tablesIn(dialect);
+
+  const begin = (): Running => {
+    const worker = start();
+    const pending = new Map<number, Pending>();
+    let death: Error | undefined;
+    worker.on('message', (reply: ScanReply) => {
+      if ('found' in reply) pending.get(reply.number)?.resolve(reply.found);
+      else pending.get(reply.number)?.reject(errorOf(reply.failure));
+    });
+    worker.on('error', (error: Error) => {
+      death = error;
+    });
+    const ended = new Promise<void>((resolve) => {
+      worker.once('exit', () => {
+        if (running?.worker === worker) running = undefined;
+        for (const { reject } of pending.values()) reject(died(death));
+        resolve();
+      });
+    });
+    running = { worker, pending, ended };
+    return running;
+  };
+
+  const end = ({ worker, ended }: Running): Promise<void> => {
+    running = undefined;
+    worker.ref(); // a process that waits for nothing else would end before the thread does
+    worker.postMessage({ close: true } satisfies ScanRequest);
+    return ended;
+  };
+
+  return {
+    async scan(collection, query, signal) {
+      signal.throwIfAborted();
+      clearTimeout(idle);
+      const thread = running ?? begin();
+      const { worker, pending } = thread;
+      const number = (last += 1);
+      const cancel = () => {
+        worker.postMessage({ cancel: number } satisfies ScanRequest);
+        pending.get(number)?.reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', cancel);
+      worker.ref();
+      try {
+        const { columns, texts, more, total } = await new Promise<Found>((resolve, reject) => {
+          pending.set(number, { resolve, reject });
+          worker.postMessage({ number, collection, query } satisfies ScanRequest);
+        });
+        if (texts.length === 0) return { rows: [], more, total };
+        const table = tableFor(typeOfCollection(collection));
+        const rows = texts.flatMap((text) => rowsOf(columns, text).map((row) => table.decode(row)));
+        return { rows: texts.length > 1 ? eachOnce(rows) : rows, more, total };
+      } finally {
+        signal.removeEventListener('abort', cancel);
+        pending.delete(number);
+        if (pending.size === 0) {
+          worker.unref();
+          idle = setTimeout(() => void (running === thread && end(thread)), idleMs).unref();
+        }
+      }
+    },
+    async close() {
+      clearTimeout(idle);
+      if (running !== undefined) await end(running);
+    },
+  };
+}
+
+/** A row that moved while the list was read, to where it was read again, counts there only. */
+function eachOnce(rows: Row[]): Row[] {
+  const last = new Map(rows.map(({ id }, index) => [id, index]));
+  return last.size === rows.length ? rows : rows.filter(({ id }, index) => last.get(id) === index);
+}
+
+function died(cause: Error | undefined): ServiceError {
+  return new ServiceError('unavailable', 'The list could not be read to its end. Repeat the request, or ask for less at a time.', {
+    retryAfterSeconds: 1,
+    cause: cause ?? new Error('The thread for scans ended'),
+  });
+}
+
+function errorOf({ unavailable, message, stack, retryAfterSeconds }: ScanFailure): Error {
+  if (!unavailable) return Object.assign(new Error(message), { stack });
+  return new ServiceError('unavailable', message, { retryAfterSeconds, cause: new Error(stack) });
+}

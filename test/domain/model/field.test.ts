@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  enumeration,
+  integer,
+  list,
+  map,
+  normaliseUuid,
+  nullable,
+  object,
+  parseTimestamp,
+  text,
+  timestamp,
+  uuid,
+  type Kind,
+} from '../../../src/domain/model/field.ts';
+
+const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const BARE = ID.replaceAll('-', '');
+/** Returns the parsed value, or the code of the rule that the value breaks. */
+const outcome = (kind: Kind, value: unknown) => {
+  const parsed = kind.parse(value);
+  return 'value' in parsed ? { value: parsed.value } : parsed.validator;
+};
+
+describe('a text field', () => {
+  const kind = text({ min: 1, max: 3, problemOf: (value) => (value.includes('x') ? 'must not hold x' : undefined) });
+
+  test.each([
+    ['a', { value: 'a' }],
+    ['abc', { value: 'abc' }],
+    ['\u{1f511}\u{1f511}\u{1f511}', { value: '\u{1f511}\u{1f511}\u{1f511}' }],
+    ['', 'minLength'],
+    ['abcd', 'maxLength'],
+    ['\u{1f511}\u{1f511}\u{1f511}\u{1f511}', 'maxLength'],
+    ['\u{1f511}\u{1f511}ab', 'maxLength'],
+    ['a\0', 'format'],
+    ['\ud800', 'format'],
+    ['\udc00\ud800', 'format'],
+    ['x', 'format'],
+    [5, 'type'],
+    [null, 'type'],
+    [undefined, 'type'],
+    [['a'], 'type'],
+    [{}, 'type'],
+  ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
+
+  test('applies the same length limits as its JSON Schema', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 10 }), fc.nat(4), fc.nat(4), (value, min, extra) => {
+        const length = Array.from(value).length;
+        const accepted = 'value' in text({ min, max: min + extra }).parse(value);
+        expect(accepted).toBe(length >= min && length <= min + extra);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+test.each([
+  ['a', { value: 'a' }],
+  ['A', 'enum'],
+  ['', 'enum'],
+  ['toString', 'enum'],
+  [null, 'enum'],
+  [['a'], 'enum'],
+])('an enumeration of a and b parses %j to %j', (value, expected) => expect(outcome(enumeration(['a', 'b']), value)).toEqual(expected));
+
+test.each([
+  [null, { value: null }],
+  ['a', { value: 'a' }],
+  [undefined, 'enum'],
+  ['c', 'enum'],
+])('a nullable enumeration parses %j to %j', (value, expected) => expect(outcome(nullable(enumeration(['a', 'b'])), value)).toEqual(expected));
+
+test.each([
+  [['a'], { value: ['a'] }],
+  [['b', 'a'], { value: ['b', 'a'] }],
+  [[], 'items'],
+  [['a', 'b', 'a'], 'items'],
+  [['a', 'a'], 'uniqueItems'],
+  [['a', 'c'], 'enum'],
+  ['a', 'type'],
+  [{ length: 1, 0: 'a' }, 'type'],
+  [null, 'type'],
+])('a list of an enumeration parses %j to %j', (value, expected) => expect(outcome(list(enumeration(['a', 'b']), 1, 2), value)).toEqual(expected));
+
+describe('a UUID field', () => {
+  test.each([ID, ID.toUpperCase(), BARE, `{${ID}}`, `{${BARE}}`, `urn:uuid:${ID}`, `URN:UUID:${BARE.toUpperCase()}`, `urn:uuid:{${ID}}`])(
+    'parses %s to the canonical form',
+    (spelling) => {
+      expect(normaliseUuid(spelling)).toBe(ID);
+      expect(outcome(uuid(), spelling)).toEqual({ value: ID });
+    },
+  );
+
+  test.each([
+    '',
+    'foo',
+    '12345',
+    ID.slice(1),
+    `${ID}0`,
+    `{${ID}`,
+    `${ID}}`,
+    ` ${ID}`,
+    `${ID}\n`,
+    `${ID.slice(0, -1)}g`,
+    `uuid:${ID}`,
+    ID.replaceAll('-', '_'),
+    '٧'.repeat(32),
+  ])('refuses %j', (spelling) => {
+    expect(normaliseUuid(spelling)).toBeUndefined();
+    expect(outcome(uuid(), spelling)).toBe('format');
+  });
+
+  test.each([5, 794, null, true, [ID], { toString: () => ID }])('refuses %j', (value) => expect(outcome(uuid(), value)).toBe('format'));
+
+  test('parses every spelling of every UUID to the canonical form', () => {
+    fc.assert(
+      fc.property(fc.uuid(), (id) => [id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`].every((spelling) => normaliseUuid(spelling) === id)),
+    );
+  });
+});
+
+describe('a timestamp field', () => {
+  test.each([
+    ['2030-01-31T12:00:00', '2030-01-31T12:00:00.000000'],
+    ['2030-01-31 12:00:00', '2030-01-31T12:00:00.000000'],
+    ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000000'],
+    ['2030-01-31T12:00:00.5', '2030-01-31T12:00:00.500000'],
+    ['2030-01-31T12:00:00.123456', '2030-01-31T12:00:00.123456'],
+    ['2030-01-31T12:00:00.123456+02:00', '2030-01-31T10:00:00.123456'],
+    ['2030-01-01T00:30:00+01:00', '2029-12-31T23:30:00.000000'],
+    ['2028-02-29T23:59:59-00:01', '2028-03-01T00:00:59.000000'],
+    ['0001-01-01T00:00:00', '0001-01-01T00:00:00.000000'],
+    ['9999-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999'],
+  ])('parses %s to %s', (given, kept) => {
+    expect(parseTimestamp(given)).toBe(kept);
+    expect(outcome(timestamp(), given)).toEqual({ value: kept });
+  });
+
+  test.each([
+    ...[
+      '',
+      'tomorrow',
+      '2030',
+      '2030-01-31',
+      '2030-01-31T12:00',
+      '2030-1-31T12:00:00',
+      '2030-02-29T12:00:00',
+      '2030-13-01T12:00:00',
+      '2030-00-10T12:00:00',
+    ],
+    ...[
+      '2030-01-31T24:00:00',
+      '2030-01-31T12:60:00',
+      '2030-06-30T23:59:60',
+      '2030-01-31T12:00:00.',
+      '2030-01-31T12:00:00.1234567',
+      '2030-01-31T12:00:00z',
+    ],
+    ...[
+      '2030-01-31T12:00:00+0200',
+      '2030-01-31T12:00:00+25:00',
+      '2030-01-31T12:00:00+02:60',
+      ' 2030-01-31T12:00:00',
+      '2030-01-31T12:00:00\n',
+      '-2030-01-31T12:00:00',
+    ],
+    ...['9999-12-31T23:59:59-01:00', '0000-01-01T00:00:00+01:00', '٢٠٣٠-01-31T12:00:00'],
+  ])('refuses %j', (given) => {
+    expect(parseTimestamp(given)).toBeUndefined();
+    expect(outcome(timestamp(), given)).toBe('format');
+  });
+
+  test('stores every JavaScript date to the millisecond', () => {
+    fc.assert(
+      fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }), (date) => {
+        expect(parseTimestamp(date.toISOString())).toBe(`${date.toISOString().slice(0, -1)}000`);
+      }),
+    );
+  });
+});
+
+describe('a list of objects', () => {
+  const servers = list(object({ host: text({ min: 1, max: 10 }), port: integer(1, 65_535), protocol: enumeration(['udp', 'tcp']) }), 1, 2);
+  const server = { host: 'ns1', port: 53, protocol: 'udp' };
+
+  test('has the type of its members', () => {
+    const parsed = servers.parse([server]);
+    const ports: number[] = 'value' in parsed ? parsed.value.map(({ port }) => port) : [];
+    expect(ports).toEqual([53]);
+  });
+
+  test.each([
+    [[server], { value: [server] }],
+    [[], 'items'],
+    [[server, server], 'uniqueItems'],
+    [[{ ...server, port: 0 }], 'type'],
+    [[{ ...server, protocol: 'dot' }], 'enum'],
+    [[{ ...server, more: 1 }], 'additionalProperties'],
+    [[{ host: 'ns1', port: 53 }], 'enum'],
+    [['ns1'], 'type'],
+    [server, 'type'],
+  ])('parses %j to %j', (value, expected) => expect(outcome(servers, value)).toEqual(expected));
+
+  test('names the item and the member that are wrong', () => {
+    expect(servers.parse([server, { ...server, port: 'x' }])).toMatchObject({
+      problem: "item 1 must have a 'port' that must be an integer from 1 to 65535",
+    });
+  });
+});
+
+describe('a map', () => {
+  const kind = map(enumeration(['a', 'b']), integer(1, 9), 2);
+
+  test.each([
+    [{}, { value: {} }],
+    [{ a: 1, b: 2 }, { value: { a: 1, b: 2 } }],
+    [{ a: 1, b: 2, c: 3 }, 'maxProperties'],
+    [{ c: 1 }, 'enum'],
+    [{ a: 0 }, 'type'],
+    [[], 'type'],
+    [null, 'type'],
+  ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
+
+  test('names every key that is wrong, or whose value is, and only the beginning of long ones', () => {
+    expect(kind.parse({ c: 1, a: 0 })).toMatchObject({ problem: "key 'c' must be one of a, b; value of 'a' must be an integer from 1 to 9" });
+    expect(kind.parse({ ['x'.repeat(1000)]: 1 })).toMatchObject({ problem: `key '${'x'.repeat(64)}…' must be one of a, b` });
+  });
+});
+
+test('an enumeration of integers accepts no text', () => {
+  const kind = enumeration([401, 403]);
+  expect(kind.schema.type).toBe('integer');
+  expect([outcome(kind, 403), outcome(kind, '403'), outcome(kind, 404)]).toEqual([{ value: 403 }, 'enum', 'enum']);
+});

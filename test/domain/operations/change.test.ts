@@ -1,0 +1,152 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { makeFirstToken } from '../../../src/auth/first-token.ts';
+import { createClock } from '../../../src/clock.ts';
+import type { Caller } from '../../../src/domain/model/caller.ts';
+import type { Dependencies, Warning } from '../../../src/domain/operations/change.ts';
+import { createResource, deleteResource, updateResource } from '../../../src/domain/operations/collection.ts';
+import { ServiceError } from '../../../src/domain/model/errors.ts';
+import { importResources } from '../../../src/domain/operations/import.ts';
+import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
+import type { Store } from '../../../src/domain/model/ports.ts';
+import type { Change, ResourceType } from '../../../src/domain/model/resource.ts';
+import { RULES } from '../../../src/domain/rules/rules.ts';
+import { createSlicer } from '../../../src/domain/scheduling/slicer.ts';
+import { tld } from '../../../src/domain/resources/tld.ts';
+import { changeTlds } from '../../../src/domain/operations/tld-bulk.ts';
+import { token } from '../../../src/domain/resources/token.ts';
+import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
+import { migrate } from '../../../src/store/migrate.ts';
+import { openSqlite } from '../../../src/store/sqlite/open.ts';
+import { createStore } from '../../../src/store/store.ts';
+import { temporaryFolder } from '../../harness/service.ts';
+
+const CALLER: Caller = { id: 'test', name: 'test', roles: ['admin'], projectId: null, allProjects: false };
+const CONTEXT = { caller: CALLER, requestId: 'req-1' };
+const SETTINGS = {
+  strictTsigkeys: false,
+  requireResource: false,
+  tldRule: 'last-label',
+  zonesPerProject: 0,
+  defaultLimit: 1000,
+  maxPageBytes: 8 * 1024 * 1024,
+  otherAdministrators: true,
+} as const;
+
+let folder: string;
+let store: Store;
+let dependencies: Dependencies;
+let warnings: Warning[];
+beforeEach(async () => {
+  folder = temporaryFolder();
+  const database = await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined });
+  const clock = createClock();
+  await migrate(database, clock());
+  store = createStore(database);
+  warnings = [];
+  dependencies = {
+    store,
+    clock,
+    policy: { ...DEFAULT_POLICY },
+    settings: SETTINGS,
+    newId: randomUUID,
+    randomBytes,
+    refuseToken: () => undefined,
+    warn: (warning) => warnings.push(warning),
+  };
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const slicer = () => createSlicer(() => performance.now());
+
+/** Adds a rule to a resource type until the end of the test. It refuses every change that `refuses` says. */
+function addRule(type: ResourceType, refuses: (change: Change) => boolean): void {
+  const before = RULES.get(type);
+  RULES.set(type, {
+    async admit(change, transaction, admission) {
+      if (refuses(change)) throw new ServiceError('forbidden');
+      return (await before?.admit(change, transaction, admission)) ?? { row: change.row };
+    },
+  });
+  onTestFinished(() => {
+    if (before === undefined) RULES.delete(type);
+    else RULES.set(type, before);
+  });
+}
+
+describe('a rule that is added to a resource type', () => {
+  const WAYS: Record<string, (id: string) => Promise<unknown>> = {
+    create: () => createResource(dependencies, tld, CONTEXT, { name: 'org' }),
+    update: (id) => updateResource(dependencies, tld, CONTEXT, id, { description: 'changed' }),
+    delete: (id) => deleteResource(dependencies, tld, CONTEXT, id),
+    'bulk, of a new entry': () => changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'org' }] }, slicer()),
+    'bulk, of a changed entry': () => changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'com', description: 'changed' }] }, slicer()),
+    'bulk, of a removed entry': () => changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'net' }], mode: 'transactional', replace: true }, slicer()),
+    import: () => {
+      const whole = { id: randomUUID(), name: 'org', description: null, created_at: '2026-01-31T12:00:00.000000', updated_at: null };
+      return importResources(dependencies, tld, CONTEXT, { tlds: [whole] }, slicer());
+    },
+  };
+
+  test.each(Object.keys(WAYS))('refuses %s, and nothing changes', async (way) => {
+    const com = await createResource(dependencies, tld, CONTEXT, { name: 'com' });
+    await createResource(dependencies, tld, CONTEXT, { name: 'net' });
+    const before = await list();
+    addRule(tld, ({ operation }) => operation === (/update|changed/.test(way) ? 'update' : /delete|removed/.test(way) ? 'delete' : 'create'));
+    await expect(WAYS[way]?.(com.id)).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await list()).toEqual(before);
+  });
+
+  test('refuses the first token', async () => {
+    addRule(token, () => true);
+    await expect(makeFirstToken(dependencies, join(folder, 'admin.token'))).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await store.exists(token, [])).toBe(false);
+  });
+
+  test('may change what is stored, in a bulk request too', async () => {
+    RULES.set(tld, { admit: async ({ row }) => ({ row: { ...row, description: 'by the rule' } }) });
+    onTestFinished(() => void RULES.delete(tld));
+    await changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'com' }, { name: 'org' }] }, slicer());
+    expect((await list()).map(({ description }) => description)).toEqual(['by the rule', 'by the rule']);
+  });
+});
+
+describe('warnings', () => {
+  const WEAK = { name: 'old', algorithm: 'hmac-md5', secret: 'AAAA', scope: 'POOL', resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842' };
+
+  test('name the resource and the request', async () => {
+    const { id } = await createResource(dependencies, tsigkey, CONTEXT, WEAK);
+    expect(warnings).toEqual([{ type: tsigkey, id, requestId: 'req-1', message: 'hmac-md5 must not be used (RFC 8945 section 6)' }]);
+  });
+
+  test('are given once for an import whose transaction is repeated', async () => {
+    // As PostgreSQL does for transactions that collide: the first run is rolled back.
+    const write: Store['write'] = async (work) => {
+      const rollback = new Error('rolled back');
+      const first = store.write(async (writer) => {
+        await work(writer);
+        throw rollback;
+      });
+      await expect(first).rejects.toBe(rollback);
+      return store.write(work);
+    };
+    const item = { id: randomUUID(), ...WEAK, created_at: '2026-01-31T12:00:00.000000', updated_at: null };
+    await importResources({ ...dependencies, store: { ...store, write } }, tsigkey, CONTEXT, { tsigkeys: [item] }, slicer());
+    expect(warnings.map(({ id }) => id)).toEqual([item.id]);
+  });
+
+  test('are not given for a change that is refused', async () => {
+    await createResource(dependencies, tsigkey, CONTEXT, { ...WEAK, algorithm: 'hmac-sha256' });
+    await expect(createResource(dependencies, tsigkey, CONTEXT, WEAK)).rejects.toMatchObject({ code: 'duplicate' });
+    expect(warnings).toEqual([]);
+  });
+});
+
+async function list() {
+  return store.list(tld, { limit: 100, sortColumn: 'name', descending: false, conditions: [] });
+}

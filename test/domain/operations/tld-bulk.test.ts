@@ -1,0 +1,177 @@
+import { randomUUID, randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createClock } from '../../../src/clock.ts';
+import type { Dependencies } from '../../../src/domain/operations/change.ts';
+import { createResource, deleteResource, updateResource } from '../../../src/domain/operations/collection.ts';
+import type { Caller } from '../../../src/domain/model/caller.ts';
+import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
+import type { Store } from '../../../src/domain/model/ports.ts';
+import type { Slicer } from '../../../src/domain/scheduling/slicer.ts';
+import { tld } from '../../../src/domain/resources/tld.ts';
+import { changeTlds } from '../../../src/domain/operations/tld-bulk.ts';
+import { migrate } from '../../../src/store/migrate.ts';
+import { openSqlite } from '../../../src/store/sqlite/open.ts';
+import { createStore } from '../../../src/store/store.ts';
+import { temporaryFolder } from '../../harness/service.ts';
+
+const CALLER: Caller = { id: 'test', name: 'test', roles: ['admin'], projectId: null, allProjects: false };
+const CONTEXT = { caller: CALLER };
+const SETTINGS = {
+  strictTsigkeys: false,
+  requireResource: false,
+  tldRule: 'last-label',
+  zonesPerProject: 0,
+  defaultLimit: 1000,
+  maxPageBytes: 8 * 1024 * 1024,
+  otherAdministrators: true,
+} as const;
+
+let folder: string;
+let store: Store;
+let dependencies: Dependencies;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  const database = await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined });
+  const clock = createClock();
+  await migrate(database, clock());
+  store = createStore(database);
+  const policy = { ...DEFAULT_POLICY };
+  dependencies = { store, clock, policy, settings: SETTINGS, newId: randomUUID, randomBytes, refuseToken: () => undefined, warn: () => undefined };
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A slicer whose slices last as long as `isOver` says, and how often the work let others run. */
+function slicer(isOver = () => false): Slicer & { turns: number } {
+  const own = { isOver, turns: 0, next: async () => void (own.turns += 1), forTransaction: () => own };
+  return own;
+}
+
+/** Applies a list, and does `meanwhile` between the planning and the transaction. Returns the outcomes, and how often entries were read in the transaction. */
+async function apply(body: object, meanwhile: (entries: Dependencies) => Promise<unknown>) {
+  let readInTransaction = 0;
+  const write: Store['write'] = async (work) => {
+    await meanwhile(dependencies);
+    return store.write((writer) =>
+      work({
+        ...writer,
+        find: (...query) => {
+          readInTransaction += 1;
+          return writer.find(...query);
+        },
+      }),
+    );
+  };
+  const { outcomes } = await changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, body, slicer());
+  return { outcomes: outcomes.map(({ outcome }) => outcome), readInTransaction };
+}
+
+const LIST = { tlds: [{ name: 'com', description: 'new' }, { name: 'org' }] };
+const create = (name: string, description: string | null = null) => createResource(dependencies, tld, CONTEXT, { name, description });
+const stored = async () =>
+  (await store.list(tld, { limit: 10, sortColumn: 'name', descending: false, conditions: [] })).map(({ name, description }) => [name, description]);
+
+describe('a list that is planned before its transaction', () => {
+  test('is written without another query when no entry changed meanwhile', async () => {
+    await create('com', 'old');
+    expect(await apply(LIST, async () => undefined)).toEqual({ outcomes: ['updated', 'added'], readInTransaction: 0 });
+    expect(await stored()).toEqual([
+      ['com', 'new'],
+      ['org', null],
+    ]);
+  });
+
+  test('is planned again when an entry was created meanwhile', async () => {
+    expect(await apply(LIST, () => create('org', 'mine'))).toEqual({ outcomes: ['added', 'unchanged'], readInTransaction: 1 });
+    expect(await stored()).toEqual([
+      ['com', 'new'],
+      ['org', 'mine'],
+    ]);
+  });
+
+  test('is planned again when an entry was renamed, updated or deleted meanwhile', async () => {
+    const [com, org] = [await create('com', 'new'), await create('org')];
+    const change = async () => {
+      await updateResource(dependencies, tld, CONTEXT, com.id, { name: 'net' });
+      await deleteResource(dependencies, tld, CONTEXT, org.id);
+    };
+    expect((await apply(LIST, change)).outcomes).toEqual(['added', 'added']);
+    expect((await stored()).map(([name]) => name)).toEqual(['com', 'net', 'org']);
+  });
+
+  test('is planned again when an earlier write of the same transaction changes an entry', async () => {
+    const { id } = await create('com', 'old');
+    let renamed: Promise<unknown> | undefined;
+    // Not awaited: both writes then share a transaction, and this one is the first.
+    const { outcomes } = await apply(LIST, async () => {
+      renamed = updateResource(dependencies, tld, CONTEXT, id, { name: 'net' });
+    });
+    await renamed;
+    expect(outcomes).toEqual(['added', 'added']);
+    expect(await stored()).toEqual([
+      ['com', 'new'],
+      ['net', 'old'],
+      ['org', null],
+    ]);
+  });
+});
+
+test('lets others run at every entry and at every stage when its slices are over', async () => {
+  const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
+  const often = slicer(() => true);
+  await changeTlds(dependencies, CONTEXT, { tlds: entries }, often);
+  // Checking, matching and stamping take one step for each entry, and there are a few more stages.
+  expect(often.turns).toBeGreaterThan(4 * entries.length);
+});
+
+test('readers see all of a list or nothing of it, and other writes wait for its end, however often it lets others run', async () => {
+  const isUnderWay = { value: true };
+  const yielding: Slicer = { isOver: () => true, next: () => new Promise((resume) => setImmediate(resume)), forTransaction: () => yielding };
+  const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
+  const waited: number[] = [];
+  const write: Store['write'] = (work) => {
+    const result = store.write(work);
+    // Arrives in a later turn, so that it is no part of the same transaction.
+    setTimeout(() => void store.write(async (writer) => waited.push(await writer.count(tld, []))), 5);
+    return result;
+  };
+  const change = changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, { tlds: entries }, yielding);
+  const end = change.finally(() => (isUnderWay.value = false));
+  const seen = new Set<number>();
+  while (isUnderWay.value) {
+    seen.add(await store.count(tld, []));
+    await new Promise((resume) => setImmediate(resume));
+  }
+  await end;
+  expect([...seen].filter((count) => count !== 0 && count !== entries.length)).toEqual([]);
+  await store.write(async () => undefined);
+  expect(waited).toEqual([entries.length]);
+});
+
+test('a list that fails after its slices leaves no trace', async () => {
+  const write: Store['write'] = (work) =>
+    store.write(async (writer) => {
+      await work(writer);
+      throw new Error('after the last slice');
+    });
+  const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
+  const failing = changeTlds(
+    { ...dependencies, store: { ...store, write } },
+    CONTEXT,
+    { tlds: entries },
+    slicer(() => true),
+  );
+  await expect(failing).rejects.toThrow('after the last slice');
+  expect(await stored()).toEqual([]);
+});
+
+test('gives new entries ids in the order of their names, and timestamps in the order of the list', async () => {
+  await changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }, slicer());
+  const by = async (sortColumn: string) =>
+    (await store.list(tld, { limit: 10, sortColumn, descending: false, conditions: [] })).map(({ name }) => name).join('');
+  expect([await by('id'), await by('created_at')]).toEqual(['abc', 'cab']);
+});

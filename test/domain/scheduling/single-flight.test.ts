@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { cachedFlight, singleFlight } from '../../../src/domain/scheduling/single-flight.ts';
+
+/** Work that ends on demand, and the number of times it began. */
+function work() {
+  const runs: { resolve: (value: number) => void; reject: (error: Error) => void }[] = [];
+  return { runs, begin: () => new Promise<number>((resolve, reject) => runs.push({ resolve, reject })) };
+}
+
+describe('singleFlight', () => {
+  test('runs once for concurrent callers, and again after that', async () => {
+    const { runs, begin } = work();
+    const share = singleFlight(begin);
+    const both = [share(), share()];
+    expect(runs).toHaveLength(1);
+    runs[0]?.resolve(1);
+    expect(await Promise.all(both)).toEqual([1, 1]);
+    const third = share();
+    expect(runs).toHaveLength(2);
+    runs[1]?.resolve(2);
+    expect(await third).toBe(2);
+  });
+
+  test('rejects for all callers of the run that failed, and runs again after that', async () => {
+    const { runs, begin } = work();
+    const share = singleFlight(begin);
+    const both = [share(), share()];
+    runs[0]?.reject(new Error('broken'));
+    for (const each of both) await expect(each).rejects.toThrow('broken');
+    const next = share();
+    runs[1]?.resolve(3);
+    expect(await next).toBe(3);
+  });
+});
+
+describe('cachedFlight', () => {
+  test('runs again when the result reaches its maximum age, counted from the start of the run', async () => {
+    let now = 0;
+    const { runs, begin } = work();
+    const read = cachedFlight(15, () => now, begin);
+    const first = read();
+    now = 10;
+    runs[0]?.resolve(1);
+    expect(await first).toBe(1);
+    now = 14.9;
+    expect(await read()).toBe(1);
+    now = 15;
+    const both = [read(), read()];
+    expect(runs).toHaveLength(2);
+    runs[1]?.resolve(2);
+    expect(await Promise.all(both)).toEqual([2, 2]);
+  });
+
+  test('does not cache an error', async () => {
+    const { runs, begin } = work();
+    const read = cachedFlight(15, () => 0, begin);
+    const first = read();
+    runs[0]?.reject(new Error('broken'));
+    await expect(first).rejects.toThrow('broken');
+    const second = read();
+    runs[1]?.resolve(2);
+    expect(await second).toBe(2);
+  });
+});

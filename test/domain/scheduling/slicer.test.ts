@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Reader } from '../../../src/domain/model/resource.ts';
+import type { Settings } from '../../../src/domain/model/settings.ts';
+import { createSlicer, eachInSlices, sortInSlices, type Slicer } from '../../../src/domain/scheduling/slicer.ts';
+import { checkZoneNames } from '../../../src/domain/operations/zone-name-check.ts';
+
+/** A slicer whose every slice is over at once, and how often the work let others run. */
+function impatient(): { slicer: Slicer; turns: () => number } {
+  let turns = 0;
+  const slicer: Slicer = { isOver: () => true, next: async () => void (turns += 1), forTransaction: () => slicer };
+  return { slicer, turns: () => turns };
+}
+
+test('a slice is over after 5 ms, and one of a transaction after 15 ms', async () => {
+  let now = 100;
+  const slicer = createSlicer(() => now);
+  now = 104.9;
+  expect(slicer.isOver()).toBe(false);
+  now = 105;
+  expect(slicer.isOver()).toBe(true);
+  await slicer.next();
+  expect(slicer.isOver()).toBe(false);
+  const longer = slicer.forTransaction();
+  now = 119.9;
+  expect([slicer.isOver(), longer.isOver()]).toEqual([true, false]);
+  now = 120;
+  expect(longer.isOver()).toBe(true);
+});
+
+test('between two slices the event loop serves what waits', async () => {
+  const events: string[] = [];
+  const slicer = createSlicer(() => 0);
+  setImmediate(() => events.push('another request'));
+  await slicer.next();
+  events.push('the next slice');
+  expect(events).toEqual(['another request', 'the next slice']);
+});
+
+test('visits every item in order, and lets others run before each one when the slices are over', async () => {
+  const { slicer, turns } = impatient();
+  const seen: number[] = [];
+  await eachInSlices(slicer, [3, 1, 2].values(), (item) => seen.push(item));
+  expect([seen, turns()]).toEqual([[3, 1, 2], 3]);
+});
+
+test('stops at an item that throws', async () => {
+  const seen: number[] = [];
+  const visit = (item: number) => {
+    if (item === 2) throw new Error('two');
+    seen.push(item);
+  };
+  await expect(eachInSlices(impatient().slicer, [1, 2, 3], visit)).rejects.toThrow('two');
+  expect(seen).toEqual([1]);
+});
+
+test('sorts like the platform, without changing the input, and lets others run between runs', async () => {
+  const numbers = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 3000, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(numbers, async (items) => {
+      const { slicer, turns } = impatient();
+      const pairs = items.map((key, index) => ({ key, index }));
+      const sorted = await sortInSlices(slicer, pairs, (one, other) => one.key - other.key);
+      expect(sorted).toEqual([...pairs].sort((one, other) => one.key - other.key));
+      expect(pairs.map(({ index }) => index)).toEqual(items.map((_, index) => index));
+      expect(turns()).toBe(Math.ceil(items.length / 1000));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('checks zone names one at a time, so that others run between names that take long to convert', async () => {
+  const { slicer, turns } = impatient();
+  const reader = { exists: async () => true, present: async () => new Set(['com']) } as unknown as Reader;
+  const names = ['a.com', 'not good', 'b.org'];
+  const checks = await checkZoneNames(reader, { tldRule: 'last-label' } as Settings, { names }, slicer);
+  expect(checks.map(({ rule }) => rule)).toEqual([null, 'domain_name', 'tld_entry']);
+  expect(turns()).toBe(2 * names.length);
+});
