@@ -171,7 +171,7 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 100 },
   },
   {
-    name: 'Restore TLD entries, 600 with each request',
+    name: 'Import TLD entries, 600 with each request',
     bound: 'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for each other request.',
@@ -179,7 +179,7 @@ export const CALLERS: readonly Scenario[] = [
     attack(target) {
       const createdAt = '2026-01-01T00:00:00.000000';
       const entry = { id: `00000000-0000-4000-8000-${NEW_WORD}`, name: NEW_WORD, description: null, created_at: createdAt, updated_at: null };
-      return posting(target, 'admin', '/v2/tlds/restore', { tlds: Array.from({ length: 600 }, () => entry) }, { connections: 20 });
+      return posting(target, 'admin', '/v2/tlds/import', { tlds: Array.from({ length: 600 }, () => entry) }, { connections: 20 });
     },
     atLeast: { succeeded: 10 },
   },

@@ -26,11 +26,16 @@ export interface Duplicate {
 
 const asItIs = (text: string) => text;
 
+/** How many suffixes of a name one message lists. */
+const MAX_LISTED = 10;
+
+const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
 /** Why no zone of some name may be created. */
 export type ZoneNameRefusal =
   | { readonly rule: 'more_than_one_label' }
-  /** No TLD entry covers the name, whose last label is `label`. */
-  | { readonly rule: 'tld_entry'; readonly label: string; readonly tldRule: TldRule }
+  /** None of `suffixes` is a TLD entry, and the name must end in one that is. Shortest first. */
+  | { readonly rule: 'tld_entry'; readonly suffixes: readonly string[]; readonly tldRule: TldRule }
   /** The name is itself an entry. */
   | { readonly rule: 'not_a_tld'; readonly name: string };
 
@@ -40,8 +45,11 @@ function zoneNameMessage(refusal: ZoneNameRefusal): string {
     const { name } = refusal;
     return `Zone name cannot be the same as a TLD: '${name}' is an entry; a name below it, such as 'example.${name}.', would be allowed`;
   }
-  const expectation = refusal.tldRule === 'any-suffix' ? 'a zone name must end in a name that is one' : 'the last label of a zone name must be one';
-  return `Invalid TLD: no TLD entry for '${refusal.label}'; ${expectation}`;
+  const { suffixes, tldRule } = refusal;
+  if (tldRule === 'last-label') return `Invalid TLD: no TLD entry for '${suffixes[0]}'; the last label of a zone name must be one`;
+  const listed = suffixes.slice(0, MAX_LISTED).map((suffix) => `'${suffix}'`);
+  const more = suffixes.length > MAX_LISTED ? [`${suffixes.length - MAX_LISTED} longer suffixes`] : [];
+  return `Invalid TLD: no TLD entry for ${OR.format([...listed, ...more])}; a zone name must end in one that exists`;
 }
 
 const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
@@ -153,7 +161,7 @@ export const ERRORS = {
     status: 400,
     when: 'The name has one label only, or the TLD entries do not allow it. The message says which names they allow.',
     message: zoneNameMessage,
-    example: (): ZoneNameRefusal => ({ rule: 'tld_entry', label: 'net', tldRule: 'last-label' }),
+    example: (): ZoneNameRefusal => ({ rule: 'tld_entry', suffixes: ['net'], tldRule: 'last-label' }),
   }),
   last_administrator: entry({
     status: 409,

@@ -21,7 +21,10 @@ export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldR
   const last = lastLabel(name);
   if (last === name) return { rule: 'more_than_one_label' };
   if (!entries.any) return undefined;
-  if (!coveringNames(name, rule).some((suffix) => entries.has(suffix))) return { rule: 'tld_entry', label: last, tldRule: rule };
+  if (!coveringNames(name, rule).some((suffix) => entries.has(suffix))) {
+    const [, ...parents] = suffixes(name);
+    return { rule: 'tld_entry', suffixes: rule === 'any-suffix' ? parents.reverse() : [last], tldRule: rule };
+  }
   return entries.has(name) ? { rule: 'not_a_tld', name } : undefined;
 }
 

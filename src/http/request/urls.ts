@@ -88,11 +88,18 @@ function encode(text: string): string {
 
 /**
  * The path and query that a request target names: without the scheme and host of the absolute form (RFC 9112 section 3.2.2),
- * and without slashes at the end of the path.
+ * without empty segments, and without slashes at the end of the path. Scripts join `…/v2/` and `/tlds`.
  */
 export function pathAndQuery(target: string): string {
   const url = target.replace(/^https?:\/\/[^/?]*/i, '');
-  return withoutTrailingSlashes(url === '' || url.startsWith('?') ? `/${url}` : url);
+  return withoutTrailingSlashes(withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url));
+}
+
+function withoutEmptySegments(url: string): string {
+  if (!url.includes('//')) return url;
+  const query = url.indexOf('?');
+  const pathEnd = query < 0 ? url.length : query;
+  return url.slice(0, pathEnd).replace(/\/{2,}/g, '/') + url.slice(pathEnd);
 }
 
 function withoutTrailingSlashes(url: string): string {
