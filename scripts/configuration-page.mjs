@@ -18,15 +18,41 @@ process.stdout.write(`# Configuration
 
 <!-- Generated from src/config/options.ts by \`npm run docs\`. Edit that table, not this page. -->
 
-Every setting has a default, a key in the configuration file, and an environment variable. A variable beats the file, the file beats
-the default; an empty variable counts as unset. The file is YAML; name it with \`--config\` or \`TSIGIL_CONFIG\`. There is none by default.
+This reference lists all settings of the service for operators, with their defaults and environment variables.
 
-The service does not start with an unknown key, an unknown variable that begins with \`TSIGIL_\`, a bad value, or a file that it cannot read or
-use. The message lists everything that is wrong, and the exit code is 2. \`tsigil check-config\` makes the same checks and prints the effective
-configuration. It hides secrets, and the password in a database URL. The service reads its configuration once: restart it to apply changes.
+- [How settings are read](#how-settings-are-read)
+- [Settings](#settings)
+- [Example configuration](#example-configuration)
+- [Rights and default roles](#rights-and-default-roles)
+- [Default configuration](#default-configuration)
+- [Other environment variables](#other-environment-variables)
 
-A secret can also be given as a file: a variable that ends in \`_FILE\` names it, and its content without the final newline is the value. Both variables
-together stop the start. [Operations](operations.md#give-the-service-its-secrets) shows credentials of systemd.
+## How settings are read
+
+Every setting has a default, a key in the configuration file, and an environment variable.
+A variable overrides the file, and the file overrides the default.
+An empty variable counts as unset.
+The file is YAML.
+Set its path with \`--config\` or \`TSIGIL_CONFIG\`.
+By default, the service reads no file.
+
+The service does not start with:
+
+- an unknown key
+- an unknown variable that begins with \`TSIGIL_\`
+- an invalid value
+- a file that is unreadable or unusable
+
+The message lists all problems, and the exit code is 2.
+\`tsigil check-config\` makes the same checks and prints the effective configuration.
+It hides secrets, and the password in a database URL.
+The service reads its configuration only at startup: restart it to apply changes.
+
+A secret can also be in a file.
+Set the variable that ends in \`_FILE\` to its path.
+The secret is the content of the file without the final newline.
+If both variables are set, the service does not start.
+[Operations](operations.md#give-the-service-its-secrets) shows how to use systemd credentials.
 
 ## Settings
 
@@ -34,12 +60,16 @@ together stop the start. [Operations](operations.md#give-the-service-its-secrets
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
-A key with dots is a nested map in the file: \`log.level\` is \`level\` under \`log\`. In a variable, numbers, booleans, lists and maps are
-written as YAML: \`TSIGIL_CORS_ALLOWED_ORIGINS='["https://console.example"]'\`, \`TSIGIL_POLICY='{"tlds:list": [admin, reader]}'\`.
+A key with dots is a nested map in the file: \`log.level\` is \`level\` under \`log\`.
+In a variable, write numbers, booleans, lists and maps as YAML:
 
-## Example
+- \`TSIGIL_CORS_ALLOWED_ORIGINS='["https://console.example"]'\`
+- \`TSIGIL_POLICY='{"tlds:list": [admin, reader]}'\`
 
-A service for other machines, over TLS, on PostgreSQL, with a process for each of four cores, whose readers may list and read TLDs:
+## Example configuration
+
+This service accepts requests from other machines over TLS, and uses PostgreSQL.
+It runs one process for each of four cores, and its readers can list and read TLDs:
 
 \`\`\`yaml
 listen: 0.0.0.0:9001
@@ -56,36 +86,45 @@ rateLimit:
   requestsPerSecond: 50
 \`\`\`
 
-## Operations that \`policy\` can open
+## Rights and default roles
 
-| Operations | Roles by default |
+The setting \`policy\` changes the roles that have these rights:
+
+| Rights | Default roles |
 | --- | --- |
 ${[...new Set(CONFIGURABLE_RIGHTS.map(groupOf))].map(rightsOf).join('\n')}
 
-An entry replaces the default: leave \`admin\` out and administrators cannot do it either. Roles compare without regard to case.
-The operations without a collection set the context of a request. The [API reference](api.md#request-context-headers) describes them.
-The operations on tokens are not among these: whoever can make tokens can be anyone.
+An entry replaces the default roles.
+Without \`admin\` in the entry, administrators do not have the right either.
+Roles compare without case.
 
-## Everything at its default
+The rights without a collection set the context of a request.
+The [API reference](api.md#request-context-headers) describes them.
 
-As \`tsigil check-config\` prints it; settings without a default are absent.
+\`policy\` cannot grant rights on tokens, because a caller who can create tokens can get every right.
+
+## Default configuration
+
+This is the output of \`tsigil check-config\` without any settings.
+Settings without a default are absent.
 
 \`\`\`yaml
 ${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 \`\`\`
 
-## Variables that are no settings
+## Other environment variables
 
 | Variable | Read by | Meaning |
 | --- | --- | --- |
-| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\` | The configuration file, where \`--config\` is not given. |
-| \`TSIGIL_URL\` | the client | The service to talk to, where \`--url\` is not given; else \`http://127.0.0.1:9001\`. |
-| \`TSIGIL_TOKEN\` | the client | The token to show it, where \`--token-file\` is not given; else the content of \`var/admin.token\`. |
-| \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL, for a database whose URL has no password, where \`PGPASSWORD\` is not set. |
+| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\` | The configuration file, unless \`--config\` is set. |
+| \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is \`http://127.0.0.1:9001\`. |
+| \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is the content of \`var/admin.token\`. |
+| \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. Used if the database URL has no password and \`PGPASSWORD\` is not set. |
 
-The client is every command that asks a service; what else it reads is in [the command line](command-line.md#which-service-which-token).
+The client is every command that sends requests to a service.
+[Command line](command-line.md#service-address-and-token) lists its other settings.
 
-Variables that Kubernetes sets for a service named \`tsigil\` (\`TSIGIL_SERVICE_HOST\`, \`TSIGIL_PORT\` and their kin) are ignored.
+The service ignores the variables that Kubernetes sets for a service named \`tsigil\`, such as \`TSIGIL_SERVICE_HOST\` and \`TSIGIL_PORT\`.
 `);
 
 /** Returns what values a setting accepts, from the JSON Schema of its kind. */
@@ -97,7 +136,7 @@ function valuesOf({ description, type, enum: values, minimum, maximum, items, an
   return type === 'integer' ? `an integer from ${minimum} to ${maximum}` : 'true or false';
 }
 
-/** Stands for the operations of one collection, or the modifiers, that the same roles may do. */
+/** Returns the group of a right: its collection, if any, and its default roles. */
 function groupOf(right) {
   return `${right.split(':').slice(0, -1).join()} ${DEFAULT_POLICY[right].join()}`;
 }
