@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../domain/operations/change.ts';
 import { createResource, deleteResource, getResource, listResources, readId, updateResource } from '../domain/operations/collection.ts';
 import type { Parameter } from '../domain/operations/list-query.ts';
-import { shownFields, type Operation, type ResourceType, type Row } from '../domain/model/resource.ts';
+import { shownFields, type Operation, type ResourceType, type Resource } from '../domain/model/resource.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
@@ -20,8 +20,8 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
   const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
-  const selfOf = (request: FastifyRequest, row: Row) => `${request.base}${path}/${row.id}`;
-  const show = (row: Row, self: string) => {
+  const selfOf = (request: FastifyRequest, row: Resource) => `${request.base}${path}/${row.id}`;
+  const show = (row: Resource, self: string) => {
     const shown: Record<string, unknown> = {};
     for (const member of members) shown[member] = row[member];
     shown.links = { self };
@@ -50,7 +50,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
     async list(request, reply) {
       const caller = signedIn(request);
       const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
-      const { rows, more, total } = await listResources(dependencies, type, caller, parameters, {
+      const { resources, more, total } = await listResources(dependencies, type, caller, parameters, {
         count: isCounted(request),
         signal: () => {
           request.releaseConnection?.();
@@ -60,9 +60,9 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       const base = `${request.base}${path}`;
       const self = withParameters(base, parameters);
-      const items = rows.map((row) => show(row, `${base}/${row.id}`));
+      const items = resources.map((resource) => show(resource, `${base}/${resource.id}`));
       const pageOf = (shown: number) => {
-        const last = more || shown < items.length ? rows[shown - 1] : undefined;
+        const last = more || shown < items.length ? resources[shown - 1] : undefined;
         const links = { self, ...(last === undefined ? {} : { next: withParameters(base, withMarker(parameters, last.id)) }) };
         const metadata = total === undefined ? {} : { metadata: { total_count: total } };
         return JSON.stringify({ [type.collection]: shown === items.length ? items : items.slice(0, shown), links, ...metadata });

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../domain/model/errors.ts';
-import type { Store } from '../domain/model/ports.ts';
+import type { Reader, Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
-import type { Reader, ResourceType, Row } from '../domain/model/resource.ts';
+import type { Resource, ResourceType } from '../domain/model/resource.ts';
 
 /** How many rows are read, and written in one transaction, at a time. */
 const BATCH = 500;
@@ -67,12 +67,12 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
   }
 }
 
-async function* batches(type: ResourceType, reader: Reader): AsyncGenerator<Row[]> {
+async function* batches(type: ResourceType, reader: Reader): AsyncGenerator<Resource[]> {
   let after: { sortValue: unknown; id: string } | undefined;
   for (;;) {
     const rows = await reader.list(type, {
       limit: BATCH,
-      sortColumn: 'id',
+      sortField: 'id',
       descending: false,
       conditions: [],
       ...(after === undefined ? {} : { after }),

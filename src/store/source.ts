@@ -1,6 +1,6 @@
 import { withoutPassword } from '../domain/model/database-url.ts';
 import { ServiceError } from '../domain/model/errors.ts';
-import type { Reader } from '../domain/model/resource.ts';
+import type { Reader } from '../domain/model/ports.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
 import type { DatabaseSettings } from './sql/sql.ts';

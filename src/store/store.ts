@@ -1,6 +1,7 @@
 import { ServiceError } from '../domain/model/errors.ts';
-import type { Store, Turn, Writer } from '../domain/model/ports.ts';
-import type { Condition, Fields, Page, PageQuery, Reader, ResourceType } from '../domain/model/resource.ts';
+import type { Page, Reader, Store, Turn, Writer } from '../domain/model/ports.ts';
+import type { Condition, PageQuery } from '../domain/model/query.ts';
+import type { Fields, ResourceType } from '../domain/model/resource.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
 import { newSlicer, parts, readerOn, readPage } from './sql/reader.ts';
 import { createScans } from './scans.ts';
@@ -35,7 +36,7 @@ export function createStore(database: Database): Store {
   };
 
   const countByScan = async (collection: string, conditions: readonly Condition[], turn: Turn): Promise<number> => {
-    const query: PageQuery = { limit: 0, sortColumn: 'id', descending: false, conditions, count: true };
+    const query: PageQuery = { limit: 0, sortField: 'id', descending: false, conditions, count: true };
     return (await runScan(turn, (signal) => database.scan(collection, query, signal))).total ?? 0;
   };
 
@@ -47,19 +48,19 @@ export function createStore(database: Database): Store {
   const page = async <F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>> => {
     const { conditions } = query;
     if (query.questions !== undefined || !isReadOffIndex(type, query)) return scan(type, query, turn);
-    const { rows, more } = await readPage(database.reads, tableFor(type), query);
-    if (query.count !== true) return { rows, more, total: undefined };
+    const { resources, more } = await readPage(database.reads, tableFor(type), query);
+    if (query.count !== true) return { resources, more, total: undefined };
     // A page that is the whole list tells its length: only longer lists are counted.
-    if (!more && query.after === undefined) return { rows, more, total: rows.length };
+    if (!more && query.after === undefined) return { resources, more, total: resources.length };
     const isSmall = conditions.some((condition) => isLookup(type, condition));
     const total = isSmall ? await countByIndex(type, conditions) : await countByScan(type.collection, conditions, turn);
-    return { rows, more, total: Math.max(rows.length, total) };
+    return { resources, more, total: Math.max(resources.length, total) };
   };
 
   return {
     ...reads,
     page,
-    list: async (type, query) => (await page(type, query, OWN_TURN)).rows,
+    list: async (type, query) => (await page(type, query, OWN_TURN)).resources,
     count: ({ collection }, conditions) => countByScan(collection, conditions, OWN_TURN),
     async write(work) {
       const changed = new Set<ResourceType>();

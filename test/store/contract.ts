@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
-import type { Row } from '../../src/domain/model/resource.ts';
+import type { Resource } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
@@ -38,14 +38,14 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       const row = sampleOf(type);
       await insert(store, type, row);
       expect(await store.get(type, row.id)).toEqual(row);
-      expect(await store.find(type, 'name_key', [type.unique.comparisonForm(row.name as string)])).toEqual([row]);
+      expect(await store.find(type, 'name', [type.unique.comparisonForm(row.name as string)])).toEqual([row]);
       expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([row]);
       expect(await store.count(type, MADE_HERE)).toBe(1);
     });
 
     test('returns undefined for an unknown id', async () => {
       expect(await store.get(type, randomUUID())).toBeUndefined();
-      expect(await store.find(type, 'name_key', ['nobody'])).toEqual([]);
+      expect(await store.find(type, 'name', ['nobody'])).toEqual([]);
     });
 
     test('refuses a second row with the same unique field as a duplicate, and does not change the first', async () => {
@@ -89,7 +89,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       const changed = rows.slice(100, 400).map((row) => ({ ...row, updated_at: NOW }));
       const more = numbered(600);
       await store.write((writer) => writer.putAll(type, [...changed, more]));
-      expect(await found()).toEqual(new Map([...rows, ...changed].map((row: Row) => [row.id, row])));
+      expect(await found()).toEqual(new Map([...rows, ...changed].map((row: Resource) => [row.id, row])));
       expect(await store.get(type, more.id)).toEqual(more);
 
       const good = numbered(601);

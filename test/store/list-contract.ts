@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
-import { type Condition, type ListQuery, type Row } from '../../src/domain/model/resource.ts';
+import type { Condition, ListQuery } from '../../src/domain/model/query.ts';
+import type { Resource } from '../../src/domain/model/resource.ts';
 import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { everything, insert, sampleOf } from './samples.ts';
@@ -33,8 +34,8 @@ const AWKWARD = [
 
 const byCodePoint = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-function sortedIds(rows: readonly Row[], sortColumn: string, descending: boolean): string[] {
-  const valueOf = (row: Row) => (row[sortColumn] ?? '') as string;
+function sortedIds(rows: readonly Resource[], sortField: string, descending: boolean): string[] {
+  const valueOf = (row: Resource) => (row[sortField] ?? '') as string;
   const ascending = rows.toSorted((one, other) => byCodePoint(valueOf(one), valueOf(other)) || byCodePoint(one.id, other.id));
   return (descending ? ascending.toReversed() : ascending).map(({ id }) => id);
 }
@@ -43,11 +44,11 @@ async function idsPageByPage(store: Store, query: ListQuery, between: () => Prom
   const ids: string[] = [];
   let after: ListQuery['after'];
   for (;;) {
-    const page: readonly Row[] = await store.list(tsigkey, after === undefined ? query : { ...query, after });
+    const page: readonly Resource[] = await store.list(tsigkey, after === undefined ? query : { ...query, after });
     ids.push(...page.map(({ id }) => id));
     const last = page.at(-1);
     if (last === undefined || page.length < query.limit) return ids;
-    after = { sortValue: last[query.sortColumn], id: last.id };
+    after = { sortValue: last[query.sortField], id: last.id };
     await between();
   }
 }
@@ -62,30 +63,30 @@ export function listContract(engine: string, current: () => Store): void {
       updated_at: index % 2 === 0 ? null : `2026-02-0${(index % 4) + 1}T00:00:00.000000`,
     }),
   );
-  const orders = COMMON_SORT_KEYS.flatMap((sortColumn) =>
-    [false, true].map((descending) => ({ sortColumn, descending, direction: descending ? 'desc' : 'asc' })),
+  const orders = COMMON_SORT_KEYS.flatMap((sortField) =>
+    [false, true].map((descending) => ({ sortField, descending, direction: descending ? 'desc' : 'asc' })),
   );
 
   describe(`lists on ${engine}`, () => {
     beforeEach(() => insert(current(), tsigkey, ...distinct(rows)));
 
     test.each(orders)(
-      '$sortColumn $direction: sorts by code point, null first, then by id, with the same order in pages of any size',
-      async ({ sortColumn, descending }) => {
+      '$sortField $direction: sorts by code point, null first, then by id, with the same order in pages of any size',
+      async ({ sortField, descending }) => {
         for (const limit of [1, 2, 3, 7, 1000]) {
-          const ids = await idsPageByPage(current(), everything({ sortColumn, descending, limit }));
-          expect(ids).toEqual(sortedIds(distinct(rows), sortColumn, descending));
+          const ids = await idsPageByPage(current(), everything({ sortField, descending, limit }));
+          expect(ids).toEqual(sortedIds(distinct(rows), sortField, descending));
         }
       },
     );
 
     test.each(orders)(
-      '$sortColumn $direction: inserting and removing rows makes no other row appear twice or never',
-      async ({ sortColumn, descending }) => {
+      '$sortField $direction: inserting and removing rows makes no other row appear twice or never',
+      async ({ sortField, descending }) => {
         const store = current();
         const stable = distinct(rows);
         let step = 0;
-        const ids = await idsPageByPage(store, everything({ sortColumn, descending, limit: 3 }), async () => {
+        const ids = await idsPageByPage(store, everything({ sortField, descending, limit: 3 }), async () => {
           step += 1;
           const passing = sampleOf(tsigkey, { name: `passing ${step}`, created_at: `2026-01-0${(step % 3) + 1}T00:00:00.000000` });
           await insert(store, tsigkey, passing);
@@ -93,7 +94,7 @@ export function listContract(engine: string, current: () => Store): void {
           await store.write((writer) => writer.remove(tsigkey, passing.id));
         });
         const wanted = new Set(stable.map(({ id }) => id));
-        expect(ids.filter((id) => wanted.has(id))).toEqual(sortedIds(stable, sortColumn, descending));
+        expect(ids.filter((id) => wanted.has(id))).toEqual(sortedIds(stable, sortField, descending));
         expect(new Set(ids).size).toBe(ids.length);
       },
     );
@@ -104,8 +105,8 @@ export function listContract(engine: string, current: () => Store): void {
       await fc.assert(
         fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 4 }), fc.boolean(), async (pieces, wildcard) => {
           const value = pieces.join('');
-          const condition: Condition = { column: 'name', test: wildcard ? 'matches' : '=', value };
-          const found = await store.list(tsigkey, everything({ conditions: [condition], sortColumn: 'id' }));
+          const condition: Condition = { field: 'name', test: wildcard ? 'matches' : '=', value };
+          const found = await store.list(tsigkey, everything({ conditions: [condition], sortField: 'id' }));
           const expected = distinct(rows).filter(({ name }) => (wildcard ? matches(value, name as string) : name === value));
           expect(found.map(({ name }) => name).toSorted()).toEqual(expected.map(({ name }) => name).toSorted());
         }),
@@ -115,10 +116,10 @@ export function listContract(engine: string, current: () => Store): void {
 
     test('several conditions must all match, on every page', async () => {
       const conditions: Condition[] = [
-        { column: 'name', test: 'matches', value: 'a*' },
-        { column: 'scope', test: '=', value: 'POOL' },
+        { field: 'name', test: 'matches', value: 'a*' },
+        { field: 'scope', test: '=', value: 'POOL' },
       ];
-      const ids = await idsPageByPage(current(), everything({ conditions, limit: 2, sortColumn: 'name' }));
+      const ids = await idsPageByPage(current(), everything({ conditions, limit: 2, sortField: 'name' }));
       expect(ids).toEqual(
         sortedIds(
           distinct(rows).filter(({ name }) => (name as string).startsWith('a')),
@@ -126,14 +127,14 @@ export function listContract(engine: string, current: () => Store): void {
           false,
         ),
       );
-      const none: Condition[] = [...conditions, { column: 'scope', test: '=', value: 'ZONE' }];
+      const none: Condition[] = [...conditions, { field: 'scope', test: '=', value: 'ZONE' }];
       expect(await current().list(tsigkey, everything({ conditions: none }))).toEqual([]);
     });
   });
 }
 
 /** Returns the rows whose names differ for this type. `a` and `A` are the same name for a key. */
-function distinct(rows: readonly Row[]): Row[] {
+function distinct(rows: readonly Resource[]): Resource[] {
   return [...new Map(rows.map((row) => [tsigkey.unique.comparisonForm(row.name as string), row])).values()];
 }
 

@@ -2,7 +2,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sortColumns, uniqueColumn, type Condition, type PageQuery, type ResourceType } from '../../src/domain/model/resource.ts';
+import type { Condition, PageQuery } from '../../src/domain/model/query.ts';
+import { sortFields, type ResourceType } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { INDEXES, isLookup } from '../../src/store/sql/indexes.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -52,7 +53,7 @@ async function page(type: ResourceType, query: PageQuery): Promise<void> {
     reads: recording(database.reads),
     scan: async (_collection, scanned) => {
       scans.push(scanned);
-      return { rows: [], more: false, total: 0 };
+      return { resources: [], more: false, total: 0 };
     },
   });
   await store.page(type, query, TURN);
@@ -67,20 +68,25 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
   const isNamed = query.conditions.some((condition) => isLookup(type, condition));
   const [step = '', ...others] = plan;
   if (isNamed) return /^SEARCH \w+ USING (COVERING )?INDEX \w+ \((name_key|name|id)=\?/.test(step) && others.every((other) => /ORDER BY/.test(other));
-  const isWhole = query.conditions.every(({ column }) => column === type.owner);
+  const isWhole = query.conditions.every((condition) => 'field' in condition && condition.field === type.owner);
   return isWhole && others.length === 0 && /^(SCAN \w+ USING (COVERING )?INDEX \w+$|SEARCH \w+ USING INDEX)/.test(step);
 }
 
 /** Every combination of up to two filters, as equality and as a pattern, with and without the condition of the owner. */
 function conditionsOf(type: ResourceType): Condition[][] {
-  const columns = Object.entries(type.filters).map(([name, form]) => (form === 'unique' ? uniqueColumn(type) : name));
-  const single = columns.flatMap((column): Condition[] => [
-    { column, test: '=', value: 'x' },
-    { column, test: 'matches', value: 'x*' },
-  ]);
-  const pairs = single.flatMap((one) => single.filter((other) => other.column > one.column).map((other) => [one, other]));
+  const filters = Object.entries(type.filters).map(([name, form]): Condition[] => {
+    const subject = form === 'unique' ? { lookup: type.unique.field } : { field: name };
+    return [
+      { ...subject, test: '=', value: 'x' },
+      { ...subject, test: 'matches', value: 'x*' },
+    ];
+  });
+  const single = filters.flat();
+  const pairs = filters.flatMap((some, index) =>
+    some.flatMap((one) => filters.slice(index + 1).flatMap((others) => others.map((other) => [one, other]))),
+  );
   const sets = [[], ...single.map((condition) => [condition]), ...pairs];
-  const owned: Condition[] = type.owner === undefined ? [] : [{ column: type.owner, test: '=', value: 'project' }];
+  const owned: Condition[] = type.owner === undefined ? [] : [{ field: type.owner, test: '=', value: 'project' }];
   return owned.length === 0 ? sets : [...sets, ...sets.map((set) => [...set, ...owned])];
 }
 
@@ -100,11 +106,11 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   test('on the event loop read a page off an index or the few resources of one name; all others are scans', async () => {
     let read = 0;
     for (const conditions of conditionsOf(type)) {
-      for (const sortColumn of Object.values(sortColumns(type))) {
+      for (const sortField of Object.values(sortFields(type))) {
         for (const descending of [false, true]) {
           for (const position of positions) {
             for (const count of [false, true]) {
-              const query: PageQuery = { limit: 10, sortColumn, descending, conditions, count, ...position };
+              const query: PageQuery = { limit: 10, sortField, descending, conditions, count, ...position };
               await page(type, query);
               expect(statements.length + scans.length).toBeGreaterThan(0);
               read += statements.length;
@@ -129,10 +135,10 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     }) as DatabaseSyncInstance;
     const steps = scanStepsOn(noting, path);
     for (const conditions of conditionsOf(type)) {
-      for (const sortColumn of Object.values(sortColumns(type))) {
+      for (const sortField of Object.values(sortFields(type))) {
         for (const descending of [false, true]) {
           for (const count of [false, true]) {
-            const query: PageQuery = { limit: 10, sortColumn, descending, conditions, count };
+            const query: PageQuery = { limit: 10, sortField, descending, conditions, count };
             const walk = walkOf(type, query);
             const scanned = { type, query, walk };
             const [from, to] = [walk.columns.map(() => 'a'), walk.columns.map(() => 'b')];
@@ -165,11 +171,11 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       otherAdministrators: true,
       tldRule: 'last-label',
     } as const;
-    const base: PageQuery = { limit: 10, sortColumn: 'created_at', descending: false, conditions: [] };
+    const base: PageQuery = { limit: 10, sortField: 'created_at', descending: false, conditions: [] };
     const scanned: PageQuery[] = [
-      { ...base, conditions: [{ column: uniqueColumn(type), test: 'matches', value: 'x*' }] },
+      { ...base, conditions: [{ lookup: type.unique.field, test: 'matches', value: 'x*' }] },
       ...Object.keys(type.questions ?? {}).map((name) => ({ ...base, questions: { wanted: [{ name, wanted: true }], settings } })),
-      ...Object.values(type.sortKeys ?? {}).map((sortColumn) => ({ ...base, sortColumn })),
+      ...Object.values(type.sortKeys ?? {}).map((sortField) => ({ ...base, sortField })),
     ];
     for (const query of scanned) {
       await page(type, query);
@@ -183,9 +189,9 @@ test('a page that is the whole list is counted by itself; a longer one takes one
   if (zones === undefined) throw new Error('No resources have owners');
   const query: PageQuery = {
     limit: 10,
-    sortColumn: 'created_at',
+    sortField: 'created_at',
     descending: false,
-    conditions: [{ column: 'project_id', test: '=', value: 'p' }],
+    conditions: [{ field: 'project_id', test: '=', value: 'p' }],
     count: true,
   };
   await page(zones, query);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
-import { uniqueColumn, type Condition, type PageQuery, type ResourceType, type Row } from '../../src/domain/model/resource.ts';
+import type { Condition, PageQuery } from '../../src/domain/model/query.ts';
+import type { Resource, ResourceType } from '../../src/domain/model/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
@@ -52,14 +53,15 @@ const KEYS = Array.from({ length: COUNT }, (_, index) =>
   }),
 );
 
-const valueIn = (row: Row, column: string): string | number => (row[column] ?? '') as string | number;
+const valueIn = (row: Resource, column: string): string | number => (row[column] ?? '') as string | number;
 
 function compare(one: string | number, other: string | number): number {
   return typeof one === 'number' && typeof other === 'number' ? one - other : Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
 }
 
-function meets(type: ResourceType, row: Row, { column, test, value }: Condition): boolean {
-  const found = column === uniqueColumn(type) ? type.unique.comparisonForm(row[type.unique.field] as string) : row[column];
+function meets(type: ResourceType, row: Resource, condition: Condition): boolean {
+  const { test, value } = condition;
+  const found = 'lookup' in condition ? type.unique.comparisonForm(row[condition.lookup] as string) : row[condition.field];
   if (test === '=' || found === null) return found === value;
   const pattern = String(value)
     .split('*')
@@ -68,12 +70,12 @@ function meets(type: ResourceType, row: Row, { column, test, value }: Condition)
 }
 
 /** The page that a query means, found the simplest way, without a limit of its length. */
-function expectedPage(type: ResourceType, rows: readonly Row[], query: PageQuery): { rows: Row[]; total: number } {
-  const { sortColumn, descending, after, limit, conditions } = query;
-  const isOutside = (row: Row) => !String(row.name).endsWith('.inside.');
-  const order = (one: Row, other: Row) =>
-    (compare(valueIn(one, sortColumn), valueIn(other, sortColumn)) || compare(one.id, other.id)) * (descending ? -1 : 1);
-  const marker = after && ({ id: after.id, [sortColumn]: after.sortValue } as unknown as Row);
+function expectedPage(type: ResourceType, rows: readonly Resource[], query: PageQuery): { rows: Resource[]; total: number } {
+  const { sortField, descending, after, limit, conditions } = query;
+  const isOutside = (row: Resource) => !String(row.name).endsWith('.inside.');
+  const order = (one: Resource, other: Resource) =>
+    (compare(valueIn(one, sortField), valueIn(other, sortField)) || compare(one.id, other.id)) * (descending ? -1 : 1);
+  const marker = after && ({ id: after.id, [sortField]: after.sortValue } as unknown as Resource);
   const matching = rows
     .filter((row) => conditions.every((condition) => meets(type, row, condition)))
     .filter((row) => (query.questions?.wanted ?? []).every(({ name, wanted }) => (name === 'orphaned' || isOutside(row)) === wanted));
@@ -81,16 +83,20 @@ function expectedPage(type: ResourceType, rows: readonly Row[], query: PageQuery
   return { rows: following.slice(0, limit), total: matching.length };
 }
 
-const anyCondition = (column: string, values: readonly (string | number)[], patterns: readonly string[]): fc.Arbitrary<Condition[]> =>
+const anyCondition = (
+  subject: { readonly field: string } | { readonly lookup: string },
+  values: readonly (string | number)[],
+  patterns: readonly string[],
+): fc.Arbitrary<Condition[]> =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constant<Condition[]>([]) },
-    fc.constantFrom(...values).map((value): Condition[] => [{ column, test: '=', value }]),
-    ...(patterns.length === 0 ? [] : [fc.constantFrom(...patterns).map((value): Condition[] => [{ column, test: 'matches', value }])]),
+    fc.constantFrom(...values).map((value): Condition[] => [{ ...subject, test: '=', value }]),
+    ...(patterns.length === 0 ? [] : [fc.constantFrom(...patterns).map((value): Condition[] => [{ ...subject, test: 'matches', value }])]),
   );
 
 function anyQuery(
-  rows: readonly Row[],
-  sortColumns: readonly string[],
+  rows: readonly Resource[],
+  sortFields: readonly string[],
   conditions: fc.Arbitrary<Condition[]>[],
   question: string,
   counted: boolean,
@@ -98,7 +104,7 @@ function anyQuery(
   return fc
     .record({
       limit: fc.constantFrom(1, 2, 99, 100, 101, 257, 1000),
-      sortColumn: fc.constantFrom(...sortColumns),
+      sortField: fc.constantFrom(...sortFields),
       descending: fc.boolean(),
       conditions: fc.tuple(...conditions).map((lists) => lists.flat()),
       marker: fc.option(fc.constantFrom(...rows)),
@@ -109,7 +115,7 @@ function anyQuery(
     .map(({ marker, wanted, count, ...query }) => ({
       ...query,
       count: count && wanted === null,
-      ...(marker === null ? {} : { after: { sortValue: marker[query.sortColumn], id: marker.id } }),
+      ...(marker === null ? {} : { after: { sortValue: marker[query.sortField], id: marker.id } }),
       ...(wanted === null ? {} : { questions: { wanted: [{ name: question, wanted }], settings: SETTINGS } }),
     }));
 }
@@ -127,15 +133,15 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       });
     });
 
-    const agrees = async (type: ResourceType, rows: readonly Row[], query: PageQuery) => {
+    const agrees = async (type: ResourceType, rows: readonly Resource[], query: PageQuery) => {
       const expected = expectedPage(type, rows, query);
       const page = await store.page(type, query, TURN);
-      expect(page.rows).toEqual(expected.rows.slice(0, page.rows.length));
+      expect(page.resources).toEqual(expected.rows.slice(0, page.resources.length));
       expect(page.total).toBe(query.count === true ? expected.total : undefined);
-      const bytes = Buffer.byteLength(JSON.stringify(page.rows));
-      const isShort = page.rows.length < expected.rows.length;
+      const bytes = Buffer.byteLength(JSON.stringify(page.resources));
+      const isShort = page.resources.length < expected.rows.length;
       if (isShort) expect(bytes).toBeGreaterThan(query.maxBytes ?? Infinity);
-      if (expected.rows.length > 0) expect(page.rows.length).toBeGreaterThan(0);
+      if (expected.rows.length > 0) expect(page.resources.length).toBeGreaterThan(0);
       // A page that ends for its length does not know whether it was the last.
       if (bytes <= (query.maxBytes ?? Infinity)) expect(page.more).toBe(expected.rows.length === query.limit);
       else if (isShort) expect(page.more).toBe(true);
@@ -143,11 +149,11 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
 
     test('of zones hold what the conditions mean, in order, with the number of all, for every filter and order', async () => {
       const conditions = [
-        anyCondition('project_id', ['red', 'none'], []),
-        anyCondition('name_key', [zone.unique.comparisonForm(ZONES[7]?.name as string)], ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*']),
-        anyCondition('description', ['web'], ['web*', '*😀', '*ö*', '*']),
-        anyCondition('type', ['PRIMARY'], ['*RY']),
-        anyCondition('ttl', [11, -1], []),
+        anyCondition({ field: 'project_id' }, ['red', 'none'], []),
+        anyCondition({ lookup: 'name' }, [zone.unique.comparisonForm(ZONES[7]?.name as string)], ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*']),
+        anyCondition({ field: 'description' }, ['web'], ['web*', '*😀', '*ö*', '*']),
+        anyCondition({ field: 'type' }, ['PRIMARY'], ['*RY']),
+        anyCondition({ field: 'ttl' }, [11, -1], []),
       ];
       const columns = ['created_at', 'id', 'updated_at', 'name', 'project_id', 'serial', 'ttl', 'status'];
       const queries = anyQuery(ZONES, columns, conditions, 'outside_tlds', true);
@@ -159,9 +165,9 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
 
     test('of keys hold what the conditions mean, by code point', async () => {
       const conditions = [
-        anyCondition('name', ['key-7', 'a*key-1'], ['a*', 'a?*', '*[b*', '*9', '*😀*', 'ä*1*', '**']),
-        anyCondition('resource_id', ['00000000-0000-4000-8000-000000000001', 'x'], []),
-        anyCondition('scope', ['POOL'], []),
+        anyCondition({ field: 'name' }, ['key-7', 'a*key-1'], ['a*', 'a?*', '*[b*', '*9', '*😀*', 'ä*1*', '**']),
+        anyCondition({ field: 'resource_id' }, ['00000000-0000-4000-8000-000000000001', 'x'], []),
+        anyCondition({ field: 'scope' }, ['POOL'], []),
       ];
       const queries = anyQuery(KEYS, ['created_at', 'id', 'updated_at', 'name'], conditions, 'orphaned', false);
       await fc.assert(

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
-import type { Condition, ListQuery, ResourceType, Row } from '../../src/domain/model/resource.ts';
+import type { Condition, ListQuery } from '../../src/domain/model/query.ts';
+import type { Resource, ResourceType } from '../../src/domain/model/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
 
@@ -9,10 +10,10 @@ import { token } from '../../src/domain/resources/token.ts';
 export const NOW = '2026-01-02T03:04:05.000006';
 
 /** The condition that matches every row except the default pool, which exists from the start. */
-export const MADE_HERE: readonly Condition[] = [{ column: 'id', test: '<>', value: DEFAULT_POOL_ID }];
+export const MADE_HERE: readonly Condition[] = [{ field: 'id', test: '<>', value: DEFAULT_POOL_ID }];
 
 /** One valid row of each resource type, by collection. */
-const SAMPLES: Readonly<Record<string, Partial<Row>>> = {
+const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
   tlds: { name: 'Co.UK', description: 'Großbritannien 🇬🇧 "quoted" \\ \' % _' },
   tsigkeys: {
     name: 'Transfer-Key',
@@ -49,23 +50,23 @@ const SAMPLES: Readonly<Record<string, Partial<Row>>> = {
 };
 
 /** Returns a valid row of `type`, with `changes`. */
-export function sampleOf(type: ResourceType, changes: Partial<Row> = {}): Row {
+export function sampleOf(type: ResourceType, changes: Partial<Resource> = {}): Resource {
   const { id = randomUUID(), created_at = NOW, updated_at = null, ...fields } = { ...SAMPLES[type.collection], ...changes };
   return { id, ...fields, created_at, updated_at };
 }
 
 /** Returns a row that shares only its name with the unique values of the sample. */
-export function another(type: ResourceType, changes: Partial<Row> = {}): Row {
+export function another(type: ResourceType, changes: Partial<Resource> = {}): Resource {
   return sampleOf(type, { ...(type === token ? { hash: 'e'.repeat(64) } : {}), ...changes });
 }
 
 /** Returns a TLD entry with this name. */
-export function tldNamed(name: string, changes: Partial<Row> = {}): Row {
+export function tldNamed(name: string, changes: Partial<Resource> = {}): Resource {
   return sampleOf(tld, { name, ...changes });
 }
 
 /** Inserts all of `rows` or none. */
-export function insert(store: Store, type: ResourceType, ...rows: Row[]): Promise<void> {
+export function insert(store: Store, type: ResourceType, ...rows: Resource[]): Promise<void> {
   return store.write(async (writer) => {
     for (const row of rows) await writer.insert(type, row);
   });
@@ -73,5 +74,5 @@ export function insert(store: Store, type: ResourceType, ...rows: Row[]): Promis
 
 /** Returns a query for the first page of all rows, with the maximum page size and with `changes`. */
 export function everything(changes: Partial<ListQuery> = {}): ListQuery {
-  return { limit: 1000, sortColumn: 'created_at', descending: false, conditions: [], ...changes };
+  return { limit: 1000, sortField: 'created_at', descending: false, conditions: [], ...changes };
 }

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { PageQuery } from '../../src/domain/model/resource.ts';
+import type { PageQuery } from '../../src/domain/model/query.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
@@ -13,7 +13,7 @@ import { createStore } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { NOW, tldNamed } from './samples.ts';
 
-const QUERY: PageQuery = { limit: 10, sortColumn: 'created_at', descending: false, conditions: [{ column: 'name', test: 'matches', value: '*o*' }] };
+const QUERY: PageQuery = { limit: 10, sortField: 'created_at', descending: false, conditions: [{ field: 'name', test: 'matches', value: '*o*' }] };
 const live = () => new AbortController().signal;
 
 let folder: string;
@@ -51,7 +51,7 @@ function threadOf(starts: readonly (() => Worker)[], idleMs?: number): { thread:
   return { thread, begun };
 }
 
-const namesOf = async (scan: ReturnType<ScanThread['scan']>) => (await scan).rows.map(({ name }) => name).toSorted();
+const namesOf = async (scan: ReturnType<ScanThread['scan']>) => (await scan).resources.map(({ name }) => name).toSorted();
 
 describe('the thread for scans', () => {
   test('begins with the first scan, serves all, and ends when it has been idle', async () => {

@@ -140,33 +140,28 @@ describe('SQLite file lock', () => {
 
 describe('query plans', () => {
   const pages = RESOURCE_TYPES.flatMap((type) =>
-    COMMON_SORT_KEYS.flatMap((sortColumn) =>
-      [false, true].map((descending) => ({ type, collection: type.collection, sortColumn, descending, direction: descending ? 'desc' : 'asc' })),
+    COMMON_SORT_KEYS.flatMap((sortField) =>
+      [false, true].map((descending) => ({ type, collection: type.collection, sortField, descending, direction: descending ? 'desc' : 'asc' })),
     ),
   );
 
-  test.each(pages)(
-    'read a page of $collection by $sortColumn $direction from an index, from any marker',
-    async ({ type, sortColumn, descending }) => {
-      await withDatabase(async (database) => {
-        const plan = async (position: object) => {
-          const { text, parameters } = tableOf(type, database.dialect).list({ limit: 20, sortColumn, descending, conditions: [], ...position });
-          return (await database.reads.all(`EXPLAIN QUERY PLAN ${text}`, parameters)).map(({ detail }) => detail);
-        };
-        expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
-        // SEARCH with both columns enters the index at the marker. With only the first column, it would read equal values from their beginning.
-        const columns = sortColumn === 'id' ? String.raw`id[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
-        expect(await plan({ after: { sortValue: null, id: 'x' } })).toEqual([
-          expect.stringMatching(`^SEARCH \\w+ USING INDEX \\w+ \\(${columns}\\)$`),
-        ]);
-      });
-    },
-  );
+  test.each(pages)('read a page of $collection by $sortField $direction from an index, from any marker', async ({ type, sortField, descending }) => {
+    await withDatabase(async (database) => {
+      const plan = async (position: object) => {
+        const { text, parameters } = tableOf(type, database.dialect).list({ limit: 20, sortField, descending, conditions: [], ...position });
+        return (await database.reads.all(`EXPLAIN QUERY PLAN ${text}`, parameters)).map(({ detail }) => detail);
+      };
+      expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
+      // SEARCH with both columns enters the index at the marker. With only the first column, it would read equal values from their beginning.
+      const columns = sortField === 'id' ? String.raw`id[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
+      expect(await plan({ after: { sortValue: null, id: 'x' } })).toEqual([expect.stringMatching(`^SEARCH \\w+ USING INDEX \\w+ \\(${columns}\\)$`)]);
+    });
+  });
 
   test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))('find one of $collection by its index', async ({ type }) => {
     await withDatabase(async (database) => {
       const table = tableOf(type, database.dialect);
-      for (const statement of [table.get, table.find('name_key', ['x']).text, table.remove]) {
+      for (const statement of [table.get, table.find('name', ['x']).text, table.remove]) {
         const plan = await database.reads.all(`EXPLAIN QUERY PLAN ${statement}`, ['x']);
         expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/)]);
       }

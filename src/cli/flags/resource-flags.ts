@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Field, JsonSchema } from '../../domain/model/field.ts';
-import { givenFields, sortColumns, type ResourceType } from '../../domain/model/resource.ts';
+import { givenFields, sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { COMMON_SORT_KEYS } from '../../domain/model/settings.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { collect } from './flags.ts';
@@ -67,7 +67,7 @@ export function readFilters(resource: ResourceCommand, flags: FlagValues): [name
 
 /** The flag by which a list is sorted. */
 export function sortOption({ type, sort = COMMON_SORT_KEYS[0] }: ResourceCommand): Option {
-  const keys = Object.keys(sortColumns(type)).join(', ');
+  const keys = Object.keys(sortFields(type)).join(', ');
   return new Option('--sort <key>', `sort by ${keys}; in descending order with :desc after it (default: ${sort})`);
 }
 
@@ -75,7 +75,7 @@ export function sortOption({ type, sort = COMMON_SORT_KEYS[0] }: ResourceCommand
 export function readSort(type: ResourceType, text: string | undefined): [name: string, value: string][] {
   if (text === undefined) return [];
   const [key = '', direction = 'asc', ...rest] = text.split(':');
-  const keys = Object.keys(sortColumns(type));
+  const keys = Object.keys(sortFields(type));
   if (!keys.includes(key) || !['asc', 'desc'].includes(direction) || rest.length > 0) {
     throw new CommandError(EXIT.usage, `--sort takes one of ${keys.join(', ')}, and :asc or :desc after it`);
   }

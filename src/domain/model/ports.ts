@@ -1,23 +1,40 @@
 import type { Caller } from './caller.ts';
-import type { Fields, Page, PageQuery, Reader, ResourceType, Row } from './resource.ts';
+import type { Condition, ListQuery, PageQuery } from './query.ts';
+import type { Fields, IndexReader, Resource, ResourceOf, ResourceType } from './resource.ts';
 
-/** Reads and changes rows inside one transaction. */
+/** One page of a list. */
+export interface Page<F extends Fields = Fields> {
+  readonly resources: ResourceOf<F>[];
+  /** Whether resources may follow. */
+  readonly more: boolean;
+  /** How many resources meet the conditions, wherever the page begins; undefined if they were not counted. */
+  readonly total: number | undefined;
+}
+
+/** Reads what is committed. Every method throws `unavailable` when the database cannot answer. */
+export interface Reader extends IndexReader {
+  get<F extends Fields>(type: ResourceType<F>, id: string): Promise<ResourceOf<F> | undefined>;
+  list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]>;
+  count(type: ResourceType, conditions: readonly Condition[]): Promise<number>;
+}
+
+/** Reads and changes resources inside one transaction. */
 export interface Writer extends Reader {
-  /** Throws `duplicate` when another row has the same unique field. */
-  insert(type: ResourceType, row: Row): Promise<void>;
-  /** Replaces the row with the same id. Throws `duplicate` like `insert`. */
-  replace(type: ResourceType, row: Row): Promise<void>;
-  /** Tells whether there was such a row. */
+  /** Throws `duplicate` when another resource has the same unique field. */
+  insert(type: ResourceType, resource: Resource): Promise<void>;
+  /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
+  replace(type: ResourceType, resource: Resource): Promise<void>;
+  /** Tells whether there was such a resource. */
   remove(type: ResourceType, id: string): Promise<boolean>;
-  /** Inserts rows, and replaces those whose id is there, many at a time. Throws `duplicate` like `insert`. */
-  putAll(type: ResourceType, rows: readonly Row[]): Promise<void>;
-  /** Removes the rows with these ids, many at a time. */
+  /** Inserts resources, and replaces those whose id is there, many at a time. Throws `duplicate` like `insert`. */
+  putAll(type: ResourceType, resources: readonly Resource[]): Promise<void>;
+  /** Removes the resources with these ids, many at a time. */
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
 }
 
 /** On whose behalf a list is read. */
 export interface Turn {
-  /** The id of the caller. Lists that read many rows are served to callers in turn. */
+  /** The id of the caller. Lists that read many resources are served to callers in turn. */
   readonly owner: string;
   /** Aborts when the caller does not wait for the list any more. Called only for a list that may take long. */
   signal(): AbortSignal | undefined;
@@ -26,7 +43,7 @@ export interface Turn {
 /** Where resources are kept. */
 export interface Store extends Reader {
   /**
-   * One page of a list, and the number of its rows. A list that an index answers is read at once. Any other is a scan: it waits for
+   * One page of a list, and the number of its resources. A list that an index answers is read at once. Any other is a scan: it waits for
    * its turn and has a time limit. Throws `unavailable` when too many scans wait or the time is up.
    */
   page<F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>>;
@@ -35,7 +52,7 @@ export interface Store extends Reader {
    * What `work` throws is rethrown after the rollback. `work` must wait for nothing but its writer.
    */
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
-  /** How often this process has changed rows of `type`; changes that are not committed yet count as well. */
+  /** How often this process has changed resources of `type`; changes that are not committed yet count as well. */
   changes(type: ResourceType): number;
   /** Whether no other process can change anything: what was read then holds while `changes` stays the same. */
   readonly exclusive: boolean;

@@ -1,6 +1,7 @@
 import type { ErrorCode, Problem } from './errors.ts';
 import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
+import type { Condition } from './query.ts';
 import { COMMON_SORT_KEYS, type Settings } from './settings.ts';
 
 /** The fields of a resource type by their names. */
@@ -13,7 +14,7 @@ export type ServiceMembers = { readonly id: string; readonly created_at: string;
 export type ResourceOf<F extends Fields> = ServiceMembers & { readonly [Name in keyof F]: ValueOf<F[Name]> };
 
 /** A resource of any type: its id, its fields and its timestamps, by name. */
-export type Row = ResourceOf<Fields>;
+export type Resource = ResourceOf<Fields>;
 
 /** The members of a resource that a request gives, checked. Those whose value is invalid are undefined. */
 export type Given<F extends Fields = Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
@@ -32,82 +33,34 @@ export type DraftFields<F extends Fields = Fields> = {
 export const OPERATIONS = ['create', 'list', 'get', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** A value that a column can hold. */
-export type Value = string | number;
-
-/** One condition on a column. `matches` takes a pattern in which `*` stands for any run of characters and all else for itself. */
-export interface Condition {
-  readonly column: string;
-  readonly test: '=' | '<>' | '<' | '>' | 'matches';
-  readonly value: Value;
-}
-
-/** One page of a list, in the order (sort column, id). Null sorts before everything else. */
-export interface ListQuery {
-  readonly limit: number;
-  readonly sortColumn: string;
-  readonly descending: boolean;
-  readonly conditions: readonly Condition[];
-  /** The row after which the page begins: its sort value and id. */
-  readonly after?: { readonly sortValue: unknown; readonly id: string } | undefined;
-}
-
-/** A computed filter of a list, and which of its two values rows must have. */
-export interface WantedAnswer {
-  readonly name: string;
-  readonly wanted: boolean;
-}
-
-/** One page of a list for a caller. */
-export interface PageQuery extends ListQuery {
-  /** Computed filters by their names, which rows must pass as well as the conditions. */
-  readonly questions?: { readonly wanted: readonly WantedAnswer[]; readonly settings: Settings };
-  /** Whether to count all rows that meet the conditions. */
-  readonly count?: boolean;
-  /** The page may end before its limit once its rows are sure to be longer than this, in bytes. It has one row at least. */
-  readonly maxBytes?: number;
-}
-
-/** One page of a list. */
-export interface Page<F extends Fields = Fields> {
-  readonly rows: ResourceOf<F>[];
-  /** Whether rows may follow. */
-  readonly more: boolean;
-  /** How many rows meet the conditions, wherever the page begins; undefined if they were not counted. */
-  readonly total: number | undefined;
-}
-
-/** Reads what is committed. Every method throws `unavailable` when the database cannot answer. */
-export interface Reader {
-  get<F extends Fields>(type: ResourceType<F>, id: string): Promise<ResourceOf<F> | undefined>;
-  /** The rows whose `column`, which must have an index, equals one of `values`. */
-  find<F extends Fields>(type: ResourceType<F>, column: string, values: readonly string[]): Promise<ResourceOf<F>[]>;
-  /** Which of `values` some row has in `column`, which must have an index. It reads that index and no row. */
-  present(type: ResourceType, column: string, values: readonly string[]): Promise<Set<string>>;
-  list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]>;
-  count(type: Pick<ResourceType, 'collection'>, conditions: readonly Condition[]): Promise<number>;
-  /** Tells whether any row of a collection meets all `conditions`. */
-  exists(type: Pick<ResourceType, 'collection'>, conditions: readonly Condition[]): Promise<boolean>;
+/** Reads by index alone: what computed filters and the checks of names may do. `Reader` does this and more. */
+export interface IndexReader {
+  /** Returns the resources whose value in a look-up of the type is one of `values`. */
+  find<F extends Fields>(type: ResourceType<F>, lookup: string, values: readonly string[]): Promise<ResourceOf<F>[]>;
+  /** Returns those of `values` that a resource has in a look-up of the type. Reads the index and no resource. */
+  present(type: ResourceType, lookup: string, values: readonly string[]): Promise<Set<string>>;
+  /** Returns true if any resource of a type meets all `conditions`. */
+  exists(type: ResourceType, conditions: readonly Condition[]): Promise<boolean>;
 }
 
 /** How a list filter compares: the text as it is, as a number, or in the comparison form of the type's unique field. */
 export type FilterForm = 'exact' | 'integer' | 'unique';
 
-/** A filter that no column answers: it asks, with what else is kept, which of some rows it is true of. */
+/** A filter computed from other resources instead of a field. The store evaluates it on some resources at a time. */
 export interface Question<F extends Fields = Fields> {
   /** What it asks, in a sentence. */
   readonly description: string;
   /** The right it needs beside that to list. Rows of every project are asked about. */
   readonly right?: string;
-  /** Answers for each row, in order. */
-  ask(rows: readonly ResourceOf<F>[], reader: Reader, settings: Settings): Promise<boolean[]>;
+  /** Answers for each resource, in order. */
+  ask(resources: readonly ResourceOf<F>[], reader: IndexReader, settings: Settings): Promise<boolean[]>;
 }
 
 /** A change that a transaction is about to make. */
 export type Change<F extends Fields = Fields> =
-  | { readonly operation: 'create'; readonly row: Draft<F> }
-  | { readonly operation: 'update'; readonly row: ResourceOf<F>; readonly current: ResourceOf<F>; readonly given: Given<F> }
-  | { readonly operation: 'delete'; readonly row: ResourceOf<F> };
+  | { readonly operation: 'create'; readonly resource: Draft<F> }
+  | { readonly operation: 'update'; readonly resource: ResourceOf<F>; readonly current: ResourceOf<F>; readonly given: Given<F> }
+  | { readonly operation: 'delete'; readonly resource: ResourceOf<F> };
 
 /** What the rules about a change may use, beside the transaction. */
 export interface Admission {
@@ -121,16 +74,18 @@ export interface Admission {
   readonly now: string;
 }
 
-/** The row as it will be kept, and members that only the answer to its creation shows. */
+/** The resource as it will be kept, and members that only the answer to its creation shows. */
 export interface Admitted<F extends Fields = Fields> {
-  readonly row: ResourceOf<F>;
+  readonly resource: ResourceOf<F>;
   readonly shownOnce?: Readonly<Record<string, unknown>>;
 }
 
-/** A column that is stored for searches, beside those of the fields. */
-export interface Lookup<F extends Fields = Fields> {
-  /** The column's value for a resource. */
-  valueOf(row: ResourceOf<F>): string;
+/** What resources are found by, besides their ids and the unique field: a field as it is, or a value that follows from the resource. */
+export type Lookup<F extends Fields = Fields> = { readonly field: keyof F & string } | DerivedLookup<F>;
+
+/** A look-up by a value that follows from the resource, and that the store keeps for it. */
+export interface DerivedLookup<F extends Fields = Fields> {
+  valueOf(resource: ResourceOf<F>): string;
 }
 
 /** Checks fields where they are written, and infers the type of each. */
@@ -144,7 +99,7 @@ export function defineResource<const F extends Fields>(definition: ResourceType<
 }
 
 /**
- * The definition of one resource type. Routes, filters, columns, the OpenAPI document and command-line
+ * The definition of one resource type. Routes, filters, the store's tables, the OpenAPI document and command-line
  * flags are all read off it; nothing else knows which fields a resource has.
  */
 export interface ResourceType<F extends Fields = Fields> {
@@ -167,11 +122,11 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly fields: F;
   /** The field by which resources are told apart, and the form in which its values compare. */
   readonly unique: { readonly field: keyof F & string; comparisonForm(value: string): string };
-  /** Columns that are kept for look-ups, beside that of the unique field, and how they follow from a row. */
+  /** What resources are found by, besides `id` and the comparison form of the unique field, which is a look-up with the field's name. */
   readonly lookups?: Readonly<Record<string, Lookup<F>>>;
   /** The field with the project that owns a resource. Callers see those of their own project. */
   readonly owner?: keyof F & string;
-  /** Sort keys beside the common ones, and their columns. */
+  /** Sort keys besides the common ones, and the field of each. */
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
   readonly questions?: Readonly<Record<string, Question<F>>>;
@@ -187,11 +142,11 @@ export interface ResourceType<F extends Fields = Fields> {
    */
   problems?(given: Given<F>, settings: Settings, current: ResourceOf<F> | undefined): Problem[];
   /** What an operator should know about a resource that is accepted, a sentence each. */
-  warnings?(row: ResourceOf<F>): string[];
+  warnings?(resource: ResourceOf<F>): string[];
 }
 
-/** The sort keys of a type, and the column of each. */
-export function sortColumns(type: ResourceType): Readonly<Record<string, string>> {
+/** Returns the sort keys of a type, and the field of each. */
+export function sortFields(type: ResourceType): Readonly<Record<string, string>> {
   return { ...Object.fromEntries(COMMON_SORT_KEYS.map((key) => [key, key])), ...type.sortKeys };
 }
 
@@ -201,11 +156,6 @@ const READ_ONLY_MEMBERS: readonly string[] = ['id', 'created_at', 'updated_at', 
 /** Tells whether `member` is shown but never taken from a caller. */
 export function isReadOnly(type: ResourceType, member: string): boolean {
   return READ_ONLY_MEMBERS.includes(member) || type.fields[member]?.set === 'by the service';
-}
-
-/** The column that holds the comparison form of a type's unique field. */
-export function uniqueColumn(type: ResourceType): string {
-  return `${type.unique.field}_key`;
 }
 
 /** `derive`, done once for each type. */

@@ -10,7 +10,7 @@ import {
   type Given,
   type ResourceOf,
   type ResourceType,
-  type Row,
+  type Resource,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
 import { withoutTokens } from '../model/token-form.ts';
@@ -35,7 +35,7 @@ export function readChanges<F extends Fields>(type: ResourceType<F>, body: unkno
   return readMembers(type, body, settings, current) as Given<F>;
 }
 
-function readMembers(type: ResourceType, body: unknown, settings: Settings, current: Row | undefined): Given {
+function readMembers(type: ResourceType, body: unknown, settings: Settings, current: Resource | undefined): Given {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ServiceError('invalid_object', `The request body must be a JSON object that describes a ${type.title}`);
   }

@@ -1,7 +1,7 @@
 import type { Caller } from '../model/caller.ts';
 import { may, type Policy } from '../resources/policy.ts';
-import type { Clock, Store, Writer } from '../model/ports.ts';
-import type { Admission, Admitted, Change, Draft, Fields, Given, Reader, ResourceOf, ResourceType, Row } from '../model/resource.ts';
+import type { Clock, Reader, Store, Writer } from '../model/ports.ts';
+import type { Admission, Admitted, Change, Draft, Fields, Given, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
 import { RULES, rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
@@ -48,7 +48,7 @@ export interface Changes extends Reader {
   /** Changes the members `given` of the resource `current`, and returns the whole. Throws `duplicate`. */
   update<F extends Fields>(type: ResourceType<F>, current: ResourceOf<F>, given: Given<F>): Promise<ResourceOf<F>>;
   /** Removes a resource, and returns it as responses show it. */
-  remove<F extends Fields>(type: ResourceType<F>, row: ResourceOf<F>): Promise<ResourceOf<F>>;
+  remove<F extends Fields>(type: ResourceType<F>, resource: ResourceOf<F>): Promise<ResourceOf<F>>;
   /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
   applyAll<F extends Fields>(type: ResourceType<F>, changes: readonly Change<F>[], slicer: Slicer): Promise<void>;
 }
@@ -60,8 +60,8 @@ export interface Changes extends Reader {
  */
 export async function change<T>(dependencies: Dependencies, context: ChangeContext, work: (changes: Changes) => Promise<T>): Promise<T> {
   let warnings: Warning[] = [];
-  const warn = (type: ResourceType, row: Row) => {
-    for (const message of type.warnings?.(row) ?? []) warnings.push({ type, id: row.id, requestId: context.requestId, message });
+  const warn = (type: ResourceType, resource: Resource) => {
+    for (const message of type.warnings?.(resource) ?? []) warnings.push({ type, id: resource.id, requestId: context.requestId, message });
   };
   const result = await dependencies.store.write((writer) => {
     warnings = [];
@@ -71,7 +71,12 @@ export async function change<T>(dependencies: Dependencies, context: ChangeConte
   return result;
 }
 
-function changesOn(writer: Writer, dependencies: Dependencies, { caller }: ChangeContext, warn: (type: ResourceType, row: Row) => void): Changes {
+function changesOn(
+  writer: Writer,
+  dependencies: Dependencies,
+  { caller }: ChangeContext,
+  warn: (type: ResourceType, resource: Resource) => void,
+): Changes {
   const admit = <F extends Fields>(type: ResourceType<F>, change: Change<F>, now: string) =>
     admitChange(dependencies, caller, type, change, writer, now);
   return {
@@ -84,35 +89,35 @@ function changesOn(writer: Writer, dependencies: Dependencies, { caller }: Chang
     exists: writer.exists,
     now: dependencies.clock,
     async create(type, draft) {
-      const admitted = await admit(type, { operation: 'create', row: draft }, draft.created_at);
-      await writer.insert(type, admitted.row);
-      warn(type, admitted.row);
+      const admitted = await admit(type, { operation: 'create', resource: draft }, draft.created_at);
+      await writer.insert(type, admitted.resource);
+      warn(type, admitted.resource);
       return admitted;
     },
     async update(type, current, given) {
       const now = dependencies.clock();
-      const { row } = await admit(type, { operation: 'update', row: { ...current, ...given, updated_at: now }, current, given }, now);
-      await writer.replace(type, row);
-      warn(type, row);
-      return row;
+      const { resource } = await admit(type, { operation: 'update', resource: { ...current, ...given, updated_at: now }, current, given }, now);
+      await writer.replace(type, resource);
+      warn(type, resource);
+      return resource;
     },
-    async remove(type, row) {
-      const removed = await admit(type, { operation: 'delete', row }, dependencies.clock());
-      await writer.remove(type, row.id);
-      return removed.row;
+    async remove(type, resource) {
+      const removed = await admit(type, { operation: 'delete', resource }, dependencies.clock());
+      await writer.remove(type, resource.id);
+      return removed.resource;
     },
     async applyAll(type, changes, slicer) {
-      const stored: Row[] = [];
+      const stored: Resource[] = [];
       const removed: string[] = [];
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
-        const { row } = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
-        if (each.operation === 'delete') removed.push(row.id);
-        else stored.push(row);
+        const { resource } = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
+        if (each.operation === 'delete') removed.push(resource.id);
+        else stored.push(resource);
       }
       await writer.removeAll(type, removed);
       await writer.putAll(type, stored);
-      for (const row of stored) warn(type, row);
+      for (const resource of stored) warn(type, resource);
     },
   };
 }
@@ -127,7 +132,7 @@ export async function admitChange<F extends Fields>(
   now: string,
 ): Promise<Admitted<F>> {
   const rule = rulesOf(type);
-  if (rule === undefined) return { row: change.row as ResourceOf<F> }; // no rule has anything to fill in
+  if (rule === undefined) return { resource: change.resource as ResourceOf<F> }; // no rule has anything to fill in
   const admission: Admission = { caller, settings, randomBytes, now, may: (right) => may(policy, caller, right) };
   return rule.admit(change, reader, admission);
 }

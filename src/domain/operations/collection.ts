@@ -5,8 +5,9 @@ import { ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
-import type { Store } from '../model/ports.ts';
-import type { Condition, Page, PageQuery, ResourceType, Row, WantedAnswer } from '../model/resource.ts';
+import type { Page, Store } from '../model/ports.ts';
+import type { Condition, PageQuery, WantedAnswer } from '../model/query.ts';
+import type { Resource, ResourceType } from '../model/resource.ts';
 import { looksLikeToken } from '../model/token-form.ts';
 
 /**
@@ -18,16 +19,16 @@ export async function createResource(
   type: ResourceType,
   context: ChangeContext,
   body: unknown,
-  beforeCommit: (created: Row) => void = () => undefined,
-): Promise<Row> {
+  beforeCommit: (created: Resource) => void = () => undefined,
+): Promise<Resource> {
   const given = readCreation(type, body, dependencies.settings);
   const id = dependencies.newId();
-  const { row, shownOnce } = await change(dependencies, context, async (changes) => {
+  const { resource, shownOnce } = await change(dependencies, context, async (changes) => {
     const created = await changes.create(type, { ...given, id, created_at: changes.now(), updated_at: null });
-    beforeCommit({ ...created.row, ...created.shownOnce });
+    beforeCommit({ ...created.resource, ...created.shownOnce });
     return created;
   });
-  return { ...row, ...shownOnce };
+  return { ...resource, ...shownOnce };
 }
 
 /** What a caller wants of a list besides its page. */
@@ -52,33 +53,33 @@ export async function listResources(
   parameters: readonly Parameter[],
   wishes = NO_WISHES,
 ): Promise<Page> {
-  const { marker, limit, sortColumn, descending, ...request } = readListRequest(type, parameters, settings.defaultLimit);
+  const { marker, limit, sortField, descending, ...request } = readListRequest(type, parameters, settings.defaultLimit);
   const viewer = viewerOf(policy, type, caller, request.questions);
   const after = marker === undefined ? undefined : await findMarker(store, type, viewer, marker);
   const isComputed = request.questions.length > 0;
   const query: PageQuery = {
     limit,
-    sortColumn,
+    sortField,
     descending,
     conditions: listConditions(type, viewer, request.conditions),
     maxBytes: settings.maxPageBytes,
     count: wishes.count && !isComputed,
     ...(isComputed ? { questions: { wanted: request.questions, settings } } : {}),
-    ...(after === undefined ? {} : { after: { sortValue: after[sortColumn], id: after.id } }),
+    ...(after === undefined ? {} : { after: { sortValue: after[sortField], id: after.id } }),
   };
   return store.page(type, query, { owner: caller.id, signal: () => wishes.signal() });
 }
 
-async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: string): Promise<Row> {
-  const row = await store.get(type, id);
-  if (row === undefined || !isVisible(type, viewer, row)) {
+async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: string): Promise<Resource> {
+  const resource = await store.get(type, id);
+  if (resource === undefined || !isVisible(type, viewer, resource)) {
     throw new ServiceError('marker_not_found', { id, title: type.title });
   }
-  return row;
+  return resource;
 }
 
 /** The resource with this id. Throws `resource_not_found`, also for one of another project. */
-export async function getResource({ store }: Dependencies, type: ResourceType, caller: Caller, id: string): Promise<Row> {
+export async function getResource({ store }: Dependencies, type: ResourceType, caller: Caller, id: string): Promise<Resource> {
   return existing(type, caller, await store.get(type, id));
 }
 
@@ -92,7 +93,7 @@ export async function updateResource(
   context: ChangeContext,
   id: string,
   body: unknown,
-): Promise<Row> {
+): Promise<Resource> {
   return change(dependencies, context, async (changes) => {
     const current = existing(type, context.caller, await changes.get(type, id));
     return changes.update(type, current, readChanges(type, body, dependencies.settings, current));
@@ -103,7 +104,7 @@ export async function updateResource(
  * Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. If the removal
  * of a token cannot be stored, this process still refuses the token, because a revocation must not wait for a full disk.
  */
-export async function deleteResource(dependencies: Dependencies, type: ResourceType, context: ChangeContext, id: string): Promise<Row> {
+export async function deleteResource(dependencies: Dependencies, type: ResourceType, context: ChangeContext, id: string): Promise<Resource> {
   const { store, clock } = dependencies;
   const { caller } = context;
   try {
@@ -112,8 +113,8 @@ export async function deleteResource(dependencies: Dependencies, type: ResourceT
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
     // The rules may not have been applied yet. If the database cannot be read either, the revocation takes precedence.
     try {
-      const row = existing(type, caller, await store.get(type, id));
-      await admitChange(dependencies, caller, type, { operation: 'delete', row }, store, clock());
+      const resource = existing(type, caller, await store.get(type, id));
+      await admitChange(dependencies, caller, type, { operation: 'delete', resource }, store, clock());
     } catch (refusal) {
       if (!isUnavailable(refusal)) throw refusal instanceof ServiceError && refusal.code === 'resource_not_found' ? error : refusal;
     }
@@ -152,16 +153,16 @@ function viewerOf(policy: Policy, type: ResourceType, caller: Caller, questions:
 /** Lists of owned resources show those of the viewer's project. */
 function listConditions(type: ResourceType, viewer: Caller, conditions: readonly Condition[]): readonly Condition[] {
   if (type.owner === undefined || viewer.allProjects) return conditions;
-  return [...conditions, { column: type.owner, test: '=', value: viewer.projectId ?? '' }];
+  return [...conditions, { field: type.owner, test: '=', value: viewer.projectId ?? '' }];
 }
 
-function isVisible(type: ResourceType, caller: Caller, row: Row): boolean {
-  return type.owner === undefined || caller.allProjects || row[type.owner] === caller.projectId;
+function isVisible(type: ResourceType, caller: Caller, resource: Resource): boolean {
+  return type.owner === undefined || caller.allProjects || resource[type.owner] === caller.projectId;
 }
 
-function existing(type: ResourceType, caller: Caller, row: Row | undefined): Row {
-  if (row === undefined || !isVisible(type, caller, row)) {
+function existing(type: ResourceType, caller: Caller, resource: Resource | undefined): Resource {
+  if (resource === undefined || !isVisible(type, caller, resource)) {
     throw new ServiceError('resource_not_found', type);
   }
-  return row;
+  return resource;
 }

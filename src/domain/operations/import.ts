@@ -3,7 +3,8 @@ import { readCreation } from './body.ts';
 import { change, type ChangeContext, type Dependencies } from './change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
 import { nullable, timestamp, uuid, type Kind } from '../model/field.ts';
-import { givenFields, uniqueColumn, type Reader, type ResourceType, type Row } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import { givenFields, type Resource, type ResourceType } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 
@@ -41,13 +42,13 @@ export async function importResources(
 }
 
 /** Those of `rows` that do not exist yet. Throws `duplicate` if the id or the name of one belongs to a resource that differs from it. */
-async function findMissing(reader: Reader, type: ResourceType, rows: readonly Row[], slicer: Slicer): Promise<Row[]> {
-  const keyOf = (row: Row) => type.unique.comparisonForm(row[type.unique.field] as string);
+async function findMissing(reader: Reader, type: ResourceType, rows: readonly Resource[], slicer: Slicer): Promise<Resource[]> {
+  const keyOf = (row: Resource) => type.unique.comparisonForm(row[type.unique.field] as string);
   const ids = rows.map(({ id }) => id);
   const byId = new Map((await reader.find(type, 'id', ids)).map((row) => [row.id, row]));
-  const byName = new Map((await reader.find(type, uniqueColumn(type), rows.map(keyOf))).map((row) => [keyOf(row), row]));
+  const byName = new Map((await reader.find(type, type.unique.field, rows.map(keyOf))).map((row) => [keyOf(row), row]));
   const conflicts: string[] = [];
-  const missing: Row[] = [];
+  const missing: Resource[] = [];
   await eachInSlices(slicer, rows, (row) => {
     const existing = byId.get(row.id) ?? byName.get(keyOf(row));
     if (existing === undefined) missing.push(row);
@@ -64,14 +65,14 @@ function conflict(type: ResourceType, names: readonly string[]): ServiceError {
   return new ServiceError('duplicate', { type, place });
 }
 
-async function readResources(type: ResourceType, body: unknown, settings: Settings, slicer: Slicer): Promise<Row[]> {
+async function readResources(type: ResourceType, body: unknown, settings: Settings, slicer: Slicer): Promise<Resource[]> {
   const { [type.collection]: items, ...others } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
   if (!Array.isArray(items) || items.length < 1 || items.length > MAX_IMPORTED || Object.keys(others).length > 0) {
     const message = `must be the only property: an array of 1 to ${MAX_IMPORTED} objects`;
     throw invalid(type, [{ path: [type.collection], message: `'${type.collection}' ${message}`, validator: 'type' }]);
   }
   const problems: Problem[] = [];
-  const rows: Row[] = [];
+  const rows: Resource[] = [];
   await eachInSlices(slicer, items.entries(), ([index, item]: [number, unknown]) => {
     const read = readResource(type, item, settings);
     if (!('problems' in read)) rows.push(read.row);
@@ -82,7 +83,7 @@ async function readResources(type: ResourceType, body: unknown, settings: Settin
 }
 
 /** Reads one whole resource. `links` is accepted and ignored, because responses have it. */
-function readResource(type: ResourceType, item: unknown, settings: Settings): { row: Row } | { problems: readonly Problem[] } {
+function readResource(type: ResourceType, item: unknown, settings: Settings): { row: Resource } | { problems: readonly Problem[] } {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
     return { problems: [{ path: [], message: 'must be an object', validator: 'type' }] };
   }

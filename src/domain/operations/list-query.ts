@@ -1,6 +1,7 @@
 import { ServiceError } from '../model/errors.ts';
 import { isStorableText, normaliseUuid } from '../model/field.ts';
-import { sortColumns, uniqueColumn, type Condition, type ListQuery, type ResourceType, type WantedAnswer } from '../model/resource.ts';
+import type { Condition, ListQuery, WantedAnswer } from '../model/query.ts';
+import { sortFields, type ResourceType } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 
 /** One parameter of a query string, decoded, in the order received. */
@@ -27,7 +28,7 @@ export function readListRequest(type: ResourceType, parameters: readonly Paramet
   return {
     limit: readLimit(given('limit'), defaultLimit),
     marker: readMarker(given('marker')),
-    sortColumn: readSortColumn(type, given('sort_key')),
+    sortField: readSortField(type, given('sort_key')),
     descending: direction === 'desc',
     ...readFilters(type, parameters),
   };
@@ -52,12 +53,12 @@ function readMarker(values: string[]): string | undefined {
   return marker;
 }
 
-function readSortColumn(type: ResourceType, values: string[]): string {
-  const columns = sortColumns(type);
+function readSortField(type: ResourceType, values: string[]): string {
+  const fields = sortFields(type);
   const key = values.length > 1 ? '' : values[0] || 'created_at';
-  const column = Object.hasOwn(columns, key) ? columns[key] : undefined;
-  if (column === undefined) throw new ServiceError('invalid_sort_key', Object.keys(columns));
-  return column;
+  const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  if (field === undefined) throw new ServiceError('invalid_sort_key', Object.keys(fields));
+  return field;
 }
 
 function readSortDirection(values: string[]): 'asc' | 'desc' {
@@ -88,12 +89,12 @@ function readQuestion([name, value]: Parameter): WantedAnswer {
 function readCondition(type: ResourceType, [name, value]: Parameter): Condition {
   if (!isStorableText(value)) throw new ServiceError('bad_request', `The filter ${name} should be text without U+0000`);
   const form = type.filters[name];
-  if (form === 'integer') return { column: name, test: '=', value: /^\d{1,15}$/.test(value) ? Number(value) : -1 };
+  if (form === 'integer') return { field: name, test: '=', value: /^\d{1,15}$/.test(value) ? Number(value) : -1 };
   const test = value.includes('*') ? 'matches' : '=';
   if (test === 'matches' && value.length > MAX_PATTERN_LENGTH) {
     throw new ServiceError('bad_request', `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`);
   }
-  if (form === 'unique') return { column: uniqueColumn(type), test, value: type.unique.comparisonForm(value) };
+  if (form === 'unique') return { lookup: type.unique.field, test, value: type.unique.comparisonForm(value) };
   const parsed = test === '=' ? type.fields[name]?.parse(value) : undefined;
-  return { column: name, test, value: parsed !== undefined && 'value' in parsed ? (parsed.value as string) : value };
+  return { field: name, test, value: parsed !== undefined && 'value' in parsed ? (parsed.value as string) : value };
 }

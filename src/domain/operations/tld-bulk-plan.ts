@@ -5,7 +5,8 @@ import type { Caller } from '../model/caller.ts';
 import type { Dependencies } from './change.ts';
 import { ERRORS, ServiceError, type Problem } from '../model/errors.ts';
 import { may } from '../resources/policy.ts';
-import { uniqueColumn, type DraftFields, type Reader } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import type { DraftFields } from '../model/resource.ts';
 import { MAX_LIMIT, type Settings } from '../model/settings.ts';
 import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
@@ -103,7 +104,7 @@ export async function planChange(
   slicer: Slicer,
 ): Promise<Plan> {
   const keys = entries.map(({ key }) => key);
-  const rows = request.replace ? await readEverything(reader, slicer) : await reader.find(tld, uniqueColumn(tld), keys);
+  const rows = request.replace ? await readEverything(reader, slicer) : await reader.find(tld, tld.unique.field, keys);
   const existing = new Map<string, Tld>();
   await eachInSlices(slicer, rows, (row) => existing.set(keyOf(row), row));
   const mayUpdate = may(policy, caller, 'tlds:update');
@@ -153,7 +154,7 @@ async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
     if (slicer.isOver()) await slicer.next();
     const last = rows.at(-1);
     const after = last === undefined ? {} : { after: { sortValue: last.name, id: last.id } };
-    const page = await reader.list(tld, { limit: MAX_LIMIT, sortColumn: 'name', descending: false, conditions: [], ...after });
+    const page = await reader.list(tld, { limit: MAX_LIMIT, sortField: 'name', descending: false, conditions: [], ...after });
     for (const row of page) rows.push(row);
     if (page.length < MAX_LIMIT) return rows;
   }

@@ -2,7 +2,8 @@ import { readBulkRequest, refuseTogether } from './bulk-request.ts';
 import { change, type ChangeContext, type Changes, type Dependencies } from './change.ts';
 import { ServiceError } from '../model/errors.ts';
 import { requireRight } from '../resources/policy.ts';
-import type { Change, Reader } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Change } from '../model/resource.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
 import { checkEntries, planChange, type BulkOptions, type Outcome, type Plan } from './tld-bulk-plan.ts';
@@ -73,11 +74,11 @@ async function apply(
 async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
   const times = new Map<number, string>();
   await eachInSlices(slicer, Uint32Array.from(plan.changes, ({ entry }) => entry.index).sort(), (index) => times.set(index, changes.now()));
-  const list: Change<TldFields>[] = plan.removed.map((row) => ({ operation: 'delete', row }));
+  const list: Change<TldFields>[] = plan.removed.map((resource) => ({ operation: 'delete', resource }));
   await eachInSlices(slicer, plan.changes, ({ entry, id, current }) => {
     const now = times.get(entry.index) ?? changes.now();
-    if (current === undefined) list.push({ operation: 'create', row: { ...entry.row, id, created_at: now, updated_at: null } });
-    else list.push({ operation: 'update', row: { ...current, ...entry.given, updated_at: now }, current, given: entry.given });
+    if (current === undefined) list.push({ operation: 'create', resource: { ...entry.row, id, created_at: now, updated_at: null } });
+    else list.push({ operation: 'update', resource: { ...current, ...entry.given, updated_at: now }, current, given: entry.given });
   });
   await changes.applyAll(tld, list, slicer);
 }

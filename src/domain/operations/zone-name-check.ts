@@ -2,7 +2,7 @@ import { shorten } from './body.ts';
 import { withoutFinalDot } from '../model/dns-name.ts';
 import { ERRORS, ServiceError, type ZoneNameRefusal } from '../model/errors.ts';
 import { isStorableText } from '../model/field.ts';
-import type { Reader } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
 import type { Settings, TldRule } from '../model/settings.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { findTldEntries, refuseZoneName, type TldEntries } from '../resources/tld-rule.ts';

@@ -1,6 +1,6 @@
 import { comparisonForm, lastLabel, suffixes } from '../model/dns-name.ts';
 import type { ZoneNameRefusal } from '../model/errors.ts';
-import type { Condition, Reader } from '../model/resource.ts';
+import type { IndexReader } from '../model/resource.ts';
 import type { Settings, TldRule } from '../model/settings.ts';
 import { tld } from './tld.ts';
 
@@ -34,21 +34,20 @@ function coveringNames(name: string, rule: TldRule): string[] {
 }
 
 /** Looks up what `refuseZoneName` needs for these names: one indexed look-up for each suffix that the rule asks about. */
-export async function findTldEntries(reader: Reader, zoneNames: readonly string[], rule: TldRule): Promise<TldEntries> {
-  const anyEntry: Condition[] = [];
-  if (!(await reader.exists(tld, anyEntry))) return { any: false, has: () => false };
+export async function findTldEntries(reader: IndexReader, zoneNames: readonly string[], rule: TldRule): Promise<TldEntries> {
+  if (!(await reader.exists(tld, []))) return { any: false, has: () => false };
   const wanted = new Set<string>();
   for (const zoneName of zoneNames) {
     const name = comparisonForm(zoneName);
     wanted.add(name);
     for (const covering of coveringNames(name, rule)) wanted.add(covering);
   }
-  const found = await reader.present(tld, 'name_key', [...wanted]);
+  const found = await reader.present(tld, tld.unique.field, [...wanted]);
   return { any: true, has: (name) => found.has(name) };
 }
 
 /** Tells of each zone name whether it could not be created today. */
-export async function areOutsideTlds(reader: Reader, zoneNames: readonly string[], { tldRule }: Settings): Promise<boolean[]> {
+export async function areOutsideTlds(reader: IndexReader, zoneNames: readonly string[], { tldRule }: Settings): Promise<boolean[]> {
   const entries = await findTldEntries(reader, zoneNames, tldRule);
   return zoneNames.map((name) => refuseZoneName(name, entries, tldRule) !== undefined);
 }

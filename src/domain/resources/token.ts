@@ -75,6 +75,7 @@ export const token = defineResource({
   operations: ['create', 'list', 'get', 'delete'],
   fields,
   unique: { field: 'name', comparisonForm: (name) => name },
+  lookups: { hash: { field: 'hash' } },
   filters: { name: 'exact', project_id: 'exact' },
   shownOnce: {
     token: {

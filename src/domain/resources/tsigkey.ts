@@ -2,7 +2,7 @@ import { comparisonForm, fitsInMessage, withoutFinalDot } from '../model/dns-nam
 import type { Problem } from '../model/errors.ts';
 import { enumeration, text, uuid } from '../model/field.ts';
 import { pool } from './pool.ts';
-import { defineFields, defineResource, OPERATIONS, type Reader, type ResourceOf, type ResourceType } from '../model/resource.ts';
+import { defineFields, defineResource, OPERATIONS, type IndexReader, type ResourceOf, type ResourceType } from '../model/resource.ts';
 import { zone } from './zone.ts';
 
 /** What the service knows about a TSIG algorithm. */
@@ -106,11 +106,11 @@ export const tsigkey = defineResource({
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
-  warnings: (row) => {
-    const weakness = weaknessOf(row.algorithm);
+  warnings: (resource) => {
+    const weakness = weaknessOf(resource.algorithm);
     return [
-      ...(weakness === undefined ? [] : [`${row.algorithm} ${weakness}`]),
-      ...wireProblems(row).map(({ path, message }) => `the ${path.join('.')} ${message}`),
+      ...(weakness === undefined ? [] : [`${resource.algorithm} ${weakness}`]),
+      ...wireProblems(resource).map(({ path, message }) => `the ${path.join('.')} ${message}`),
     ];
   },
 });
@@ -121,12 +121,12 @@ export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, Resour
 /** The members of a key that say which resource it applies to. */
 export type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
 
-async function areOrphaned(rows: readonly Target[], reader: Reader): Promise<boolean[]> {
+async function areOrphaned(resources: readonly Target[], reader: IndexReader): Promise<boolean[]> {
   const existing = new Set<string>();
   const types: Readonly<Record<string, ResourceType>> = SCOPES;
   for (const [scope, type] of Object.entries(types)) {
-    const ids = new Set(rows.filter((row) => row.scope === scope).map((row) => row.resource_id));
+    const ids = new Set(resources.filter((resource) => resource.scope === scope).map((resource) => resource.resource_id));
     for (const { id } of await reader.find(type, 'id', [...ids])) existing.add(`${scope} ${id}`);
   }
-  return rows.map((row) => !existing.has(`${row.scope} ${row.resource_id}`));
+  return resources.map((resource) => !existing.has(`${resource.scope} ${resource.resource_id}`));
 }

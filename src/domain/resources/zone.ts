@@ -24,17 +24,17 @@ export const zone = defineResource({
   owner: 'project_id',
   fields: zoneFields,
   unique: { field: 'name', comparisonForm },
-  lookups: { tree_key: { valueOf: ({ name }) => treeForm(comparisonForm(name)) } },
+  lookups: { tree: { valueOf: ({ name }) => treeForm(comparisonForm(name)) } },
   sortKeys: { tenant_id: 'project_id', serial: 'serial', ttl: 'ttl', status: 'status' },
   filters: { name: 'unique', type: 'exact', email: 'exact', status: 'exact', description: 'exact', ttl: 'integer' },
   questions: {
     outside_tlds: {
       description: 'Whether the name of the zone could not be created today, because of the TLD entries.',
       right: 'zones:outside_tlds',
-      ask: (rows, reader, settings) =>
+      ask: (resources, reader, settings) =>
         areOutsideTlds(
           reader,
-          rows.map(({ name }) => name),
+          resources.map(({ name }) => name),
           settings,
         ),
     },

@@ -1,6 +1,7 @@
 import { ServiceError } from '../model/errors.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
-import type { Admission, Admitted, Change, Reader } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { zone } from '../resources/zone.ts';
 
 type PoolFields = (typeof pool)['fields'];
@@ -9,16 +10,16 @@ type PoolFields = (typeof pool)['fields'];
 export async function admitPool(change: Change<PoolFields>, transaction: Reader, { caller }: Admission): Promise<Admitted<PoolFields>> {
   switch (change.operation) {
     case 'create':
-      return { row: { ...change.row, project_id: caller.projectId } };
+      return { resource: { ...change.resource, project_id: caller.projectId } };
     case 'update':
       return change;
     case 'delete':
-      await assertUnused(change.row.id, transaction);
+      await assertUnused(change.resource.id, transaction);
       return change;
   }
 }
 
 async function assertUnused(id: string, transaction: Reader): Promise<void> {
   if (id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'default');
-  if (await transaction.exists(zone, [{ column: 'pool_id', test: '=', value: id }])) throw new ServiceError('invalid_operation', 'in use');
+  if (await transaction.exists(zone, [{ field: 'pool_id', test: '=', value: id }])) throw new ServiceError('invalid_operation', 'in use');
 }

@@ -1,6 +1,7 @@
 import { admitPool } from './pool-rules.ts';
 import { pool } from '../resources/pool.ts';
-import type { Admission, Admitted, Change, Fields, Reader, ResourceType } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Admission, Admitted, Change, Fields, ResourceType } from '../model/resource.ts';
 import { admitToken } from './token-rules.ts';
 import { token } from '../resources/token.ts';
 import { admitTsigkey } from './tsigkey-rules.ts';

@@ -1,6 +1,7 @@
 import { ADMIN } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
-import type { Admission, Admitted, Change, Reader } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 import { TOKEN_PREFIX } from '../model/token-form.ts';
 import { hashToken, token, type Token } from '../resources/token.ts';
@@ -14,26 +15,26 @@ export async function admitToken(
   { settings, now, randomBytes }: Admission,
 ): Promise<Admitted<TokenFields>> {
   if (change.operation === 'delete') {
-    if (!settings.otherAdministrators) await assertAdministratorLeft(change.row, transaction, now);
+    if (!settings.otherAdministrators) await assertAdministratorLeft(change.resource, transaction, now);
     return change;
   }
   const secret = TOKEN_PREFIX + randomBytes(32).toString('base64url');
-  return { row: { ...change.row, hash: hashToken(secret) }, shownOnce: { token: secret } };
+  return { resource: { ...change.resource, hash: hashToken(secret) }, shownOnce: { token: secret } };
 }
 
 /** Throws `last_administrator` if no valid administrator token but this one exists. */
-async function assertAdministratorLeft(row: Token, transaction: Reader, now: string): Promise<void> {
-  if (!isAdministrator(row, now)) return;
+async function assertAdministratorLeft(resource: Token, transaction: Reader, now: string): Promise<void> {
+  if (!isAdministrator(resource, now)) return;
   const others = {
     limit: MAX_LIMIT,
-    sortColumn: 'created_at',
+    sortField: 'created_at',
     descending: false,
-    conditions: [{ column: 'id', test: '<>', value: row.id }],
+    conditions: [{ field: 'id', test: '<>', value: resource.id }],
   } as const;
   let page = await transaction.list(token, others);
   while (!page.some((other) => isAdministrator(other, now))) {
     const last = page.at(-1);
-    if (last === undefined) throw new ServiceError('last_administrator', row.name);
+    if (last === undefined) throw new ServiceError('last_administrator', resource.name);
     page = await transaction.list(token, { ...others, after: { sortValue: last.created_at, id: last.id } });
   }
 }

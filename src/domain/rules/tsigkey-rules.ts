@@ -1,5 +1,6 @@
 import { ServiceError } from '../model/errors.ts';
-import type { Admission, Admitted, Change, Reader, ResourceType } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Admission, Admitted, Change, ResourceType } from '../model/resource.ts';
 import { ALGORITHMS, SCOPES, type AlgorithmName, type Target, type tsigkey } from '../resources/tsigkey.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
@@ -10,10 +11,10 @@ export async function admitTsigkey(
   transaction: Reader,
   { settings, randomBytes }: Admission,
 ): Promise<Admitted<TsigkeyFields>> {
-  const { row } = change;
+  const { resource } = change;
   const refers = change.operation === 'create' || (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));
-  if (settings.requireResource && refers) await assertResourceExists(row, transaction);
-  return { row: { ...row, secret: row.secret ?? generateSecret(row.algorithm, randomBytes) } };
+  if (settings.requireResource && refers) await assertResourceExists(resource, transaction);
+  return { resource: { ...resource, secret: resource.secret ?? generateSecret(resource.algorithm, randomBytes) } };
 }
 
 async function assertResourceExists({ scope, resource_id: id }: Target, transaction: Reader): Promise<void> {

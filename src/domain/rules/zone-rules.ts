@@ -2,7 +2,9 @@ import { comparisonForm, suffixes, treeForm } from '../model/dns-name.ts';
 import { ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
-import type { Admission, Admitted, Change, Condition, Reader } from '../model/resource.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Condition } from '../model/query.ts';
+import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from '../resources/zone-fields.ts';
 import { findTldEntries, refuseZoneName } from '../resources/tld-rule.ts';
 import { zone } from '../resources/zone.ts';
@@ -16,19 +18,19 @@ type ZoneFields = typeof zoneFields;
 export async function admitZone(change: Change<ZoneFields>, transaction: Reader, admission: Admission): Promise<Admitted<ZoneFields>> {
   switch (change.operation) {
     case 'create':
-      return { row: await admitCreation(change.row, transaction, admission) };
+      return { resource: await admitCreation(change.resource, transaction, admission) };
     case 'update':
-      return { row: { ...change.row, version: change.row.version + 1, serial: nextSerial(change, admission.now) } };
+      return { resource: { ...change.resource, version: change.resource.version + 1, serial: nextSerial(change, admission.now) } };
     case 'delete':
-      await refuseWithSubzones(change.row, transaction);
-      return { row: { ...change.row, ...DELETED } };
+      await refuseWithSubzones(change.resource, transaction);
+      return { resource: { ...change.resource, ...DELETED } };
   }
 }
 
-async function admitCreation(row: Zone, transaction: Reader, admission: Admission): Promise<Zone> {
+async function admitCreation(resource: Zone, transaction: Reader, admission: Admission): Promise<Zone> {
   const { caller, settings, now } = admission;
-  const { name } = row;
-  if (row.type === 'CATALOG') throw new ServiceError('forbidden');
+  const { name } = resource;
+  if (resource.type === 'CATALOG') throw new ServiceError('forbidden');
   if (caller.projectId === null) {
     throw new ServiceError('missing_project_id');
   }
@@ -37,23 +39,23 @@ async function admitCreation(row: Zone, transaction: Reader, admission: Admissio
   if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal);
   await refuseAmongOthers(comparisonForm(name), caller.projectId, transaction);
   return {
-    ...row,
+    ...resource,
     project_id: caller.projectId,
-    pool_id: await choosePool(row, transaction, admission),
-    serial: row.type === 'SECONDARY' ? 1 : unixSeconds(now),
+    pool_id: await choosePool(resource, transaction, admission),
+    serial: resource.type === 'SECONDARY' ? 1 : unixSeconds(now),
   };
 }
 
 async function refuseOverQuota(projectId: string, transaction: Reader, quota: number): Promise<void> {
   if (quota === 0) return;
-  const zones = await transaction.count(zone, [{ column: 'project_id', test: '=', value: projectId }]);
+  const zones = await transaction.count(zone, [{ field: 'project_id', test: '=', value: projectId }]);
   if (zones >= quota) throw new ServiceError('over_quota', 'zones');
 }
 
 /** No project may take a name that another has, nor one above or below a zone of another. */
 async function refuseAmongOthers(name: string, projectId: string, transaction: Reader): Promise<void> {
-  const foreign: Condition = { column: 'project_id', test: '<>', value: projectId };
-  const isForeign = (candidate: string) => transaction.exists(zone, [{ column: 'name_key', test: '=', value: candidate }, foreign]);
+  const foreign: Condition = { field: 'project_id', test: '<>', value: projectId };
+  const isForeign = (candidate: string) => transaction.exists(zone, [{ lookup: 'name', test: '=', value: candidate }, foreign]);
   const [, ...parents] = suffixes(name);
   if (await isForeign(name)) throw new ServiceError('duplicate', { type: zone });
   for (const parent of parents) {
@@ -68,15 +70,15 @@ async function refuseAmongOthers(name: string, projectId: string, transaction: R
 function below(name: string): Condition[] {
   const start = treeForm(name);
   return [
-    { column: 'tree_key', test: '>', value: start },
-    { column: 'tree_key', test: '<', value: `${start.slice(0, -1)}/` }, // the character after the dot
+    { lookup: 'tree', test: '>', value: start },
+    { lookup: 'tree', test: '<', value: `${start.slice(0, -1)}/` }, // the character after the dot
   ];
 }
 
-async function choosePool(row: Zone, transaction: Reader, { may }: Admission): Promise<string> {
-  const named = row.attributes.pool_id;
+async function choosePool(resource: Zone, transaction: Reader, { may }: Admission): Promise<string> {
+  const named = resource.attributes.pool_id;
   const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
-  const wanted = row.pool_id ?? attribute ?? DEFAULT_POOL_ID;
+  const wanted = resource.pool_id ?? attribute ?? DEFAULT_POOL_ID;
   if (attribute !== undefined && attribute !== wanted) throw new ServiceError('no_valid_pool_found', {});
   if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL)) throw new ServiceError('access_denied', CHOOSE_POOL);
   if ((await transaction.get(pool, wanted)) === undefined) throw new ServiceError('no_valid_pool_found', { id: wanted });
@@ -84,15 +86,15 @@ async function choosePool(row: Zone, transaction: Reader, { may }: Admission): P
 }
 
 /** The serial goes up when what the SOA record says changes (RFC 1982 arithmetic is not needed before 2106). */
-function nextSerial({ row, current }: Change<ZoneFields> & { operation: 'update' }, now: string): number {
+function nextSerial({ resource, current }: Change<ZoneFields> & { operation: 'update' }, now: string): number {
   const { serial } = current;
-  const changed = row.type === 'PRIMARY' && (row.email !== current.email || row.ttl !== current.ttl);
+  const changed = resource.type === 'PRIMARY' && (resource.email !== current.email || resource.ttl !== current.ttl);
   return changed ? Math.max(unixSeconds(now), serial + 1) : serial;
 }
 
-async function refuseWithSubzones(row: Zone, transaction: Reader): Promise<void> {
-  const samePool: Condition = { column: 'pool_id', test: '=', value: row.pool_id ?? '' };
-  if (await transaction.exists(zone, [...below(comparisonForm(row.name)), samePool])) {
+async function refuseWithSubzones(resource: Zone, transaction: Reader): Promise<void> {
+  const samePool: Condition = { field: 'pool_id', test: '=', value: resource.pool_id ?? '' };
+  if (await transaction.exists(zone, [...below(comparisonForm(resource.name)), samePool])) {
     throw new ServiceError('zone_has_sub_zone');
   }
 }

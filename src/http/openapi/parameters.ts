@@ -1,4 +1,4 @@
-import { sortColumns, type ResourceType } from '../../domain/model/resource.ts';
+import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
 import { HIDE_COUNTS, MODIFIERS } from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
@@ -88,7 +88,7 @@ export function commonParameters(requestIdHeader: string): OrReference<Parameter
 export function listParameters(type: ResourceType): OrReference<ParameterObject>[] {
   const paging = pagingParameters(MAX_LIMIT);
   const { sort_key: sortKey, ...shared } = type.sortKeys === undefined ? { ...paging, sort_key: undefined } : paging;
-  const own = sortKey === undefined ? [] : [{ ...sortKey, schema: { ...sortKey.schema, enum: Object.keys(sortColumns(type)) } }];
+  const own = sortKey === undefined ? [] : [{ ...sortKey, schema: { ...sortKey.schema, enum: Object.keys(sortFields(type)) } }];
   return [
     ...references(Object.keys(own.length === 0 ? paging : shared)),
     ...own,

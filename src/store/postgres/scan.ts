@@ -1,7 +1,9 @@
-import type { PageQuery, Page, ResourceType, Row } from '../../domain/model/resource.ts';
+import type { Page } from '../../domain/model/ports.ts';
+import type { PageQuery } from '../../domain/model/query.ts';
+import type { Resource, ResourceType } from '../../domain/model/resource.ts';
 import { typeOfCollection } from '../../domain/resources/resources.ts';
-import { orderColumn } from '../sql/indexes.ts';
-import { rowsPassing } from '../sql/questions.ts';
+import { orderColumn } from '../sql/columns.ts';
+import { resourcesPassing } from '../sql/questions.ts';
 import { positionOf, readerOn, ROWS_AT_A_TIME } from '../sql/reader.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 import { conditionsText, countStatement, tablesIn, whereText, type Statement } from '../sql/table.ts';
@@ -12,40 +14,46 @@ export function scansOn(sql: Sql): Database['scan'] {
   const tableFor = tablesIn(dialect);
   const reader = readerOn(sql, tableFor, dialect);
 
-  const count = async (collection: string, { conditions }: PageQuery): Promise<Page> => {
-    const { text, parameters } = countStatement(collection, conditions, dialect);
-    return { rows: [], more: false, total: Number((await sql.one(text, parameters, 'once'))?.count) };
+  const count = async (type: ResourceType, { conditions }: PageQuery): Promise<Page> => {
+    const { text, parameters } = countStatement(type, conditions, dialect);
+    return { resources: [], more: false, total: Number((await sql.one(text, parameters, 'once'))?.count) };
   };
 
   const readPage = async (type: ResourceType, query: PageQuery): Promise<Page> => {
     const table = tableFor(type);
-    const { text, parameters } = pageStatement(type.collection, table.columns, query);
+    const { text, parameters } = pageStatement(type, table.columns, query);
     const found = await sql.all(text, parameters, 'once');
-    const rows = found.filter(({ id }) => id !== null).map((row) => table.decode(Object.fromEntries(table.columns.map((name) => [name, row[name]]))));
+    const resources = found
+      .filter(({ id }) => id !== null)
+      .map((row) => table.decode(Object.fromEntries(table.columns.map((name) => [name, row[name]]))));
     const length = Number(found[0]?.page_length ?? 0);
-    return { rows, more: length === query.limit || rows.length < length, total: query.count === true ? Number(found[0]?.total) : undefined };
+    return {
+      resources,
+      more: length === query.limit || resources.length < length,
+      total: query.count === true ? Number(found[0]?.total) : undefined,
+    };
   };
 
   /** Reads the list part by part, as the computed filters leave out some of its rows. */
   const readPassing = async (type: ResourceType, query: PageQuery, signal: AbortSignal): Promise<Page> => {
-    const { limit, sortColumn, maxBytes = Infinity } = query;
-    const rows: Row[] = [];
+    const { limit, sortField, maxBytes = Infinity } = query;
+    const resources: Resource[] = [];
     let after = query.after;
-    for (let bytes = 0; rows.length < limit && bytes <= maxBytes;) {
+    for (let bytes = 0; resources.length < limit && bytes <= maxBytes;) {
       signal.throwIfAborted();
       const part = await reader.list(type, { ...query, limit: ROWS_AT_A_TIME, ...(after === undefined ? {} : { after }) });
-      const passed = (await rowsPassing(type, query, part, reader)).slice(0, limit - rows.length);
-      rows.push(...passed);
-      if (part.length < ROWS_AT_A_TIME) return { rows, more: rows.length === limit, total: undefined };
+      const passed = (await resourcesPassing(type, query, part, reader)).slice(0, limit - resources.length);
+      resources.push(...passed);
+      if (part.length < ROWS_AT_A_TIME) return { resources, more: resources.length === limit, total: undefined };
       bytes += JSON.stringify(passed).length;
-      after = positionOf(part.at(-1), sortColumn);
+      after = positionOf(part.at(-1), sortField);
     }
-    return { rows, more: true, total: undefined };
+    return { resources, more: true, total: undefined };
   };
 
   return async (collection, query, signal) => {
-    if (query.limit === 0) return count(collection, query);
     const type = typeOfCollection(collection);
+    if (query.limit === 0) return count(type, query);
     return query.questions === undefined ? readPage(type, query) : readPassing(type, query, signal);
   };
 }
@@ -54,12 +62,13 @@ export function scansOn(sql: Sql): Database['scan'] {
  * The rows of a page as far as `maxBytes` reaches, each with the number of rows that the whole page has (`page_length`) and that all
  * rows have which meet the conditions (`total`). There is one row without an id when the page is empty and the rows are counted.
  */
-function pageStatement(collection: string, columns: readonly string[], query: PageQuery): Statement {
+function pageStatement(type: ResourceType, columns: readonly string[], query: PageQuery): Statement {
+  const { collection } = type;
   const { count = false, descending, limit, maxBytes = Infinity, after } = query;
   const direction = descending ? 'DESC' : 'ASC';
   const order = `place ${direction}, id ${direction}`;
-  const { texts, parameters } = conditionsText(query.conditions, dialect);
-  const rows = `SELECT ${count ? 'id' : columns.join(', ')}, ${orderColumn(query.sortColumn)} AS place FROM ${collection}${whereText(texts)}`;
+  const { texts, parameters } = conditionsText(type, query.conditions, dialect);
+  const rows = `SELECT ${count ? 'id' : columns.join(', ')}, ${orderColumn(query.sortField)} AS place FROM ${collection}${whereText(texts)}`;
   const following = after === undefined ? '' : ` WHERE (place, id) ${descending ? '<' : '>'} (?, ?)`;
   const marker: SqlValue[] = after === undefined ? [] : [(after.sortValue ?? '') as SqlValue, after.id];
   const page = (source: string) => `SELECT * FROM ${source}${following} ORDER BY ${order} LIMIT ?`;

@@ -1,4 +1,6 @@
-import { uniqueColumn, type Condition, type Fields, type ListQuery, type ResourceType } from '../../domain/model/resource.ts';
+import type { Condition, ListQuery } from '../../domain/model/query.ts';
+import type { Fields, ResourceType } from '../../domain/model/resource.ts';
+import { columnOf, orderColumns } from './columns.ts';
 
 /** The columns of each index of a table, in the order of the index. A test compares them with the schema. */
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
@@ -12,45 +14,42 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/**
- * The column by which the database sorts. Null sorts as the lowest value, and in every database alike, because a generated column
- * makes it empty text. A column, not an expression: SQLite seeks to a pair such as (x, id) in an index only where x is a column.
- */
-export function orderColumn(sortColumn: string): string {
-  return sortColumn === 'updated_at' ? 'updated_order' : sortColumn;
-}
-
-/** The columns that order a list, each once. */
-export function orderColumns(sortColumn: string): string[] {
-  return sortColumn === 'id' ? ['id'] : [orderColumn(sortColumn), 'id'];
-}
-
-/** Tells whether a condition asks for one value of a column that tells resources apart, so that no more than a few rows meet it. */
-export function isLookup<F extends Fields>(type: ResourceType<F>, { column, test }: Condition): boolean {
-  return test === '=' && (column === 'id' || column === uniqueColumn(type) || column === type.unique.field);
+/** Returns true if a condition asks for one value of what tells resources apart, so that no more than a few rows meet it. */
+export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Condition): boolean {
+  if (condition.test !== '=') return false;
+  const name = 'lookup' in condition ? condition.lookup : condition.field;
+  return name === 'id' || name === type.unique.field;
 }
 
 /** Tells whether an index gives the rows of a list in their order: a page then costs the same however many rows there are. */
-export function isReadOffIndex<F extends Fields>(type: ResourceType<F>, { conditions, sortColumn }: ListQuery): boolean {
+export function isReadOffIndex<F extends Fields>(type: ResourceType<F>, { conditions, sortField }: ListQuery): boolean {
   if (conditions.some((condition) => isLookup(type, condition))) return true;
-  const index = orderIndex(type.collection, conditions, sortColumn);
+  const index = orderIndex(type, conditions, sortField);
   return index !== undefined && conditions.length === (index.equal === undefined ? 0 : 1);
 }
 
 /** An index that gives rows in the order of a list: `equal` is its first column where a condition asks for one value of that. */
-export function orderIndex(
-  collection: string,
+export function orderIndex<F extends Fields>(
+  type: ResourceType<F>,
   conditions: readonly Condition[],
-  sortColumn: string,
+  sortField: string,
 ): { readonly equal: string | undefined } | undefined {
-  const order = orderColumns(sortColumn).join(', ');
-  const equal = equalColumn(conditions, (column) => hasIndex(collection, `${column}, ${order}`));
-  return equal !== undefined || hasIndex(collection, order) ? { equal } : undefined;
+  const order = orderColumns(sortField).join(', ');
+  const equal = equalColumn(type, conditions, (column) => hasIndex(type.collection, `${column}, ${order}`));
+  return equal !== undefined || hasIndex(type.collection, order) ? { equal } : undefined;
 }
 
 /** The first column that `fits` among those of which a condition asks for one value. */
-export function equalColumn(conditions: readonly Condition[], fits: (column: string) => boolean): string | undefined {
-  return conditions.find(({ column, test }) => test === '=' && fits(column))?.column;
+export function equalColumn<F extends Fields>(
+  type: ResourceType<F>,
+  conditions: readonly Condition[],
+  fits: (column: string) => boolean,
+): string | undefined {
+  for (const condition of conditions) {
+    const column = columnOf(type, condition);
+    if (condition.test === '=' && fits(column)) return column;
+  }
+  return undefined;
 }
 
 /** Tells whether a table has an index with exactly these columns, given as `INDEXES` has them. */

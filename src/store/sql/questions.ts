@@ -1,9 +1,15 @@
-import type { PageQuery, Reader, ResourceType, Row } from '../../domain/model/resource.ts';
+import type { PageQuery } from '../../domain/model/query.ts';
+import type { IndexReader, Resource, ResourceType } from '../../domain/model/resource.ts';
 
-/** Those of `rows` that pass the computed filters of a list; `reader` reads what those look up. */
-export async function rowsPassing(type: ResourceType, { questions }: PageQuery, rows: readonly Row[], reader: Reader): Promise<readonly Row[]> {
-  if (questions === undefined) return rows;
-  let passed = rows;
+/** Returns those of `resources` that pass the computed filters of a list; `reader` reads what the filters need. */
+export async function resourcesPassing(
+  type: ResourceType,
+  { questions }: PageQuery,
+  resources: readonly Resource[],
+  reader: IndexReader,
+): Promise<readonly Resource[]> {
+  if (questions === undefined) return resources;
+  let passed = resources;
   for (const { name, wanted } of questions.wanted) {
     const answers = (await type.questions?.[name]?.ask(passed, reader, questions.settings)) ?? [];
     passed = passed.filter((_, index) => answers[index] === wanted);

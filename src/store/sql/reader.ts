@@ -1,4 +1,6 @@
-import type { Fields, ListQuery, PageQuery, Reader, ResourceOf, ResourceType, Row } from '../../domain/model/resource.ts';
+import type { Reader } from '../../domain/model/ports.ts';
+import type { ListQuery, PageQuery } from '../../domain/model/query.ts';
+import type { Fields, Resource, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
 import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
 import type { Dialect, Sql } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
@@ -11,20 +13,20 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       const row = await sql.one(table.get, [id]);
       return row === undefined ? undefined : table.decode(row);
     },
-    async find<F extends Fields>(type: ResourceType<F>, column: string, values: readonly string[]) {
+    async find<F extends Fields>(type: ResourceType<F>, lookup: string, values: readonly string[]) {
       const table = tableFor(type);
       const rows: ResourceOf<F>[] = [];
       for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
-        const { text, parameters } = table.find(column, some);
+        const { text, parameters } = table.find(lookup, some);
         for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
       }
       return rows;
     },
-    async present(type, column, values) {
+    async present(type, lookup, values) {
       const table = tableFor(type);
       const found = new Set<string>();
       for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
-        const { text, parameters } = table.present(column, some);
+        const { text, parameters } = table.present(lookup, some);
         for (const { value } of await sql.all(text, parameters)) found.add(value as string);
       }
       return found;
@@ -35,11 +37,11 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       return (await sql.all(text, parameters, use)).map((row) => table.decode(row));
     },
     async count(type, conditions) {
-      const { text, parameters } = countStatement(type.collection, conditions, dialect);
+      const { text, parameters } = countStatement(type, conditions, dialect);
       return Number((await sql.one(text, parameters))?.count);
     },
     async exists(type, conditions) {
-      const { text, parameters } = existsStatement(type.collection, conditions, dialect);
+      const { text, parameters } = existsStatement(type, conditions, dialect);
       return (await sql.one(text, parameters)) !== undefined;
     },
   };
@@ -48,29 +50,33 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
 /** How many rows with large columns are read at a time, so that those that no longer fit on a page do not fill the memory. */
 export const ROWS_AT_A_TIME = 256;
 
-/** The rows of a page that `sql` reads off an index, and whether more may follow. */
-export async function readPage<F extends Fields>(sql: Sql, table: Table<F>, query: PageQuery): Promise<{ rows: ResourceOf<F>[]; more: boolean }> {
-  const { limit, sortColumn, maxBytes = Infinity } = query;
+/** Returns the resources of a page that `sql` reads off an index, and whether more may follow. */
+export async function readPage<F extends Fields>(
+  sql: Sql,
+  table: Table<F>,
+  query: PageQuery,
+): Promise<{ resources: ResourceOf<F>[]; more: boolean }> {
+  const { limit, sortField, maxBytes = Infinity } = query;
   const atATime = table.largeColumns.length === 0 ? limit : ROWS_AT_A_TIME;
-  const rows: ResourceOf<F>[] = [];
+  const resources: ResourceOf<F>[] = [];
   let after = query.after;
-  for (let bytes = 0; rows.length < limit && bytes <= maxBytes;) {
-    const wanted = Math.min(limit - rows.length, atATime);
+  for (let bytes = 0; resources.length < limit && bytes <= maxBytes;) {
+    const wanted = Math.min(limit - resources.length, atATime);
     const { text, parameters, use } = table.list(after === query.after && wanted === limit ? query : { ...query, limit: wanted, after });
     const found = await sql.all(text, parameters, use);
     for (const row of found) {
       for (const column of table.largeColumns) bytes += (row[column] as string).length;
-      rows.push(table.decode(row));
+      resources.push(table.decode(row));
     }
-    if (found.length < wanted) return { rows, more: false };
-    after = positionOf(rows.at(-1), sortColumn);
+    if (found.length < wanted) return { resources, more: false };
+    after = positionOf(resources.at(-1), sortField);
   }
-  return { rows, more: true };
+  return { resources, more: true };
 }
 
-/** Where a list goes on after a row. */
-export function positionOf(row: Row | undefined, sortColumn: string): { sortValue: unknown; id: string } {
-  return { sortValue: row?.[sortColumn], id: row?.id ?? '' };
+/** Returns where a list continues after a resource. */
+export function positionOf(resource: Resource | undefined, sortField: string): { sortValue: unknown; id: string } {
+  return { sortValue: resource?.[sortField], id: resource?.id ?? '' };
 }
 
 /** A slicer for the statements of a long list, whose first slice begins now. */

@@ -1,5 +1,6 @@
 import type { ServiceError } from '../../domain/model/errors.ts';
-import type { Page, PageQuery } from '../../domain/model/resource.ts';
+import type { Page } from '../../domain/model/ports.ts';
+import type { PageQuery } from '../../domain/model/query.ts';
 
 /** A row as a database driver gives it. */
 export type SqlRow = Record<string, unknown>;

@@ -1,5 +1,7 @@
-import { uniqueColumn, type Condition, type Fields, type ListQuery, type ResourceOf, type ResourceType } from '../../domain/model/resource.ts';
-import { isLookup, orderColumn } from './indexes.ts';
+import type { Condition, ListQuery } from '../../domain/model/query.ts';
+import type { DerivedLookup, Fields, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
+import { columnOf, derivedColumn, lookupColumn, orderColumn } from './columns.ts';
+import { isLookup } from './indexes.ts';
 import type { Dialect, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
@@ -24,10 +26,10 @@ export interface Table<F extends Fields = Fields> {
   putAll(rows: readonly ResourceOf<F>[]): Statement;
   /** Removes the rows with these ids, of which there are at most `MAX_VALUES`. */
   removeAll(ids: readonly string[]): Statement;
-  /** The rows whose `column` is one of `values`; more than `MAX_VALUES` need several statements. */
-  find(column: string, values: readonly string[]): Statement;
-  /** The values of `column`, as `value`, among `values`. */
-  present(column: string, values: readonly string[]): Statement;
+  /** The rows whose value in a look-up is one of `values`; more than `MAX_VALUES` need several statements. */
+  find(lookup: string, values: readonly string[]): Statement;
+  /** The values of a look-up, as `value`, among `values`. */
+  present(lookup: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** The number of rows, as `count`. */
   count(conditions: readonly Condition[]): Statement;
@@ -54,8 +56,8 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   const columns = ['id', ...Object.keys(type.fields), 'created_at', 'updated_at'];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
   const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
-  const lookups = Object.entries(type.lookups ?? {});
-  const stored = [...columns, uniqueColumn(type), ...lookups.map(([column]) => column)];
+  const derived = derivedLookups(type);
+  const stored = [...columns, ...derived.map(([name]) => derivedColumn(name))];
   const select = `SELECT ${columns.join(', ')} FROM ${type.collection}`;
   const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
   const places = `(${stored.map(() => '?').join(', ')})`;
@@ -63,10 +65,11 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   const putText = memoised(
     (rows: number) => `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
   );
-  const encode = (row: ResourceOf<F>): SqlValue[] => {
-    const members: Readonly<Record<string, unknown>> = row;
+  const encode = (resource: ResourceOf<F>): SqlValue[] => {
+    const members: Readonly<Record<string, unknown>> = resource;
     const values = columns.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
-    return [...values, type.unique.comparisonForm(members[type.unique.field] as string), ...lookups.map(([, lookup]) => lookup.valueOf(row))];
+    for (const [, lookup] of derived) values.push(lookup.valueOf(resource));
+    return values;
   };
   return {
     columns,
@@ -77,11 +80,14 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
     remove: `DELETE FROM ${type.collection} WHERE id = ?`,
     putAll: (rows) => ({ text: putText(rows.length), parameters: rows.flatMap(encode) }),
     removeAll: (ids) => among(`DELETE FROM ${type.collection}`, 'id', ids),
-    find: (column, values) => among(select, column, values),
-    present: (column, values) => among(`SELECT ${column} AS value FROM ${type.collection}`, column, values),
+    find: (lookup, values) => among(select, lookupColumn(type, lookup), values),
+    present(lookup, values) {
+      const column = lookupColumn(type, lookup);
+      return among(`SELECT ${column} AS value FROM ${type.collection}`, column, values);
+    },
     list: (query) => listStatement(select, type, query, dialect),
     count: (conditions) => ({
-      ...countStatement(type.collection, conditions, dialect, indexDecider(type, conditions)),
+      ...countStatement(type, conditions, dialect, indexDecider(type, conditions)),
       use: isFixed(type, conditions) ? undefined : 'once',
     }),
     encode,
@@ -91,6 +97,12 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
       return row as ResourceOf<F>; // the definition and the migrations agree, as tests show
     },
   };
+}
+
+/** The look-ups of a type whose values the store derives from each resource, that of the unique field first. */
+function derivedLookups<F extends Fields>({ unique, lookups = {} }: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {
+  const byName: [string, DerivedLookup<F>] = [unique.field, { valueOf: (resource) => unique.comparisonForm(String(resource[unique.field])) }];
+  return [byName, ...Object.entries(lookups).flatMap(([name, lookup]): [string, DerivedLookup<F>][] => ('field' in lookup ? [] : [[name, lookup]]))];
 }
 
 /** `make`, called once for each argument. */
@@ -126,9 +138,9 @@ export function among(statement: string, column: string, values: readonly string
 
 /** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
 function listStatement<F extends Fields>(select: string, type: ResourceType<F>, query: ListQuery, dialect: Dialect): Statement {
-  const sort = orderColumn(query.sortColumn);
+  const sort = orderColumn(query.sortField);
   const direction = query.descending ? 'DESC' : 'ASC';
-  const { texts, parameters } = conditionsText(query.conditions, dialect, indexDecider(type, query.conditions));
+  const { texts, parameters } = conditionsText(type, query.conditions, dialect, indexDecider(type, query.conditions));
   if (query.after !== undefined) {
     texts.push(`(${sort}, id) ${query.descending ? '<' : '>'} (?, ?)`);
     parameters.push((query.after.sortValue ?? '') as SqlValue, query.after.id);
@@ -142,15 +154,20 @@ function listStatement<F extends Fields>(select: string, type: ResourceType<F>, 
 }
 
 /** Counts the rows of a table that meet all conditions. */
-export function countStatement(table: string, conditions: readonly Condition[], dialect: Dialect, mayDecide?: Decider): Statement {
-  const { texts, parameters } = conditionsText(conditions, dialect, mayDecide);
-  return { text: `SELECT count(*) AS count FROM ${table}${whereText(texts)}`, parameters };
+export function countStatement<F extends Fields>(
+  type: ResourceType<F>,
+  conditions: readonly Condition[],
+  dialect: Dialect,
+  mayDecide?: Decider,
+): Statement {
+  const { texts, parameters } = conditionsText(type, conditions, dialect, mayDecide);
+  return { text: `SELECT count(*) AS count FROM ${type.collection}${whereText(texts)}`, parameters };
 }
 
 /** Finds whether any row of a table meets all conditions. */
-export function existsStatement(table: string, conditions: readonly Condition[], dialect: Dialect): Statement {
-  const { texts, parameters } = conditionsText(conditions, dialect);
-  return { text: `SELECT 1 AS found FROM ${table}${whereText(texts)} LIMIT 1`, parameters };
+export function existsStatement<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[], dialect: Dialect): Statement {
+  const { texts, parameters } = conditionsText(type, conditions, dialect);
+  return { text: `SELECT 1 AS found FROM ${type.collection}${whereText(texts)} LIMIT 1`, parameters };
 }
 
 /** Tells whether a condition may decide which index is read. */
@@ -164,29 +181,39 @@ function indexDecider<F extends Fields>(type: ResourceType<F>, conditions: reado
 
 /** Tells whether the statements of lists with these conditions have one of a few dozen texts, whatever filters a request combines. */
 function isFixed<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): boolean {
-  return conditions.every((condition) => isLookup(type, condition) || (condition.test === '=' && condition.column === type.owner));
+  return conditions.every((condition) => isLookup(type, condition) || (condition.test === '=' && columnOf(type, condition) === type.owner));
 }
 
 /**
  * The texts of conditions and their parameters, in the order of the columns: the order in which a request gives its filters makes no
  * further statements. Conditions that `mayDecide` is false of do not decide which index is read.
  */
-export function conditionsText(
+export function conditionsText<F extends Fields>(
+  type: ResourceType<F>,
   given: readonly Condition[],
   dialect: Dialect,
   mayDecide: Decider = () => true,
 ): { texts: string[]; parameters: SqlValue[] } {
-  const conditions = given.length < 2 ? given : given.toSorted((one, other) => (one.column < other.column ? -1 : Number(one.column > other.column)));
   const texts: string[] = [];
   const parameters: SqlValue[] = [];
-  for (const condition of conditions) {
+  for (const condition of inOrder(type, given)) {
     const { test, value } = condition;
-    const column = mayDecide(condition) ? condition.column : dialect.aside(condition.column);
+    const name = columnOf(type, condition);
+    const column = mayDecide(condition) ? name : dialect.aside(name);
     const sql = test === 'matches' ? dialect.matches(column, String(value)) : { text: `${column} ${test} ?`, parameters: [value] };
     texts.push(sql.text);
     parameters.push(...sql.parameters);
   }
   return { texts, parameters };
+}
+
+/** Sorts conditions by their columns. */
+function inOrder<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): readonly Condition[] {
+  if (conditions.length < 2) return conditions;
+  return conditions.toSorted((one, other) => {
+    const [column, otherColumn] = [columnOf(type, one), columnOf(type, other)];
+    return column < otherColumn ? -1 : Number(column > otherColumn);
+  });
 }
 
 /** The WHERE clause that all of `texts` make, with a space before it; empty for none. */

@@ -70,7 +70,7 @@ function addRule(type: ResourceType, refuses: (change: Change) => boolean): void
   RULES.set(type, {
     async admit(change, transaction, admission) {
       if (refuses(change)) throw new ServiceError('forbidden');
-      return (await before?.admit(change, transaction, admission)) ?? { row: change.row };
+      return (await before?.admit(change, transaction, admission)) ?? { resource: change.resource };
     },
   });
   onTestFinished(() => {
@@ -109,7 +109,7 @@ describe('a rule that is added to a resource type', () => {
   });
 
   test('may change what is stored, in a bulk request too', async () => {
-    RULES.set(tld, { admit: async ({ row }) => ({ row: { ...row, description: 'by the rule' } }) });
+    RULES.set(tld, { admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }) });
     onTestFinished(() => void RULES.delete(tld));
     await changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'com' }, { name: 'org' }] }, slicer());
     expect((await list()).map(({ description }) => description)).toEqual(['by the rule', 'by the rule']);
@@ -148,5 +148,5 @@ describe('warnings', () => {
 });
 
 async function list() {
-  return store.list(tld, { limit: 100, sortColumn: 'name', descending: false, conditions: [] });
+  return store.list(tld, { limit: 100, sortField: 'name', descending: false, conditions: [] });
 }

@@ -5,7 +5,7 @@ import { tld } from '../../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-const PLAIN = { limit: 20, marker: undefined, sortColumn: 'created_at', descending: false, conditions: [], questions: [] };
+const PLAIN = { limit: 20, marker: undefined, sortField: 'created_at', descending: false, conditions: [], questions: [] };
 const read = (...parameters: Parameter[]) => readListRequest(tld, parameters, 20);
 const codeOf = (...parameters: Parameter[]) => {
   try {
@@ -24,14 +24,14 @@ test.each([
   [['limit', '9223372036854775807'], { limit: 1000 }],
   [['limit', 'Max'], { limit: 1000 }],
   [['marker', ID.toUpperCase()], { marker: ID }],
-  [['sort_key', 'updated_at'], { sortColumn: 'updated_at' }],
+  [['sort_key', 'updated_at'], { sortField: 'updated_at' }],
   [['sort_key', ''], {}],
   [['sort_dir', 'desc'], { descending: true }],
   [['sort_dir', ''], {}],
-  [['name', 'CO.uk'], { conditions: [{ column: 'name_key', test: '=', value: 'co.uk' }] }],
-  [['name', 'CO*'], { conditions: [{ column: 'name_key', test: 'matches', value: 'co*' }] }],
-  [['description', 'A*'], { conditions: [{ column: 'description', test: 'matches', value: 'A*' }] }],
-  [['description', 'A_%?'], { conditions: [{ column: 'description', test: '=', value: 'A_%?' }] }],
+  [['name', 'CO.uk'], { conditions: [{ lookup: 'name', test: '=', value: 'co.uk' }] }],
+  [['name', 'CO*'], { conditions: [{ lookup: 'name', test: 'matches', value: 'co*' }] }],
+  [['description', 'A*'], { conditions: [{ field: 'description', test: 'matches', value: 'A*' }] }],
+  [['description', 'A_%?'], { conditions: [{ field: 'description', test: '=', value: 'A_%?' }] }],
 ] as [Parameter, object][])('%j is parsed as %j', (parameter, asked) => expect(read(parameter)).toEqual({ ...PLAIN, ...asked }));
 
 test('a filter of keys matches the exact value', () => {
@@ -44,8 +44,8 @@ test('a filter of keys matches the exact value', () => {
     20,
   );
   expect(conditions).toEqual([
-    { column: 'scope', test: '=', value: 'POOL' },
-    { column: 'name', test: '=', value: 'Key.' },
+    { field: 'scope', test: '=', value: 'POOL' },
+    { field: 'name', test: '=', value: 'Key.' },
   ]);
 });
 

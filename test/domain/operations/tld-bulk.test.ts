@@ -73,7 +73,7 @@ async function apply(body: object, meanwhile: (entries: Dependencies) => Promise
 const LIST = { tlds: [{ name: 'com', description: 'new' }, { name: 'org' }] };
 const create = (name: string, description: string | null = null) => createResource(dependencies, tld, CONTEXT, { name, description });
 const stored = async () =>
-  (await store.list(tld, { limit: 10, sortColumn: 'name', descending: false, conditions: [] })).map(({ name, description }) => [name, description]);
+  (await store.list(tld, { limit: 10, sortField: 'name', descending: false, conditions: [] })).map(({ name, description }) => [name, description]);
 
 describe('a list that is planned before its transaction', () => {
   test('is written without another query when no entry changed meanwhile', async () => {
@@ -171,7 +171,7 @@ test('a list that fails after its slices leaves no trace', async () => {
 
 test('gives new entries ids in the order of their names, and timestamps in the order of the list', async () => {
   await changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }, slicer());
-  const by = async (sortColumn: string) =>
-    (await store.list(tld, { limit: 10, sortColumn, descending: false, conditions: [] })).map(({ name }) => name).join('');
+  const by = async (sortField: string) =>
+    (await store.list(tld, { limit: 10, sortField, descending: false, conditions: [] })).map(({ name }) => name).join('');
   expect([await by('id'), await by('created_at')]).toEqual(['abc', 'cab']);
 });

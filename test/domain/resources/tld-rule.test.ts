@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Condition, Reader } from '../../../src/domain/model/resource.ts';
+import type { IndexReader } from '../../../src/domain/model/resource.ts';
 import { TLD_RULES, type TldRule } from '../../../src/domain/model/settings.ts';
 import { ERRORS, type ZoneNameRefusal } from '../../../src/domain/model/errors.ts';
 import { findTldEntries, refuseZoneName } from '../../../src/domain/resources/tld-rule.ts';
@@ -8,17 +8,13 @@ import { findTldEntries, refuseZoneName } from '../../../src/domain/resources/tl
 type Verdict = ZoneNameRefusal['rule'] | 'ok';
 
 /** A reader of TLD entries from a list. It supports only the query of `findTldEntries`. */
-function readerOf(entries: readonly string[]): Reader {
-  const refuse = () => Promise.reject(new Error('Only existence and look-ups by name_key are expected'));
+function readerOf(entries: readonly string[]): IndexReader {
+  const refuse = () => Promise.reject(new Error('Only existence and look-ups by name are expected'));
   return {
-    get: refuse,
-    list: refuse,
-    count: refuse,
-    exists: async ({ collection }, conditions: readonly Condition[]) =>
-      collection === 'tlds' && conditions.length === 0 ? entries.length > 0 : refuse(),
+    exists: async ({ collection }, conditions) => (collection === 'tlds' && conditions.length === 0 ? entries.length > 0 : refuse()),
     find: refuse,
-    present: async (_type, column, values) =>
-      column === 'name_key' ? new Set(entries.map((entry) => entry.toLowerCase()).filter((key) => values.includes(key))) : refuse(),
+    present: async (_type, lookup, values) =>
+      lookup === 'name' ? new Set(entries.map((entry) => entry.toLowerCase()).filter((key) => values.includes(key))) : refuse(),
   };
 }
 

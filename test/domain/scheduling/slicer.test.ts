@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Reader } from '../../../src/domain/model/resource.ts';
+import type { Reader } from '../../../src/domain/model/ports.ts';
 import type { Settings } from '../../../src/domain/model/settings.ts';
 import { createSlicer, eachInSlices, sortInSlices, type Slicer } from '../../../src/domain/scheduling/slicer.ts';
 import { checkZoneNames } from '../../../src/domain/operations/zone-name-check.ts';

@@ -1,4 +1,4 @@
-import type { PageQuery } from '../../../domain/model/resource.ts';
+import type { PageQuery } from '../../../domain/model/query.ts';
 
 /** What decides the place of a row in a list: its sort value and id. */
 export type Key = readonly [sortValue: string | number, id: string];

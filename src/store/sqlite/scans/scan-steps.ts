@@ -1,6 +1,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
-import type { PageQuery, ResourceType } from '../../../domain/model/resource.ts';
-import { orderColumn } from '../../sql/indexes.ts';
+import type { PageQuery } from '../../../domain/model/query.ts';
+import type { ResourceType } from '../../../domain/model/resource.ts';
+import { orderColumn } from '../../sql/columns.ts';
 import { patternMatcher } from '../../sql/pattern.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 import { among, conditionsText, whereText } from '../../sql/table.ts';
@@ -71,14 +72,14 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
 
   /** The rows of a step that meet the conditions. */
   const stepRows = ({ type, query, walk }: Scanned, from: Position | undefined, to: Position | undefined) => {
-    const { texts, parameters } = conditionsText(query.conditions, dialect, walk.decides);
+    const { texts, parameters } = conditionsText(type, query.conditions, dialect, walk.decides);
     const range = rangeOf(walk, from, to);
     return { text: `FROM ${type.collection}${whereText([...texts, ...range.texts])}`, parameters: [...parameters, ...range.parameters] };
   };
 
   return {
     end({ type, query, walk }, from, rows) {
-      const { texts, parameters } = conditionsText(query.conditions.filter(walk.decides), dialect);
+      const { texts, parameters } = conditionsText(type, query.conditions.filter(walk.decides), dialect);
       const range = rangeOf(walk, from, undefined);
       const where = whereText([...texts, ...range.texts]);
       const text = `SELECT json_array(${walk.columns.join(', ')}) FROM ${type.collection}${where} ORDER BY ${orderOf(walk)} LIMIT 1 OFFSET ?`;
@@ -91,7 +92,7 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
     },
     keys(scanned, from, to) {
       const { text, parameters } = stepRows(scanned, from, to);
-      const [keys] = valuesOf(`SELECT json_group_array(json_array(${orderColumn(scanned.query.sortColumn)}, id)) ${text}`, parameters);
+      const [keys] = valuesOf(`SELECT json_group_array(json_array(${orderColumn(scanned.query.sortField)}, id)) ${text}`, parameters);
       return JSON.parse(keys as string) as Key[];
     },
     count(scanned, from, to) {
@@ -100,7 +101,7 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
     },
     rows({ type, query }, columns, ids) {
       const { text, parameters } = among(`SELECT ${columns.join(', ')} FROM ${type.collection}`, 'id', ids);
-      const conditions = conditionsText(query.conditions, dialect, () => false);
+      const conditions = conditionsText(type, query.conditions, dialect, () => false);
       const rows = `${[text, ...conditions.texts].join(' AND ')} ORDER BY ${pageOrderOf(query)}`;
       return rowsText(columns, rows, [...parameters, ...conditions.parameters]);
     },

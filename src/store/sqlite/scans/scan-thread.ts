@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { ServiceError } from '../../../domain/model/errors.ts';
-import type { PageQuery, Row } from '../../../domain/model/resource.ts';
+import type { PageQuery } from '../../../domain/model/query.ts';
+import type { Resource } from '../../../domain/model/resource.ts';
 import { typeOfCollection } from '../../../domain/resources/resources.ts';
 import type { Database } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
@@ -108,10 +109,10 @@ export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThr
           pending.set(number, { resolve, reject });
           worker.postMessage({ number, collection, query } satisfies ScanRequest);
         });
-        if (texts.length === 0) return { rows: [], more, total };
+        if (texts.length === 0) return { resources: [], more, total };
         const table = tableFor(typeOfCollection(collection));
-        const rows = texts.flatMap((text) => rowsOf(columns, text).map((row) => table.decode(row)));
-        return { rows: texts.length > 1 ? eachOnce(rows) : rows, more, total };
+        const resources = texts.flatMap((text) => rowsOf(columns, text).map((row) => table.decode(row)));
+        return { resources: texts.length > 1 ? eachOnce(resources) : resources, more, total };
       } finally {
         signal.removeEventListener('abort', cancel);
         pending.delete(number);
@@ -129,9 +130,9 @@ export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThr
 }
 
 /** A row that moved while the list was read, to where it was read again, counts there only. */
-function eachOnce(rows: Row[]): Row[] {
-  const last = new Map(rows.map(({ id }, index) => [id, index]));
-  return last.size === rows.length ? rows : rows.filter(({ id }, index) => last.get(id) === index);
+function eachOnce(resources: Resource[]): Resource[] {
+  const last = new Map(resources.map(({ id }, index) => [id, index]));
+  return last.size === resources.length ? resources : resources.filter(({ id }, index) => last.get(id) === index);
 }
 
 function died(cause: Error | undefined): ServiceError {

@@ -1,7 +1,8 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
-import type { PageQuery, ResourceType } from '../../../domain/model/resource.ts';
-import { rowsPassing } from '../../sql/questions.ts';
+import type { PageQuery } from '../../../domain/model/query.ts';
+import type { ResourceType } from '../../../domain/model/resource.ts';
+import { resourcesPassing } from '../../sql/questions.ts';
 import { readerOn } from '../../sql/reader.ts';
 import type { SqlRow } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
@@ -41,7 +42,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   const passing = async ({ type, query }: Scanned, rows: RowsText): Promise<unknown[][]> => {
     const table = tableFor(type);
     const lists = JSON.parse(rows.text) as unknown[][];
-    const passed = await rowsPassing(
+    const passed = await resourcesPassing(
       type,
       query,
       lists.map((values) => table.decode(rowOf(table.columns, values))),
@@ -69,7 +70,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       if (isFull()) return undefined;
       if (found.count < most) return to;
       const last = rowOf(columns, (JSON.parse(found.text) as unknown[][]).at(-1) ?? []);
-      return positionOf(walk.columns, last[query.sortColumn], last.id as string);
+      return positionOf(walk.columns, last[query.sortField], last.id as string);
     });
     return { columns, texts, more: isFull(), total: undefined };
   };

@@ -1,5 +1,7 @@
-import type { Condition, PageQuery, ResourceType } from '../../../domain/model/resource.ts';
-import { equalColumn, hasIndex, orderColumn, orderColumns, orderIndex } from '../../sql/indexes.ts';
+import type { Condition, PageQuery } from '../../../domain/model/query.ts';
+import type { ResourceType } from '../../../domain/model/resource.ts';
+import { columnOf, orderColumn, orderColumns } from '../../sql/columns.ts';
+import { equalColumn, hasIndex, orderIndex } from '../../sql/indexes.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 
 /** A place in the order of a walk: a value of each of its columns. */
@@ -22,20 +24,23 @@ export interface Walk {
  * The walk for a list. In the order of the list along an index, if there is one and the rows are not counted. Else over all rows, of
  * one project or one value where an index has those together.
  */
-export function walkOf({ collection }: ResourceType, { limit, conditions, sortColumn, descending, count, after }: PageQuery): Walk {
-  const deciding = (equal: string | undefined) => ({ decides: ({ column, test }: Condition) => test === '=' && column === equal });
-  const index = count === true ? undefined : orderIndex(collection, conditions, sortColumn);
+export function walkOf(type: ResourceType, { limit, conditions, sortField, descending, count, after }: PageQuery): Walk {
+  const { collection } = type;
+  const deciding = (equal: string | undefined) => ({
+    decides: (condition: Condition) => condition.test === '=' && columnOf(type, condition) === equal,
+  });
+  const index = count === true ? undefined : orderIndex(type, conditions, sortField);
   if (index !== undefined) {
-    const columns = orderColumns(sortColumn);
+    const columns = orderColumns(sortField);
     const start = after && positionOf(columns, after.sortValue, after.id);
     return { columns, ...deciding(index.equal), ordered: true, descending, start };
   }
   const all = { ordered: false, descending: false, start: undefined };
-  const byTime = equalColumn(conditions, (column) => hasIndex(collection, `${column}, created_at, id`));
+  const byTime = equalColumn(type, conditions, (column) => hasIndex(collection, `${column}, created_at, id`));
   if (byTime !== undefined) return { columns: ['created_at', 'id'], ...deciding(byTime), ...all };
   // To count all rows, an index is enough: it is much smaller than the table.
   if (limit === 0 && conditions.length === 0) return { columns: ['id'], ...deciding(undefined), ...all };
-  const alone = equalColumn(conditions, (column) => hasIndex(collection, column));
+  const alone = equalColumn(type, conditions, (column) => hasIndex(collection, column));
   return { columns: ['rowid'], ...deciding(alone), ...all };
 }
 
@@ -67,7 +72,7 @@ export function orderOf({ columns, descending }: Walk): string {
 }
 
 /** The ORDER BY terms of the list itself. */
-export function pageOrderOf({ sortColumn, descending }: PageQuery): string {
+export function pageOrderOf({ sortField, descending }: PageQuery): string {
   const direction = descending ? 'DESC' : 'ASC';
-  return `${orderColumn(sortColumn)} ${direction}, id ${direction}`;
+  return `${orderColumn(sortField)} ${direction}, id ${direction}`;
 }
