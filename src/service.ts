@@ -132,7 +132,7 @@ export async function startService(config: Config, world: World): Promise<Servic
       known: authentication.known,
       databaseConnections: database.connections,
       urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
-      errors: { insufficientRightsStatus: config.auth.insufficientRightsStatus, challenges: authentication.challenges },
+      errors: { insufficientRightsStatus: insufficientRightsStatus(config.auth), challenges: authentication.challenges },
       rateLimit: config.rateLimit,
       addressRateLimit: { requestsPerSecond: config.rateLimit.anonymousRequestsPerSecond, burst: config.rateLimit.anonymousBurst },
       allowedOrigins: config.cors.allowedOrigins,
@@ -184,4 +184,9 @@ function splitAddress(listen: string): { host: string; port: number } {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** Clients of Keystone sign in again after 401. Clients that know both kinds of tokens expect what Designate's description specifies. */
+function insufficientRightsStatus({ insufficientRightsStatus: status, method }: Config['auth']): 401 | 403 {
+  return status ?? (method.includes('tokens') ? 401 : 403);
 }

@@ -44,8 +44,8 @@ export const ADMIN_TOKEN = option(tokenText(), {
 export const AUTH_SECTIONS = {
   auth: {
     insufficientRightsStatus: option(enumeration([401, 403]), {
-      default: 401,
-      meaning: 'The status for callers with a valid token and insufficient roles: 401 with type `access_denied`, or 403 with type `forbidden`.',
+      meaning:
+        'The status for callers with a valid token and insufficient roles: 401 with type `access_denied`, or 403 with type `forbidden`. The default is 403 if `auth.method` is `keystone` alone, because its clients would sign in again after 401; otherwise it is 401.',
     }),
     method: option(oneOrMore(enumeration(AUTH_METHODS), AUTH_METHODS.length), {
       default: ['tokens'],

@@ -47,9 +47,10 @@ export async function startCloud(): Promise<Cloud> {
     withApplicationCredential: { APPLICATION_CREDENTIAL_ID: id, APPLICATION_CREDENTIAL_SECRET: secret },
     expired,
     variables(settings = {}, credentials = withPassword) {
+      // The suites of both methods expect the same status.
       const all = { URL: keystone.url, TIMEOUT_SECONDS: '30', ...credentials, ...settings };
       const named = Object.entries(all).map(([name, value]): [string, string] => [`TSIGIL_AUTH_KEYSTONE_${name}`, value]);
-      return { TSIGIL_AUTH_METHOD: 'keystone', ...Object.fromEntries(named) };
+      return { TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '401', ...Object.fromEntries(named) };
     },
     issue: (role = 'admin', project = 'one') => keystone.token(`${role}-${project}`, { project }),
   };

@@ -77,18 +77,20 @@ describe.runIf(installed)('keystone', () => {
       for (const credentials of [cloud.withPassword, cloud.withApplicationCredential, {}])
         expect(await statusOf(await start(variables({}, credentials)), restricted)).toBe(401);
       const whole = await keystone.createApplicationCredential('admin-one', 'one');
-      expect(
-        await statusOf(
-          await start(variables({}, cloud.withApplicationCredential)),
-          await keystone.tokenOfApplicationCredential(whole.id, whole.secret),
-        ),
-      ).toBe(200);
+      const service = await start(variables({}, cloud.withApplicationCredential));
+      expect(await statusOf(service, await keystone.tokenOfApplicationCredential(whole.id, whole.secret))).toBe(200);
     });
 
     test('200 for an administrator if the policy requires a reader, because the role implies it', async () => {
       const service = await start({ ...variables(), TSIGIL_POLICY: '{"tlds:list": [reader]}' });
       expect(await statusOf(service, await issue('admin'))).toBe(200);
     });
+  });
+
+  test('403 without the right if Keystone is the only method, 401 beside the tokens of the service', async () => {
+    const byMethod = (method: string) => start({ ...variables(), TSIGIL_AUTH_METHOD: method, TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '' });
+    const statuses = ['keystone', '[tokens, keystone]'].map(async (method) => statusOf(await byMethod(method), await issue('reader')));
+    expect(await Promise.all(statuses)).toEqual([403, 401]);
   });
 
   describe('tokens of other methods', () => {

@@ -41,7 +41,7 @@ export interface ChangeContext {
 
 /** Reads and changes resources in one transaction. Each change passes the rules of its type, which may throw `ServiceError`. */
 export interface Changes extends Reader {
-  /** A timestamp, later than all before. Taken in the transaction, so that resources become visible in the order of their timestamps. */
+  /** A timestamp, later than all before. Taken in the transaction: with one writer, resources become visible in the order of their timestamps. */
   now(): string;
   /** Creates a resource. Throws `duplicate`. */
   create<F extends Fields>(type: ResourceType<F>, draft: Draft<F>): Promise<Admitted<F>>;

@@ -70,7 +70,7 @@ async function apply(
   }
 }
 
-/** Timestamps are taken in the transaction and in the order of the list: rows become visible in the order of their timestamps. */
+/** Takes the timestamps in the transaction, and in the order of the list. */
 async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
   const times = new Map<number, string>();
   await eachInSlices(slicer, Uint32Array.from(plan.changes, ({ entry }) => entry.index).sort(), (index) => times.set(index, changes.now()));
