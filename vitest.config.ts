@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { ATTACKS, IS_LONG, ON_SQLITE_WHEN_SHORT } from './test/harness/sizes.ts';
 
 /** Threads take JavaScript only: that of the built program, which `npm run build` makes. */
 const builtThreads: Plugin = {
@@ -25,7 +26,7 @@ export default defineConfig({
         test: {
           name: 'suites',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/leaks.test.ts', 'test/limits/**', 'test/postgres/**'],
+          exclude: ['test/leaks.test.ts', ATTACKS, 'test/postgres/**'],
           sequence: { groupOrder: 0 },
         },
       },
@@ -35,6 +36,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: ['test/http/**/*.test.ts', 'test/end-to-end/**/*.test.ts', 'test/postgres/**/*.test.ts'],
+          exclude: IS_LONG ? [] : ON_SQLITE_WHEN_SHORT,
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
           sequence: { groupOrder: 1 },
@@ -45,7 +47,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'limits',
-          include: ['test/limits/**/*.test.ts'],
+          include: IS_LONG ? [ATTACKS] : [],
           globalSetup: ['test/harness/postgres-run.ts'],
           maxWorkers: 1,
           testTimeout: 180_000,

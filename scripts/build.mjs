@@ -1,4 +1,5 @@
-// Compiles src into dist. Runs when dependencies have been installed; a production install without the compiler keeps the dist it came with.
+// Compiles src into dist. Takes options of the compiler, such as --noCheck.
+// Runs when dependencies have been installed. A production install without the compiler keeps the dist it came with.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +12,7 @@ try {
 }
 if (compiler !== undefined) {
   rmSync('dist', { recursive: true, force: true });
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', ...process.argv.slice(2)], { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
   chmodSync('dist/main.js', 0o755);
 }

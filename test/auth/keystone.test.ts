@@ -5,6 +5,7 @@ import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Keystone } from '../harness/keystone.ts';
 import { temporaryFolder } from '../harness/service.ts';
+import { IS_LONG } from '../harness/sizes.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { authenticationContract } from './contract.ts';
 import { PROJECTS, start, startBehindGateway, startCloud, statusOf, type Cloud } from './keystone-cloud.ts';
@@ -29,7 +30,7 @@ describe.runIf(installed)('keystone', () => {
 
   for (const [name, credentials] of Object.entries({
     'Keystone tokens, validated by the service user': () => cloud.withPassword,
-    'Keystone tokens, validated with themselves as authority': () => ({}),
+    ...(IS_LONG && { 'Keystone tokens, validated with themselves as authority': () => ({}) }),
   })) {
     authenticationContract(name, async () => ({
       variables: variables({}, credentials()),
@@ -253,7 +254,7 @@ describe.runIf(installed)('keystone', () => {
     }, 180_000);
   });
 
-  describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
+  describe.runIf(IS_LONG && hasProgram('openssl', 'openssl'))('over TLS', () => {
     const folder = temporaryFolder();
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -272,7 +273,7 @@ describe.runIf(installed)('keystone', () => {
     });
   });
 
-  describe('tokens that expire within seconds', () => {
+  describe.runIf(IS_LONG)('tokens that expire within seconds', () => {
     beforeAll(async () => {
       await keystone.stop();
       await keystone.start(10);

@@ -8,6 +8,7 @@ import { recordShown } from '../harness/evidence.ts';
 import { startKeystone, type Keystone } from '../harness/keystone.ts';
 import { POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { IS_LONG } from '../harness/sizes.ts';
 import { hasProgram, isMet } from '../harness/tools.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/openstack-clients.md');
@@ -98,7 +99,7 @@ describe.runIf(installed)('the unmodified OpenStack client with a token', { time
   });
 });
 
-describe.runIf(installed && hasProgram('keystone-manage', 'keystone'))(
+describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone'))(
   'the unmodified OpenStack client with a password',
   { timeout: PATIENCE },
   () => {
@@ -127,7 +128,7 @@ describe.runIf(installed && hasProgram('keystone-manage', 'keystone'))(
   },
 );
 
-describe.runIf(installed && hasProgram('openssl', 'openssl'))('docs/openstack-clients.md', { timeout: PATIENCE }, () => {
+describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))('docs/openstack-clients.md', { timeout: PATIENCE }, () => {
   beforeEach(signInWithToken);
 
   test('every example works, in the order of the page', async () => {

@@ -14,7 +14,8 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
   const entries = [...tlds.map((name) => toAsciiName(name)), 'co.uk'];
-  for (const name of entries) expect((await service.post('/v2/tlds', { name })).status, name).toBe(201);
+  const { status, text } = await service.post('/v2/tlds/bulk', { tlds: entries.map((name) => ({ name })) });
+  expect(status, text).toBe(200);
 });
 afterAll(() => service.close());
 

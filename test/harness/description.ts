@@ -1,5 +1,5 @@
 import type { ApiSettings } from '../../src/http/openapi/responses.ts';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import {
   resolve,
@@ -39,10 +39,21 @@ export function examplesOf(content: Content | undefined): Record<string, unknown
 
 /** Returns the violations of the document's JSON schemas in `value`. */
 function complaints(document: ApiDocument, schema: object, value: unknown): unknown {
+  let validate = validators.get(schema);
+  if (validate === undefined) {
+    validate = compile(document, schema);
+    validators.set(schema, validate);
+  }
+  return validate(value) ? undefined : validate.errors;
+}
+
+/** The compiled schemas. Compiling one takes longer than many validations. */
+const validators = new WeakMap<object, ValidateFunction>();
+
+function compile(document: ApiDocument, schema: object): ValidateFunction {
   const formats = { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, uri: (text: string) => URL.canParse(text), 'date-time': /^[\d-]+T[\d:]+Z$/ };
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
-  const validate = ajv.compile({ $id: 'api', components: document.components, ...schema });
-  return validate(value) ? undefined : validate.errors;
+  return ajv.compile({ $id: 'api', components: document.components, ...schema });
 }
 
 /** Expects that the document allows `answer`: its status, its significant headers, and its body. */

@@ -1,5 +1,6 @@
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { SHORTEST_SECRET } from './secret-search.ts';
 
 /** Collects the output of services during a run, and the secrets and tokens that they received, for the search at the end. */
 
@@ -10,15 +11,27 @@ export function runFolder(): string {
   return folder;
 }
 
+const files = new Map<string, number>();
+
+/** Appends a line to a file of this process. The file stays open, because tests log many lines. */
+function append(name: string, line: string): void {
+  let file = files.get(name);
+  if (file === undefined) {
+    file = openSync(join(runFolder(), `${name}-${process.pid}.txt`), 'a');
+    files.set(name, file);
+  }
+  writeSync(file, `${line}\n`);
+}
+
 /** Records output of a service: log lines, error bodies, metrics. `kind` names the file. */
 export function recordShown(kind: 'log' | 'error' | 'metrics' | 'output', text: string): void {
-  appendFileSync(join(runFolder(), `shown-${kind}-${process.pid}.txt`), `${text}\n`);
+  append(`shown-${kind}`, text);
 }
 
 /** Records a secret or token that must not appear in any output. Short ones are ignored, because they could appear by chance. */
 export function recordSecret(secret: unknown): void {
-  if (typeof secret === 'string' && secret.length >= 16 && new Set(secret).size >= 8) {
-    appendFileSync(join(runFolder(), `secrets-${process.pid}.txt`), `${JSON.stringify(secret)}\n`);
+  if (typeof secret === 'string' && secret.length >= SHORTEST_SECRET && new Set(secret).size >= 8) {
+    append('secrets', JSON.stringify(secret));
   }
 }
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ask, expectAnswer, pathOf, usual, withBody } from '../harness/any-request.ts';
 import { create, SAMPLES, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { randomCases } from '../harness/sizes.ts';
 import { readAnswer, sendBytes } from '../harness/wire.ts';
 
 /** What holds of any request whatever, be it one or not. */
@@ -50,7 +51,7 @@ describe('arbitrary targets', () => {
         const again = await ask(service, `GET ${links.self.replace('http://dns.example', '')} HTTP/1.1`, usual(service));
         expect(again.body).toBe(answer.body);
       }),
-      { numRuns: 150 },
+      { numRuns: randomCases(150) },
     );
   });
 
@@ -62,7 +63,7 @@ describe('arbitrary targets', () => {
         const starts = (whole.body.tsigkeys as Resource[]).filter(({ name }) => name.startsWith(value));
         if (!value.includes('*') && !value.includes('\0')) expect(listed.body.tsigkeys).toEqual(starts);
       }),
-      { numRuns: 100 },
+      { numRuns: randomCases(100) },
     );
   });
 
@@ -73,7 +74,7 @@ describe('arbitrary targets', () => {
         if (answer.status === 201) expect(id).toMatch(/^(?:[?#/]|$)/);
         else expect([200, 400, 404, 405]).toContain(answer.status);
       }),
-      { numRuns: 150 },
+      { numRuns: randomCases(150) },
     );
   });
 
@@ -82,7 +83,7 @@ describe('arbitrary targets', () => {
       fc.asyncProperty(fc.constantFrom('GET', 'OPTIONS', 'PUT', 'DELETE'), fc.oneof(encoded, line), fc.boolean(), async (method, path, known) => {
         await ask(service, `${method} /${path} HTTP/1.1`, known ? usual(service) : ['Host: h']);
       }),
-      { numRuns: 150 },
+      { numRuns: randomCases(150) },
     );
   });
 });
@@ -135,7 +136,7 @@ describe('arbitrary headers', () => {
         const head = [...(known ? usual(service) : []), ...given.filter((header) => !framing.test(header))];
         await ask(service, `${request} HTTP/1.1`, [...head, 'Content-Length: 2'], '{}');
       }),
-      { numRuns: 150 },
+      { numRuns: randomCases(150) },
     );
   });
 
@@ -156,7 +157,7 @@ describe('arbitrary headers', () => {
       fc.asyncProperty(method, path, fc.constantFrom('', '{}', '['), async (verb, target, body) => {
         await ask(service, `${verb} ${target} HTTP/1.1`, withBody(service, body), body);
       }),
-      { numRuns: 150 },
+      { numRuns: randomCases(150) },
     );
   });
 });
@@ -181,7 +182,7 @@ describe('malformed requests', () => {
       fc.asyncProperty(fc.array(bytes, { minLength: BATCH, maxLength: BATCH }), (batch) =>
         answerAll(batch.filter(({ length }) => length > 0).map((one) => [one])),
       ),
-      { numRuns: 3, endOnFailure: true },
+      { numRuns: randomCases(3), endOnFailure: true },
     );
   });
 
@@ -195,7 +196,7 @@ describe('malformed requests', () => {
         ]);
         return answerAll(requests.map(([request = '']) => [Buffer.from(request, 'latin1')]));
       }),
-      { numRuns: 3, endOnFailure: true },
+      { numRuns: randomCases(3), endOnFailure: true },
     );
   });
 });

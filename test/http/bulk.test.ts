@@ -1,31 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { everything, expectStatus, named, namesOf, numbered, outcomesOf, type Kept } from '../harness/tlds.ts';
 
 const PATH = '/v2/tlds/bulk';
 
-let postgres: PostgresServer;
-beforeAll(async () => {
-  postgres = await startPostgres();
-});
-afterAll(() => postgres.remove());
+/** A service on SQLite, or two services that share a database on PostgreSQL. */
+async function start(): Promise<TestService[]> {
+  if (process.env.TEST_DATABASE !== 'postgres') return [await startTestService()];
+  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `bulk-${randomUUID()}`);
+  return [await startTestService({ TSIGIL_DATABASE_URL: url }), await startTestService({ TSIGIL_DATABASE_URL: url })];
+}
 
-let databases = 0;
-
-/** Services on a database of each kind; two of them share the PostgreSQL database. */
-const ENGINES = {
-  SQLite: async () => {
-    const service = await startTestService();
-    return [service];
-  },
-  PostgreSQL: async () => {
-    const url = await createDatabase(postgres.url, `bulk${(databases += 1)}`);
-    return [await startTestService({ TSIGIL_DATABASE_URL: url }), await startTestService({ TSIGIL_DATABASE_URL: url })];
-  },
-} as const;
-
-describe.each(Object.entries(ENGINES))('a bulk import on %s', (_engine, start) => {
+describe('a bulk import', () => {
   let services: TestService[];
   let service: TestService;
   beforeAll(async () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLongWork, writeLongJson } from '../../src/http/sharing/long-work.ts';
 import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { randomCases } from '../harness/sizes.ts';
 
 /** A request of this caller, on a connection of its own. */
 function requestOf(id: string, socket = Object.assign(new EventEmitter(), { destroyed: false })): FastifyRequest {
@@ -76,6 +77,6 @@ test('long JSON is the same as if it were made at once, whatever the lists hold'
       );
       expect(bytes.toString()).toBe(JSON.stringify({ count: one.length, ...lists }));
     }),
-    { numRuns: 30 },
+    { numRuns: randomCases(30) },
   );
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countFitting, isLonger } from '../../src/http/page-size.ts';
 import type { Answer } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { randomCases } from '../harness/sizes.ts';
 import { createZone, primary, zonesOf, type Zone } from '../harness/zones.ts';
 
 const MAX_BYTES = 16_384;
@@ -59,7 +60,7 @@ test('200 with each zone once over all pages, each of which ends just before the
       }
       for (const total of totals) expect(total).toBe(filter.includes('outside') ? undefined : expected.length);
     }),
-    { numRuns: 25 },
+    { numRuns: randomCases(25) },
   );
 });
 
@@ -82,5 +83,6 @@ test('the length of a page is that of its JSON text in UTF-8', () => {
       if (count < list.length) expect(sizeOf(list.slice(0, count + 1))).toBeGreaterThan(maxBytes);
       expect(count === Math.min(1, list.length) || sizeOf(list.slice(0, count)) <= maxBytes).toBe(true);
     }),
+    { numRuns: randomCases(100) },
   );
 });

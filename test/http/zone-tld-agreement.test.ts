@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { randomCases } from '../harness/sizes.ts';
 import { checkNames, primary, removeAll, zoneNamesOf } from '../harness/zones.ts';
 
 const RULE_OF_MESSAGE: Readonly<Record<string, string>> = { More: 'more_than_one_label', Invalid: 'tld_entry', Zone: 'not_a_tld' };
@@ -49,7 +50,7 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
       }),
       // The example has one name for each answer.
       {
-        numRuns: 50,
+        numRuns: randomCases(50),
         examples: [
           [
             ['a', 'B.a'],

@@ -12,6 +12,7 @@ import { ALGORITHMS } from '../../src/domain/resources/tsigkey.ts';
 import { keysWith } from '../harness/keys.ts';
 import { NAME_SERVERS, run, ZONE, ZONE_RECORDS, type NameServer } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
+import { randomCases } from '../harness/sizes.ts';
 import { hasProgram, isMet, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tsigil-round-trips-'));
@@ -65,7 +66,7 @@ for (const { format, program, debian, argv, join: joined } of CHECKERS) {
           expect(check(fileOf(`${format}.conf`, text))).toMatchObject({ status: 0 });
           expect(readBack(text)).toEqual(keys.map(canonicalKey));
         }),
-        { numRuns: 25 },
+        { numRuns: randomCases(25) },
       );
     });
 

@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
 import { countInDoubt, emptyLedger, storm, verify } from '../harness/storm.ts';
 
-/** How long things go wrong. A minute finds most; the check of a release takes its time. */
-const SECONDS = Number(process.env.CHAOS_SECONDS ?? 45);
+const SECONDS = sizeOf('chaosSeconds');
 const PROCESSES = 2;
 const CALLERS = 8;
 
@@ -40,7 +40,9 @@ test(
     const disturbances = { service: 0, database: 0 };
     while (Date.now() < end) {
       await pause(randomInt(200, 1500));
-      if (randomInt(3) === 0) await disturbDatabase();
+      // One of each kind first, so that even a short run has both.
+      const { service, database } = disturbances;
+      if (database === 0 || (service > 0 && randomInt(3) === 0)) await disturbDatabase();
       else await disturbService(randomInt(PROCESSES));
     }
     const acknowledged = (await Promise.all(callers)).reduce((sum, count) => sum + count, 0);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
 import { queryByAnotherProgram, startForeignProgram, startOpener } from '../harness/sqlite-programs.ts';
 
 let folder: string;
@@ -86,7 +87,7 @@ describe('a start while another program has the database open', () => {
 });
 
 describe('processes that open one database at the same time', () => {
-  const ROUNDS = 4;
+  const ROUNDS = sizeOf('hardLinkRounds');
   const AT_ONCE = 5;
 
   /** Opens a database by several names at once; returns what came of each. */

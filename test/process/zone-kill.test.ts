@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { Answer, Client } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harness/zones.ts';
 
-const ROUNDS = 20;
+const ROUNDS = sizeOf('killRounds');
 const WORKERS = 16;
 const MILLISECONDS = 100;
 

@@ -6,6 +6,7 @@ import type { Resource } from '../../src/domain/model/resource.ts';
 import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { everything, insert, sampleOf } from './samples.ts';
+import { randomCases } from '../harness/sizes.ts';
 
 /** Names that databases tend to sort and match differently. */
 const AWKWARD = [
@@ -110,7 +111,7 @@ export function listContract(engine: string, current: () => Store): void {
           const expected = distinct(rows).filter(({ name }) => (wildcard ? matches(value, name as string) : name === value));
           expect(found.map(({ name }) => name).toSorted()).toEqual(expected.map(({ name }) => name).toSorted());
         }),
-        { numRuns: 300 },
+        { numRuns: randomCases(300) },
       );
     });
 

@@ -7,6 +7,7 @@ import { tld } from '../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
 import { sampleOf, tldNamed } from './samples.ts';
+import { randomCases } from '../harness/sizes.ts';
 
 /** More rows than the first steps of a scan read. */
 const COUNT = 3000;
@@ -159,7 +160,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       const queries = anyQuery(ZONES, columns, conditions, 'outside_tlds', true);
       await fc.assert(
         fc.asyncProperty(queries, (query) => agrees(zone, ZONES, query)),
-        { numRuns: 150 },
+        { numRuns: randomCases(150) },
       );
     });
 
@@ -172,7 +173,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       const queries = anyQuery(KEYS, ['created_at', 'id', 'updated_at', 'name'], conditions, 'orphaned', false);
       await fc.assert(
         fc.asyncProperty(queries, (query) => agrees(tsigkey, KEYS, query)),
-        { numRuns: 100 },
+        { numRuns: randomCases(100) },
       );
     });
   });

@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
@@ -10,7 +9,7 @@ import { backUpSqlite } from '../../src/store/sqlite/backup.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { tableOf } from '../../src/store/sql/table.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { temporaryFolder } from '../harness/service.ts';
 import { storeContract } from './contract.ts';
 
 const observer = { committed: () => undefined };
@@ -106,35 +105,9 @@ describe('opening a SQLite file', () => {
   });
 });
 
-describe('SQLite file lock', () => {
-  const serve = (database: string) => {
-    const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${database}` });
-    return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
-  };
-
-  test('refuses a second process with a one-line message, also through a symbolic link; kill -9 releases the lock', async () => {
-    const settings = { TSIGIL_DATABASE_URL: `sqlite:${path}` };
-    const first = await startServiceProcess(folder, settings);
-    const link = join(folder, 'link.db');
-    symlinkSync(path, link);
-    for (const name of [path, link]) {
-      const second = serve(name);
-      expect(second.stderr).toBe(
-        `tsigil: Another process is using the database ${path}: stop that one first, or give this one a database of its own\n`,
-      );
-      expect([second.status, second.stdout]).toEqual([1, '']);
-    }
-    expect((await first.get('/readyz')).status).toBe(200);
-    await first.stop('SIGKILL');
-    const third = await startServiceProcess(folder, settings);
-    expect(await third.stop('SIGTERM')).toBe(0);
-  });
-
-  test('refuses a second open in the same process, which leaves the lock of the first in place', async () => {
-    await withDatabase(async () => {
-      await expect(openSqlite(path, observer)).rejects.toMatchObject({ code: 'unavailable' });
-      expect(serve(path).stderr).toMatch(/Another process is using the database/);
-    });
+test('refuses a second open in the same process', async () => {
+  await withDatabase(async () => {
+    await expect(openSqlite(path, observer)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
 

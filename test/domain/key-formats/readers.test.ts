@@ -6,6 +6,7 @@ import { KeyFileError, type Entry } from '../../../src/domain/key-formats/reader
 import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
 import { keysWith } from '../../harness/keys.ts';
+import { randomCases, sizeOf } from '../../harness/sizes.ts';
 
 const K = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 const MD5 = 'MDEyMzQ1Njc4OWFiY2RlZg==';
@@ -134,16 +135,16 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
           expect((error as Error).message).not.toMatch(/TOPSECRET|4ycKXMVM/);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: randomCases(1000) },
     );
   });
 
-  test('reads any text of 1 MB within seconds, in time proportional to its length', () => {
+  test('reads any long text within seconds, in time proportional to its length', () => {
     for (const piece of ['"', '\\"', 'key ', 'key "a" {', '- id: a\n', '/', '/*', ' ', '\n', 'a', 'a:', 'key:\n', '  key: name: ', '#']) {
       const started = performance.now();
       try {
-        read(format, piece.repeat(1_000_000 / piece.length));
-        detectFormat(piece.repeat(1_000_000 / piece.length));
+        read(format, piece.repeat(sizeOf('keyFileBytes') / piece.length));
+        detectFormat(piece.repeat(sizeOf('keyFileBytes') / piece.length));
       } catch (error) {
         expect(error).toBeInstanceOf(KeyFileError);
       }

@@ -1,0 +1,32 @@
+/** The search finds only secrets of at least this length. */
+export const SHORTEST_SECRET = 16;
+
+/** A text that contains 16 consecutive characters also contains all 8 characters of one of its blocks, at a multiple of 8. */
+const BLOCK = SHORTEST_SECRET / 2;
+
+/**
+ * Returns a function that lists the secrets in a text. It reads every text once, whatever the number of secrets: it looks up each
+ * block of 8 characters, and compares the whole secret only where a block is found. Throws a RangeError for a secret that is too short.
+ */
+export function secretSearch(secrets: readonly string[]): (text: string) => string[] {
+  const candidates = new Map<string, { secret: string; at: number }[]>();
+  for (const secret of secrets) {
+    if (secret.length < SHORTEST_SECRET) throw new RangeError(`A secret has ${secret.length} characters. The search needs ${SHORTEST_SECRET}.`);
+    // The end of a secret, because many secrets begin with the same words.
+    for (let at = secret.length - SHORTEST_SECRET; at < secret.length - BLOCK; at += 1) {
+      const block = secret.slice(at, at + BLOCK);
+      const others = candidates.get(block);
+      if (others === undefined) candidates.set(block, [{ secret, at }]);
+      else others.push({ secret, at });
+    }
+  }
+  return (text) => {
+    const found = new Set<string>();
+    for (let start = 0; start + BLOCK <= text.length; start += BLOCK) {
+      for (const { secret, at } of candidates.get(text.slice(start, start + BLOCK)) ?? []) {
+        if (text.startsWith(secret, start - at) && start >= at) found.add(secret);
+      }
+    }
+    return [...found];
+  };
+}

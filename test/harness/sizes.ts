@@ -1,0 +1,52 @@
+/**
+ * The sizes of the tests that could run for any length of time. `npm test` uses the short sizes and `.ci/run` sets TEST_LONG=1 for
+ * the long ones. A short test checks the same guarantee with fewer attempts.
+ */
+
+/** Whether this run uses the long sizes. */
+export const IS_LONG = process.env.TEST_LONG === '1';
+
+const SIZES = {
+  /** Seconds during which services and databases are killed. */
+  chaosSeconds: { short: 20, long: 300 },
+  /** Kills during concurrent writes, and during concurrent zone changes. */
+  killRounds: { short: 4, long: 20 },
+  /** A test that kills at many points in time uses only each nth of them. */
+  killTimeStep: { short: 2, long: 1 },
+  /** Rounds of five concurrent races for a database with two names. */
+  hardLinkRounds: { short: 1, long: 4 },
+  /** Restarts of each process behind the proxy. */
+  rollingRestarts: { short: 1, long: 3 },
+  /** Lists with different filters, which must not fill the memory of PostgreSQL. */
+  differentLists: { short: 1000, long: 4000 },
+  /** The length of a text that a reader of key files must parse in linear time. */
+  keyFileBytes: { short: 250_000, long: 1_000_000 },
+  /** The body that must parse in linear time is the largest allowed one, divided by this. */
+  jsonBodyDivisor: { short: 4, long: 1 },
+} as const satisfies Record<string, { short: number; long: number }>;
+
+/** Returns the size of a test in this run. */
+export function sizeOf(name: keyof typeof SIZES): number {
+  return SIZES[name][IS_LONG ? 'long' : 'short'];
+}
+
+/** Returns how many random cases a property test tries in this run. `long` is the number in a long run; a short one tries a fifth. */
+export function randomCases(long: number): number {
+  return IS_LONG ? long : Math.ceil(long / 5);
+}
+
+/** The attacks, which run alone on the machine and take minutes. Only a long run includes them. */
+export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
+
+/**
+ * API suites whose results depend little on the database. A short run tests them on SQLite only, a long run also on PostgreSQL.
+ */
+export const ON_SQLITE_WHEN_SHORT = [
+  'test/end-to-end/iana-list.test.ts',
+  'test/end-to-end/tsig-keygen.test.ts',
+  ...[
+    ...['any-request', 'base-url', 'bodies', 'body-budget', 'bulk-turns', 'closing', 'cors', 'docs-page', 'documents'],
+    ...['headers', 'json-shape', 'key-export', 'listen', 'long-work', 'methods', 'openapi', 'openapi-conformance', 'openapi-rules'],
+    ...['page-size', 'pipelined-requests', 'pipelining', 'rate-limit', 'unsent-responses', 'zone-members'],
+  ].map((name) => `test/http/${name}.test.ts`),
+];

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { randomCases } from './harness/sizes.ts';
+import { secretSearch, SHORTEST_SECRET } from './harness/secret-search.ts';
+
+/** Two characters only, so that parts of secrets occur by chance. */
+const text = (minLength: number, maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
+
+test('the search finds a secret wherever it is in a text', () => {
+  const secret = randomBytes(32).toString('base64');
+  const find = secretSearch([randomBytes(32).toString('base64'), secret]);
+  for (let before = 0; before < 20; before += 1) {
+    for (const after of [0, 1, 7, 8, 9]) {
+      expect(find('-'.repeat(before) + secret + '-'.repeat(after))).toEqual([secret]);
+      expect(find('-'.repeat(before) + secret.slice(1) + '-'.repeat(after))).toEqual([]);
+    }
+  }
+});
+
+test('the search finds exactly the secrets that a text includes', () => {
+  const secrets = fc.uniqueArray(text(SHORTEST_SECRET, SHORTEST_SECRET + 3), { maxLength: 10 });
+  const cases = fc.tuple(secrets, fc.array(text(0, 40), { maxLength: 5 }), fc.array(fc.nat(9), { maxLength: 3 }));
+  fc.assert(
+    fc.property(cases, ([all, parts, chosen]) => {
+      const shown = [...parts, ...chosen.map((index) => all[index] ?? '')].join('');
+      expect(secretSearch(all)(shown).toSorted()).toEqual(all.filter((secret) => shown.includes(secret)).toSorted());
+    }),
+    { numRuns: randomCases(5000) },
+  );
+});
+
+test('the search refuses a secret that is too short for it', () => {
+  expect(() => secretSearch(['a'.repeat(SHORTEST_SECRET - 1)])).toThrow(RangeError);
+});
