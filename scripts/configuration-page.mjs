@@ -96,7 +96,7 @@ ${[...new Set(CONFIGURABLE_RIGHTS.map(groupOf))].map(rightsOf).join('\n')}
 
 An entry replaces the default roles.
 Without \`admin\` in the entry, administrators do not have the right either.
-Roles compare without case.
+Roles are case-insensitive.
 
 The rights without a collection set the context of a request.
 The [API reference](api.md#request-context-headers) describes them.
