@@ -7,7 +7,7 @@ import { addExamples } from './flags/help.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
 import { plainLines } from './output/plain-text.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
-import { bold, lookOf, red, type Stream, type Terminal } from './output/terminal.ts';
+import { bold, textStyleOf, red, type Stream, type Terminal } from './output/terminal.ts';
 import { addTldImport } from './commands/tld-import.ts';
 import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyCommands } from './commands/tsigkey-commands.ts';
@@ -30,7 +30,7 @@ export async function runCommand(argv: readonly string[], version: string, local
 /** The commands, with their flags and what they do. */
 export function createProgram(version: string, local: LocalCommands, terminal: Terminal): Command {
   const { environment, out, err } = terminal;
-  const coloursOf = (stream: Stream) => lookOf(stream, environment).colours;
+  const coloursOf = (stream: Stream) => textStyleOf(stream, environment).colours;
   const program = new Command('tsigil')
     .description('DNS management service for TSIG keys and top-level domains')
     .version(version)
@@ -79,5 +79,5 @@ function sentenceOf(error: unknown): { readonly sentence: string; readonly hint:
 
 /** Prints an error. Messages may quote servers and files. */
 function printError({ err, environment }: Terminal, text: string): void {
-  err.write(`${red('tsigil:', lookOf(err, environment))} ${plainLines(text)}`);
+  err.write(`${red('tsigil:', textStyleOf(err, environment))} ${plainLines(text)}`);
 }

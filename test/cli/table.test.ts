@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { FORMATS, formatItem, formatList } from '../../src/cli/output/output.ts';
 import { displayWidth, drawTable } from '../../src/cli/output/table.ts';
-import { lookOf } from '../../src/cli/output/terminal.ts';
+import { textStyleOf } from '../../src/cli/output/terminal.ts';
 
-const look = (width: number) => ({ decorated: true, colours: false, width });
+const style = (width: number) => ({ decorated: true, colours: false, width });
 const PIPE = { decorated: false, colours: false, width: Infinity };
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
@@ -38,17 +38,17 @@ describe('tables', () => {
           ['1', '日本'],
           ['2', 'com'],
         ],
-        look(80),
+        style(80),
       ),
     ).toBe('+----+------+\n| id | name |\n+----+------+\n| 1  | 日本 |\n| 2  | com  |\n+----+------+\n');
   });
 
   test('without rows have only a header', () => {
-    expect(drawTable(['id'], [], look(80))).toBe('+----+\n| id |\n+----+\n');
+    expect(drawTable(['id'], [], style(80))).toBe('+----+\n| id |\n+----+\n');
   });
 
   test('wrap long text at blanks and do not break ids', () => {
-    const table = drawTable(['id', 'description'], [[ID, 'a description that is longer than what is left of the line']], look(64));
+    const table = drawTable(['id', 'description'], [[ID, 'a description that is longer than what is left of the line']], style(64));
     expect(table.split('\n').slice(3, 6)).toEqual([
       `| ${ID} | a description that is |`,
       `| ${' '.repeat(36)} | longer than what is   |`,
@@ -57,13 +57,13 @@ describe('tables', () => {
   });
 
   test('break ids at hyphens if nothing else fits', () => {
-    const table = drawTable(['id', 'resource_id', 'pool_id'], [[ID, ID, ID]], look(60));
+    const table = drawTable(['id', 'resource_id', 'pool_id'], [[ID, ID, ID]], style(60));
     expect(table).toContain('| 794ccc2c-d751-   |');
     expect(table.split('\n').every((line) => line.length <= 60)).toBe(true);
   });
 
   test('are wider than a terminal that is too narrow for any table', () => {
-    expect(drawTable(['id', 'name'], [[ID, 'com']], look(12)).split('\n')[0]).toHaveLength(36 + 3 + 7 + 1);
+    expect(drawTable(['id', 'name'], [[ID, 'com']], style(12)).split('\n')[0]).toHaveLength(36 + 3 + 7 + 1);
   });
 
   test('keep all text, and no line is longer than the terminal', () => {
@@ -72,7 +72,7 @@ describe('tables', () => {
       .map((text) => text.replaceAll(/[\p{C}\s|]+/gu, ' '));
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 }), fc.integer({ min: 40, max: 200 }), (rows, width) => {
-        const lines = drawTable(['one', 'two', 'three'], rows, look(width)).trimEnd().split('\n');
+        const lines = drawTable(['one', 'two', 'three'], rows, style(width)).trimEnd().split('\n');
         const squeeze = (text: string) => text.replaceAll(' ', '');
         for (const line of lines) expect(displayWidth(line)).toBe(displayWidth(lines[0] ?? ''));
         expect(displayWidth(lines[0] ?? '')).toBeLessThanOrEqual(width);
@@ -115,7 +115,7 @@ describe('formats', () => {
     const nasty = '\x1b[2J\u009b31m\u202efdp.exe\u2066\r\u200f';
     const items = [{ name: nasty, attributes: { [nasty]: nasty }, text: `one\n${nasty}` }];
     for (const format of FORMATS) {
-      for (const each of [PIPE, look(80)]) {
+      for (const each of [PIPE, style(80)]) {
         const columns = Object.keys(items[0] ?? {});
         const printed = formatItem(items[0] ?? {}, columns, { format }, each) + formatList(items, columns, { format }, each);
         expect(printed.replaceAll(/[\n\t]/g, '')).not.toMatch(/[\p{Cc}\u202e\u2066\u200f]/u);
@@ -164,7 +164,7 @@ describe('colours', () => {
     ['are off on a terminal without colours', { isTTY: true, columns: 80 }, { TERM: 'dumb' }, false],
   ])('%s', (_, stream, environment, colours) => {
     const write = () => undefined;
-    const chosen = lookOf({ ...stream, write }, environment);
+    const chosen = textStyleOf({ ...stream, write }, environment);
     expect(chosen.colours).toBe(colours);
     expect(drawTable(['id'], [], chosen).includes('\x1b[1m')).toBe(colours);
   });

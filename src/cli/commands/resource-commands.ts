@@ -20,7 +20,7 @@ import {
 import { findPath, listItems, withHints, type Item } from '../service/resource-requests.ts';
 import { columnsOf, RESOURCE_COMMANDS, VERBS, type ResourceCommand, type Verb } from '../flags/resource-table.ts';
 import { hideSecret, readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
-import { catchInterrupt, lookOf, type Terminal } from '../output/terminal.ts';
+import { catchInterrupt, textStyleOf, type Terminal } from '../output/terminal.ts';
 
 type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
 
@@ -93,7 +93,7 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
     const items = await listItems(await connect(flags, terminal), type, parameters, flags.limit);
     const shown = type.owner !== undefined && flags.allProjects === true ? [...columns, type.owner] : columns;
     const hidden = items.map((item) => hideSecret(type, item, flags));
-    terminal.out.write(formatList(hidden, shown, flags, lookOf(terminal.out, terminal.environment)));
+    terminal.out.write(formatList(hidden, shown, flags, textStyleOf(terminal.out, terminal.environment)));
   });
 }
 
@@ -171,7 +171,7 @@ function pathOf(connection: Connection, resource: ResourceCommand, idOrName: str
 }
 
 function print({ out, environment }: Terminal, type: ResourceType, item: Item, flags: Flags, columns: readonly string[] = columnsOf(type)): void {
-  out.write(formatItem(hideSecret(type, item, flags), columns, flags, lookOf(out, environment)));
+  out.write(formatItem(hideSecret(type, item, flags), columns, flags, textStyleOf(out, environment)));
 }
 
 function readLimit(text: string): number {

@@ -2,22 +2,22 @@ import type { Command } from 'commander';
 import { CommandError, EXIT } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The flag that answers the question of a destructive command in advance. */
+/** The flag that confirms a destructive command in advance. */
 export interface ConfirmationFlags {
   readonly yes?: boolean;
 }
 
 /**
- * Asks for confirmation. Returns after `y`, `yes` or with `--yes`. Throws `CommandError` after any other answer, and where nobody can
- * be asked. The caller has changed nothing before.
+ * Asks for confirmation. Returns after `y` or `yes`, or with `--yes`. Throws `CommandError` after any other reply, and if the command is
+ * not interactive. The caller must not change anything before.
  */
 export type Confirm = (question: string, flags: ConfirmationFlags, terminal: Terminal) => Promise<void>;
 
 const CONDITIONS = new WeakMap<Command, string>();
 
 /**
- * Declares that `command` can remove or disable something that its arguments do not name. `condition` says when it asks, as a clause
- * that begins with `when`. Adds the flag `--yes`. Returns the only way to ask.
+ * Declares that `command` can remove or disable something that its arguments do not name. `condition` states when it asks for
+ * confirmation, as a clause that begins with `when`. Adds the flag `--yes`. Returns the function that asks.
  */
 export function declareDestructive(command: Command, condition: string): Confirm {
   CONDITIONS.set(command, condition);
@@ -25,16 +25,16 @@ export function declareDestructive(command: Command, condition: string): Confirm
   return confirm;
 }
 
-/** When a command asks for confirmation; undefined for one that never does. */
+/** Returns the condition on which a command asks for confirmation, or undefined if it never asks. */
 export function conditionOf(command: Command): string | undefined {
   return CONDITIONS.get(command);
 }
 
 async function confirm(question: string, { yes }: ConfirmationFlags, terminal: Terminal): Promise<void> {
   if (yes === true) return;
-  const obstacle = obstacleTo(terminal);
-  if (obstacle !== undefined) {
-    throw new CommandError(EXIT.usage, `Cannot ask for confirmation: ${obstacle}. Nothing was changed.`, 'Use --yes to go ahead.');
+  const reason = nonInteractiveReason(terminal);
+  if (reason !== undefined) {
+    throw new CommandError(EXIT.usage, `Cannot ask for confirmation: ${reason}. Nothing was changed.`, 'Use --yes to go ahead.');
   }
   terminal.err.write(`${question} [y/N] `);
   for await (const chunk of terminal.input) {
@@ -44,8 +44,8 @@ async function confirm(question: string, { yes }: ConfirmationFlags, terminal: T
   throw new CommandError(EXIT.refused, 'Nothing was changed');
 }
 
-/** Why no question can be asked. It goes to standard error, so standard output may be anything. */
-function obstacleTo({ input, err }: Terminal): string | undefined {
+/** Returns why the command cannot ask, or undefined if it can. The prompt goes to standard error, so standard output does not matter. */
+function nonInteractiveReason({ input, err }: Terminal): string | undefined {
   if (input.isTTY !== true) return 'standard input is not a terminal';
   if (input.readableEnded === true) return 'the command has read standard input to its end';
   return err.isTTY === true ? undefined : 'standard error is not a terminal';

@@ -1,25 +1,25 @@
 import { plainCell } from './output.ts';
 
-/** What became of one thing in an import, in the order of the counts. */
+/** The possible results for one item of an import, in the order in which a summary counts them. */
 const OUTCOMES = ['added', 'unchanged', 'updated', 'removed', 'different', 'invalid', 'refused'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The outcomes that change something, by the sign of their lines. */
+/** The outcomes that change something, with the signs of their lines. */
 const SIGNS: Partial<Record<Outcome, string>> = { added: '+', updated: '~', removed: '-' };
 
-/** The outcomes that leave something to do. */
+/** The outcomes that need a correction by the operator. */
 const FAILURES: readonly Outcome[] = ['different', 'invalid', 'refused'];
 
-/** Where something was found: the number of a line, or another place in words. */
+/** The origin of an item: a line number, or text such as an id. */
 export type Place = number | string;
 
-/** Collects what became of each thing in an import. Texts must not contain secrets. */
+/** Collects the outcomes of an import. Texts must not contain secrets. */
 export interface Report {
   add(outcome: Outcome, text: string, place?: Place): void;
-  /** Returns the counts: `2 added, 1 invalid`. With `outcomes`, only those, also where they are 0. */
+  /** Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns exactly those, including zeros. */
   summary(outcomes?: readonly Outcome[]): string;
   count(outcome: Outcome): number;
-  /** Returns true if nothing is left to do. */
+  /** Returns true if no item failed. */
   isClean(): boolean;
   /** Returns a line for each change: `+ name`, `~ name`, `- name`. */
   changes(): string;
@@ -27,10 +27,10 @@ export interface Report {
   refusals(): string;
 }
 
-/** The longest text that `quote` does not shorten. */
+/** The length to which `quote` shortens a text. */
 const MAX_SHOWN = 60;
 
-/** Creates a report. With `write`, it also writes a line as soon as something is added. */
+/** Creates a report. With `write`, it also writes a line for each outcome as soon as it is added. */
 export function createReport(write?: (line: string) => unknown): Report {
   const added: { readonly outcome: Outcome; readonly text: string; readonly place: Place }[] = [];
   const count = (outcome: Outcome) => added.filter((each) => each.outcome === outcome).length;

@@ -1,12 +1,12 @@
 import { csvCell, formatJson, formatYaml, plainText } from './plain-text.ts';
 import { drawTable } from './table.ts';
-import type { Look } from './terminal.ts';
+import type { TextStyle } from './terminal.ts';
 
-/** The forms in which results can be printed. */
+/** The output formats. */
 export const FORMATS = ['table', 'json', 'yaml', 'csv', 'value'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** How to print, as asked on the command line. */
+/** The flags for output. */
 export interface OutputFlags {
   readonly format: Format;
   /** The columns to print, in this order; undefined for all. */
@@ -15,8 +15,8 @@ export interface OutputFlags {
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** A list of things as text: a row each. A table is drawn for a terminal; elsewhere its columns are separated by tabs. */
-export function formatList(items: readonly Item[], columns: readonly string[], flags: OutputFlags, look: Look): string {
+/** Formats items as text, one row for each. A table has rules on a terminal; elsewhere tabs separate its columns. */
+export function formatList(items: readonly Item[], columns: readonly string[], flags: OutputFlags, textStyle: TextStyle): string {
   const chosen = flags.column ?? columns;
   const rows = items.map((item) => chosen.map((column) => item[column]));
   switch (flags.format) {
@@ -30,13 +30,13 @@ export function formatList(items: readonly Item[], columns: readonly string[], f
       return lines(rows.map((row) => row.map(plainCell).join(' ')));
     case 'table': {
       const cells = rows.map((row) => row.map(plainCell));
-      return look.decorated ? drawTable(chosen, cells, look) : lines([chosen, ...cells].map((row) => row.join('\t')));
+      return textStyle.decorated ? drawTable(chosen, cells, textStyle) : lines([chosen, ...cells].map((row) => row.join('\t')));
     }
   }
 }
 
-/** One thing as text: a line for each of its fields. */
-export function formatItem(item: Item, columns: readonly string[], flags: OutputFlags, look: Look): string {
+/** Formats one item as text, one line for each field. */
+export function formatItem(item: Item, columns: readonly string[], flags: OutputFlags, textStyle: TextStyle): string {
   const chosen = flags.column ?? columns;
   const pairs = chosen.map((column) => ({ Field: column, Value: item[column] }));
   switch (flags.format) {
@@ -47,7 +47,7 @@ export function formatItem(item: Item, columns: readonly string[], flags: Output
     case 'value':
       return lines(chosen.map((column) => plainCell(item[column])));
     default:
-      return formatList(pairs, ['Field', 'Value'], { format: flags.format }, look);
+      return formatList(pairs, ['Field', 'Value'], { format: flags.format }, textStyle);
   }
 }
 
@@ -59,7 +59,7 @@ function lines(rows: readonly string[]): string {
   return rows.map((row) => `${row}\n`).join('');
 }
 
-/** A value on one line. */
+/** Formats a value on one line. Unprintable characters are escaped. */
 export function plainCell(value: unknown): string {
   return plainText(textOf(value));
 }

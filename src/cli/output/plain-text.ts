@@ -1,12 +1,12 @@
 import { Document, isScalar, Scalar, visit } from 'yaml';
 
 /**
- * Characters that a terminal may act on or that change the order in which a line is read: controls (C0, DEL and C1),
- * bidirectional marks, embeddings, overrides and isolates, line and paragraph separators, and interlinear annotations.
+ * Characters that a terminal may interpret, or that change the reading order of a line: controls (C0, DEL and C1), bidirectional
+ * marks, embeddings, overrides and isolates, line and paragraph separators, and interlinear annotations.
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
-/** Text from a server or a file on one line, with every unprintable character escaped as in JSON: `\u001b`, `\n`. */
+/** Returns text from a server or a file on one line. Unprintable characters are escaped as in JSON: `\u001b`, `\n`. */
 export function plainText(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {
     const quoted = JSON.stringify(character).slice(1, -1);
@@ -14,18 +14,18 @@ export function plainText(text: string): string {
   });
 }
 
-/** The same for text whose line feeds are its layout. */
+/** Escapes unprintable characters in text of several lines. Line feeds remain. */
 export function plainLines(text: string): string {
   return text.split('\n').map(plainText).join('\n');
 }
 
-/** A value as JSON. Parsing the text gives the value exactly. */
+/** Formats a value as JSON. Parsing the text returns an equal value. */
 export function formatJson(value: unknown): string {
-  // Line feeds inside strings are escaped already; the others are the layout.
+  // JSON.stringify escapes line feeds inside strings; the others are the layout.
   return `${plainLines(JSON.stringify(value, null, 2))}\n`;
 }
 
-/** A value as YAML. Parsing the text gives the value exactly: texts with unprintable characters stand in double quotes, where escapes count. */
+/** Formats a value as YAML. Parsing the text returns an equal value. Text with unprintable characters is double-quoted, so that escapes work. */
 export function formatYaml(value: unknown): string {
   const document = new Document(value);
   visit(document, (_key, node) => {
@@ -34,12 +34,12 @@ export function formatYaml(value: unknown): string {
   return plainLines(document.toString());
 }
 
-/** What spreadsheets take for the start of a formula, the full-width forms included. */
+/** The characters with which a formula begins in spreadsheets, including the full-width forms. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /**
- * A value as a cell of CSV (RFC 4180 section 2), in quotes where it needs them. Text that a spreadsheet would run as a formula is
- * preceded by an apostrophe. Line feeds stay, between quotes; other unprintable characters are escaped.
+ * Formats a value as a CSV cell (RFC 4180 section 2), in quotes if necessary. An apostrophe precedes text that a spreadsheet would run
+ * as a formula. Line feeds remain, inside quotes. Other unprintable characters are escaped.
  */
 export function csvCell(value: string | number): string {
   if (typeof value === 'number') return String(value);

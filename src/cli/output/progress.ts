@@ -1,21 +1,21 @@
 import type { Stream } from './terminal.ts';
 import { displayWidth } from './table.ts';
 
-/** Shows how far some long work is. */
+/** A progress bar. */
 export interface Progress {
-  /** `count` more are done. */
+  /** Counts `count` more items as done. */
   advance(count: number): void;
-  /** Removes the bar, so that what is printed next stands on a line of its own. */
+  /** Removes the bar, so that the next output begins on an empty line. */
   stop(): void;
 }
 
 const REDRAW_MS = 100;
-const WIDEST_BAR = 40;
-const NARROWEST_BAR = 10;
+const MAX_BAR_WIDTH = 40;
+const MIN_BAR_WIDTH = 10;
 
 /**
- * A bar on `out` with the share, the rate and the remaining time of work on `total` things; nothing where `out` is no terminal.
- * `now` gives milliseconds. The work may be stopped at any time; the caller then says what was done.
+ * Draws a progress bar for `total` items on `out`, with percentage, rate and remaining time. Draws nothing if `out` is not a terminal.
+ * `now` returns milliseconds.
  */
 export function startProgress(out: Stream, label: string, total: number, now: () => number): Progress {
   if (out.isTTY !== true) return { advance: () => undefined, stop: () => undefined };
@@ -36,16 +36,16 @@ export function startProgress(out: Stream, label: string, total: number, now: ()
   };
 }
 
-/** `Importing [====>    ] 43% 4,300 of 10,000, 2,150/s, 0:03 left`, with less of it on a narrow terminal. */
+/** Returns `Importing [====>    ] 43% 4,300 of 10,000, 2,150/s, 0:03 left`, shortened to fit a narrow terminal. */
 export function progressLine(label: string, done: number, total: number, seconds: number, columns: number): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const rate = seconds > 0 ? done / seconds : 0;
   const counts = `${String(Math.floor(share * 100)).padStart(3)}% ${grouped(done)} of ${grouped(total)}`;
   const speed = rate === 0 || done >= total ? '' : `, ${grouped(Math.round(rate))}/s, ${clockTime((total - done) / rate)} left`;
-  // The last column stays free: some terminals wrap as soon as it is used.
+  // The last column stays empty, because some terminals wrap as soon as it has a character.
   const room = columns - 1;
-  const bar = Math.min(WIDEST_BAR, room - displayWidth(label) - counts.length - speed.length - 4);
-  if (bar >= NARROWEST_BAR) return `${label} [${drawBar(share, bar)}] ${counts}${speed}`;
+  const bar = Math.min(MAX_BAR_WIDTH, room - displayWidth(label) - counts.length - speed.length - 4);
+  if (bar >= MIN_BAR_WIDTH) return `${label} [${drawBar(share, bar)}] ${counts}${speed}`;
   return [`${label} ${counts}${speed}`, `${label} ${counts}`, counts.trim()].find((line) => displayWidth(line) <= room) ?? '';
 }
 

@@ -1,12 +1,12 @@
-/** Where text goes: a terminal, a pipe or a file. */
+/** An output stream: a terminal, a pipe or a file. */
 export interface Stream {
   readonly isTTY?: boolean;
-  /** How wide the terminal is. */
+  /** The width of the terminal. */
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** What a command has of the world: where it reads from, where it writes to, and what time it is. */
+/** The dependencies of a command: its environment variables, its clock and its standard streams. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
   /** Milliseconds since 1970. */
@@ -14,39 +14,39 @@ export interface Terminal {
   readonly input: AsyncIterable<unknown> & { readonly isTTY?: boolean; readonly readableEnded?: boolean };
   readonly out: Stream;
   readonly err: Stream;
-  /** Calls `stop` at the next Ctrl-C, instead of ending the program. Returns what ends that. */
+  /** Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that undoes this. */
   readonly onInterrupt: (stop: () => void) => () => void;
 }
 
-/** How results are to look. */
-export interface Look {
-  /** Whether a person reads them: tables are drawn. */
+/** The style of text on a stream. */
+export interface TextStyle {
+  /** True on a terminal, where tables are drawn with rules. */
   readonly decorated: boolean;
   readonly colours: boolean;
-  /** The columns that a line may have. */
+  /** The maximum length of a line, in columns. */
   readonly width: number;
 }
 
-/** How text for `stream` is to look. Colours need a terminal, and no `NO_COLOR` (https://no-color.org). */
-export function lookOf(stream: Stream, environment: NodeJS.ProcessEnv): Look {
+/** Returns the style of text for `stream`. Colours need a terminal, and `NO_COLOR` must not be set (https://no-color.org). */
+export function textStyleOf(stream: Stream, environment: NodeJS.ProcessEnv): TextStyle {
   const decorated = stream.isTTY === true;
   const colours = decorated && !environment.NO_COLOR && environment.TERM !== 'dumb';
   return { decorated, colours, width: stream.columns || Infinity };
 }
 
-/** `text` in bold type, where colours may be used. */
-export function bold(text: string, { colours }: Pick<Look, 'colours'>): string {
+/** Returns `text` in bold, if the style has colours. */
+export function bold(text: string, { colours }: Pick<TextStyle, 'colours'>): string {
   return colours ? `\x1b[1m${text}\x1b[22m` : text;
 }
 
-/** `text` in red, where colours may be used. */
-export function red(text: string, { colours }: Pick<Look, 'colours'>): string {
+/** Returns `text` in red, if the style has colours. */
+export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): string {
   return colours ? `\x1b[31m${text}\x1b[39m` : text;
 }
 
 /**
- * A signal that the next Ctrl-C aborts, for work that then stops at a sensible point and says how far it got.
- * Until `release` is called a second Ctrl-C ends the program, and none does it before.
+ * Returns a signal that the next Ctrl-C aborts, for work that then stops cleanly and reports its progress. The first Ctrl-C does not
+ * end the program; a second one does. `release` restores the default.
  */
 export function catchInterrupt(terminal: Terminal): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
