@@ -106,9 +106,9 @@ describe('OS_ variables', () => {
       'a wrong password',
       () => ({ OS_PASSWORD: 'wrong' }),
       3,
-      /^tsigil: The identity service .* answered 401: Wrong "credentials"\.\nCheck the credentials: The environment/,
+      /^tsigil: The identity service .* returned 401: Wrong "credentials"\.\nCheck the credentials\. The environment sets them\.\n$/,
     ],
-    ['a path without an identity service', () => ({ OS_AUTH_URL: `${keystone.url}/other` }), 3, /answered 404\n/],
+    ['a path without an identity service', () => ({ OS_AUTH_URL: `${keystone.url}/other` }), 3, /returned 404\n/],
     [
       'an unreachable identity service',
       () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }),
@@ -126,7 +126,7 @@ describe('OS_ variables', () => {
       'an unsupported authentication type',
       () => ({ OS_AUTH_TYPE: 'v3kerberos' }),
       2,
-      /^tsigil: The environment: the auth_type 'v3kerberos' is not supported; password, /,
+      /^tsigil: The environment has an unsupported auth_type 'v3kerberos'\. Use one of: password, /,
     ],
     ['no username', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The environment has no username/],
   ])('%s: prints what is wrong and what to do', async (_, changes, code, message) => {
@@ -153,7 +153,7 @@ describe('clouds.yaml', () => {
     const cloud = { here: { auth: others, regions: ['one'], interface: 'publicURL' } };
     expect(await list({ ...userClouds(cloud, { here: { auth: { password } } }), OS_CLOUD: 'here' })).toEqual(REACHED);
     expect(await list({ ...userClouds(cloud), OS_CLOUD: 'here', OS_PASSWORD: password })).toEqual(REACHED);
-    expect((await list({ ...userClouds(cloud), OS_CLOUD: 'here' })).err).toMatch(/has no password, which its auth_type needs/);
+    expect((await list({ ...userClouds(cloud), OS_CLOUD: 'here' })).err).toMatch(/has no password\. Its auth_type requires it\./);
   });
 
   test('admin_token, none and an endpoint override the catalogue', async () => {
@@ -180,15 +180,17 @@ describe('clouds.yaml', () => {
 
   test('a missing or unreadable file is reported without quoting it: exit code 2', async () => {
     const variables = userClouds({ here: {}, there: {} });
-    expect((await list(variables, '--os-cloud', 'nowhere')).err).toMatch(/clouds\.yaml has no cloud 'nowhere'; it has here, there\n$/);
+    expect((await list(variables, '--os-cloud', 'nowhere')).err).toMatch(
+      /^tsigil: Unknown cloud 'nowhere' in .*clouds\.yaml\. Use one of: here, there\.\n$/,
+    );
     writeFileSync(join(configuration, 'clouds.yaml'), `clouds:\n  here: {auth: {password: ${PASSWORD}\n`);
     const broken = await list(variables, '--os-cloud', 'here');
     expect([broken.status, broken.err]).toEqual([2, `tsigil: ${configuration}/clouds.yaml is not valid YAML\n`]);
     const none = await list({ HOME: '/nonexistent' }, '--os-cloud', 'here');
     expect([none.status, none.err]).toEqual([
       2,
-      "tsigil: There is no clouds.yaml that could say what the cloud 'here' is\n" +
-        'Looked in ., /nonexistent/.config/openstack, /etc/openstack; OS_CLIENT_CONFIG_FILE names another file.\n',
+      "tsigil: Unknown cloud 'here': no clouds.yaml exists\n" +
+        'Create clouds.yaml in one of: ., /nonexistent/.config/openstack, /etc/openstack. Or set OS_CLIENT_CONFIG_FILE to its path.\n',
     ]);
     expect((await list(variables, '--os-cloud', 'here', '--token-file', 'x')).status).toBe(2);
   });
@@ -229,7 +231,9 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
     for (const flags of [[], ['--cacert', certificate('wrong')]]) {
       const { status, err } = await list({ TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token }, ...flags);
       expect(status).toBe(3);
-      expect(err).toMatch(/cannot be reached: no trusted authority signed its certificate\nName the certificate of its authority with --cacert\.\n$/);
+      expect(err).toMatch(
+        /cannot be reached: no trusted authority signed its certificate\nSet the CA file that signed its certificate with --cacert\.\n$/,
+      );
     }
     expect((await list({ TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token }, '--cacert', '/nonexistent')).status).toBe(2);
   });

@@ -101,7 +101,7 @@ describe('names', () => {
   test('a name with an asterisk is a name, not a pattern', async () => {
     await json('tsigkey', 'create', '--name', 'star-one', ...KEY);
     const { status, err } = await run('tsigkey', 'show', 'star-*');
-    expect([status, err]).toEqual([1, "tsigil: There is no tsigkey named 'star-*'\nSee 'tsigil tsigkey list'.\n"]);
+    expect([status, err]).toEqual([1, "tsigil: No tsigkey is named 'star-*'\nRun 'tsigil tsigkey list' to list all tsigkeys.\n"]);
     const star = await json('tsigkey', 'create', '--name', 'star-*', ...KEY);
     expect((await json('tsigkey', 'show', 'star-*')).id).toBe(star.id);
   });
@@ -112,7 +112,7 @@ describe('names', () => {
     const second = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org', '--pool-id', String(pool.id));
     const { status, out, err } = await run('zone', 'delete', 'twice.example.org.');
     expect([status, out]).toEqual([1, '']);
-    expect(err).toContain(`There are 2 of the name 'twice.example.org.': ${String(first.id)}, ${String(second.id)}\nGive the id`);
+    expect(err).toContain(`2 zones are named 'twice.example.org.' (ids: ${String(first.id)}, ${String(second.id)})\nUse an id instead.\n`);
   });
 });
 
@@ -192,7 +192,7 @@ describe('delete', () => {
     const { status, out, err } = await run('tld', 'delete', 'd1', 'nosuch', UNKNOWN_ID, 'd2');
     expect([status, out]).toEqual([1, 'd1: deleted\nd2: deleted\n']);
     expect(err).toMatch(
-      /^nosuch: not deleted: There is no tld named 'nosuch'\n0{8}-.*: not deleted: Could not find Tld \(request req-.*\)\ntsigil: 2 of 4 deleted, 2 not\n$/,
+      /^nosuch: not deleted: No tld is named 'nosuch'\n0{8}-.*: not deleted: Could not find Tld \(request req-.*\)\ntsigil: 2 of 4 deleted, 2 not\n$/,
     );
   });
 
@@ -256,6 +256,6 @@ describe('errors', () => {
       'a@b',
     );
     expect(status).toBe(3);
-    expect(err).toMatch(/Use a token that belongs to a project, or name one with --sudo-project-id\.\n$/);
+    expect(err).toMatch(/Use the token of a project, or select a project with --sudo-project-id\.\n$/);
   });
 });

@@ -196,7 +196,7 @@ describe('invalid lists', () => {
 
   test('are refused if they are not UTF-8', async () => {
     writeFileSync(join(folder, 'latin1.csv'), Buffer.from('com,Köln\n', 'latin1'));
-    expect(await tldImport(['latin1.csv'])).toMatchObject({ status: 2, err: "tsigil: 'latin1.csv' is not text in UTF-8\n" });
+    expect(await tldImport(['latin1.csv'])).toMatchObject({ status: 2, err: "tsigil: 'latin1.csv' is not valid UTF-8 text\nConvert it to UTF-8.\n" });
   });
 });
 

@@ -90,7 +90,7 @@ describe('token create', () => {
     expect((await run('token', 'create', '--name', name, '--role', 'reader')).status).toBe(0);
     const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader');
     expect([status, out]).toEqual([1, '']);
-    expect(err).toMatch(/^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\nAnother one has that name: see 'tsigil token list'\.\n$/);
+    expect(err).toMatch(/^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\nRun 'tsigil token list' to list all tokens\.\n$/);
   });
 
   test('a misspelt column is an error before a token is created', async () => {
@@ -194,7 +194,7 @@ describe('token revoke', () => {
     expect(await run('token', 'revoke', 'nobody')).toEqual({
       status: 1,
       out: '',
-      err: "tsigil: There is no token named 'nobody'\nSee 'tsigil token list'.\n",
+      err: "tsigil: No token is named 'nobody'\nRun 'tsigil token list' to list all tokens.\n",
     });
     const { status, err } = await run('token', 'revoke', randomUUID());
     expect(status).toBe(1);
@@ -238,12 +238,12 @@ describe('service URL and token', () => {
     [
       'an invalid token',
       { TSIGIL_TOKEN: 'a-wrong-token-of-a-caller' },
-      /^tsigil: The request you have made requires authentication.*\nThe token that was sent to .*\n$/,
+      /^tsigil: The request you have made requires authentication.*\nThe token is not valid for '.*', or .*\n$/,
     ],
     [
       'an unreachable service',
       { TSIGIL_URL: 'http://127.0.0.1:1' },
-      /^tsigil: 'http:\/\/127\.0\.0\.1:1' cannot be reached: nothing listens there\nIs the service running\?.*\n$/,
+      /^tsigil: 'http:\/\/127\.0\.0\.1:1' cannot be reached: nothing listens there\nCheck that the service is running, .*\n$/,
     ],
     ['no token', { TSIGIL_TOKEN: '' }, /^tsigil: No token: 'var\/admin\.token' cannot be read: no such file or folder\nSet TSIGIL_TOKEN, .*\n$/],
   ])('%s: exit code 3 and what to do', async (_, changes, message) => {
@@ -256,7 +256,7 @@ describe('service URL and token', () => {
     const token = (await create('-f', 'value')).out.trim();
     const { status, err } = await list({ TSIGIL_TOKEN: token });
     expect(status).toBe(3);
-    expect(err).toMatch(/^tsigil: Access denied: tokens:list .*\n.*roles do not suffice\.\n$/);
+    expect(err).toMatch(/^tsigil: Access denied: tokens:list .*\n.*its roles do not permit this request\. Use another token\.\n$/);
   });
 
   test.each(['ftp://127.0.0.1', 'localhost:9001', 'http://user:password@127.0.0.1', 'http://127.0.0.1/?a=b'])(
@@ -264,7 +264,7 @@ describe('service URL and token', () => {
     async (url) => {
       const { status, err } = await list({ TSIGIL_URL: url });
       expect(status).toBe(2);
-      expect(err).toMatch(/^tsigil: The URL of the service must be .*\n$/);
+      expect(err).toMatch(/^tsigil: Invalid service URL.*\. Use an http or https URL .*\n$/);
       expect(err).not.toContain('password');
     },
   );
@@ -275,7 +275,10 @@ describe('service URL and token', () => {
     recordSecret(secret);
     writeFileSync(file, `${secret}\nsecond line\n`);
     const { status, err } = await list({}, '--token-file', file);
-    expect([status, err]).toEqual([2, `tsigil: ${file} does not hold a token: one line of printable ASCII characters without blanks\n`]);
+    expect([status, err]).toEqual([
+      2,
+      `tsigil: ${file} does not contain a valid token. A token is one line of printable ASCII characters without blanks.\n`,
+    ]);
     expect((await list({ TSIGIL_TOKEN: `${secret}\u20ac` })).err).not.toContain(secret);
   });
 
@@ -291,7 +294,7 @@ describe('service URL and token', () => {
     await once(redirecting.listen(0, '127.0.0.1'), 'listening');
     const { status, err } = await list({ TSIGIL_URL: `http://127.0.0.1:${portOf(redirecting)}` });
     expect(status).toBe(1);
-    expect(err).toMatch(/answered 307 Temporary Redirect, not as this service does/);
+    expect(err).toMatch(/Unexpected response from 'http:\/\/127\.0\.0\.1:\d+': 307 Temporary Redirect/);
     expect(seen).toEqual([]);
     elsewhere.close();
     redirecting.close();

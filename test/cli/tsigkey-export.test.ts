@@ -79,7 +79,7 @@ test('0 with a warning for a weak algorithm', async () => {
 test.each([
   [2, ['export', 'Transfer.example.'], '--format'],
   [2, ['export', 'Transfer.example.', '--format', 'yaml'], 'Allowed choices are bind, knot'],
-  [1, ['export', 'nobody', '--format', 'bind'], "There is no tsigkey named 'nobody'"],
+  [1, ['export', 'nobody', '--format', 'bind'], "No tsigkey is named 'nobody'"],
 ])('%d for tsigkey %j', async (status, argv, message) => {
   const ended = await tsigil('tsigkey', ...argv);
   expect([ended.status, ended.out]).toEqual([status, '']);

@@ -25,9 +25,9 @@ describe.runIf(bind?.installed)('against a name server', () => {
   afterAll(() => server?.stop());
 
   test.each([
-    [[], 'good: the server accepts the key, and its answer is signed with it\n'],
-    [['--transfer'], `good: the server sent the zone, ${ZONE_RECORDS} records, signed with the key\n`],
-    [['--update'], 'good: the server accepts the key, and its answer is signed with it\n'],
+    [[], 'good: the server accepts the key and signed its response with it\n'],
+    [['--transfer'], `good: the server sent the zone (${ZONE_RECORDS} records), signed with the key\n`],
+    [['--update'], 'good: the server accepts the key and signed its response with it\n'],
   ])('0 for a key that the server accepts, %j', async (flags, out) => {
     expect(await verify('Allowed.', ...at, ...flags)).toEqual({ status: 0, out, err: '' });
   });
@@ -43,7 +43,7 @@ test('3 without a response', async () => {
   // The system gives this port to no listener that asks for any port.
   const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1:1', '--zone', ZONE);
   expect([status, out]).toEqual([3, '']);
-  expect(err).toContain('no answer: nothing listens there');
+  expect(err).toContain('no response: nothing listens there');
 });
 
 test('1 for a key that no name server can use, which is not sent', async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { checkKey, type KeyCheck } from '../../src/cli/service/key-check.ts';
-import type { Check, Opinion } from '../../src/domain/dns/key-check.ts';
+import type { Check, Verdict } from '../../src/domain/dns/key-check.ts';
 import { decodeMessage, encodeMessage, FLAGS } from '../../src/domain/dns/message.ts';
 import { signMessage } from '../../src/domain/dns/tsig.ts';
 import { exportKey } from '../../src/domain/key-formats/formats.ts';
@@ -18,7 +18,7 @@ import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
 const ALLOWED: Key = { name: 'allowed.example', algorithm: 'hmac-sha256', secret: SECRET };
 const IDLE: Key = { ...ALLOWED, name: 'idle.example' };
-const PATIENCE = { tries: 3, seconds: 2 };
+const TIMEOUTS = { tries: 3, seconds: 2 };
 
 /** One case of a valid or invalid key: the key, the clock difference in seconds, and the zone. */
 const CASES = {
@@ -35,7 +35,7 @@ const CASES = {
 type Case = keyof typeof CASES;
 
 /** The expected verdicts for each case on each server, for a query, a transfer and an update. */
-const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Opinion, transfer: Opinion, update: Opinion]>>>> = {
+const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Verdict, transfer: Verdict, update: Verdict]>>>> = {
   BIND: {
     good: ['good', 'good', 'good'],
     'in upper case': ['good', 'good', 'good'],
@@ -103,8 +103,8 @@ function askDig(port: number, check: Check, key: Key, zone: string, skew: number
   return { accepted, error: /\b(BADKEY|BADSIG|BADTIME)\b/.exec(stdout)?.[1] };
 }
 
-/** The TSIG error that dig shows for a verdict, if the server states it. */
-const SHOWN_BY_DIG: Readonly<Partial<Record<Opinion, string>>> = { 'wrong secret': 'BADSIG', 'clock skew': 'BADTIME', 'unknown key': 'BADKEY' };
+/** The TSIG error that dig shows for a result, if the server states it. */
+const SHOWN_BY_DIG: Readonly<Partial<Record<Verdict, string>>> = { 'wrong secret': 'BADSIG', 'clock skew': 'BADTIME', 'unknown key': 'BADKEY' };
 
 test('every name server has expectations in this file', () => {
   expect(Object.keys(FOUND)).toEqual(NAME_SERVERS.map(({ name }) => name));
@@ -121,23 +121,23 @@ for (const { name, installed, start } of NAME_SERVERS) {
     const judged = (check: Check, which: Case) => {
       const { key, skew = 0, zone = ZONE }: { key: Key; skew?: number; zone?: string } = CASES[which];
       const request: KeyCheck = { key, server: { host: '127.0.0.1', port: server.port }, zone, check };
-      return checkKey(request, () => Date.now() + skew * 1000, PATIENCE);
+      return checkKey(request, () => Date.now() + skew * 1000, TIMEOUTS);
     };
 
     test.each(Object.keys(CASES) as Case[])('%s: reports the expected verdicts for a query, a transfer and an update', async (which) => {
-      const opinions: Opinion[] = [];
-      for (const check of CHECKS) opinions.push((await judged(check, which)).opinion);
-      expect(opinions).toEqual(FOUND[name]?.[which]);
+      const verdicts: Verdict[] = [];
+      for (const check of CHECKS) verdicts.push((await judged(check, which)).verdict);
+      expect(verdicts).toEqual(FOUND[name]?.[which]);
     });
 
     test.each(Object.keys(CASES) as Case[])('%s: agrees with dig', async (which) => {
       const { key, skew = 0, zone = ZONE }: { key: Key; skew?: number; zone?: string } = CASES[which];
       for (const check of ['query', 'transfer'] as const) {
-        const { opinion } = await judged(check, which);
+        const { verdict } = await judged(check, which);
         const shown = askDig(server.port, check, key, zone, skew);
-        expect({ check, accepted: shown.accepted }).toEqual({ check, accepted: opinion === 'good' });
-        if (SHOWN_BY_DIG[opinion] !== undefined) expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[opinion] });
-        if (opinion === 'rejected') expect({ check, error: shown.error }).toEqual({ check, error: undefined });
+        expect({ check, accepted: shown.accepted }).toEqual({ check, accepted: verdict === 'good' });
+        if (SHOWN_BY_DIG[verdict] !== undefined) expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
+        if (verdict === 'rejected') expect({ check, error: shown.error }).toEqual({ check, error: undefined });
       }
     });
 
@@ -152,7 +152,7 @@ for (const { name, installed, start } of NAME_SERVERS) {
     });
 
     test('reads a transfer to its end, message by message', async () => {
-      expect((await judged('transfer', 'good')).reason).toBe(`the server sent the zone, ${ZONE_RECORDS} records, signed with the key`);
+      expect((await judged('transfer', 'good')).reason).toBe(`the server sent the zone (${ZONE_RECORDS} records), signed with the key`);
     });
 
     test('changes nothing with an update check', async () => {
@@ -195,19 +195,19 @@ describe('responses of other servers', () => {
       const { answer, requestMac } = plainAnswer(octets);
       return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000), priorMac: requestMac }).octets;
     });
-    expect(await checkKey(request, now, PATIENCE)).toMatchObject({ opinion: 'good' });
+    expect(await checkKey(request, now, TIMEOUTS)).toMatchObject({ verdict: 'good' });
   });
 
   test.each([
     ['is not signed', (answer: Buffer) => answer],
     ['is signed with another key', (answer: Buffer, priorMac: Buffer) => sign(answer, { priorMac, secret: 'another' })],
     ['is signed without the MAC of the request', (answer: Buffer) => sign(answer, {})],
-  ])('not to be trusted, for a response that %s', async (_case, make) => {
+  ])('untrusted response, for a response that %s', async (_case, make) => {
     const request = await serve((octets) => {
       const { answer, requestMac } = plainAnswer(octets);
       return make(answer, requestMac);
     });
-    expect(await checkKey(request, now, PATIENCE)).toMatchObject({ opinion: 'not to be trusted' });
+    expect(await checkKey(request, now, TIMEOUTS)).toMatchObject({ verdict: 'untrusted response' });
   });
 
   function sign(answer: Buffer, { priorMac, secret }: { priorMac?: Buffer; secret?: string }): Buffer {
@@ -220,11 +220,11 @@ describe('responses of other servers', () => {
       const { answer, requestMac } = plainAnswer(octets);
       return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000) + 1000, priorMac: requestMac }).octets;
     });
-    const verdict = await checkKey(request, now, PATIENCE);
-    expect(verdict).toMatchObject({ opinion: 'clock skew', reason: expect.stringContaining('seconds ahead of this one') as string });
+    const result = await checkKey(request, now, TIMEOUTS);
+    expect(result).toMatchObject({ verdict: 'clock skew', reason: expect.stringContaining('seconds ahead of this one') as string });
   });
 
-  test('no answer, for no response, or for one that is not a DNS response to the request', async () => {
+  test('no response, for silence or for a response that is not a DNS response to the request', async () => {
     const brief = { tries: 2, seconds: 0.1 };
     for (const reply of [
       () => undefined,
@@ -236,11 +236,11 @@ describe('responses of other servers', () => {
         return answer;
       },
     ]) {
-      expect(await checkKey(await serve(reply), now, brief)).toMatchObject({ opinion: 'no answer' });
+      expect(await checkKey(await serve(reply), now, brief)).toMatchObject({ verdict: 'no response' });
     }
   });
 
-  test('no answer, if nothing listens or the host name does not resolve', async () => {
+  test('no response, if nothing listens or the host name does not resolve', async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as { port: number };
@@ -248,16 +248,16 @@ describe('responses of other servers', () => {
     await once(listener, 'close');
     const request = { key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE } as const;
     for (const check of CHECKS) {
-      expect(await checkKey({ ...request, check }, now, PATIENCE)).toMatchObject({ opinion: 'no answer', reason: 'nothing listens there' });
+      expect(await checkKey({ ...request, check }, now, TIMEOUTS)).toMatchObject({ verdict: 'no response', reason: 'nothing listens there' });
     }
     const nowhere = { ...request, server: { host: 'nowhere.invalid', port }, check: 'query' } as const;
-    expect(await checkKey(nowhere, now, PATIENCE)).toMatchObject({ opinion: 'no answer' });
+    expect(await checkKey(nowhere, now, TIMEOUTS)).toMatchObject({ verdict: 'no response' });
   });
 
   test.each([
-    ['closes the connection at once', 'no answer', 'closed the connection without an answer', () => Buffer.alloc(0)],
-    ['sends no DNS message', 'not to be trusted', 'no DNS message', () => Buffer.from('\0\x05hello')],
-  ])('a server that %s in a transfer: %s', async (_case, opinion, reason, reply) => {
+    ['closes the connection at once', 'no response', 'closed the connection without a response', () => Buffer.alloc(0)],
+    ['sends no DNS message', 'untrusted response', 'not a valid DNS message', () => Buffer.from('\0\x05hello')],
+  ])('a server that %s in a transfer: %s', async (_case, verdict, reason, reply) => {
     const listener = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => socket.end(reply()));
@@ -265,7 +265,7 @@ describe('responses of other servers', () => {
     await once(listener, 'listening');
     onTestFinished(() => void listener.close());
     const { port } = listener.address() as { port: number };
-    const verdict = await checkKey({ key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE, check: 'transfer' }, now, PATIENCE);
-    expect(verdict).toMatchObject({ opinion, reason: expect.stringContaining(reason) as string });
+    const result = await checkKey({ key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE, check: 'transfer' }, now, TIMEOUTS);
+    expect(result).toMatchObject({ verdict, reason: expect.stringContaining(reason) as string });
   });
 });

@@ -65,7 +65,7 @@ async function findTokens(connection: Connection, idsOrNames: readonly string[],
     const id = normaliseUuid(idOrName);
     const listed = tokens.find((token) => (id === undefined ? token.name === idOrName : token.id === id));
     if (listed === undefined && id === undefined)
-      throw new CommandError(EXIT.refused, `There is no token named '${idOrName}'`, "See 'tsigil token list'.");
+      throw new CommandError(EXIT.refused, `No token is named '${idOrName}'`, "Run 'tsigil token list' to list all tokens.");
     const token = listed ?? (await call(connection, 'GET', `/v2/tokens/${id}`));
     found.set(String(token.id), token);
   }

@@ -39,9 +39,9 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
       const problems = keyProblems(key);
       if (problems.length > 0) throw new CommandError(EXIT.refused, `No name server can use the key: ${problems.join('; ')}`);
       const check: Check = flags.transfer === true ? 'transfer' : flags.update === true ? 'update' : 'query';
-      const { opinion, reason, hint } = await checkKey({ key, server: flags.server, zone: flags.zone, check }, terminal.now);
-      const text = plainText(`${opinion}: ${reason}`);
-      if (opinion !== 'good') throw new CommandError(opinion === 'no answer' ? EXIT.unreachable : EXIT.refused, text, hint);
+      const { verdict, reason, hint } = await checkKey({ key, server: flags.server, zone: flags.zone, check }, terminal.now);
+      const text = plainText(`${verdict}: ${reason}`);
+      if (verdict !== 'good') throw new CommandError(verdict === 'no response' ? EXIT.unreachable : EXIT.refused, text, hint);
       terminal.out.write(`${text}\n`);
     });
   addExamples(withConnectionFlags(command), [

@@ -1,7 +1,7 @@
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { exchange } from '../service/exchange.ts';
+import { sendRequest } from '../service/send-request.ts';
 import type { FoundKey } from './key-import.ts';
 
 const HINT = 'Is the API on (api=yes, webserver=yes), and may this address use it (webserver-allow-from)?';
@@ -22,7 +22,7 @@ export async function readPowerdnsKeys(url: string, apiKey: string): Promise<Fou
 async function ask(url: string, apiKey: string): Promise<unknown> {
   const headers = { accept: 'application/json', 'x-api-key': apiKey };
   const { origin } = new URL(url);
-  const answer = await exchange({ method: 'GET', url, headers }, {}, { name: `PowerDNS at '${origin}'`, hint: HINT });
+  const answer = await sendRequest({ method: 'GET', url, headers }, {}, { name: `PowerDNS at '${origin}'`, hint: HINT });
   if (answer.status === 401)
     throw new CommandError(EXIT.unreachable, 'PowerDNS does not accept the API key', 'Set PDNS_API_KEY to what api-key is in its configuration.');
   if (answer.status !== 200) throw new CommandError(EXIT.refused, `PowerDNS answered ${answer.status} ${answer.statusText}`);

@@ -1,15 +1,15 @@
 import { parseJson, type HttpResponse, type Trust } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { exchange } from './exchange.ts';
+import { sendRequest } from './send-request.ts';
 
-/** Where a service is and what to show it. */
+/** The URL of a service, and the credentials for it. */
 export interface Connection {
   /** Without a final slash and without `/v2`. */
   readonly url: string;
-  /** Undefined for a service that is reached without one. */
+  /** Undefined for a service that needs no token. */
   readonly token: string | undefined;
   readonly trust?: Trust;
-  /** Sent along with every request. */
+  /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -22,12 +22,12 @@ export interface Success {
   readonly header: HttpResponse['header'];
 }
 
-/** The JSON body of a response, empty for 204. Throws `CommandError` for every response that is not a success. */
+/** Sends a request and returns the JSON body of the response, empty for 204. Throws `CommandError` unless the status is 2xx. */
 export async function call(connection: Connection, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
   return (await callWithHeaders(connection, method, path, body)).content;
 }
 
-/** The same with the headers of the response. */
+/** Sends a request and returns the JSON body and the headers of the response. Throws `CommandError` unless the status is 2xx. */
 export async function callWithHeaders(connection: Connection, method: string, path: string, body?: object): Promise<Success> {
   const { url, token, trust = {}, headers = {} } = connection;
   const request = {
@@ -41,37 +41,38 @@ export async function callWithHeaders(connection: Connection, method: string, pa
     },
     body: body === undefined ? undefined : JSON.stringify(body),
   };
-  const server = { name: `'${url}'`, hint: 'Is the service running? Name another with --url or TSIGIL_URL.' };
-  const answer = await exchange(request, trust, server);
-  const content = parseBody(answer.text);
-  if (answer.status >= 200 && answer.status < 300 && content !== undefined) return { content, header: answer.header };
-  throw refusal(url, answer, content);
+  const server = { name: `'${url}'`, hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.' };
+  const response = await sendRequest(request, trust, server);
+  const content = parseBody(response.text);
+  if (response.status >= 200 && response.status < 300 && content !== undefined) return { content, header: response.header };
+  throw refusal(url, response, content);
 }
 
-function refusal(url: string, answer: HttpResponse, content: Content | undefined): CommandError {
-  const { status, statusText } = answer;
-  const message = messageOf(content) ?? `${url} answered ${status} ${statusText}, not as this service does`;
-  const requestId = answer.header('x-openstack-request-id') ?? (content?.request_id as string | undefined);
-  // Other answers with 403 are about what was asked for, not about who asks.
+function refusal(url: string, response: HttpResponse, content: Content | undefined): CommandError {
+  const { status, statusText } = response;
+  const message = messageOf(content) ?? `Unexpected response from '${url}': ${status} ${statusText}`;
+  const requestId = response.header('x-openstack-request-id') ?? (content?.request_id as string | undefined);
+  // Other types of 403 concern the requested resource, not the rights of the caller.
   const unauthorised = status === 401 || (status === 403 && content?.type === 'forbidden');
   return new CommandError(
     unauthorised || status === 503 ? EXIT.unreachable : EXIT.refused,
     `${message}${requestId === undefined ? '' : ` (request ${requestId})`}`,
-    hintFor(url, answer, content, unauthorised),
+    hintFor(url, response, content, unauthorised),
     undefined,
     status,
   );
 }
 
-/** What to do about a refusal, where there is more to say than its message does. */
+/** Returns what to do about a refusal, if its message does not say so. */
 function hintFor(url: string, { status, header }: HttpResponse, content: Content | undefined, unauthorised: boolean): string | undefined {
-  if (content?.type === 'missing_project_id') return 'Use a token that belongs to a project, or name one with --sudo-project-id.';
-  if (unauthorised) return `The token that was sent to ${url} is not valid there, or its roles do not suffice.`;
+  if (content?.type === 'missing_project_id') return 'Use the token of a project, or select a project with --sudo-project-id.';
+  if (unauthorised) return `The token is not valid for '${url}', or its roles do not permit this request. Use another token.`;
   if (status === 429) return `Try again in ${header('retry-after') ?? 'a few'} seconds.`;
+  if (messageOf(content) === undefined) return 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
   return undefined;
 }
 
-/** Returns undefined for a response that is not the service's, such as that of a proxy. */
+/** Returns the parsed body. Returns undefined for a response from another program, such as a proxy. */
 function parseBody(text: string): Record<string, unknown> | undefined {
   if (text === '') return {};
   const content = parseJson(text);

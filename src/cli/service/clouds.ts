@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { readTextFile } from './input.ts';
 
-/** The ways to identify oneself that are known, by their names in `auth_type`; several names mean the same. */
+/** The authentication methods by their names in `auth_type`. Some names are synonyms. */
 const AUTH_TYPES = {
   password: 'password',
   v3password: 'password',
@@ -16,25 +16,25 @@ const AUTH_TYPES = {
   none: 'none',
 } as const;
 
-/** Where a cloud is and who asks, as OpenStack's clients are told. */
+/** A cloud with its credentials, as in clouds.yaml or the `OS_*` variables of OpenStack's clients. */
 export interface Cloud {
-  /** What messages call it. */
+  /** The name of the cloud in messages, at the beginning of a sentence. */
   readonly source: string;
   readonly authType: (typeof AUTH_TYPES)[keyof typeof AUTH_TYPES];
-  /** `auth_url`, `username`, `password` and their kin, by their names in clouds.yaml. */
+  /** `auth_url`, `username`, `password` and similar members, by their names in clouds.yaml. */
   readonly auth: Readonly<Record<string, string>>;
   readonly region: string | undefined;
   readonly interface: string;
-  /** Where the service is, instead of where the catalogue says. */
+  /** The URL of the service; overrides the service catalogue. */
   readonly endpoint: string | undefined;
-  /** A file with certificates. */
+  /** A file with CA certificates. */
   readonly cacert: string | undefined;
   readonly verify: boolean;
 }
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** The members of `auth`, and the variables beside `OS_` and their name in capitals that stand for them. */
+/** The members of `auth`. Each has a variable `OS_` with its name in capitals; the list contains its other variables. */
 const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   auth_url: [],
   username: [],
@@ -59,8 +59,8 @@ const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The cloud that `name` or `OS_CLOUD` names in `clouds.yaml`, or that `OS_*` variables describe; undefined where there is
- * neither. Throws `CommandError` for a cloud that is not there or says too little.
+ * Returns the cloud that `name` or `OS_CLOUD` selects in `clouds.yaml`, or else the cloud in `OS_*` variables; undefined if neither is
+ * set. Throws `CommandError` if the cloud does not exist or is incomplete.
  */
 export function findCloud(name: string | undefined, environment: NodeJS.ProcessEnv): Cloud | undefined {
   const wanted = name ?? (environment.OS_CLOUD || undefined);
@@ -79,16 +79,18 @@ function readVariables(environment: NodeJS.ProcessEnv): Record<string, string> {
   );
 }
 
-/** Secrets may be kept apart, in `secure.yaml`. */
+/** Reads a cloud from `clouds.yaml`, with secrets from `secure.yaml` if that exists. */
 function readCloud(name: string, environment: NodeJS.ProcessEnv): Cloud {
   const path = fileNamed('clouds', environment.OS_CLIENT_CONFIG_FILE, environment);
   if (path === undefined) {
-    const hint = `Looked in ${foldersOf(environment).join(', ')}; OS_CLIENT_CONFIG_FILE names another file.`;
-    throw new CommandError(EXIT.usage, `There is no clouds.yaml that could say what the cloud '${name}' is`, hint);
+    const hint = `Create clouds.yaml in one of: ${foldersOf(environment).join(', ')}. Or set OS_CLIENT_CONFIG_FILE to its path.`;
+    throw new CommandError(EXIT.usage, `Unknown cloud '${name}': no clouds.yaml exists`, hint);
   }
   const clouds = cloudsIn(path);
   const cloud = clouds[name];
-  if (!isTree(cloud)) throw new CommandError(EXIT.usage, `${path} has no cloud '${name}'; it has ${Object.keys(clouds).join(', ') || 'none'}`);
+  if (!isTree(cloud)) {
+    throw new CommandError(EXIT.usage, `Unknown cloud '${name}' in ${path}. Use one of: ${Object.keys(clouds).join(', ') || '(none defined)'}.`);
+  }
   const securePath = fileNamed('secure', environment.OS_CLIENT_SECURE_FILE, environment);
   const secure = securePath === undefined ? undefined : cloudsIn(securePath)[name];
   const auth = { ...treeAt(cloud, 'auth'), ...treeAt(secure, 'auth') };
@@ -104,7 +106,7 @@ function toCloud(source: string, tree: Tree, environment: NodeJS.ProcessEnv): Cl
   const onlyRegion = regions.length === 1 ? (isTree(regions[0]) ? regions[0].name : regions[0]) : undefined;
   const authType = text('auth_type') ?? (environment.OS_AUTH_TYPE || guessAuthType(auth));
   if (!Object.hasOwn(AUTH_TYPES, authType)) {
-    throw new CommandError(EXIT.usage, `${source}: the auth_type '${authType}' is not supported; ${Object.keys(AUTH_TYPES).join(', ')} are`);
+    throw new CommandError(EXIT.usage, `${source} has an unsupported auth_type '${authType}'. Use one of: ${Object.keys(AUTH_TYPES).join(', ')}.`);
   }
   return {
     source,
@@ -138,7 +140,7 @@ function fileNamed(name: string, explicit: string | undefined, environment: Node
   return candidates.find((path) => existsSync(path));
 }
 
-/** The messages of the YAML parser quote the file, which may hold a secret. */
+/** Returns the clouds in a file. Drops the YAML parser's message, because it may quote a secret from the file. */
 function cloudsIn(path: string): Tree {
   const content = readTextFile(path);
   try {

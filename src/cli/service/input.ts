@@ -3,13 +3,13 @@ import { faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** The text of a file, or of standard input for `-`. Throws `CommandError`. */
+/** Returns the text of a file, or of standard input for `-`. Throws `CommandError`. */
 export async function readText(file: string, { input }: Terminal): Promise<string> {
   const bytes = file === '-' ? await readAll(input) : readBytes(file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new CommandError(EXIT.usage, `'${file}' is not text in UTF-8`, undefined, cause);
+    throw new CommandError(EXIT.usage, `'${file}' is not valid UTF-8 text`, 'Convert it to UTF-8.', cause);
   }
 }
 
@@ -19,7 +19,7 @@ async function readAll(input: AsyncIterable<unknown>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Returns the text of a file. Throws `CommandError`, whose message calls the file `name` if there is one. */
+/** Returns the text of a file. Throws `CommandError`; its message describes the file as `name`. */
 export function readTextFile(path: string, name?: string): string {
   return readBytes(path, name).toString();
 }

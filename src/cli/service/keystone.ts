@@ -3,7 +3,7 @@ import { createKeystoneApi, keystoneError, type KeystoneApi, type KeystoneRespon
 import type { Trust } from '../../net/http.ts';
 import type { Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { reach } from './exchange.ts';
+import { withServer } from './send-request.ts';
 
 /** The service type under which catalogues list the service. */
 const SERVICE_TYPE = 'dns';
@@ -13,22 +13,22 @@ interface Catalogue {
   readonly endpoints?: readonly { readonly interface?: string; readonly region_id?: string; readonly region?: string; readonly url?: string }[];
 }
 
-/** A cloud whose identity service issues tokens. */
+/** A cloud with an identity service that issues tokens. */
 export type IdentityCloud = Cloud & { readonly authType: CredentialKind };
 
 /**
- * Gets a token from the cloud's identity service (Keystone, API v3), and the URL of the DNS service from its catalogue. With
- * `endpoint`, that is the URL and the catalogue does not matter. Throws `CommandError`.
+ * Gets a token from the cloud's identity service (Keystone, API v3). Returns it with the URL of the DNS service: `endpoint`, or else the
+ * URL in the service catalogue. Throws `CommandError`.
  */
 export async function signIn(cloud: IdentityCloud, endpoint: string | undefined, trust: Trust): Promise<{ token: string; endpoint: string }> {
   const { auth_url: authUrl } = cloud.auth;
   if (authUrl === undefined || !/^https?:\/\/[^/]/.test(authUrl)) {
-    throw new CommandError(EXIT.usage, `${cloud.source} has no auth_url that is an http or https URL`);
+    throw new CommandError(EXIT.usage, `${cloud.source} has no valid auth_url`, 'Set auth_url to an http or https URL.');
   }
   const auth = authOfCloud(cloud);
   const api = createKeystoneApi(authUrl, trust);
-  const server = { name: `The identity service '${api.url}'`, hint: `Is that where it is? ${cloud.source} says so.` };
-  const response = await reach(server, (deadline) => api.issueToken(auth, deadline)).finally(() => api.close());
+  const server = { name: `The identity service '${api.url}'`, hint: `Check auth_url. ${cloud.source} sets it.` };
+  const response = await withServer(server, (deadline) => api.issueToken(auth, deadline)).finally(() => api.close());
   const { status, subjectToken: token, body } = response;
   if (status !== 201 || token === undefined) throw refusal(api, cloud, response);
   const catalogue = (body as { token?: { catalog?: readonly Catalogue[] } } | undefined)?.token?.catalog ?? [];
@@ -40,30 +40,30 @@ function authOfCloud({ source, authType, auth }: IdentityCloud): object {
     return authOf(authType, auth);
   } catch (error) {
     if (!(error instanceof MissingCredentialError)) throw error;
-    throw new CommandError(EXIT.usage, `${source} has no ${error.member}, which its auth_type needs`);
+    throw new CommandError(EXIT.usage, `${source} has no ${error.member}. Its auth_type requires it.`);
   }
 }
 
 function refusal({ url }: KeystoneApi, cloud: Cloud, response: KeystoneResponse): CommandError {
   const message = keystoneError(response)?.message;
-  const hint = `Check the credentials: ${cloud.source} was used.`;
+  const hint = `Check the credentials. ${cloud.source} sets them.`;
   return new CommandError(
     EXIT.unreachable,
-    `The identity service '${url}' answered ${response.status}${message === undefined ? '' : `: ${message}`}`,
+    `The identity service '${url}' returned ${response.status}${message === undefined ? '' : `: ${message}`}`,
     hint,
   );
 }
 
 function findEndpoint(cloud: Cloud, catalogue: readonly Catalogue[]): string {
   const endpoints = catalogue.filter(({ type }) => type === SERVICE_TYPE).flatMap(({ endpoints = [] }) => endpoints);
-  const fitting = endpoints.filter((each) => each.interface === cloud.interface);
+  const candidates = endpoints.filter((each) => each.interface === cloud.interface);
   const regionOf = (each: (typeof endpoints)[number]) => each.region_id ?? each.region;
-  const url = fitting.find((each) => cloud.region === undefined || regionOf(each) === cloud.region)?.url;
+  const url = candidates.find((each) => cloud.region === undefined || regionOf(each) === cloud.region)?.url;
   if (url !== undefined) return url;
   const known = endpoints.map((each) => `${each.interface} in ${regionOf(each)}`).join(', ') || 'none';
   throw new CommandError(
     EXIT.unreachable,
-    `The cloud's catalogue has no ${cloud.interface} endpoint of type ${SERVICE_TYPE}${cloud.region === undefined ? '' : ` in the region ${cloud.region}`}; it has ${known}`,
-    'Name the service with --url, or set region_name and interface.',
+    `The service catalogue has no '${cloud.interface}' endpoint of type '${SERVICE_TYPE}'${cloud.region === undefined ? '' : ` in region '${cloud.region}'`}. Available: ${known}`,
+    'Set the URL of the service with --url, or set region_name and interface.',
   );
 }

@@ -4,12 +4,12 @@ import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { call, type Connection } from './client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 
-/** One resource, as the service shows it. */
+/** A resource as the service returns it. */
 export type Item = Readonly<Record<string, unknown>>;
 
 type Parameters = readonly (readonly [name: string, value: string])[];
 
-/** The first `limit` resources that the parameters of a list ask for, page by page. */
+/** Returns the first `limit` resources of a list with these query parameters. Reads it page by page. */
 export async function listItems(connection: Connection, type: ResourceType, parameters: Parameters, limit = Infinity): Promise<Item[]> {
   const path = `/v2/${type.collection}`;
   const paging: Parameters = limit < MAX_LIMIT ? [['limit', String(limit)]] : [];
@@ -25,7 +25,7 @@ export async function listItems(connection: Connection, type: ResourceType, para
   return items.slice(0, limit);
 }
 
-/** The path of the resource with this id or, where it does not look like an id, this name. Throws `CommandError` unless there is exactly one. */
+/** Returns the path of the resource with this id or name. Text in the form of a UUID is an id. Throws `CommandError` unless exactly one exists. */
 export async function findPath(connection: Connection, type: ResourceType, idOrName: string, toName: (name: string) => string): Promise<string> {
   const id = normaliseUuid(idOrName) ?? (await findByName(connection, type, toName(idOrName)));
   return `/v2/${type.collection}/${id}`;
@@ -34,26 +34,26 @@ export async function findPath(connection: Connection, type: ResourceType, idOrN
 async function findByName(connection: Connection, type: ResourceType, name: string): Promise<string> {
   const { field, comparisonForm } = type.unique;
   const found = await listItems(connection, type, [[field, name]]);
-  // A name with an asterisk in it is a pattern to the service.
+  // The service treats a name with an asterisk as a pattern.
   const equal = found.filter((item) => comparisonForm(String(item[field])) === comparisonForm(name));
   const [only, ...others] = equal;
-  if (only === undefined) throw new CommandError(EXIT.refused, `There is no ${type.noun} named '${name}'`, seeList(type));
+  if (only === undefined) throw new CommandError(EXIT.refused, `No ${type.noun} is named '${name}'`, listHint(type));
   if (others.length === 0) return String(only.id);
   const ids = equal.map((item) => String(item.id)).join(', ');
-  throw new CommandError(EXIT.refused, `There are ${equal.length} of the name '${name}': ${ids}`, 'Give the id of the one that is meant.');
+  throw new CommandError(EXIT.refused, `${equal.length} ${type.collection} are named '${name}' (ids: ${ids})`, 'Use an id instead.');
 }
 
-function seeList(type: ResourceType): string {
-  return `See 'tsigil ${type.noun} list'.`;
+function listHint(type: ResourceType): string {
+  return `Run 'tsigil ${type.noun} list' to list all ${type.collection}.`;
 }
 
-/** Runs requests about one resource, and adds to refusals what the command line can do about them. */
+/** Runs requests about one resource. Adds to a refusal a hint about what to run next. */
 export async function withHints<T>(type: ResourceType, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof CommandError) || error.hint !== undefined) throw error;
-    const hint = { 404: seeList(type), 409: `Another one has that ${type.unique.field}: see 'tsigil ${type.noun} list'.` }[error.status ?? 0];
+    const hint = [404, 409].includes(error.status ?? 0) ? listHint(type) : undefined;
     throw hint === undefined ? error : new CommandError(error.exitCode, error.message, hint, error, error.status);
   }
 }

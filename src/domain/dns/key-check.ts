@@ -6,7 +6,7 @@ export const CHECKS = ['query', 'transfer', 'update'] as const;
 export type Check = (typeof CHECKS)[number];
 
 /** Whether a name server accepts a key, and if not, why. */
-export type Opinion =
+export type Verdict =
   | 'good'
   | 'unknown key'
   | 'wrong secret'
@@ -15,12 +15,12 @@ export type Opinion =
   | 'not authorised'
   | 'rejected'
   | 'not possible'
-  | 'not to be trusted'
-  | 'no answer';
+  | 'untrusted response'
+  | 'no response';
 
 /** The result of a check, with its reason and what to do next. */
-export interface Verdict {
-  readonly opinion: Opinion;
+export interface CheckResult {
+  readonly verdict: Verdict;
   readonly reason: string;
   readonly hint?: string;
   /** The response code of an unsigned response. */
@@ -29,7 +29,7 @@ export interface Verdict {
 
 /** What each check requests, worded to follow "asked to". */
 const REQUESTS: Readonly<Record<Check, string>> = {
-  query: 'answer a question about the zone',
+  query: 'answer a query about the zone',
   transfer: 'transfer the zone',
   update: 'update the zone',
 };
@@ -58,92 +58,92 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
 }
 
 /** Returns whether a message is the response to the request with this id. */
-export function isAnswerTo(id: number, message: Message): boolean {
+export function isResponseTo(id: number, message: Message): boolean {
   return message.id === id && (message.flags & FLAGS.response) !== 0;
 }
 
 /** Returns what a response, or the first message of one, says about the key. `now` is in seconds since 1970. */
-export function judge(verification: Verification, check: Check, now: number): Verdict {
+export function judge(verification: Verification, check: Check, now: number): CheckResult {
   const { outcome, tsig, message } = verification;
   const rcode = rcodeOf(message);
   if (tsig !== undefined && tsig.error !== 0) return judgeError(verification, now);
   if (outcome === 'unsigned') return judgeUnsigned(rcode, check);
   if (outcome === 'wrong signature' || outcome === 'other key') {
     return {
-      opinion: 'not to be trusted',
-      reason: `the answer (${rcode}) is signed, but not with this key`,
-      hint: 'Something between you and the server may have changed it.',
+      verdict: 'untrusted response',
+      reason: `the response (${rcode}) has a signature that does not match this key`,
+      hint: 'A device between this machine and the server may have changed the response.',
     };
   }
-  if (outcome === 'wrong time') return skew((tsig?.timeSigned ?? now) - now, 'by its signed answer');
-  if (rcode === 'NOERROR') return { opinion: 'good', reason: 'the server accepts the key, and its answer is signed with it' };
+  if (outcome === 'wrong time') return skew((tsig?.timeSigned ?? now) - now, 'as its signed response shows');
+  if (rcode === 'NOERROR') return { verdict: 'good', reason: 'the server accepts the key and signed its response with it' };
   if (rcode === 'REFUSED' || rcode === 'NOTAUTH') return notAuthorised(rcode, check);
-  return { opinion: 'not possible', reason: `the server accepts the key, but answers ${rcode} when asked to ${REQUESTS[check]}` };
+  return { verdict: 'not possible', reason: `the server accepts the key, but returned ${rcode} to a request to ${REQUESTS[check]}` };
 }
 
-function notAuthorised(rcode: string, check: Check): Verdict {
+function notAuthorised(rcode: string, check: Check): CheckResult {
   return {
-    opinion: 'not authorised',
+    verdict: 'not authorised',
     reason: `the server accepts the key, but does not ${REQUESTS[check]} for it (${rcode})`,
-    hint: 'Name the key in the access list of the zone, and see that the server serves the zone.',
+    hint: 'Add the key to the access list of the zone. Check that the server serves the zone.',
   };
 }
 
-/** Returns the verdict for the error in the TSIG record (RFC 8945 section 5.2). Errors about keys and signatures are never signed. */
-function judgeError({ outcome, tsig }: Verification, now: number): Verdict {
+/** Returns the result for the error in the TSIG record (RFC 8945 section 5.2). Errors about keys and signatures are never signed. */
+function judgeError({ outcome, tsig }: Verification, now: number): CheckResult {
   switch (RCODES[tsig?.error ?? 0]) {
     case 'BADKEY':
       return {
-        opinion: 'unknown key',
+        verdict: 'unknown key',
         reason: 'the server does not know the key (BADKEY)',
-        hint: 'Load the key into the server. Knot DNS says this also of a key that may not do what was asked.',
+        hint: 'Load the key into the server. Knot DNS also reports this for a key that is not authorised for the request.',
       };
     case 'BADSIG':
-      return { opinion: 'wrong secret', reason: 'the server knows the key by another secret (BADSIG)', hint: 'Give both sides the same secret.' };
+      return { verdict: 'wrong secret', reason: 'the server has the key with another secret (BADSIG)', hint: 'Set the same secret on both sides.' };
     case 'BADTIME': {
-      const proof = outcome === 'good' ? 'and says so in a signed answer' : 'and says so in an answer that is not signed';
+      const proof = outcome === 'good' ? 'as its signed response shows' : 'as its unsigned response shows';
       return skew((tsig?.other.length === 6 ? tsig.other.readUIntBE(0, 6) : now) - now, `${proof} (BADTIME)`);
     }
     default:
-      return { opinion: 'rejected', reason: `the server rejects the signature (${RCODES[tsig?.error ?? 0] ?? tsig?.error})` };
+      return { verdict: 'rejected', reason: `the server rejects the signature (${RCODES[tsig?.error ?? 0] ?? tsig?.error})` };
   }
 }
 
-function skew(seconds: number, proof: string): Verdict {
+function skew(seconds: number, proof: string): CheckResult {
   const amount =
     seconds === 0
       ? "the server's clock differs from this one by more than it allows"
       : `the server's clock is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} this one`;
-  return { opinion: 'clock skew', reason: `${amount}, ${proof}`, hint: 'Set both clocks; TSIG allows 300 seconds as a rule.' };
+  return { verdict: 'clock skew', reason: `${amount}, ${proof}`, hint: 'Set both clocks. TSIG usually allows a difference of 300 seconds.' };
 }
 
-function judgeUnsigned(rcode: string, check: Check): Verdict {
+function judgeUnsigned(rcode: string, check: Check): CheckResult {
   if (rcode === 'NOERROR') {
-    const hint = 'It may not know TSIG, or something in between removed the signature.';
-    return { opinion: 'not to be trusted', reason: 'the server answered as if the request had not been signed', hint };
+    const hint = 'The server may not support TSIG, or a device in between removed the signature.';
+    return { verdict: 'untrusted response', reason: 'the response is not signed', hint };
   }
   if (rcode === 'NOTAUTH') {
     const reason = 'the server rejects the key without saying why (NOTAUTH)';
-    return { opinion: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
+    return { verdict: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
   }
-  const reason = `the server answers ${rcode} when asked to ${REQUESTS[check]}, and does not sign that: it says nothing about the key`;
-  return { opinion: 'not possible', reason, hint: 'See that the server serves the zone and does what was asked at all.', unsignedRcode: rcode };
+  const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}, which does not show whether it accepts the key`;
+  return { verdict: 'not possible', reason, hint: 'Check that the server serves the zone and supports this kind of request.', unsignedRcode: rcode };
 }
 
 const UNEXPLAINED =
-  'It may not know the key, know it by another secret, or have another time; PowerDNS tells its log alone. It may also not serve the zone.';
+  'Possible reasons: an unknown key, another secret, clock skew, or a zone that the server does not serve. PowerDNS logs the reason.';
 
 /**
- * Returns the final verdict on a transfer or an update. The response to either is often unsigned, and then says nothing about the
- * key. In that case the verdict on a signed query (`question`) explains it.
+ * Returns the final result for a transfer or an update. The response to either is often unsigned, and then does not show whether the
+ * server accepts the key. In that case `queryResult`, the result of a signed query, explains it.
  */
-export function explainBy(question: Verdict, verdict: Verdict, check: Check): Verdict {
-  const { unsignedRcode } = verdict;
-  if (unsignedRcode === undefined || check === 'query') return verdict;
-  if (question.opinion === 'good') {
+export function explainBy(queryResult: CheckResult, result: CheckResult, check: Check): CheckResult {
+  const { unsignedRcode } = result;
+  if (unsignedRcode === undefined || check === 'query') return result;
+  if (queryResult.verdict === 'good') {
     if (unsignedRcode === 'NOTAUTH' || unsignedRcode === 'REFUSED') return notAuthorised(unsignedRcode, check);
-    const reason = `the server accepts the key, but answers ${unsignedRcode} when asked to ${REQUESTS[check]}`;
-    return { ...verdict, reason };
+    const reason = `the server accepts the key, but returned ${unsignedRcode} to a request to ${REQUESTS[check]}`;
+    return { ...result, reason };
   }
-  return ['unknown key', 'wrong secret', 'clock skew', 'rejected'].includes(question.opinion) ? question : verdict;
+  return ['unknown key', 'wrong secret', 'clock skew', 'rejected'].includes(queryResult.verdict) ? queryResult : result;
 }
