@@ -1,26 +1,26 @@
 import type { Command, Option } from 'commander';
 import { commandsBelow, optionsOf } from './flags/help.ts';
 
-/** The shells that can complete the command. */
+/** The shells for which a completion script exists. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** A word that may come next, and what it is. */
+/** A word that can follow a command, with its description. */
 interface Word {
   readonly word: string;
   readonly description: string;
 }
 
-/** What a shell needs to know of one command. */
+/** A command in the tree of completions. */
 interface Node {
-  /** The words that lead to it: `tsigil tld create`. */
+  /** The full command, such as `tsigil tld create`. */
   readonly path: string;
   readonly words: readonly Word[];
-  /** Flags that take a value, with the values there are, or `files`; undefined for any other text. */
+  /** Flags with a value. `choices` lists the possible values, or is `files`; undefined allows any text. */
   readonly values: readonly { readonly flags: readonly string[]; readonly choices: readonly string[] | 'files' | undefined }[];
 }
 
-/** The script by which `shell` completes commands, flags and the values of flags. It knows the commands of this version. */
+/** Returns the script with which `shell` completes commands, flags and the values of flags. It contains the commands of this version. */
 export function completionScript(program: Command, shell: Shell): string {
   const nodes = [{ words: [program.name()], command: program }, ...commandsBelow(program)].map(({ words, command }) =>
     nodeOf(words.join(' '), command),
@@ -54,12 +54,12 @@ function choicesOf({ argChoices, flags }: Option): readonly string[] | 'files' |
   return argChoices ?? (flags.includes('<file>') ? 'files' : flags.includes('<->') ? ['-'] : undefined);
 }
 
-/** Text between single quotes, for any of the shells. */
+/** Quotes text with single quotes, for bash and zsh. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Lines of a `case` that follow the words already typed down to the command that they name. */
+/** Returns the `case` pattern of all commands. The scripts use it to find the command that was typed. */
 function pathPatterns(nodes: readonly Node[]): string {
   return nodes
     .slice(1)
@@ -67,7 +67,7 @@ function pathPatterns(nodes: readonly Node[]): string {
     .join(' | ');
 }
 
-/** A `case` line for each set of flags with the same values; `act` says what to do with them. */
+/** Returns a `case` line for each set of flags with the same values. `act` returns its shell commands. */
 function valueCases(nodes: readonly Node[], act: (choices: Node['values'][number]['choices']) => string): string[] {
   const patterns = new Map<string, string[]>();
   for (const { path, values } of nodes) {
@@ -110,7 +110,7 @@ function zshScript(name: string, nodes: readonly Node[]): string {
     if (choices === 'files') return '_files; return';
     return choices === undefined ? "_message 'value'; return" : `compadd -- ${choices.map(quote).join(' ')}; return`;
   });
-  // A colon ends the word in what _describe is given.
+  // _describe splits each argument at its first unescaped colon.
   const describe = ({ word, description }: Word) => quote(`${word.replaceAll(':', '\\:')}:${description}`);
   const words = nodes.map((node) => `    ${quote(node.path)}) words_here=(${node.words.map(describe).join(' ')}) ;;`);
   return `#compdef ${name}
@@ -159,7 +159,7 @@ complete -c ${name} -f
 ${lines.join('\n')}`;
 }
 
-/** How fish is told what the value of a flag may be. */
+/** Returns the arguments of fish's `complete` for the values of a flag. */
 function fishValue(choices: Node['values'][number]['choices']): string {
   if (choices === 'files') return '-r -F';
   return choices === undefined ? '-x' : `-x -a '${choices.join(' ')}'`;

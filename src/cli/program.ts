@@ -12,7 +12,10 @@ import { addTldImport } from './commands/tld-import.ts';
 import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyCommands } from './commands/tsigkey-commands.ts';
 
-/** Runs the command line `argv`, without the program's name, and returns the exit code. Errors are printed, not thrown. Without arguments, prints help. */
+/**
+ * Runs the command line `argv`, which excludes the program's name, and returns the exit code. Prints errors instead of throwing them.
+ * Without arguments, prints help.
+ */
 export async function runCommand(argv: readonly string[], version: string, local: LocalCommands, terminal: Terminal): Promise<number> {
   const program = createProgram(version, local, terminal);
   try {
@@ -27,14 +30,14 @@ export async function runCommand(argv: readonly string[], version: string, local
   }
 }
 
-/** The commands, with their flags and what they do. */
+/** Creates the program with all commands and flags. */
 export function createProgram(version: string, local: LocalCommands, terminal: Terminal): Command {
   const { environment, out, err } = terminal;
   const coloursOf = (stream: Stream) => textStyleOf(stream, environment).colours;
   const program = new Command('tsigil')
     .description('DNS management service for TSIG keys and top-level domains')
     .version(version)
-    .option('--debug', 'show where an error came from')
+    .option('--debug', 'print the stack trace of an error')
     .exitOverride()
     .configureHelp({ styleTitle: (title) => bold(title, { colours: true }) })
     .configureOutput({
@@ -46,7 +49,7 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
       getOutHasColors: () => coloursOf(out),
       getErrHasColors: () => coloursOf(err),
     })
-    .showHelpAfterError('Add --help to see what there is.');
+    .showHelpAfterError('Run the command with --help to see its usage.');
   addLocalCommands(program, local);
   addResourceCommands(program, terminal);
   addKeyCommands(program, terminal);
@@ -58,26 +61,26 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   return program;
 }
 
-/** Adds the command that prints a script for a shell. */
+/** Adds the command that prints a completion script. */
 function addCompletion(program: Command, out: Stream): void {
   const completion = program
     .command('completion')
-    .description('print a script by which a shell completes commands, flags and their values')
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .description('print a shell script that completes commands, flags and their values')
+    .addArgument(new Argument('<shell>', 'shell that runs the script').choices(SHELLS))
     .action((shell: Shell) => void out.write(completionScript(program, shell)));
   addExamples(completion, [
     'tsigil completion bash > ~/.local/share/bash-completion/completions/tsigil',
-    { command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil', purpose: 'or any other folder in $fpath' },
+    { command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil', purpose: 'any folder in $fpath works' },
     'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
   ]);
 }
 
-/** What to print of an error that no command expected, and what to try. */
+/** Returns the message and the hint for an error that no command expected. */
 function sentenceOf(error: unknown): { readonly sentence: string; readonly hint: string | undefined } {
   return systemFault(error) ?? { sentence: error instanceof Error ? error.message : String(error), hint: undefined };
 }
 
-/** Prints an error. Messages may quote servers and files. */
+/** Prints an error. Escapes unprintable characters, because messages may quote servers and files. */
 function printError({ err, environment }: Terminal, text: string): void {
   err.write(`${red('tsigil:', textStyleOf(err, environment))} ${plainLines(text)}`);
 }

@@ -117,7 +117,7 @@ describe('tld import --replace', () => {
   test.each(['n\n', '\n', 'yesterday\n', ''])('the answer %j: exits with 1, and nothing changes', async (answer) => {
     const { status, err } = await replace({ input: typed(...(answer === '' ? [] : [answer])), errorTerminal: true });
     expect(status).toBe(1);
-    expect(err).toContain('2 added, 1 unchanged, 0 updated, 40 removed, 0 refused. Go on? [y/N] ');
+    expect(err).toContain('2 added, 1 unchanged, 0 updated, 40 removed, 0 refused. Continue? [y/N] ');
     expect(err).toContain('Nothing was changed');
     expect(await names()).toEqual(ENTRIES);
   });
@@ -150,7 +150,7 @@ describe('tld import --replace', () => {
 
     test('asks and waits if the reader of standard output stops early', async () => {
       screen = open(`${program} | head -5`);
-      await screen.waitFor(/40 removed, 0 refused\. Go on\? \[y\/N\]/);
+      await screen.waitFor(/40 removed, 0 refused\. Continue\? \[y\/N\]/);
       expect(await names()).toEqual(ENTRIES);
       screen.type('n', 'Enter');
       expect(await screen.waitFor(/ended 1/)).toContain('Nothing was changed');

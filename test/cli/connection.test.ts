@@ -113,15 +113,15 @@ describe('OS_ variables', () => {
       'an unreachable identity service',
       () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }),
       3,
-      /^tsigil: The identity service 'http:\/\/127\.0\.0\.1:1\/v3' cannot be reached: nothing listens there\nIs that where it is\?/,
+      /^tsigil: The identity service 'http:\/\/127\.0\.0\.1:1\/v3' cannot be reached: nothing listens there\nCheck auth_url\. The environment sets it\.\n$/,
     ],
     [
       'an unknown region',
       () => ({ OS_REGION_NAME: 'three' }),
       3,
-      /no public endpoint of type dns in the region three; it has internal in one, public in two, public in one\n/,
+      /no 'public' endpoint of type 'dns' in region 'three'\. Available: internal in one, public in two, public in one\n/,
     ],
-    ['an unknown interface', () => ({ OS_INTERFACE: 'admin' }), 3, /no admin endpoint of type dns in the region one/],
+    ['an unknown interface', () => ({ OS_INTERFACE: 'admin' }), 3, /no 'admin' endpoint of type 'dns' in region 'one'/],
     [
       'an unsupported authentication type',
       () => ({ OS_AUTH_TYPE: 'v3kerberos' }),

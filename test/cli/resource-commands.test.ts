@@ -192,7 +192,7 @@ describe('delete', () => {
     const { status, out, err } = await run('tld', 'delete', 'd1', 'nosuch', UNKNOWN_ID, 'd2');
     expect([status, out]).toEqual([1, 'd1: deleted\nd2: deleted\n']);
     expect(err).toMatch(
-      /^nosuch: not deleted: No tld is named 'nosuch'\n0{8}-.*: not deleted: Could not find Tld \(request req-.*\)\ntsigil: 2 of 4 deleted, 2 not\n$/,
+      /^nosuch: not deleted: No tld is named 'nosuch'\n0{8}-.*: not deleted: Could not find Tld \(request req-.*\)\ntsigil: 2 of 4 deleted, 2 not deleted\n$/,
     );
   });
 
@@ -217,19 +217,23 @@ describe('delete', () => {
 describe('errors', () => {
   test.each([
     [['tld', 'create', '--name', 'com.'], 1, /^tsigil: Invalid Tld: 'name' must not end in a period \(request req-/],
-    [['tld', 'create', '--name', 'many-1'], 1, /^tsigil: Duplicate Tld \(request req-.*\)\n.*'tsigil tld list'\.\n$/],
-    [['tld', 'set', 'many-1'], 2, /^tsigil: There is nothing to change\nSee 'tsigil tld set --help'/],
-    [['tld', 'list', '--sort', 'colour'], 2, /^tsigil: --sort takes one of created_at, /],
-    [['tld', 'list', '--sort', 'name:up'], 2, /^tsigil: --sort takes/],
+    [['tld', 'create', '--name', 'many-1'], 1, /^tsigil: Duplicate Tld \(request req-.*\)\nRun 'tsigil tld list' to list all tlds\.\n$/],
+    [['tld', 'set', 'many-1'], 2, /^tsigil: No field to change was given\nRun 'tsigil tld set --help' to list the fields\.\n$/],
+    [['tld', 'list', '--sort', 'colour'], 2, /^tsigil: Invalid --sort 'colour'\. Use one of: created_at, /],
+    [['tld', 'list', '--sort', 'name:up'], 2, /^tsigil: Invalid --sort 'name:up'/],
     [['tld', 'list', '--limit', '0'], 2, /must be a whole number above 0/],
-    [['tld', 'list', '-c', 'nmae'], 2, /^tsigil: There is no column nmae; there are id, name, description, created_at, updated_at\n$/],
-    [['tld', 'list', '--algorithm', 'x'], 2, /unknown option '--algorithm'\nAdd --help/],
-    [['tld', 'list', '--sudo-project-id', 'a b'], 2, /^tsigil: --sudo-project-id must be/],
-    [['tsigkey', 'create', '--name', 'a', '--algorithm', 'none'], 2, /Allowed choices are hmac-md5, .*\nAdd --help/],
-    [['zone', 'create', 'a.example.org.', '--email', 'a@b', '--ttl', 'long'], 2, /^tsigil: --ttl takes a whole number, not 'long'\n$/],
-    [['pool', 'create', '--name', 'a', '--attributes', 'gold'], 2, /^tsigil: --attributes takes key:value, not 'gold'\n$/],
-    [['pool', 'create', '--name', 'a', '--ns-records', 'first:ns1.example.org.'], 2, /^tsigil: --ns-records takes a whole number, not 'first'\n$/],
-    [['zone', 'create'], 2, /missing required argument 'name'\nAdd --help/],
+    [['tld', 'list', '-c', 'nmae'], 2, /^tsigil: Unknown column 'nmae'\. Use one of: id, name, description, created_at, updated_at\.\n$/],
+    [['tld', 'list', '--algorithm', 'x'], 2, /unknown option '--algorithm'\nRun the command with --help /],
+    [['tld', 'list', '--sudo-project-id', 'a b'], 2, /^tsigil: Invalid --sudo-project-id 'a b'/],
+    [['tsigkey', 'create', '--name', 'a', '--algorithm', 'none'], 2, /Allowed choices are hmac-md5, .*\nRun the command with --help /],
+    [['zone', 'create', 'a.example.org.', '--email', 'a@b', '--ttl', 'long'], 2, /^tsigil: Invalid --ttl 'long'\. Use a whole number\.\n$/],
+    [['pool', 'create', '--name', 'a', '--attributes', 'gold'], 2, /^tsigil: Invalid --attributes 'gold'\. Use the form key:value\.\n$/],
+    [
+      ['pool', 'create', '--name', 'a', '--ns-records', 'first:ns1.example.org.'],
+      2,
+      /^tsigil: Invalid --ns-records 'first'\. Use a whole number\.\n$/,
+    ],
+    [['zone', 'create'], 2, /missing required argument 'name'\nRun the command with --help /],
     [['zone', 'delete'], 2, /missing required argument 'zone'/],
     [['tld', 'lits'], 2, /unknown command 'lits'\n\(Did you mean list\?\)\n/],
   ])('tsigil %j: exit code %i, with the error and what to do on standard error', async (argv, code, message) => {

@@ -62,16 +62,16 @@ describe('setting a secret', () => {
       const { status, out, err } = await run({}, 'create', '--name', 'literal', ...KEY, ...flags);
       expect([status, out]).toEqual([2, '']);
       expect(err).toBe(
-        'tsigil: The secret must not be an argument: other users of this machine can read those\n' +
-          'Give --secret - and the secret on standard input, or --secret-file FILE.\n',
+        'tsigil: The secret cannot be an argument: other users of this machine can read arguments\n' +
+          'Use --secret - to read the secret from standard input, or --secret-file FILE.\n',
       );
     }
     expect(await keptSecret('literal')).toBeUndefined();
   });
 
   test.each([
-    ['nothing on standard input', '', ['--secret', '-'], /^tsigil: Standard input does not hold a secret on one line\n$/],
-    ['two lines on standard input', 'a\nb\n', ['--secret', '-'], /^tsigil: Standard input does not hold/],
+    ['nothing on standard input', '', ['--secret', '-'], /^tsigil: Standard input does not contain a secret on one line\n$/],
+    ['two lines on standard input', 'a\nb\n', ['--secret', '-'], /^tsigil: Standard input does not contain/],
     [
       'a missing file',
       '',
@@ -89,7 +89,10 @@ describe('setting a secret', () => {
   test('a secret is not read from a terminal, which would show it', async () => {
     const input = Object.assign(Readable.from([]), { isTTY: true });
     const { status, err } = await run({ input }, 'create', '--name', 'typed', ...KEY, '--secret', '-');
-    expect([status, err]).toEqual([2, 'tsigil: --secret - reads standard input, which is a terminal here\nPipe it in.\n']);
+    expect([status, err]).toEqual([
+      2,
+      'tsigil: Cannot read the secret: standard input is a terminal\nPipe the secret to the command, or use --secret-file FILE.\n',
+    ]);
   });
 });
 

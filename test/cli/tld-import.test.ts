@@ -88,7 +88,7 @@ describe('published lists', () => {
     for (const name of ['github.io', 'www.ck', 'city.kawasaki.jp', '*.ck']) expect(found).not.toContain(name);
     const all = await tldImport([PUBLIC_SUFFIX_LIST, '--section', 'all', '--wildcards', 'refuse']);
     expect(all.status).toBe(1);
-    expect(all.err).toMatch(/^line \d+: '\*\.ck': an entry cannot stand for every name below another$/m);
+    expect(all.err).toMatch(/^line \d+: '\*\.ck': a TLD entry cannot express a wildcard$/m);
     expect(await names()).toContain('github.io');
   });
 
@@ -105,7 +105,7 @@ describe('published lists', () => {
   test('imports a list larger than one request, but not with --all-or-nothing', async () => {
     const list = file('more.txt', ...numbered(MAX_ENTRIES + 1).map(({ name }) => name));
     const whole = await tldImport([list, '--all-or-nothing']);
-    expect([whole.status, whole.err]).toEqual([1, expect.stringContaining('too long to be applied as a whole')]);
+    expect([whole.status, whole.err]).toEqual([1, expect.stringContaining('too large for one request')]);
     expect(await names()).toEqual(['first']);
     expect((await tldImport([list])).out).toContain(`${MAX_ENTRIES + 1} added`);
   });
@@ -121,7 +121,7 @@ describe('refused lines', () => {
     expect(err.split('\n')).toEqual([
       expect.stringMatching(/^line 3: 'a b': 'name' must be labels /),
       "line 5: 'com': line 1 has the same name",
-      "line 6: 'a': there are 3 fields instead of one or two",
+      "line 6: 'a': the line has 3 fields instead of one or two",
       "line 7: 'long': 'description' must be 0 to 160 characters long",
       'tsigil: Refused: 4 of 7 entries; the others were imported',
       '',
@@ -185,7 +185,7 @@ describe('differences', () => {
 describe('invalid lists', () => {
   test.each([
     ['a missing file', ['nosuch.txt'], '', 2, "'nosuch.txt' cannot be read: no such file or folder\nCheck the path."],
-    ['an empty list', ['-', '--replace', '--yes'], '# only a comment\n', 1, 'There are no entries in -'],
+    ['an empty list', ['-', '--replace', '--yes'], '# only a comment\n', 1, "'-' contains no entries"],
     ['an unknown format', ['-', '--format', 'zone'], '', 2, 'zone'],
     ['a delimiter of two characters', ['-', '--delimiter', '::'], '', 2, 'one character'],
   ])('%s', async (_what, argv, input, status, message) => {
@@ -224,7 +224,7 @@ describe('interruptions', () => {
     const { status, out, err } = await finish(child, '');
     const done = (await names()).length - 1;
     expect(status).toBe(130);
-    expect(err).toContain(`Stopped: ${done} of 10000 entries were dealt with`);
+    expect(err).toContain(`Stopped after ${done} of 10000 entries\nRun the same command again to continue.\n`);
     expect(out).toContain(`${done} added`);
     expect(done).toBeGreaterThanOrEqual(2000);
     expect(done).toBeLessThan(10_000);

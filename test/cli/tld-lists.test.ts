@@ -93,9 +93,9 @@ describe('csv', () => {
     const { entries, refused } = read('csv', 'com,Commercial\na,b,c\nCOM\n"open,\nnet');
     expect(entries).toEqual([{ line: 1, name: 'com', description: 'Commercial' }]);
     expect(refused).toEqual([
-      { line: 2, text: 'a', reason: 'there are 3 fields instead of one or two' },
+      { line: 2, text: 'a', reason: 'the line has 3 fields instead of one or two' },
       { line: 3, text: 'COM', reason: 'line 1 has the same name' },
-      { line: 4, text: 'open,\nnet', reason: 'the quotation is not closed' },
+      { line: 4, text: 'open,\nnet', reason: 'the closing quotation mark is missing' },
     ]);
   });
 

@@ -82,7 +82,7 @@ describe('token create', () => {
   test.each(['soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])('--expires %j is a usage error: exit code 2', async (expires) => {
     const { status, out, err } = await create(`--expires=${expires}`);
     expect([status, out]).toEqual([2, '']);
-    expect(err).toMatch(/^tsigil: '.*' is no moment: .*\n$/);
+    expect(err).toMatch(/^tsigil: Invalid time '.*'\. Use a timestamp .*\n$/);
   });
 
   test('a name that is taken is refused with the reason and the request id: exit code 1', async () => {
@@ -97,7 +97,7 @@ describe('token create', () => {
     const name = newName();
     const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader', '-c', 'tokne');
     expect([status, out]).toEqual([2, '']);
-    expect(err).toBe(`tsigil: There is no column tokne; there are ${[...COLUMNS, 'token'].join(', ')}\n`);
+    expect(err).toBe(`tsigil: Unknown column 'tokne'. Use one of: ${[...COLUMNS, 'token'].join(', ')}.\n`);
     expect(await tokenNamed(name)).toBeUndefined();
   });
 });

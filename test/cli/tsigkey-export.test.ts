@@ -43,7 +43,7 @@ describe('files', () => {
     writeFileSync(path(), 'precious');
     const { status, err } = await exported();
     expect([status, readFileSync(path(), 'utf8')]).toEqual([2, 'precious']);
-    expect(err).toContain('exists, and was left as it is');
+    expect(err).toContain('already exists. It was not changed.');
     expect(err).toContain('--overwrite');
   });
 

@@ -62,9 +62,9 @@ describe('files', () => {
     expect(status).toBe(1);
     expect(out).toBe(`line 1: added: new
 line 2: unchanged: same
-line 4: different: other exists with another algorithm and another secret; --update replaces it
+line 4: different: other already exists with a different algorithm and secret; use --update to replace it
 line 5: invalid: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512
-line 6: invalid: NEW. was there before, at line 1
+line 6: invalid: NEW. is a duplicate of the key at line 1
 `);
     expect(err).toBe('tsigil: 1 added, 1 unchanged, 1 different, 2 invalid\n');
     expect(await kept()).toEqual([key('Same.'), key('new'), key('other')].toSorted((one, other) => (one.name < other.name ? -1 : 1)));
@@ -83,10 +83,10 @@ line 6: invalid: NEW. was there before, at line 1
     const text = `hmac-sha256:new:${SECRET}\n${flags.length === 0 ? '' : `hmac-sha512:other:${OTHER_SECRET}\n`}`;
     const dry = await importText(text, '--dry-run', ...flags);
     expect(dry.status).toBe(0);
-    expect(dry.out).toContain('nothing was changed: this was a dry run');
+    expect(dry.out).toContain(' (dry run: nothing was changed)');
     expect((await service.get('/v2/tsigkeys')).text).toBe(before.text);
     const { out } = await importText(text, ...flags);
-    expect(dry.out.replace('; nothing was changed: this was a dry run', '')).toBe(out);
+    expect(dry.out.replace(' (dry run: nothing was changed)', '')).toBe(out);
   });
 
   test('1 with the reason for a key that the service refuses, and the next key is imported', async () => {
@@ -113,12 +113,12 @@ line 6: invalid: NEW. was there before, at line 1
   });
 
   test.each([
-    ['hello', [], 'looks like no form of keys'],
-    ['', [], 'looks like no form of keys'],
+    ['hello', [], 'Unrecognised key file format'],
+    ['', [], 'Unrecognised key file format'],
     [`hmac-sha256:a:${SECRET}`, ['--format', 'yaml'], 'Allowed choices are bind, knot, nsd'],
     [`hmac-sha256:a:${SECRET}`, ['--resource-id', 'the-pool'], 'must be a UUID'],
-    [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Name one source'],
-    [`hmac-sha256:a:${SECRET}`, ['--from-powerdns', 'http://127.0.0.1:1'], 'Name one source'],
+    [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Give exactly one source'],
+    [`hmac-sha256:a:${SECRET}`, ['--from-powerdns', 'http://127.0.0.1:1'], 'Give exactly one source'],
   ])('2 for %j with %j', async (input, flags, message) => {
     const { status, out, err } = await importText(input, ...flags);
     expect([status, out]).toEqual([2, '']);
@@ -159,7 +159,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
   test('0 with --dry-run, which prints the outcome and changes nothing', async () => {
     await create(other, sample, 'one');
     const { status, out } = await copy('--dry-run');
-    expect([status, out.split('\n').at(-2)]).toEqual([0, '1 added; nothing was changed: this was a dry run']);
+    expect([status, out.split('\n').at(-2)]).toEqual([0, '1 added (dry run: nothing was changed)']);
     expect(await listed(service)).toEqual([]);
   });
 
@@ -169,7 +169,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     await create(other, sample, 'free');
     const { status, out, err } = await copy();
     expect(status).toBe(1);
-    expect(out).toMatch(/: different: taken exists with another id, name, created_at; it was left as it is\n/);
+    expect(out).toMatch(/: different: taken already exists with a different id, name, created_at; it was not changed\n/);
     expect(err).toContain('1 added, 1 different');
     expect((await listed(service)).map(({ id, name }) => [id === mine.id, name])).toEqual([
       [true, 'Taken'],
@@ -194,7 +194,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
   test('2 with --update, because a copy replaces nothing', async () => {
     const { status, err } = await copy(noun === 'tld' ? '--replace' : '--update');
     expect(status).toBe(2);
-    expect(err).toContain('replaces nothing');
+    expect(err).toContain('a copy never replaces');
   });
 });
 
@@ -231,7 +231,7 @@ describe.runIf(powerdns?.installed)('PowerDNS', () => {
       expect(await kept()).toEqual([allowed, ...others]);
       const refused = await imported({ PDNS_API_KEY: 'wrong' });
       expect(refused.status).toBe(3);
-      expect(refused.err).toContain('does not accept the API key');
+      expect(refused.err).toContain('rejected the API key');
       expect((await imported({})).status).toBe(2);
     } finally {
       await server?.stop();

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { addExamples } from '../flags/help.ts';
 
-/** The commands that work on this machine rather than over HTTP; the main program brings them. */
+/** The commands that run on this machine instead of sending HTTP requests. The main program implements them. */
 export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined): void;
@@ -10,9 +10,9 @@ export interface LocalCommands {
   copyDatabase(config: string | undefined, from: string, to: string): Promise<void>;
 }
 
-/** Adds the commands that run and look after the service. */
+/** Adds the commands that run and maintain the service. */
 export function addLocalCommands(program: Command, local: LocalCommands): void {
-  const config = () => new Option('--config <file>', 'the configuration file').env('TSIGIL_CONFIG');
+  const config = () => new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG');
   const serve = program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
@@ -21,7 +21,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   addExamples(serve, ['tsigil serve', 'tsigil serve --config /etc/tsigil/tsigil.yaml']);
   const checkConfig = program
     .command('check-config')
-    .description('check the configuration and print it as it takes effect, with secrets hidden')
+    .description('check the configuration and print the effective settings, with secrets hidden')
     .addOption(config())
     .action((flags: { config?: string }) => {
       local.checkConfig(flags.config);
@@ -29,22 +29,25 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   addExamples(checkConfig, ['tsigil check-config --config /etc/tsigil/tsigil.yaml']);
   const backup = program
     .command('backup')
-    .description('copy the embedded database into a new file while the service runs')
-    .requiredOption('--to <file>', 'the file to write; it must not exist')
+    .description('copy the embedded database to a new file while the service runs')
+    .requiredOption('--to <file>', 'write to this file; it must not exist')
     .addOption(config())
     .action((flags: { config?: string; to: string }) => local.backUp(flags.config, flags.to));
   addExamples(backup, ['tsigil backup --to /var/backups/tsigil.db']);
   const migrate = program
     .command('migrate')
-    .description('bring the schema of the configured database up to date, and say what was done; the service does the same when it starts')
+    .description('update the schema of the configured database and print the applied steps; the service also does this when it starts')
     .addOption(config())
     .action((flags: { config?: string }) => local.migrate(flags.config));
   addExamples(migrate, ['tsigil migrate --config /etc/tsigil/tsigil.yaml']);
   const copy = program
     .command('copy-database')
-    .description('copy everything from one database into another, and compare; stop the services on both first')
-    .requiredOption('--from <database>', 'where to read, such as sqlite:var/tsigil.db; it is not changed')
-    .requiredOption('--to <database>', 'where to write, such as postgres://tsigil@db.example/tsigil; a password comes from PGPASSWORD or ~/.pgpass')
+    .description('copy all data from one database to another and compare them; stop both services first')
+    .requiredOption('--from <database>', 'read this database, such as sqlite:var/tsigil.db; it is not changed')
+    .requiredOption(
+      '--to <database>',
+      'write to this database, such as postgres://tsigil@db.example/tsigil; set its password in PGPASSWORD or ~/.pgpass',
+    )
     .addOption(config())
     .action((flags: { config?: string; from: string; to: string }) => local.copyDatabase(flags.config, flags.from, flags.to));
   addExamples(copy, ['tsigil copy-database --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil']);

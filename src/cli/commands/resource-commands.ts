@@ -24,7 +24,7 @@ import { catchInterrupt, textStyleOf, type Terminal } from '../output/terminal.t
 
 type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
 
-/** Adds a command for each resource type, with what can be done with it as commands below. */
+/** Adds a command for each resource type, with its verbs as subcommands. */
 export function addResourceCommands(program: Command, terminal: Terminal): void {
   for (const resource of RESOURCE_COMMANDS) {
     const { type, examples, summary } = resource;
@@ -63,7 +63,13 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
     ...secretOptions(type, true),
     ...revealOptions(type),
   ];
-  const command = addVerb(parent, resource, 'create', `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : ' once'}`, options);
+  const command = addVerb(
+    parent,
+    resource,
+    'create',
+    `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : '; it cannot be shown again'}`,
+    options,
+  );
   const create = async (flags: Flags) => {
     checkColumns(flags, columns);
     const given = { ...readFields(resource, true, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) };
@@ -71,7 +77,7 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
     const body = typeof name === 'string' ? { ...given, [field]: nameOf(resource, name) } : given;
     const connection = await connect(flags, terminal);
     const created = await withHints(type, () => call(connection, 'POST', `/v2/${type.collection}`, body));
-    // A script wants what only this response shows.
+    // With -f value, print only what no later request returns: scripts store it.
     print(terminal, type, created, flags, flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns);
   };
   if (nameIsArgument) {
@@ -85,7 +91,7 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
 
 function addList(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type, columns } = resource;
-  const limit = new Option('--limit <number>', 'list this many at most (default: all)').argParser(readLimit);
+  const limit = new Option('--limit <number>', 'list at most this many (default: all)').argParser(readLimit);
   const options = [...filterOptions(resource), limit, sortOption(resource), ...revealOptions(type)];
   addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(async (flags: Flags & { limit?: number; sort?: string }) => {
     checkColumns(flags, columnsOf(type));
@@ -100,7 +106,7 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
 function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
   addVerb(parent, resource, 'show', `show a ${type.noun}`, revealOptions(type))
-    .argument(`<${type.noun}>`, 'its id or name')
+    .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columnsOf(type));
       const connection = await connect(flags, terminal);
@@ -113,12 +119,12 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
   const { type } = resource;
   const fields = flaggedFields(type, false).flatMap(([name, field]) => fieldOptions(resource, name, field, false));
   addVerb(parent, resource, 'set', `change a ${type.noun} and show it`, [...fields, ...secretOptions(type, false), ...revealOptions(type)])
-    .argument(`<${type.noun}>`, 'its id or name')
+    .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columnsOf(type));
       const body = { ...readFields(resource, false, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) };
       if (Object.keys(body).length === 0) {
-        throw new CommandError(EXIT.usage, 'There is nothing to change', `See 'tsigil ${type.noun} set --help' for what can be.`);
+        throw new CommandError(EXIT.usage, 'No field to change was given', `Run 'tsigil ${type.noun} set --help' to list the fields.`);
       }
       const name = body[type.unique.field];
       if (typeof name === 'string') body[type.unique.field] = nameOf(resource, name);
@@ -130,12 +136,12 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
 
 function addDelete(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
-  addVerb(parent, resource, 'delete', `delete ${type.collection}, one after the other, and tell of each`, [])
-    .argument(`<${type.noun}...>`, 'ids or names')
+  addVerb(parent, resource, 'delete', `delete ${type.collection} one after another, and report each result`, [])
+    .argument(`<${type.noun}...>`, `ids or names of the ${type.collection}`)
     .action(async (idsOrNames: string[], flags: Flags) => deleteAll(await connect(flags, terminal), resource, idsOrNames, terminal));
 }
 
-/** Goes on after a refusal; stops when the service is not there, and at Ctrl-C. */
+/** Deletes resources one after another. Continues after a refusal. Stops if the service cannot be reached, and at Ctrl-C. */
 async function deleteAll(connection: Connection, resource: ResourceCommand, idsOrNames: readonly string[], terminal: Terminal): Promise<void> {
   const { type } = resource;
   const { signal, release } = catchInterrupt(terminal);
@@ -150,8 +156,8 @@ async function deleteAll(connection: Connection, resource: ResourceCommand, idsO
         deleted += 1;
         terminal.out.write(`${plainCell(idOrName)}: deleted\n`);
       } catch (error) {
-        const goesOn = error instanceof CommandError && error.exitCode === EXIT.refused && total > 1;
-        if (!goesOn) throw error;
+        const canContinue = error instanceof CommandError && error.exitCode === EXIT.refused && total > 1;
+        if (!canContinue) throw error;
         refused += 1;
         terminal.err.write(`${plainCell(idOrName)}: not deleted: ${error.message}\n`);
       }
@@ -159,7 +165,7 @@ async function deleteAll(connection: Connection, resource: ResourceCommand, idsO
   } finally {
     release();
   }
-  if (refused > 0) throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not`);
+  if (refused > 0) throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not deleted`);
 }
 
 function nameOf({ toName }: ResourceCommand, name: string): string {

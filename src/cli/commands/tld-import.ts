@@ -11,7 +11,7 @@ import { startProgress } from '../output/progress.ts';
 import { readText } from '../service/input.ts';
 import { copyFromSource, hasSource, withSourceFlags, type SourceFlags } from '../imports/source.ts';
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
-import { batchesOf, checkSize, sendEntries, type BulkFlags } from '../imports/tld-bulk.ts';
+import { assertOneRequest, batchesOf, sendEntries, type BulkFlags } from '../imports/tld-bulk.ts';
 import { SECTIONS, WILDCARD_CHOICES } from '../tld-lists/public-suffix.ts';
 import { detectFormat, LIST_FORMATS, readTldList, type ListFormat, type ListOptions } from '../tld-lists/read-list.ts';
 import type { TldList } from '../tld-lists/list.ts';
@@ -26,10 +26,10 @@ type Flags = ConnectionFlags &
     readonly allOrNothing?: boolean;
   };
 
-/** The counts that every import prints. */
+/** The outcomes that every import counts. */
 const COUNTED = ['added', 'unchanged', 'updated', 'removed', 'refused'] as const;
 
-/** What an import works with. */
+/** The arguments of an import. */
 interface Import {
   readonly connection: Connection;
   readonly list: TldList;
@@ -38,53 +38,55 @@ interface Import {
   readonly confirm: Confirm;
 }
 
-/** Adds `import` to the commands about top-level domains. */
+/** Adds `import` to the commands for top-level domains. */
 export function addTldImport(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('import')
-    .description("create top-level domains from a list: Designate's CSV, IANA's list, the Public Suffix List, or a name on each line")
-    .argument('[file]', 'the list, or - for standard input')
-    .addOption(new Option('--format <format>', 'the form of the list (default: as it looks)').choices(LIST_FORMATS))
-    .addOption(new Option('--delimiter <character>', 'what stands between the fields of CSV').default(',').argParser(readDelimiter))
-    .addOption(new Option('--section <section>', 'which part of the Public Suffix List').choices(SECTIONS).default('icann'))
+    .description("create top-level domains from a list: Designate's CSV, IANA's list, the Public Suffix List, or one name per line")
+    .argument('[file]', 'file to read, or - for standard input')
+    .addOption(new Option('--format <format>', 'read the list in this format (default: detected)').choices(LIST_FORMATS))
+    .addOption(new Option('--delimiter <character>', 'split CSV lines at this character').default(',').argParser(readDelimiter))
+    .addOption(new Option('--section <section>', 'import this part of the Public Suffix List').choices(SECTIONS).default('icann'))
     .addOption(
-      new Option('--wildcards <choice>', 'what to make of a rule such as *.ck: ck, nothing, or a refusal')
+      new Option('--wildcards <choice>', 'import a rule such as *.ck as its parent ck, skip it, or refuse it')
         .choices(WILDCARD_CHOICES)
         .default('parent'),
     )
     .option('--dry-run', 'show what would be changed, and change nothing')
-    .option('--all-or-nothing', 'change nothing if one line is refused')
-    .option('--replace', 'make the list exactly this: show the difference, ask, and remove what is not in it');
+    .option('--all-or-nothing', 'change nothing if a line is refused')
+    .option('--replace', 'replace all entries by this list; show the changes and ask for confirmation first');
   const confirm = declareDestructive(command, 'when --replace changes an entry');
   command.action(async (file: string | undefined, flags: Flags) => {
-    if (hasSource(flags) !== (file === undefined)) throw new CommandError(EXIT.usage, 'Name one source: a file, - for standard input, or --from');
+    if (hasSource(flags) !== (file === undefined))
+      throw new CommandError(EXIT.usage, 'Give exactly one source: a file, - (standard input), --from or --from-os-cloud');
     if (file === undefined) return copyTlds(flags, terminal);
     const text = await readText(file, terminal);
     const format = flags.format ?? detectFormat(text, flags.delimiter);
     const list = readTldList(text, format, flags);
-    const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines left out`;
+    const more = list.leftOut === 0 ? '' : `, ${list.leftOut} lines skipped`;
     terminal.out.write(`Read as ${format}: ${countOf(list)} entries${more}\n`);
-    if (countOf(list) === 0) throw new CommandError(EXIT.refused, `There are no entries in ${file}`);
+    if (countOf(list) === 0) throw new CommandError(EXIT.refused, `'${file}' contains no entries`);
     const work = { connection: await connect(flags, terminal), list, flags, terminal, confirm };
     await (flags.replace === true || flags.allOrNothing === true ? importTogether(work) : importEach(work));
   });
   addExamples(withConnectionFlags(withSourceFlags(command)), [
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
-    { command: "tsigil tld import export.csv --delimiter ';' --replace", purpose: 'shows the difference and asks' },
+    { command: "tsigil tld import export.csv --delimiter ';' --replace", purpose: 'shows the changes and asks for confirmation' },
     "printf 'com\\nco.uk\\n' | tsigil tld import -",
   ]);
 }
 
-/** Copies the entries of another service, which are whole and need none of the flags that say how to read a list. */
+/** Copies the entries of another service, with ids and timestamps. */
 async function copyTlds(flags: Flags, terminal: Terminal): Promise<void> {
   if (flags.replace === true || flags.allOrNothing === true) {
-    throw new CommandError(EXIT.usage, 'What is copied with ids and timestamps replaces nothing: leave out --replace and --all-or-nothing');
+    const message = 'Cannot use --replace or --all-or-nothing with --from or --from-os-cloud: a copy never replaces entries. Omit them.';
+    throw new CommandError(EXIT.usage, message);
   }
   return copyFromSource(tld, flags, terminal);
 }
 
-/** Imports what is good of a list, some entries at a time, and tells of the rest. */
+/** Imports the valid entries of a list in batches, and reports the others. */
 async function importEach({ connection, list, flags, terminal }: Import): Promise<void> {
   const dryRun = flags.dryRun === true;
   const report = startReport(list);
@@ -104,11 +106,7 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
     print(terminal, report, dryRun);
   }
   if (signal.aborted && done < list.entries.length) {
-    throw new CommandError(
-      EXIT.interrupted,
-      `Stopped: ${done} of ${list.entries.length} entries were dealt with`,
-      'The same command goes on from there.',
-    );
+    throw new CommandError(EXIT.interrupted, `Stopped after ${done} of ${list.entries.length} entries`, 'Run the same command again to continue.');
   }
   const refused = report.count('refused');
   if (refused > 0) {
@@ -117,11 +115,11 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   }
 }
 
-/** Imports a list as a whole; with `--replace` after showing the difference. */
+/** Imports a list in one transaction. With `--replace`, shows the changes and asks for confirmation first. */
 async function importTogether(work: Import): Promise<void> {
   const { list, flags, terminal, confirm } = work;
-  checkSize(list.entries);
-  if (list.refused.length > 0) throw await refuseTogether(work);
+  assertOneRequest(list.entries);
+  if (list.refused.length > 0) throw await reportRefusals(work);
   const dryRun = flags.dryRun === true;
   if (dryRun || flags.replace !== true) {
     print(terminal, await applyTogether(work, dryRun), dryRun);
@@ -129,21 +127,24 @@ async function importTogether(work: Import): Promise<void> {
   }
   const planned = await applyTogether(work, true);
   terminal.out.write(planned.changes());
-  if (planned.changes() !== '') await confirm(`${planned.summary(COUNTED)}. Go on?`, flags, terminal);
+  if (planned.changes() !== '') await confirm(`${planned.summary(COUNTED)}. Continue?`, flags, terminal);
   print(terminal, await applyTogether(work, false), false);
 }
 
-/** The one request of an import as a whole; Ctrl-C waits for its answer, because only that tells whether anything was changed. */
+/** Sends the one request of an import in one transaction. Ctrl-C waits for the response, which states whether anything was changed. */
 async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   const { connection, list, flags, terminal } = work;
   const request: BulkFlags = { mode: 'transactional', replace: flags.replace === true, dryRun };
   const report = createReport();
   const { signal, release } = catchInterrupt(terminal);
-  signal.addEventListener('abort', () => void terminal.err.write('Waiting for the answer to the request under way; Ctrl-C again does not.\n'));
+  signal.addEventListener(
+    'abort',
+    () => void terminal.err.write('Waiting for the request in progress. Press Ctrl-C again to quit without waiting.\n'),
+  );
   try {
     await sendEntries(connection, list.entries, request, report);
   } catch (error) {
-    throw error instanceof CommandError && error.exitCode === EXIT.refused ? await refuseTogether(work, error) : error;
+    throw error instanceof CommandError && error.exitCode === EXIT.refused ? await reportRefusals(work, error) : error;
   } finally {
     release();
   }
@@ -151,8 +152,8 @@ async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   return report;
 }
 
-/** Finds and tells every line that is refused, here or by the service; returns the error to end with. */
-async function refuseTogether({ connection, list, terminal }: Import, cause?: CommandError): Promise<CommandError> {
+/** Prints every line that this command or the service refuses. Returns the error for the caller to throw. */
+async function reportRefusals({ connection, list, terminal }: Import, cause?: CommandError): Promise<CommandError> {
   const report = startReport(list);
   for (const batch of batchesOf(list.entries)) await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }, report);
   const refused = report.count('refused');

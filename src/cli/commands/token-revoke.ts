@@ -11,15 +11,16 @@ import { plainText } from '../output/plain-text.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** Adds `revoke` to the commands about tokens. It takes the place of `delete`, because it asks before a caller locks itself out. */
+/** Adds `revoke` to the commands for tokens. It replaces `delete` and asks for confirmation before operators lock themselves out. */
 export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('revoke')
-    .description('revoke tokens; requests with them are refused from then on')
-    .argument('<token...>', 'ids or names');
+    .description('revoke tokens; the service then rejects requests with them')
+    .argument('<token...>', 'ids or names of the tokens');
   const confirm = declareDestructive(command, 'when this revokes the token in use or the last administrator token');
   command.action(async (idsOrNames: string[], flags: ConnectionFlags & ConfirmationFlags) => {
-    if (idsOrNames.some((idOrName) => idOrName.includes('*'))) throw new CommandError(EXIT.usage, 'A token is revoked by its id or its whole name');
+    const pattern = idsOrNames.find((idOrName) => idOrName.includes('*'));
+    if (pattern !== undefined) throw new CommandError(EXIT.usage, `Invalid token name '${pattern}'. Use an id or a complete name.`);
     const connection = await connect(flags, terminal);
     const list = await listTokens(connection);
     const tokens = await findTokens(connection, idsOrNames, list);
@@ -34,7 +35,7 @@ export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   addExamples(withConnectionFlags(command), ['tsigil token revoke reporting ci']);
 }
 
-/** Every token, and the id of the one in use if the service says it. */
+/** Every token, and the id of the token that this command uses, if the service returns it. */
 interface TokenList {
   readonly tokens: readonly Item[];
   readonly inUse: string | undefined;
@@ -56,8 +57,8 @@ async function listTokens(connection: Connection): Promise<TokenList> {
 }
 
 /**
- * The tokens with these ids or names, each once, the one in use last: the others could not be revoked without it. Throws
- * `CommandError` if one does not exist.
+ * Returns the tokens with these ids or names, without duplicates. The token that this command uses is last, because revoking the others
+ * needs it. Throws `CommandError` if one does not exist.
  */
 async function findTokens(connection: Connection, idsOrNames: readonly string[], { tokens, inUse }: TokenList): Promise<Item[]> {
   const found = new Map<string, Item>();
@@ -73,12 +74,12 @@ async function findTokens(connection: Connection, idsOrNames: readonly string[],
   return [...found.values()].sort((one, other) => isInUse(one) - isInUse(other));
 }
 
-/** What an operator should know before `revoked` are revoked at `now`, in milliseconds since 1970. Each is a sentence. */
+/** Returns warnings about revoking `revoked` at `now`, in milliseconds since 1970. Each is a sentence. */
 function revocationWarnings(revoked: readonly Item[], { tokens, inUse }: TokenList, now: number): string[] {
   const own = revoked.find(({ id }) => id === inUse);
   const isRevoked = ({ id }: Item) => revoked.some((token) => token.id === id);
   const administrators = tokens.filter((token) => isAdministrator(token, now));
-  // A caller that is not in the list is an administrator by other means: a configured token, or an identity service.
+  // A caller without a token in the list is an administrator through a configured token or an identity service.
   const hasOtherAccess = inUse !== undefined && !tokens.some(({ id }) => id === inUse);
   const isLast = administrators.some(isRevoked) && administrators.every(isRevoked) && !hasOtherAccess;
   return [

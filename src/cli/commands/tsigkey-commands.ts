@@ -5,10 +5,10 @@ import { addExport } from './tsigkey-export.ts';
 import { addImport } from './tsigkey-import.ts';
 import { addVerify } from './tsigkey-verify.ts';
 
-/** Adds what can be done with keys beyond what can be done with every resource. */
+/** Adds the commands that only TSIG keys have. Call `addResourceCommands` before. */
 export function addKeyCommands(program: Command, terminal: Terminal): void {
   const parent = program.commands.find((command) => command.name() === tsigkey.noun);
-  if (parent === undefined) throw new Error('The commands of resources come first');
+  if (parent === undefined) throw new Error('addResourceCommands must be called first');
   addExport(parent, terminal);
   addImport(parent, terminal);
   addVerify(parent, terminal);

@@ -19,15 +19,15 @@ interface ExportFlags extends ConnectionFlags {
   readonly overwrite?: boolean;
 }
 
-/** Adds the command that writes a key in the form that a consumer takes. */
+/** Adds the command that writes a key in the format of a program. */
 export function addExport(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('export')
-    .description('write a key in the form that a program takes; one that the program could not use is refused')
-    .argument('<tsigkey>', 'its id or name')
-    .addOption(new Option('--format <format>', 'for which program').choices(Object.keys(EXPORT_FORMATS)).makeOptionMandatory())
-    .option('-o, --output <file>', 'write a new file that nobody else can read; - is standard output, and the default')
-    .option('--overwrite', 'replace the file if there is one')
+    .description('write a key in the format of a program; refuse a key that the program cannot use')
+    .argument('<tsigkey>', 'id or name of the tsigkey')
+    .addOption(new Option('--format <format>', 'write the format of this program').choices(Object.keys(EXPORT_FORMATS)).makeOptionMandatory())
+    .option('-o, --output <file>', 'write to a new file with mode 0600; - is standard output (default)')
+    .option('--overwrite', 'replace the file if it exists')
     .action(async (idOrName: string, flags: ExportFlags) => {
       const key = await getKey(await connect(flags, terminal), idOrName);
       const { text } = write(flags.format, key);
@@ -38,7 +38,10 @@ export function addExport(tsigkey: Command, terminal: Terminal): void {
     });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey export transfer-key --format bind -o /etc/bind/transfer-key.conf',
-    { command: 'tsigil tsigkey export transfer-key --format knot | sudo tee -a /etc/knot/knot.conf', purpose: 'add it to a configuration' },
+    {
+      command: 'tsigil tsigkey export transfer-key --format knot | sudo tee -a /etc/knot/knot.conf',
+      purpose: 'appends the key to a configuration file',
+    },
   ]);
 }
 
@@ -51,7 +54,7 @@ function write(format: string, key: Key): KeyFile {
   }
 }
 
-/** A file that is replaced is made anew, since the one that was there might be readable by others. */
+/** Writes a file with mode 0600. To replace a file, renames a new one over it, because other users may have permission to read the old one. */
 function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
   try {
@@ -60,7 +63,7 @@ function saveFile(path: string, text: string, overwrite: boolean): void {
   } catch (cause) {
     if (overwrite) rmSync(written, { force: true });
     const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    if (exists) throw new CommandError(EXIT.usage, `'${path}' exists, and was left as it is`, 'Add --overwrite to replace it.', cause);
+    if (exists) throw new CommandError(EXIT.usage, `'${path}' already exists. It was not changed.`, 'Use --overwrite to replace it.', cause);
     const { reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
   }

@@ -23,61 +23,66 @@ interface ImportFlags extends ConnectionFlags, SourceFlags {
   readonly dryRun?: boolean;
 }
 
-/** Adds the command that brings keys in from where they are. */
+/** Adds the command that imports keys from files and servers. */
 export function addImport(tsigkey: Command, terminal: Terminal): void {
   const { schema } = tsigkeyType.fields.scope;
   const command = tsigkey
     .command('import')
-    .description('bring in keys from a file of a name server or tool, from PowerDNS, or from another Designate or Tsigil')
-    .argument('[file]', 'the file; - is standard input')
-    .addOption(new Option('--format <format>', 'the form of the file (default: what it looks like)').choices(Object.keys(IMPORT_FORMATS)))
-    .addOption(new Option('--scope <scope>', 'what new keys apply to').choices((schema.enum ?? []) as string[]))
-    .addOption(new Option('--resource-id <id>', 'the pool or zone that new keys apply to').argParser(readUuid))
-    .option('--update', 'give keys that exist the algorithm and secret that are found')
-    .option('--dry-run', 'change nothing, and tell what would be done');
+    .description('import keys from a file of a name server or tool, from PowerDNS, or from another Designate or Tsigil service')
+    .argument('[file]', 'file to read, or - for standard input')
+    .addOption(new Option('--format <format>', 'read the file in this format (default: detected)').choices(Object.keys(IMPORT_FORMATS)))
+    .addOption(new Option('--scope <scope>', 'set the scope of new keys').choices((schema.enum ?? []) as string[]))
+    .addOption(new Option('--resource-id <id>', 'set the pool or zone of new keys').argParser(readUuid))
+    .option('--update', 'replace the algorithm and secret of keys that already exist')
+    .option('--dry-run', 'show what would be changed, and change nothing');
   withSourceFlags(command)
-    .option('--from-powerdns <url>', 'ask the API of PowerDNS, with the key in PDNS_API_KEY')
+    .option('--from-powerdns <url>', 'import from the PowerDNS API at this URL; set its API key in PDNS_API_KEY')
     .action(async (file: string | undefined, flags: ImportFlags) => {
-      checkSources(file, flags);
+      assertOneSource(file, flags);
       if (hasSource(flags)) {
-        if (flags.update === true) throw new CommandError(EXIT.usage, 'What is copied with ids and timestamps replaces nothing: leave out --update');
+        if (flags.update === true) {
+          throw new CommandError(EXIT.usage, 'Cannot use --update with --from or --from-os-cloud: a copy never replaces keys. Omit --update.');
+        }
         return copyFromSource(tsigkeyType, flags, terminal);
       }
       const { scope, resourceId, update = false, dryRun = false } = flags;
       if (scope === undefined || resourceId === undefined) {
-        throw new CommandError(EXIT.usage, 'Only this service knows what keys apply to', 'Say it with --scope and --resource-id.');
+        throw new CommandError(EXIT.usage, 'The scope of the keys is missing: their source does not contain it', 'Add --scope and --resource-id.');
       }
       const keys =
-        file === undefined ? await askPowerdns(flags.fromPowerdns ?? '', terminal) : readKeys(await readText(file, terminal), flags.format);
+        file === undefined ? await readPowerdns(flags.fromPowerdns ?? '', terminal) : readKeys(await readText(file, terminal), flags.format);
       const report = createReport((line) => terminal.out.write(line));
       const connection = await connect(flags, terminal);
       const { signal, release } = catchInterrupt(terminal);
-      const told = await importKeys(connection, keys, { scope, resourceId, update, dryRun }, report, signal).finally(release);
-      if (told < keys.length)
-        throw new CommandError(EXIT.interrupted, `Stopped after ${told} of ${keys.length} keys${told === 0 ? '' : `: ${report.summary()}`}`);
+      const processed = await importKeys(connection, keys, { scope, resourceId, update, dryRun }, report, signal).finally(release);
+      if (processed < keys.length) {
+        const summary = processed === 0 ? '' : `: ${report.summary()}`;
+        throw new CommandError(EXIT.interrupted, `Stopped after ${processed} of ${keys.length} keys${summary}`);
+      }
       conclude(report, dryRun, terminal);
     });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey import /etc/bind/keys.conf --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842 --dry-run',
     'tsig-keygen new-key | tsigil tsigkey import - --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
-    { command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token', purpose: 'with ids and timestamps' },
+    { command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token', purpose: 'copies keys with ids and timestamps' },
   ]);
 }
 
-/** Keys come from exactly one place. */
-function checkSources(file: string | undefined, flags: ImportFlags): void {
+/** Throws `CommandError` unless exactly one source of keys is given. */
+function assertOneSource(file: string | undefined, flags: ImportFlags): void {
   const sources = [file !== undefined, hasSource(flags), flags.fromPowerdns !== undefined].filter(Boolean);
-  if (sources.length !== 1) throw new CommandError(EXIT.usage, 'Name one source: a file, - for standard input, --from or --from-powerdns');
-  if (flags.format !== undefined && file === undefined) throw new CommandError(EXIT.usage, '--format is about a file');
+  if (sources.length !== 1)
+    throw new CommandError(EXIT.usage, 'Give exactly one source: a file, - (standard input), --from, --from-os-cloud or --from-powerdns');
+  if (flags.format !== undefined && file === undefined) throw new CommandError(EXIT.usage, 'Cannot use --format without a file. Omit --format.');
 }
 
 function readKeys(content: string, format: string | undefined): FoundKey[] {
   const name = format ?? detectFormat(content);
   if (name === undefined) {
-    const hint = `Say with --format what it is: ${Object.entries(IMPORT_FORMATS)
+    const hint = `Set --format to one of: ${Object.entries(IMPORT_FORMATS)
       .map(([each, { source }]) => `${each} (${source})`)
       .join(', ')}.`;
-    throw new CommandError(EXIT.usage, 'This looks like no form of keys that is known', hint);
+    throw new CommandError(EXIT.usage, 'Unrecognised key file format', hint);
   }
   let entries: Entry[];
   try {
@@ -89,10 +94,17 @@ function readKeys(content: string, format: string | undefined): FoundKey[] {
   return entries.map((found) => ({ place: `line ${found.line}`, found }));
 }
 
-async function askPowerdns(url: string, { environment }: Terminal): Promise<FoundKey[]> {
+async function readPowerdns(url: string, { environment }: Terminal): Promise<FoundKey[]> {
   const apiKey = environment.PDNS_API_KEY ?? '';
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new CommandError(EXIT.usage, 'PDNS_API_KEY does not hold an API key');
-  if (!/^https?:\/\/[^/@?#]+\/*$/.test(url)) throw new CommandError(EXIT.usage, '--from-powerdns must be an http or https URL without a path');
+  if (!/^[\x21-\x7e]+$/.test(apiKey))
+    throw new CommandError(
+      EXIT.usage,
+      'PDNS_API_KEY does not contain a valid API key',
+      'Set it to the value of api-key in the configuration of PowerDNS.',
+    );
+  if (!/^https?:\/\/[^/@?#]+\/*$/.test(url)) {
+    throw new CommandError(EXIT.usage, 'Invalid URL in --from-powerdns. Use an http or https URL without a path, such as http://127.0.0.1:8081.');
+  }
   return readPowerdnsKeys(url.replace(/\/+$/, ''), apiKey);
 }
 

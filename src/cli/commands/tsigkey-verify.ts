@@ -20,20 +20,20 @@ interface VerifyFlags extends ConnectionFlags {
   readonly update?: boolean;
 }
 
-/** Adds the command that asks a name server what it thinks of a key. */
+/** Adds the command that checks whether a name server accepts a key. */
 export function addVerify(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('verify')
-    .description('send a name server a request that is signed with a key, and say in plain words what the server thinks of the key')
-    .argument('<tsigkey>', 'its id or name')
+    .description('send a name server a request signed with a key, and report whether the server accepts the key')
+    .argument('<tsigkey>', 'id or name of the tsigkey')
     .addOption(
-      new Option('--server <host[:port]>', 'the name server; IPv6 addresses with a port stand in brackets')
+      new Option('--server <host[:port]>', 'send the request to this name server; put an IPv6 address with a port in brackets')
         .argParser(readServer)
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--zone <zone>', 'the zone that is asked about').argParser(readZone).makeOptionMandatory())
-    .addOption(new Option('--transfer', 'ask for a transfer of the whole zone').conflicts('update'))
-    .addOption(new Option('--update', 'ask for an update that changes nothing').conflicts('transfer'))
+    .addOption(new Option('--zone <zone>', 'send a request about this zone').argParser(readZone).makeOptionMandatory())
+    .addOption(new Option('--transfer', 'request a transfer of the whole zone instead of sending a query').conflicts('update'))
+    .addOption(new Option('--update', 'request an update that changes nothing instead of sending a query').conflicts('transfer'))
     .action(async (idOrName: string, flags: VerifyFlags) => {
       const key = await getKey(await connect(flags, terminal), idOrName);
       const problems = keyProblems(key);
@@ -48,12 +48,12 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
     'tsigil tsigkey verify transfer-key --server ns1.example.org --zone example.org',
     {
       command: "tsigil tsigkey verify transfer-key --server '[2001:db8::1]:5300' --zone example.org --transfer",
-      purpose: 'also whether the key may transfer the zone',
+      purpose: 'also checks whether the key may transfer the zone',
     },
   ]);
 }
 
-/** `host`, `host:port` or `[address]:port`. */
+/** Reads `host`, `host:port` or `[address]:port`. */
 function readServer(text: string): NameServer {
   const [, bracketed, plain, port = '53'] = /^(?:\[([\da-f:.%\w]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const host = bracketed ?? plain ?? (/^[\da-f:.]+$/i.test(text) ? text : undefined);

@@ -5,43 +5,43 @@ import { CommandError, EXIT } from '../output/errors.ts';
 import { FORMATS, type OutputFlags } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** For which project a request is made, as asked on the command line. */
+/** The flags that select the project of a request. */
 export interface ProjectFlags {
   readonly allProjects?: boolean;
   readonly sudoProjectId?: string;
 }
 
-/** Adds the flags that say which service is meant. */
+/** Adds the flags that select a service and a token. */
 export function withConnectionFlags(command: Command): Command {
   return command
     .optionsGroup('Connection:')
-    .option('--url <url>', 'the service (default: TSIGIL_URL, else http://127.0.0.1:9001)')
-    .option('--token-file <file>', 'a file that holds the token (default: TSIGIL_TOKEN, else var/admin.token)')
-    .option('--os-cloud <name>', 'a cloud in clouds.yaml, for the service and the token (default: OS_CLOUD)')
-    .option('--cacert <file>', "the certificates that the service's must lead to, in PEM (default: OS_CACERT)");
+    .option('--url <url>', 'connect to the service at this URL (default: TSIGIL_URL, or http://127.0.0.1:9001)')
+    .option('--token-file <file>', 'read the token from this file (default: TSIGIL_TOKEN, or var/admin.token)')
+    .option('--os-cloud <name>', 'use the service and the credentials of this cloud in clouds.yaml (default: OS_CLOUD)')
+    .option('--cacert <file>', 'trust the CA certificates in this PEM file (default: OS_CACERT)');
 }
 
-/** Adds the flags for which project a request is made. */
+/** Adds the flags that select the project of a request. */
 export function withProjectFlags(command: Command): Command {
   return command
     .optionsGroup('Project:')
-    .option('--all-projects', 'ask about the resources of all projects')
-    .option('--sudo-project-id <id>', 'act for the project with this id');
+    .option('--all-projects', 'include the resources of all projects')
+    .option('--sudo-project-id <id>', 'act on behalf of the project with this id');
 }
 
-/** Adds the flags that say how results are printed. */
+/** Adds the flags for output. */
 export function withOutputFlags(command: Command): Command {
   return command
     .optionsGroup('Output:')
-    .addOption(new Option('-f, --format <format>', 'how to print').choices(FORMATS).default('table'))
-    .option('-c, --column <column>', 'print only this column; may be given several times', collect);
+    .addOption(new Option('-f, --format <format>', 'print in this format').choices(FORMATS).default('table'))
+    .option('-c, --column <column>', 'print only this column; repeat the flag for more columns', collect);
 }
 
-/** The connection that the flags ask for, on behalf of the project that they name. Throws `CommandError`. */
+/** Returns the connection and the project that the flags select. Throws `CommandError`. */
 export async function connect(flags: ConnectionFlags & ProjectFlags, { environment }: Terminal): Promise<Connection> {
   const { allProjects, sudoProjectId } = flags;
   if (sudoProjectId !== undefined && !/^[\x21-\x7e]+$/.test(sudoProjectId)) {
-    throw new CommandError(EXIT.usage, '--sudo-project-id must be printable ASCII characters without blanks');
+    throw new CommandError(EXIT.usage, `Invalid --sudo-project-id '${sudoProjectId}'. Use printable ASCII characters without blanks.`);
   }
   return {
     ...(await findConnection(flags, environment)),
@@ -52,13 +52,16 @@ export async function connect(flags: ConnectionFlags & ProjectFlags, { environme
   };
 }
 
-/** Before anything is done: a misspelt column must not cost what is shown once. Throws `CommandError`. */
+/**
+ * Throws `CommandError` for a column that does not exist. Call it before the request: a create request may return a secret that is shown
+ * only once, and a misspelt column must not lose that.
+ */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
   const unknown = column.filter((name) => !columns.includes(name));
-  if (unknown.length > 0) throw new CommandError(EXIT.usage, `There is no column ${unknown.join(', ')}; there are ${columns.join(', ')}`);
+  if (unknown.length > 0) throw new CommandError(EXIT.usage, `Unknown column '${unknown.join("', '")}'. Use one of: ${columns.join(', ')}.`);
 }
 
-/** Collects the values of a flag that may be given several times. */
+/** Collects the values of a repeatable flag. */
 export function collect(value: string, earlier: string[] | undefined): string[] {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return [...(earlier ?? []), value];

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** A command line and, where it is not plain, what it does. */
+/** An example command, with its purpose if that is not obvious. */
 export interface Example {
   readonly command: string;
   readonly purpose?: string;
@@ -8,20 +8,20 @@ export interface Example {
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 
-/** Shows examples at the end of a command's help, and keeps them for the manual page. */
+/** Adds examples to the end of a command's help, and to the manual page. */
 export function addExamples(command: Command, examples: readonly (string | Example)[]): Command {
-  const kept = examples.map((example) => (typeof example === 'string' ? { command: example } : example));
-  EXAMPLES.set(command, kept);
-  const lines = kept.map(({ command: line, purpose }) => `${purpose === undefined ? '' : `  # ${purpose}\n`}  $ ${line}`);
+  const normalised = examples.map((example) => (typeof example === 'string' ? { command: example } : example));
+  EXAMPLES.set(command, normalised);
+  const lines = normalised.map(({ command: line, purpose }) => `${purpose === undefined ? '' : `  # ${purpose}\n`}  $ ${line}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
-/** The examples of a command. */
+/** Returns the examples of a command. */
 export function examplesOf(command: Command): readonly Example[] {
   return EXAMPLES.get(command) ?? [];
 }
 
-/** Every command below `command`, with the words that lead to it, parents first. */
+/** Returns all subcommands of `command`, each with its full name as a list of words. Parents precede their subcommands. */
 export function commandsBelow(command: Command, words: readonly string[] = [command.name()]): { words: string[]; command: Command }[] {
   return command.commands.flatMap((child) => {
     const path = [...words, child.name()];
@@ -29,7 +29,7 @@ export function commandsBelow(command: Command, words: readonly string[] = [comm
   });
 }
 
-/** The options that a command takes, `--help` included. */
+/** Returns the options of a command, including `--help`. */
 export function optionsOf(command: Command): readonly Option[] {
   return command.createHelp().visibleOptions(command);
 }

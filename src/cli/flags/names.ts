@@ -1,6 +1,6 @@
 import { toAsciiName } from '../../domain/model/dns-name.ts';
 
-/** A domain name, or a pattern of one, with its labels in ASCII form: `рф` gives `xn--p1ai`. What has no such form stays as it is. */
+/** Returns a domain name, or a pattern, with A-labels: `xn--p1ai` for `рф`. Labels without an ASCII form are unchanged. */
 export function asciiName(name: string): string {
   return name
     .split('.')
@@ -8,7 +8,7 @@ export function asciiName(name: string): string {
     .join('.');
 }
 
-/** The same, with the final period that the names of zones have. */
+/** Returns a domain name with A-labels and a final period, as in zone names. */
 export function absoluteAsciiName(name: string): string {
   const ascii = asciiName(name);
   return ascii === '' || ascii.endsWith('.') ? ascii : `${ascii}.`;

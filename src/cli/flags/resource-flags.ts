@@ -6,10 +6,10 @@ import { CommandError, EXIT } from '../output/errors.ts';
 import { collect } from './flags.ts';
 import type { ResourceCommand } from './resource-table.ts';
 
-/** What commander read: the values of flags by their names in camel case. */
+/** The values of flags as commander returns them, by name in camel case. */
 export type FlagValues = Readonly<Record<string, unknown>>;
 
-/** The fields of `type` that have a flag, in order: secrets have flags of another kind, and some fields are set once only. */
+/** Returns the fields of `type` that have a flag, in order. Secrets have other flags, and some fields can only be set on creation. */
 export function flaggedFields(type: ResourceType, creating: boolean): [name: string, field: Field][] {
   return givenFields(type).flatMap((name): [string, Field][] => {
     const field = type.fields[name];
@@ -17,7 +17,7 @@ export function flaggedFields(type: ResourceType, creating: boolean): [name: str
   });
 }
 
-/** The flag of a field, and with `creating` false the one that empties it: `--description`, `--no-description`. */
+/** Returns the flag of a field. Without `creating`, also returns the flag that clears the field: `--description`, `--no-description`. */
 export function fieldOptions({ flags }: ResourceCommand, name: string, field: Field, creating: boolean): Option[] {
   const { schema } = field;
   const { flag, description } = flags?.[name] ?? { flag: `--${dashed(name)} ${placeholder(name, schema)}`, description: phrase(field.description) };
@@ -25,10 +25,10 @@ export function fieldOptions({ flags }: ResourceCommand, name: string, field: Fi
   if (schema.enum !== undefined) option.choices(schema.enum as string[]);
   else if (option.variadic) option.argParser(collect);
   if (creating) return [option.makeOptionMandatory(field.onCreate === 'required')];
-  return emptyValue(schema) === undefined ? [option] : [option, new Option(`--no-${dashed(name)}`, `empty the ${words(name)}`)];
+  return emptyValue(schema) === undefined ? [option] : [option, new Option(`--no-${dashed(name)}`, `clear the ${words(name)}`)];
 }
 
-/** The members of a request body that the flags give. Throws `CommandError` for values that no body could hold. */
+/** Returns the members of a request body for the flags. Throws `CommandError` for a value of the wrong type. */
 export function readFields(resource: ResourceCommand, creating: boolean, flags: FlagValues, now: number): Record<string, unknown> {
   return Object.fromEntries(
     flaggedFields(resource.type, creating).flatMap(([name, { schema }]) => {
@@ -41,21 +41,24 @@ export function readFields(resource: ResourceCommand, creating: boolean, flags: 
   );
 }
 
-/** The flags of the filters and questions of a list. */
+/** Returns the flags for the filters and computed filters of a list. */
 export function filterOptions(resource: ResourceCommand): Option[] {
   const { type } = resource;
   const filters = Object.entries(type.filters).map(([name, form]) => {
-    const pattern = form === 'integer' ? '' : '; * stands for any run of characters';
-    return new Option(`${longFlag(resource, name)} <${form === 'integer' ? 'number' : 'pattern'}>`, `only those with this ${words(name)}${pattern}`);
+    const pattern = form === 'integer' ? '' : '; * matches any number of characters';
+    return new Option(
+      `${longFlag(resource, name)} <${form === 'integer' ? 'number' : 'pattern'}>`,
+      `list only ${type.collection} with this ${words(name)}${pattern}`,
+    );
   });
   const questions = Object.entries(type.questions ?? {}).flatMap(([name, question]) => [
-    new Option(`--${dashed(name)}`, `only those for which this is so: ${phrase(question.description)}`),
-    new Option(`--no-${dashed(name)}`, `only those for which it is not`),
+    new Option(`--${dashed(name)}`, `list only ${type.collection} to which this applies: ${phrase(question.description).replace(/^whether /, '')}`),
+    new Option(`--no-${dashed(name)}`, `list only ${type.collection} to which --${dashed(name)} does not apply`),
   ]);
   return [...filters, ...questions];
 }
 
-/** The query parameters that the flags of a list ask for. */
+/** Returns the query parameters for the flags of a list. */
 export function readFilters(resource: ResourceCommand, flags: FlagValues): [name: string, value: string][] {
   const { type, toName = (name: string) => name } = resource;
   return [...Object.keys(type.filters), ...Object.keys(type.questions ?? {})].flatMap((name): [string, string][] => {
@@ -65,19 +68,19 @@ export function readFilters(resource: ResourceCommand, flags: FlagValues): [name
   });
 }
 
-/** The flag by which a list is sorted. */
+/** Returns the flag that sorts a list. */
 export function sortOption({ type, sort = COMMON_SORT_KEYS[0] }: ResourceCommand): Option {
   const keys = Object.keys(sortFields(type)).join(', ');
-  return new Option('--sort <key>', `sort by ${keys}; in descending order with :desc after it (default: ${sort})`);
+  return new Option('--sort <key>', `sort by this field: ${keys}; add :desc for descending order (default: ${sort})`);
 }
 
-/** The query parameters of `KEY`, `KEY:asc` or `KEY:desc`. Throws `CommandError`. */
+/** Returns the query parameters for `KEY`, `KEY:asc` or `KEY:desc`. Throws `CommandError`. */
 export function readSort(type: ResourceType, text: string | undefined): [name: string, value: string][] {
   if (text === undefined) return [];
   const [key = '', direction = 'asc', ...rest] = text.split(':');
   const keys = Object.keys(sortFields(type));
   if (!keys.includes(key) || !['asc', 'desc'].includes(direction) || rest.length > 0) {
-    throw new CommandError(EXIT.usage, `--sort takes one of ${keys.join(', ')}, and :asc or :desc after it`);
+    throw new CommandError(EXIT.usage, `Invalid --sort '${text}'. Use one of: ${keys.join(', ')}. Add :asc or :desc to set the order.`);
   }
   return [
     ['sort_key', key],
@@ -89,12 +92,12 @@ function dashed(name: string): string {
   return name.replaceAll('_', '-');
 }
 
-/** The flag of a field or filter, without its value. */
+/** Returns the flag of a field or filter, without its value. */
 function longFlag({ flags }: ResourceCommand, name: string): string {
   return flags?.[name]?.flag.split(' ')[0] ?? `--${dashed(name)}`;
 }
 
-/** The name by which commander returns the flag of a field or filter. */
+/** Returns the name of a field's or filter's flag in commander's values. */
 function attributeOf(resource: ResourceCommand, name: string): string {
   return new Option(longFlag(resource, name)).attributeName();
 }
@@ -103,13 +106,13 @@ function words(name: string): string {
   return name.replaceAll('_', ' ');
 }
 
-/** A sentence as the description of a flag: no capital but of a word in capitals, no final period. */
+/** Returns a sentence as the description of a flag: without final period and initial capital. A word in capitals remains. */
 export function phrase(sentence: string): string {
   const text = sentence.replace(/\.$/, '');
   return /^[A-Z](?![A-Z])/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }
 
-/** What a JSON Schema says its values are, null aside. */
+/** Returns the type in a JSON Schema, other than null. */
 function typeOf(schema: JsonSchema): string {
   const { type } = schema;
   return String(Array.isArray(type) ? type.find((each) => each !== 'null') : type);
@@ -134,7 +137,7 @@ function placeholder(name: string, schema: JsonSchema): string {
   }
 }
 
-/** What stands for nothing in a field that may be empty. */
+/** Returns the value that clears a field; undefined if the field cannot be cleared. */
 function emptyValue(schema: JsonSchema): unknown {
   if (Array.isArray(schema.type) && schema.type.includes('null')) return null;
   return { array: [], object: {} }[typeOf(schema)];
@@ -153,7 +156,7 @@ function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
   }
 }
 
-/** An item of a list: text, or the members of a record in their order with colons between them. */
+/** Reads an item of a list: text, or the members of a record in order, separated by colons. */
 function readItem(name: string, schema: JsonSchema, text: string): unknown {
   const members = Object.entries(membersOf(schema));
   if (members.length === 0) return text;
@@ -165,14 +168,14 @@ function readItem(name: string, schema: JsonSchema, text: string): unknown {
   return Object.fromEntries(members.map(([member, kind], index) => [member, readValue(name, kind, values[index])]));
 }
 
-/** As many parts as there are names; the last one may hold colons itself. */
+/** Splits `text` at colons into one value for each part. The last value may contain colons. Throws `CommandError`. */
 function splitAtColons(name: string, parts: readonly string[], text: string): string[] {
   const split = text.split(':');
-  if (split.length < parts.length) throw new CommandError(EXIT.usage, `--${dashed(name)} takes ${parts.join(':')}, not '${text}'`);
+  if (split.length < parts.length) throw new CommandError(EXIT.usage, `Invalid --${dashed(name)} '${text}'. Use the form ${parts.join(':')}.`);
   return [...split.slice(0, parts.length - 1), split.slice(parts.length - 1).join(':')];
 }
 
 function readInteger(name: string, text: string): number {
   if (/^-?\d{1,15}$/.test(text)) return Number(text);
-  throw new CommandError(EXIT.usage, `--${dashed(name)} takes a whole number, not '${text}'`);
+  throw new CommandError(EXIT.usage, `Invalid --${dashed(name)} '${text}'. Use a whole number.`);
 }

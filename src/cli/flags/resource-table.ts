@@ -8,39 +8,39 @@ import type { Example } from './help.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
 import { readTime } from './time.ts';
 
-/** The words for what can be done with resources. */
+/** The commands for resources. */
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** A flag that is not derived from its field alone. */
+/** A flag that is not derived from its field. */
 export interface FieldFlag {
   /** The flag and its value: `--expires <time>`. */
   readonly flag: string;
   readonly description: string;
-  /** Returns the member of the request. Unset, it is the flag's value. `now` is in milliseconds since 1970. Throws `CommandError`. */
+  /** Returns the member of the request; by default the flag's value. `now` is in milliseconds since 1970. Throws `CommandError`. */
   read?(text: string, now: number): unknown;
 }
 
-/** What the command line knows about a resource type beyond its definition. */
+/** The properties of a resource type on the command line. */
 export interface ResourceCommand {
   readonly type: ResourceType;
-  /** What the list shows when no column is asked for. */
+  /** The columns of a list without `--column`. */
   readonly columns: readonly string[];
-  /** True where `create` takes the name without a flag. */
+  /** True if the name is an argument of `create`, not a flag. */
   readonly nameIsArgument?: boolean;
-  /** The name that the service is asked for, where a caller may give it in another form. */
+  /** Converts a name to the form that the service uses. */
   toName?(name: string): string;
-  /** The flags that are not named after their fields, by field. */
+  /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
-  /** What the list of commands says. Unset: that there are five verbs. */
+  /** The description in the list of commands. The default names the five verbs. */
   readonly summary?: string;
-  /** The order of lists without `--sort`, where it is not that of the service. */
+  /** The sort key of lists without `--sort`, if it differs from the service's default. */
   readonly sort?: string;
-  /** The examples of each verb. A verb without examples is no command. */
+  /** The examples of each verb. A verb without examples has no command. */
   readonly examples: Readonly<Partial<Record<Verb, readonly (string | Example)[]>>>;
 }
 
-/** The columns of a resource: all that the service shows. */
+/** Returns the columns of a resource: all fields that the service returns. */
 export function columnsOf(type: ResourceType): string[] {
   return ['id', ...shownFields(type), 'created_at', ...(type.operations.includes('update') ? ['updated_at'] : [])];
 }
@@ -71,7 +71,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         {
           command:
             'openssl rand -base64 32 | tsigil tsigkey create --name update --algorithm hmac-sha256 --secret - --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
-          purpose: 'with a secret of your own, which no other user of the machine gets to see',
+          purpose: 'with your own secret, hidden from other users of this machine',
         },
       ],
       list: ["tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256", 'tsigil tsigkey list --orphaned --sort name:desc'],
@@ -111,20 +111,20 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     type: token,
     columns: columnsOf(token),
     sort: 'name',
-    summary: 'create, list, show and revoke the tokens of callers',
+    summary: 'create, list, show and revoke tokens',
     flags: {
-      roles: { flag: '--role <role...>', description: 'the roles of the holder' },
-      project_id: { flag: '--project <id>', description: 'the project that the holder acts for' },
+      roles: { flag: '--role <role...>', description: 'give the token this role; repeat the flag for more roles' },
+      project_id: { flag: '--project <id>', description: 'bind the token to the project with this id' },
       expires_at: {
         flag: '--expires <time>',
-        description: 'when the token expires: 2030-01-31T12:00:00 (UTC), or from now: 90d, 12h, 30m',
+        description: 'let the token expire at this time (2030-01-31T12:00:00, in UTC) or after this duration (90d, 12h, 30m)',
         read: readTime,
       },
     },
     examples: {
       create: [
         'tsigil token create --name terraform --role reader --expires 90d',
-        { command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)', purpose: 'with -f value, prints the token alone' },
+        { command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)', purpose: '-f value prints only the token' },
       ],
       list: ['tsigil token list -c name -c roles -c expires_at'],
       show: ['tsigil token show terraform -f json'],

@@ -11,8 +11,8 @@ export function readTime(text: string, now: number): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];
   if (seconds !== undefined) return new Date(now + Number(amount) * seconds * 1000).toISOString();
-  const moment = parseTimestamp(text);
-  if (moment === undefined)
-    throw new CommandError(EXIT.usage, `'${text}' is no moment: give one such as 2030-01-31T12:00:00, or a time from now such as 90d, 12h or 30m`);
-  return moment;
+  const timestamp = parseTimestamp(text);
+  if (timestamp === undefined)
+    throw new CommandError(EXIT.usage, `Invalid time '${text}'. Use a timestamp (2030-01-31T12:00:00) or a duration (90d, 12h, 30m).`);
+  return timestamp;
 }

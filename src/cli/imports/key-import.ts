@@ -7,26 +7,26 @@ import type { Report } from '../output/import-report.ts';
 import { keyOf } from '../service/key-requests.ts';
 import { listItems, type Item } from '../service/resource-requests.ts';
 
-/** A key that was found, or what is wrong with it, and where. */
+/** A key from a file or server, or the problem with it, and its place. */
 export interface FoundKey {
   readonly place: string;
   readonly found: { readonly key: Key } | { readonly problem: string };
 }
 
-/** What to do with the keys that were found. */
+/** The options of an import of keys. */
 export interface KeyImport {
-  /** What new keys apply to. */
+  /** The scope of new keys. */
   readonly scope: string;
   readonly resourceId: string;
-  /** Give keys that exist the algorithm and secret that were found. */
+  /** True to replace the algorithm and secret of keys that already exist. */
   readonly update: boolean;
-  /** Change nothing, and tell what would be done. */
+  /** True to report what would be changed, and change nothing. */
   readonly dryRun: boolean;
 }
 
 /**
- * Brings keys into the service, one after the other, and tells of each, until `signal` is aborted. Returns how many keys it
- * told of. Throws `CommandError` when the service cannot be asked.
+ * Imports keys into the service, one after another, and reports each outcome, until `signal` is aborted. Returns the number of keys that
+ * it processed. Throws `CommandError` if the service cannot be reached.
  */
 export async function importKeys(
   connection: Connection,
@@ -49,7 +49,7 @@ export async function importKeys(
     if (earlier === undefined) {
       seen.set(name, place);
       await importKey(connection, place, key, existing.get(name), wanted, report);
-    } else report.add('invalid', `${key.name} was there before, at ${earlier}`, place);
+    } else report.add('invalid', `${key.name} is a duplicate of the key at ${earlier}`, place);
   }
   return keys.length;
 }
@@ -66,10 +66,10 @@ async function importKey(connection: Connection, place: string, key: Key, curren
 
 function describeDifference(current: Item, key: Key): string {
   const members = (['algorithm', 'secret'] as const).filter((member) => current[member] !== key[member]);
-  return `${key.name} exists with another ${members.join(' and another ')}; --update replaces it`;
+  return `${key.name} already exists with a different ${members.join(' and ')}; use --update to replace it`;
 }
 
-/** Creates or changes a key; returns why the service does not want it, if it does not. */
+/** Creates or changes a key. Returns the reason if the service refuses it, otherwise undefined. */
 async function save(connection: Connection, key: Key, current: Item | undefined, { scope, resourceId }: KeyImport): Promise<string | undefined> {
   const { algorithm, secret } = key;
   try {

@@ -8,27 +8,27 @@ import { createReport, type Report } from '../output/import-report.ts';
 import { copyResources } from './copy-resources.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** Which other service resources are copied from, as asked on the command line. */
+/** The flags that select the service to copy from. */
 export interface SourceFlags {
   readonly from?: string;
   readonly fromTokenFile?: string;
   readonly fromOsCloud?: string;
 }
 
-/** Adds the flags that say which other service is meant. */
+/** Adds the flags that select the service to copy from. */
 export function withSourceFlags(command: Command): Command {
   return command
-    .option('--from <url>', 'copy from this other Designate or Tsigil, with ids and timestamps')
-    .option('--from-token-file <file>', 'a file that holds the token for it (default: TSIGIL_FROM_TOKEN)')
-    .option('--from-os-cloud <name>', 'a cloud in clouds.yaml, for it and the token');
+    .option('--from <url>', 'copy from the Designate or Tsigil service at this URL, with ids and timestamps')
+    .option('--from-token-file <file>', 'read the token for that service from this file (default: TSIGIL_FROM_TOKEN)')
+    .option('--from-os-cloud <name>', 'copy with the service and the credentials of this cloud in clouds.yaml');
 }
 
-/** Tells whether another service was named. */
+/** Returns true if a flag selects a service to copy from. */
 export function hasSource({ from, fromOsCloud }: SourceFlags): boolean {
   return from !== undefined || fromOsCloud !== undefined;
 }
 
-/** Copies every resource of `type` from the service that the flags name, and tells of each. Throws `CommandError`, also unless all went well. */
+/** Copies every resource of `type` from the service that the flags select, and reports each outcome. Throws `CommandError`, also if an item failed. */
 export async function copyFromSource(
   type: ResourceType,
   flags: SourceFlags & ConnectionFlags & { dryRun?: boolean },
@@ -40,19 +40,19 @@ export async function copyFromSource(
   conclude(report, flags.dryRun === true, terminal);
 }
 
-/** Prints the counts of a report. Throws `CommandError` unless everything is as it was wanted. */
+/** Prints the counts of a report. Throws `CommandError` if an item failed. */
 export function conclude(report: Report, dryRun: boolean, { out }: Terminal): void {
-  const summary = `${report.summary()}${dryRun ? '; nothing was changed: this was a dry run' : ''}`;
+  const summary = `${report.summary()}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
   if (!report.isClean()) throw new CommandError(EXIT.refused, summary);
   out.write(`${summary}\n`);
 }
 
-/** The token of this service is never shown to another: the other's own must be given. */
+/** Returns the connection to the service to copy from. The token of the target is never sent to it, so it needs another token. */
 async function findSource({ from, fromTokenFile, fromOsCloud }: SourceFlags, { environment }: Terminal): Promise<Connection> {
   const token = environment.TSIGIL_FROM_TOKEN;
   if (fromTokenFile === undefined && fromOsCloud === undefined && !token) {
-    const hint = 'Set TSIGIL_FROM_TOKEN, or name a file with --from-token-file or a cloud with --from-os-cloud.';
-    throw new CommandError(EXIT.usage, `There is no token for ${from}`, hint);
+    const hint = 'Set TSIGIL_FROM_TOKEN, or use --from-token-file or --from-os-cloud.';
+    throw new CommandError(EXIT.usage, `No token for '${from}'`, hint);
   }
   const flags = {
     ...(from === undefined ? {} : { url: from }),

@@ -4,10 +4,10 @@ import { CommandError, EXIT } from '../output/errors.ts';
 import { quote, type Report } from '../output/import-report.ts';
 import type { ListEntry } from '../tld-lists/list.ts';
 
-/** How the service is to apply a list. */
+/** The options of a bulk request. */
 export type BulkFlags = Pick<BulkRequest, 'mode' | 'dryRun'> & { readonly replace?: boolean };
 
-/** What the service did with a list, or would do. */
+/** The response to a bulk request. In a dry run, it reports what would be changed. */
 interface BulkResponse {
   readonly results: readonly {
     readonly index: number;
@@ -19,11 +19,11 @@ interface BulkResponse {
   readonly removed: readonly { readonly name: string }[];
 }
 
-/** So many entries go at a time where they need not go together: few enough for progress, and for Ctrl-C to be heard soon. */
+/** The number of entries in one request, unless all must be in one. It is small enough to show progress and to stop soon after Ctrl-C. */
 const BATCH_ENTRIES = 1000;
 const BATCH_BYTES = MAX_LIST_BYTES / 2;
 
-/** Makes the service apply entries, and adds to `report` what became of each. Throws `CommandError`. */
+/** Sends entries to the service in one request, and adds each outcome to `report`. Throws `CommandError`. */
 export async function sendEntries(connection: Connection, entries: readonly ListEntry[], flags: BulkFlags, report: Report): Promise<void> {
   const { mode, dryRun, replace = false } = flags;
   const response = await call(connection, 'POST', '/v2/tlds/bulk', { mode, replace, dry_run: dryRun, tlds: entries.map(bodyOf) });
@@ -38,7 +38,7 @@ export async function sendEntries(connection: Connection, entries: readonly List
   for (const { name } of removed) report.add('removed', name);
 }
 
-/** Entries in parts that the service takes, one request for each. */
+/** Splits entries into batches, one for each request. */
 export function* batchesOf(entries: readonly ListEntry[]): Generator<ListEntry[]> {
   let batch: ListEntry[] = [];
   let bytes = 0;
@@ -54,14 +54,14 @@ export function* batchesOf(entries: readonly ListEntry[]): Generator<ListEntry[]
   if (batch.length > 0) yield batch;
 }
 
-/** Throws `CommandError` if entries are too many to go in one request. */
-export function checkSize(entries: readonly ListEntry[]): void {
+/** Throws `CommandError` if the entries do not fit in one request. */
+export function assertOneRequest(entries: readonly ListEntry[]): void {
   const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 1000);
   if (entries.length <= MAX_ENTRIES && bytes <= MAX_LIST_BYTES) return;
   throw new CommandError(
     EXIT.refused,
-    `The list is too long to be applied as a whole: ${entries.length} entries in ${bytes} bytes, where ${MAX_ENTRIES} in ${MAX_LIST_BYTES} are possible`,
-    'Without --replace and --all-or-nothing there is no limit.',
+    `The list is too large for one request: ${entries.length} entries, ${bytes} bytes. The limit is ${MAX_ENTRIES} entries, ${MAX_LIST_BYTES} bytes.`,
+    'Import the list without --replace and --all-or-nothing.',
   );
 }
 

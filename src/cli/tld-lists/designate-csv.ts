@@ -16,7 +16,11 @@ export function readDesignateCsv(text: string, delimiter: string): TldList {
   const refused: RefusedLine[] = [];
   for (const { line, fields, open } of readRecords(text, delimiter)) {
     const [name = '', description] = fields;
-    const problem = open ? 'the quotation is not closed' : fields.length > 2 ? `there are ${fields.length} fields instead of one or two` : undefined;
+    const problem = open
+      ? 'the closing quotation mark is missing'
+      : fields.length > 2
+        ? `the line has ${fields.length} fields instead of one or two`
+        : undefined;
     if (problem !== undefined) refused.push({ line, text: name, reason: problem });
     else entries.push({ line, name: asciiForm(name), ...(description === undefined ? {} : { description }) });
   }

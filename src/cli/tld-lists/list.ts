@@ -40,8 +40,8 @@ export function asciiForm(name: string): string {
   return toAsciiName(name) ?? name;
 }
 
-/** Returns the list with every repeated name refused, except the first. */
-export function refuseRepeats(list: TldList): TldList {
+/** Returns the list without repeated names: entries after the first with a name move to `refused`. */
+export function withoutRepeats(list: TldList): TldList {
   const first = new Map<string, ListEntry>();
   const refused = [...list.refused];
   for (const entry of list.entries) {

@@ -35,9 +35,9 @@ export function readPublicSuffixList(text: string, { section, wildcards }: Publi
     if (text.startsWith('!')) continue;
     const isWildcard = text.startsWith('*.');
     const name = nameOf(isWildcard ? text.slice(2) : text);
-    if (name.includes('*')) refused.push({ line, text, reason: 'a rule can only begin with *.' });
+    if (name.includes('*')) refused.push({ line, text, reason: 'a wildcard is only valid at the beginning of a rule' });
     else if (!isWildcard) entries.push({ line, name });
-    else if (wildcards === 'refuse') refused.push({ line, text, reason: 'an entry cannot stand for every name below another' });
+    else if (wildcards === 'refuse') refused.push({ line, text, reason: 'a TLD entry cannot express a wildcard' });
     else if (wildcards === 'parent' && !names.has(name)) {
       names.add(name);
       entries.push({ line, name });

@@ -1,5 +1,5 @@
 import { readDesignateCsv } from './designate-csv.ts';
-import { refuseRepeats, type ListEntry, type TldList } from './list.ts';
+import { withoutRepeats, type ListEntry, type TldList } from './list.ts';
 import { readIanaList, readPlainList } from './plain.ts';
 import { readPublicSuffixList, type PublicSuffixOptions } from './public-suffix.ts';
 
@@ -21,13 +21,13 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
     psl: () => readPublicSuffixList(text, options),
     plain: () => readPlainList(text),
   };
-  return refuseRepeats(refuseOverlong(readers[format]()));
+  return withoutRepeats(withoutOverlong(readers[format]()));
 }
 
 /** The maximum length of an entry. A longer one means that the file has another format, and it would not fit in a request. */
 const MAX_CHARACTERS = 2000;
 
-function refuseOverlong(list: TldList): TldList {
+function withoutOverlong(list: TldList): TldList {
   const isOverlong = ({ name, description = '' }: ListEntry) => name.length + description.length > MAX_CHARACTERS;
   const refused = list.entries.filter(isOverlong).map(({ line, name }) => ({ line, text: name, reason: `more than ${MAX_CHARACTERS} characters` }));
   return { ...list, entries: list.entries.filter((entry) => !isOverlong(entry)), refused: [...list.refused, ...refused] };
