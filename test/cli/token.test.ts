@@ -275,10 +275,7 @@ describe('service URL and token', () => {
     recordSecret(secret);
     writeFileSync(file, `${secret}\nsecond line\n`);
     const { status, err } = await list({}, '--token-file', file);
-    expect([status, err]).toEqual([
-      2,
-      `tsigil: ${file} does not contain a valid token. A token is one line of printable ASCII characters without blanks.\n`,
-    ]);
+    expect([status, err]).toEqual([2, `tsigil: ${file} has no valid token. Use one line of printable ASCII characters without blanks.\n`]);
     expect((await list({ TSIGIL_TOKEN: `${secret}\u20ac` })).err).not.toContain(secret);
   });
 

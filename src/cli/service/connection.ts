@@ -80,5 +80,5 @@ function readTokenFile(path: string): string {
 /** Returns a valid token. Throws `CommandError` before the HTTP client sees an invalid header value, because its error would quote the token. */
 function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new CommandError(EXIT.usage, `${source} does not contain a valid token. A token is one line of printable ASCII characters without blanks.`);
+  throw new CommandError(EXIT.usage, `${source} has no valid token. Use one line of printable ASCII characters without blanks.`);
 }
