@@ -9,7 +9,6 @@ import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harnes
 
 const ROUNDS = sizeOf('killRounds');
 const WORKERS = 16;
-const MILLISECONDS = 100;
 
 /** The last zone of a name that a caller was told of, `absent` if it was told of none, and what it asked for since, if it got no answer. */
 interface Knowledge {
@@ -20,8 +19,8 @@ interface Knowledge {
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Creates, changes and deletes zones of its own until the service dies; returns how many writes were acknowledged. */
-async function storm(client: Client, prefix: string, known: Map<string, Knowledge>): Promise<number> {
+/** Creates, changes and deletes zones of its own until the service dies. Calls `onAcknowledged` for each acknowledged write, and returns their number. */
+async function storm(client: Client, prefix: string, known: Map<string, Knowledge>, onAcknowledged: () => void): Promise<number> {
   for (let acknowledged = 0, index = 0; ; index += 1) {
     const name = `${prefix}-${index}.storm.`;
     const knowledge: Knowledge = { told: 'absent' };
@@ -34,6 +33,7 @@ async function storm(client: Client, prefix: string, known: Map<string, Knowledg
       knowledge.told = asked === 'deletion' ? 'absent' : withoutLinks(answer.body);
       knowledge.asked = undefined;
       acknowledged += 1;
+      onAcknowledged();
       return true;
     };
     const path = () => `/v2/zones/${(knowledge.told as Zone).id}`;
@@ -96,8 +96,12 @@ test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowle
     if (round === 0) await createTlds(service, 'storm');
     verify(await readAll(service), known);
     expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
-    const workers = Array.from({ length: WORKERS }, (_, worker) => storm(service, `r${round}-w${worker}`, known));
-    setTimeout(() => service.process.kill('SIGKILL'), MILLISECONDS + round * 9);
+    let remaining = 2 * WORKERS + round; // the service dies while all but one wait for a response
+    const onAcknowledged = () => {
+      remaining -= 1;
+      if (remaining === 0) service.process.kill('SIGKILL');
+    };
+    const workers = Array.from({ length: WORKERS }, (_, worker) => storm(service, `r${round}-w${worker}`, known, onAcknowledged));
     for (const count of await Promise.all(workers)) acknowledged += count;
     inDoubt += [...known.values()].filter(({ asked }) => asked !== undefined).length;
     expect(await service.stop('SIGKILL')).toBeNull();
