@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../domain/operations/change.ts';
 import { createResource, deleteResource, getResource, listResources, readId, updateResource } from '../domain/operations/collection.ts';
 import type { Parameter } from '../domain/operations/list-query.ts';
-import { shownFields, type Operation, type ResourceType, type Resource } from '../domain/model/resource.ts';
+import { shownMembers, type Operation, type ResourceType, type Resource } from '../domain/model/resource.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
@@ -17,7 +17,7 @@ import { readParameters, withParameters } from './request/urls.ts';
 export function addCollection(app: FastifyInstance, type: ResourceType, dependencies: Dependencies): void {
   const path = `/v2/${type.collection}`;
   const { maxPageBytes } = dependencies.settings;
-  const members = ['id', ...shownFields(type), 'created_at', 'updated_at'];
+  const members = shownMembers(type);
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
   const selfOf = (request: FastifyRequest, row: Resource) => `${request.base}${path}/${row.id}`;

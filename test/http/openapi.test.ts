@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
-import type { ResourceType } from '../../src/domain/model/resource.ts';
+import { uniqueOf, type ResourceType } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { ERROR_CODES, typeOf } from '../../src/domain/model/errors.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
@@ -100,7 +100,7 @@ describe('the OpenAPI document', () => {
       description: 'How something tastes.',
       operations: ['create', 'get'],
       fields: { name: { ...name, example: 'salt' } },
-      unique: tld.unique,
+      unique: uniqueOf(tld),
       filters: {},
     };
     const settings = {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
-import type { Resource } from '../../src/domain/model/resource.ts';
+import { uniqueOf, type Resource } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
@@ -38,7 +38,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       const row = sampleOf(type);
       await insert(store, type, row);
       expect(await store.get(type, row.id)).toEqual(row);
-      expect(await store.find(type, 'name', [type.unique.comparisonForm(row.name as string)])).toEqual([row]);
+      expect(await store.find(type, 'name', [uniqueOf(type).comparisonForm(row.name as string)])).toEqual([row]);
       expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([row]);
       expect(await store.count(type, MADE_HERE)).toBe(1);
     });

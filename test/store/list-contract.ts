@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
 import type { Condition, ListQuery } from '../../src/domain/model/query.ts';
-import type { Resource } from '../../src/domain/model/resource.ts';
+import { uniqueOf, type Resource } from '../../src/domain/model/resource.ts';
 import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { everything, insert, sampleOf } from './samples.ts';
@@ -136,7 +136,7 @@ export function listContract(engine: string, current: () => Store): void {
 
 /** Returns the rows whose names differ for this type. `a` and `A` are the same name for a key. */
 function distinct(rows: readonly Resource[]): Resource[] {
-  return [...new Map(rows.map((row) => [tsigkey.unique.comparisonForm(row.name as string), row])).values()];
+  return [...new Map(rows.map((row) => [uniqueOf(tsigkey).comparisonForm(row.name as string), row])).values()];
 }
 
 function matches(pattern: string, text: string): boolean {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Condition, PageQuery } from '../../src/domain/model/query.ts';
-import { sortFields, type ResourceType } from '../../src/domain/model/resource.ts';
+import { sortFields, uniqueOf, type ResourceType } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { INDEXES, isLookup } from '../../src/store/sql/indexes.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -75,7 +75,7 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
 /** Every combination of up to two filters, as equality and as a pattern, with and without the condition of the owner. */
 function conditionsOf(type: ResourceType): Condition[][] {
   const filters = Object.entries(type.filters).map(([name, form]): Condition[] => {
-    const subject = form === 'unique' ? { lookup: type.unique.field } : { field: name };
+    const subject = form === 'unique' ? { lookup: uniqueOf(type).field } : { field: name };
     return [
       { ...subject, test: '=', value: 'x' },
       { ...subject, test: 'matches', value: 'x*' },
@@ -173,7 +173,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     } as const;
     const base: PageQuery = { limit: 10, sortField: 'created_at', descending: false, conditions: [] };
     const scanned: PageQuery[] = [
-      { ...base, conditions: [{ lookup: type.unique.field, test: 'matches', value: 'x*' }] },
+      { ...base, conditions: [{ lookup: uniqueOf(type).field, test: 'matches', value: 'x*' }] },
       ...Object.keys(type.questions ?? {}).map((name) => ({ ...base, questions: { wanted: [{ name, wanted: true }], settings } })),
       ...Object.values(type.sortKeys ?? {}).map((sortField) => ({ ...base, sortField })),
     ];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
 import type { Condition, PageQuery } from '../../src/domain/model/query.ts';
-import type { Resource, ResourceType } from '../../src/domain/model/resource.ts';
+import { uniqueOf, type Resource, type ResourceType } from '../../src/domain/model/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
@@ -62,7 +62,7 @@ function compare(one: string | number, other: string | number): number {
 
 function meets(type: ResourceType, row: Resource, condition: Condition): boolean {
   const { test, value } = condition;
-  const found = 'lookup' in condition ? type.unique.comparisonForm(row[condition.lookup] as string) : row[condition.field];
+  const found = 'lookup' in condition ? uniqueOf(type).comparisonForm(row[condition.lookup] as string) : row[condition.field];
   if (test === '=' || found === null) return found === value;
   const pattern = String(value)
     .split('*')
@@ -151,7 +151,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
     test('of zones hold what the conditions mean, in order, with the number of all, for every filter and order', async () => {
       const conditions = [
         anyCondition({ field: 'project_id' }, ['red', 'none'], []),
-        anyCondition({ lookup: 'name' }, [zone.unique.comparisonForm(ZONES[7]?.name as string)], ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*']),
+        anyCondition({ lookup: 'name' }, [uniqueOf(zone).comparisonForm(ZONES[7]?.name as string)], ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*']),
         anyCondition({ field: 'description' }, ['web'], ['web*', '*😀', '*ö*', '*']),
         anyCondition({ field: 'type' }, ['PRIMARY'], ['*RY']),
         anyCondition({ field: 'ttl' }, [11, -1], []),

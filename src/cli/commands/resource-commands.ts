@@ -56,8 +56,8 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
   const { type, nameIsArgument = false } = resource;
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const columns = [...columnsOf(type), ...shownOnce];
-  const { field } = type.unique;
-  const fields = flaggedFields(type, true).filter(([name]) => !(nameIsArgument && name === field));
+  const argument = nameIsArgument ? type.unique?.field : undefined;
+  const fields = flaggedFields(type, true).filter(([name]) => name !== argument);
   const options = [
     ...fields.flatMap(([name, each]) => fieldOptions(resource, name, each, true)),
     ...secretOptions(type, true),
@@ -72,18 +72,16 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
   );
   const create = async (flags: Flags) => {
     checkColumns(flags, columns);
-    const given = { ...readFields(resource, true, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) };
-    const name = given[field];
-    const body = typeof name === 'string' ? { ...given, [field]: nameOf(resource, name) } : given;
+    const body = named(resource, { ...readFields(resource, true, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) });
     const connection = await connect(flags, terminal);
     const created = await withHints(type, () => call(connection, 'POST', `/v2/${type.collection}`, body));
     // With -f value, print only what no later request returns: scripts store it.
     print(terminal, type, created, flags, flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns);
   };
-  if (nameIsArgument) {
+  if (argument !== undefined) {
     command
-      .argument(`<${field}>`, phrase(type.fields[field]?.description ?? ''))
-      .action((name: string, flags: Flags) => create({ ...flags, [field]: name }));
+      .argument(`<${argument}>`, phrase(type.fields[argument]?.description ?? ''))
+      .action((name: string, flags: Flags) => create({ ...flags, [argument]: name }));
   } else {
     command.action(create);
   }
@@ -122,12 +120,10 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columnsOf(type));
-      const body = { ...readFields(resource, false, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) };
+      const body = named(resource, { ...readFields(resource, false, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) });
       if (Object.keys(body).length === 0) {
         throw new CommandError(EXIT.usage, 'No field to change was given', `Run 'tsigil ${type.noun} set --help' to list the fields.`);
       }
-      const name = body[type.unique.field];
-      if (typeof name === 'string') body[type.unique.field] = nameOf(resource, name);
       const connection = await connect(flags, terminal);
       const item = await withHints(type, async () => call(connection, 'PATCH', await pathOf(connection, resource, idOrName), body));
       print(terminal, type, item, flags);
@@ -166,6 +162,13 @@ async function deleteAll(connection: Connection, resource: ResourceCommand, idsO
     release();
   }
   if (refused > 0) throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not deleted`);
+}
+
+/** Returns a request body with its name, if it has one, in the form that the service takes. */
+function named(resource: ResourceCommand, body: Record<string, unknown>): Record<string, unknown> {
+  const field = resource.type.unique?.field;
+  const name = field === undefined ? undefined : body[field];
+  return field === undefined || typeof name !== 'string' ? body : { ...body, [field]: nameOf(resource, name) };
 }
 
 function nameOf({ toName }: ResourceCommand, name: string): string {

@@ -64,7 +64,7 @@ export function readFilters(resource: ResourceCommand, flags: FlagValues): [name
   return [...Object.keys(type.filters), ...Object.keys(type.questions ?? {})].flatMap((name): [string, string][] => {
     const given = flags[attributeOf(resource, name)] as string | boolean | undefined;
     if (given === undefined) return [];
-    return [[name, name === type.unique.field ? toName(String(given)) : String(given)]];
+    return [[name, name === type.unique?.field ? toName(String(given)) : String(given)]];
   });
 }
 

@@ -1,5 +1,5 @@
 import { pool } from '../../domain/resources/pool.ts';
-import { shownFields, type ResourceType } from '../../domain/model/resource.ts';
+import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 import { token } from '../../domain/resources/token.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
@@ -40,9 +40,9 @@ export interface ResourceCommand {
   readonly examples: Readonly<Partial<Record<Verb, readonly (string | Example)[]>>>;
 }
 
-/** Returns the columns of a resource: all fields that the service returns. */
+/** Returns the columns of a resource: what the service returns, and `updated_at` only where a resource can be changed. */
 export function columnsOf(type: ResourceType): string[] {
-  return ['id', ...shownFields(type), 'created_at', ...(type.operations.includes('update') ? ['updated_at'] : [])];
+  return shownMembers(type).filter((name) => name !== 'updated_at' || type.operations.includes('update'));
 }
 
 /** The resource types that have commands. */

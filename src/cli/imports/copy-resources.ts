@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { normaliseUuid, parseTimestamp } from '../../domain/model/field.ts';
-import { givenFields, type ResourceType } from '../../domain/model/resource.ts';
+import { givenFields, uniqueOf, type ResourceType } from '../../domain/model/resource.ts';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import type { Report } from '../output/import-report.ts';
@@ -56,7 +56,8 @@ function normalise(type: ResourceType, item: Item): Item {
   return { id, ...Object.fromEntries(fields), created_at: timestamp(item.created_at), updated_at: timestamp(item.updated_at) };
 }
 
-function nameKey({ unique }: ResourceType, item: Item): string {
+function nameKey(type: ResourceType, item: Item): string {
+  const unique = uniqueOf(type);
   return unique.comparisonForm(String(item[unique.field]));
 }
 

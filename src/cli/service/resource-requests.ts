@@ -27,15 +27,18 @@ export async function listItems(connection: Connection, type: ResourceType, para
 
 /** Returns the path of the resource with this id or name. Text in the form of a UUID is an id. Throws `CommandError` unless exactly one exists. */
 export async function findPath(connection: Connection, type: ResourceType, idOrName: string, toName: (name: string) => string): Promise<string> {
-  const id = normaliseUuid(idOrName) ?? (await findByName(connection, type, toName(idOrName)));
+  const id = normaliseUuid(idOrName) ?? (await findByName(connection, type, idOrName, toName));
   return `/v2/${type.collection}/${id}`;
 }
 
-async function findByName(connection: Connection, type: ResourceType, name: string): Promise<string> {
+async function findByName(connection: Connection, type: ResourceType, text: string, toName: (name: string) => string): Promise<string> {
+  if (type.unique === undefined) throw new CommandError(EXIT.usage, `Invalid id '${text}'. A ${type.noun} has no name. Use its id.`, listHint(type));
   const { field, comparisonForm } = type.unique;
+  const name = toName(text);
+  const wanted = comparisonForm(name);
   const found = await listItems(connection, type, [[field, name]]);
   // The service treats a name with an asterisk as a pattern.
-  const equal = found.filter((item) => comparisonForm(String(item[field])) === comparisonForm(name));
+  const equal = found.filter((item) => comparisonForm(String(item[field])) === wanted);
   const [only, ...others] = equal;
   if (only === undefined) throw new CommandError(EXIT.refused, `No ${type.noun} is named '${name}'`, listHint(type));
   if (others.length === 0) return String(only.id);

@@ -1,4 +1,5 @@
 import { toAsciiName } from '../../domain/model/dns-name.ts';
+import { uniqueOf } from '../../domain/model/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 
 /** An entry of a list, and the line on which it begins. */
@@ -45,7 +46,7 @@ export function withoutRepeats(list: TldList): TldList {
   const first = new Map<string, ListEntry>();
   const refused = [...list.refused];
   for (const entry of list.entries) {
-    const key = tld.unique.comparisonForm(entry.name);
+    const key = uniqueOf(tld).comparisonForm(entry.name);
     const earlier = first.get(key);
     if (earlier === undefined) first.set(key, entry);
     else refused.push({ line: entry.line, text: entry.name, reason: `line ${earlier.line} has the same name` });

@@ -1,5 +1,7 @@
+import type { Sorted } from './settings.ts';
+
 /** What a resource type is called in errors. */
-export interface Named {
+export interface Named extends Sorted {
   /** In error types: `tld` gives `tld_not_found`. */
   readonly noun: string;
   /** In messages: `Could not find Tld`. */

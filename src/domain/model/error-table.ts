@@ -1,5 +1,5 @@
 import { entry, type Named } from './error-entry.ts';
-import { COMMON_SORT_KEYS, MAX_LIMIT, type TldRule } from './settings.ts';
+import { commonSortKeys, MAX_LIMIT, type TldRule } from './settings.ts';
 
 /** The body of a request, or one entry of a list, that is invalid. */
 export interface Invalid {
@@ -142,7 +142,7 @@ export const ERRORS = {
     status: 400,
     when: '`sort_key` is not a key by which lists are sorted.',
     message: (keys: readonly string[]) => `sort_key should be one of ${keys.join(', ')}`,
-    example: ({ sortKeys = {} }) => [...COMMON_SORT_KEYS, ...Object.keys(sortKeys)],
+    example: (type) => [...commonSortKeys(type), ...Object.keys(type.sortKeys ?? {})],
   }),
   invalid_tsigkey: entry({
     status: 400,

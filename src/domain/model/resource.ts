@@ -2,13 +2,13 @@ import type { ErrorCode, Problem } from './errors.ts';
 import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
 import type { Condition } from './query.ts';
-import { COMMON_SORT_KEYS, type Settings } from './settings.ts';
+import { commonSortKeys, type Settings } from './settings.ts';
 
 /** The fields of a resource type by their names. */
 export type Fields = Readonly<Record<string, Field>>;
 
-/** The members that the service sets on every resource. */
-export type ServiceMembers = { readonly id: string; readonly created_at: string; readonly updated_at: string | null };
+/** The members that the service sets on every resource; `updated_at` is absent where the type is `withoutUpdatedAt`. */
+export type ServiceMembers = { readonly id: string; readonly created_at: string; readonly updated_at?: string | null };
 
 /** A resource of a type with the fields `F`, as the store holds it. */
 export type ResourceOf<F extends Fields> = ServiceMembers & { readonly [Name in keyof F]: ValueOf<F[Name]> };
@@ -88,6 +88,15 @@ export interface DerivedLookup<F extends Fields = Fields> {
   valueOf(resource: ResourceOf<F>): string;
 }
 
+/** A field in whose values no two resources of a type compare as equal. */
+export interface Unique {
+  readonly field: string;
+  /** The field within whose values that holds: two resources that differ in it may have the same value in `field`. */
+  readonly per?: string;
+  /** Returns the form in which values compare. */
+  comparisonForm(value: string): string;
+}
+
 /** Checks fields where they are written, and infers the type of each. */
 export function defineFields<const F extends Fields>(fields: F): F {
   return fields;
@@ -120,8 +129,10 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly deleted?: Partial<ResourceOf<F>>;
   /** The fields between `id` and `created_at`, in the order in which they are shown. */
   readonly fields: F;
-  /** The field by which resources are told apart, and the form in which its values compare. */
-  readonly unique: { readonly field: keyof F & string; comparisonForm(value: string): string };
+  /** What no two resources have in common besides their ids. Absent where resources may be alike, such as entries of a journal. */
+  readonly unique?: Unique & { readonly field: keyof F & string; readonly per?: keyof F & string };
+  /** True for resources that never change and so have no `updated_at`. */
+  readonly withoutUpdatedAt?: boolean;
   /** What resources are found by, besides `id` and the comparison form of the unique field, which is a look-up with the field's name. */
   readonly lookups?: Readonly<Record<string, Lookup<F>>>;
   /** The field with the project that owns a resource. Callers see those of their own project. */
@@ -145,17 +156,25 @@ export interface ResourceType<F extends Fields = Fields> {
   warnings?(resource: ResourceOf<F>): string[];
 }
 
-/** Returns the sort keys of a type, and the field of each. */
-export function sortFields(type: ResourceType): Readonly<Record<string, string>> {
-  return { ...Object.fromEntries(COMMON_SORT_KEYS.map((key) => [key, key])), ...type.sortKeys };
+/** Returns what tells resources of a type apart. Throws `Error` for a type whose resources may be alike. */
+export function uniqueOf<F extends Fields>({ collection, unique }: ResourceType<F>): Unique {
+  if (unique === undefined) throw new Error(`The collection ${collection} has no unique field`);
+  return unique;
 }
 
-/** The members that the service sets on every resource and no caller may. */
-const READ_ONLY_MEMBERS: readonly string[] = ['id', 'created_at', 'updated_at', 'links'];
+/** Returns the timestamps that resources of a type have, in the order in which they are shown. */
+export function timestampsOf<F extends Fields>({ withoutUpdatedAt = false }: ResourceType<F>): readonly string[] {
+  return withoutUpdatedAt ? ['created_at'] : ['created_at', 'updated_at'];
+}
+
+/** Returns what the service sets on a resource that is created at `now`. */
+export function newMembers(type: ResourceType, id: string, now: string): ServiceMembers {
+  return type.withoutUpdatedAt === true ? { id, created_at: now } : { id, created_at: now, updated_at: null };
+}
 
 /** Tells whether `member` is shown but never taken from a caller. */
 export function isReadOnly(type: ResourceType, member: string): boolean {
-  return READ_ONLY_MEMBERS.includes(member) || type.fields[member]?.set === 'by the service';
+  return member === 'id' || member === 'links' || timestampsOf(type).includes(member) || type.fields[member]?.set === 'by the service';
 }
 
 /** `derive`, done once for each type. */
@@ -172,6 +191,14 @@ export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceTy
 
 /** The names of the fields that callers see, in order, between `id` and `created_at`. */
 export const shownFields = perType((type): readonly string[] => Object.keys(type.fields).filter((name) => type.fields[name]?.set !== 'hidden'));
+
+/** The names of the members of a resource that callers see, in order, without `links`. */
+export const shownMembers = perType((type): readonly string[] => ['id', ...shownFields(type), ...timestampsOf(type)]);
+
+/** The sort keys of a type, and the field of each: the common ones that its resources have, and its own. */
+export const sortFields = perType((type): Readonly<Record<string, string>> => {
+  return { ...Object.fromEntries(commonSortKeys(type).map((key) => [key, key])), ...type.sortKeys };
+});
 
 /** The names of the fields that callers may give when they create a resource. */
 export const givenFields = perType((type): readonly string[] => shownFields(type).filter((name) => !isReadOnly(type, name)));

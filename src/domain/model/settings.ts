@@ -27,5 +27,18 @@ export const MAX_LIMIT = 1000;
 export const TLD_RULES = ['last-label', 'any-suffix'] as const;
 export type TldRule = (typeof TLD_RULES)[number];
 
-/** The keys by which every list may be sorted. */
+/** The keys by which lists may be sorted, if the resources have such members. */
 export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated_at', 'name'];
+
+/** Returns those of the common sort keys that resources with these fields have. */
+export function commonSortKeys({ fields, withoutUpdatedAt = false }: Sorted): string[] {
+  const isAbsent = (key: string) => (key === 'name' && !Object.hasOwn(fields, key)) || (key === 'updated_at' && withoutUpdatedAt);
+  return COMMON_SORT_KEYS.filter((key) => !isAbsent(key));
+}
+
+/** What decides the common sort keys of a resource type. */
+export interface Sorted {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** True where resources have no `updated_at`. */
+  readonly withoutUpdatedAt?: boolean;
+}

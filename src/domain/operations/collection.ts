@@ -7,7 +7,7 @@ import { readListRequest, type Parameter } from './list-query.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Store } from '../model/ports.ts';
 import type { Condition, PageQuery, WantedAnswer } from '../model/query.ts';
-import type { Resource, ResourceType } from '../model/resource.ts';
+import { newMembers, type Resource, type ResourceType } from '../model/resource.ts';
 import { looksLikeToken } from '../model/token-form.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function createResource(
   const given = readCreation(type, body, dependencies.settings);
   const id = dependencies.newId();
   const { resource, shownOnce } = await change(dependencies, context, async (changes) => {
-    const created = await changes.create(type, { ...given, id, created_at: changes.now(), updated_at: null });
+    const created = await changes.create(type, { ...given, ...newMembers(type, id, changes.now()) });
     beforeCommit({ ...created.resource, ...created.shownOnce });
     return created;
   });

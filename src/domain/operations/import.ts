@@ -4,7 +4,7 @@ import { change, type ChangeContext, type Dependencies } from './change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
 import { nullable, timestamp, uuid, type Kind } from '../model/field.ts';
 import type { Reader } from '../model/ports.ts';
-import { givenFields, type Resource, type ResourceType } from '../model/resource.ts';
+import { givenFields, uniqueOf, type Resource, type ResourceType } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 
@@ -43,16 +43,17 @@ export async function importResources(
 
 /** Those of `rows` that do not exist yet. Throws `duplicate` if the id or the name of one belongs to a resource that differs from it. */
 async function findMissing(reader: Reader, type: ResourceType, rows: readonly Resource[], slicer: Slicer): Promise<Resource[]> {
-  const keyOf = (row: Resource) => type.unique.comparisonForm(row[type.unique.field] as string);
+  const { field, comparisonForm } = uniqueOf(type);
+  const keyOf = (row: Resource) => comparisonForm(String(row[field]));
   const ids = rows.map(({ id }) => id);
   const byId = new Map((await reader.find(type, 'id', ids)).map((row) => [row.id, row]));
-  const byName = new Map((await reader.find(type, type.unique.field, rows.map(keyOf))).map((row) => [keyOf(row), row]));
+  const byName = new Map((await reader.find(type, field, rows.map(keyOf))).map((row) => [keyOf(row), row]));
   const conflicts: string[] = [];
   const missing: Resource[] = [];
   await eachInSlices(slicer, rows, (row) => {
     const existing = byId.get(row.id) ?? byName.get(keyOf(row));
     if (existing === undefined) missing.push(row);
-    else if (!isDeepStrictEqual({ ...existing }, { ...row })) conflicts.push(String(row[type.unique.field]));
+    else if (!isDeepStrictEqual({ ...existing }, { ...row })) conflicts.push(String(row[field]));
   });
   if (conflicts.length > 0) throw conflict(type, conflicts);
   return missing;

@@ -1,7 +1,7 @@
 import { ServiceError } from '../model/errors.ts';
 import { isStorableText, normaliseUuid } from '../model/field.ts';
 import type { Condition, ListQuery, WantedAnswer } from '../model/query.ts';
-import { sortFields, type ResourceType } from '../model/resource.ts';
+import { sortFields, uniqueOf, type ResourceType } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 
 /** One parameter of a query string, decoded, in the order received. */
@@ -94,7 +94,10 @@ function readCondition(type: ResourceType, [name, value]: Parameter): Condition 
   if (test === 'matches' && value.length > MAX_PATTERN_LENGTH) {
     throw new ServiceError('bad_request', `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`);
   }
-  if (form === 'unique') return { lookup: type.unique.field, test, value: type.unique.comparisonForm(value) };
+  if (form === 'unique') {
+    const { field, comparisonForm } = uniqueOf(type);
+    return { lookup: field, test, value: comparisonForm(value) };
+  }
   const parsed = test === '=' ? type.fields[name]?.parse(value) : undefined;
   return { field: name, test, value: parsed !== undefined && 'value' in parsed ? (parsed.value as string) : value };
 }

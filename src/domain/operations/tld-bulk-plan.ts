@@ -6,7 +6,7 @@ import type { Dependencies } from './change.ts';
 import { ERRORS, ServiceError, type Problem } from '../model/errors.ts';
 import { may } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';
-import type { DraftFields } from '../model/resource.ts';
+import { uniqueOf, type DraftFields } from '../model/resource.ts';
 import { MAX_LIMIT, type Settings } from '../model/settings.ts';
 import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
@@ -74,7 +74,7 @@ export async function checkEntries(
       const key = keyOf(row);
       const earlier = entries.get(key);
       if (earlier !== undefined) throw repeated(earlier.index);
-      const given = pick(row, (name) => name !== tld.unique.field && Object.hasOwn(value, name));
+      const given = pick(row, (name) => name !== uniqueOf(tld).field && Object.hasOwn(value, name));
       entries.set(key, { index, key, row, given });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -104,7 +104,7 @@ export async function planChange(
   slicer: Slicer,
 ): Promise<Plan> {
   const keys = entries.map(({ key }) => key);
-  const rows = request.replace ? await readEverything(reader, slicer) : await reader.find(tld, tld.unique.field, keys);
+  const rows = request.replace ? await readEverything(reader, slicer) : await reader.find(tld, uniqueOf(tld).field, keys);
   const existing = new Map<string, Tld>();
   await eachInSlices(slicer, rows, (row) => existing.set(keyOf(row), row));
   const mayUpdate = may(policy, caller, 'tlds:update');
@@ -161,7 +161,7 @@ async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
 }
 
 function keyOf({ name }: { readonly name: string }): string {
-  return tld.unique.comparisonForm(name);
+  return uniqueOf(tld).comparisonForm(name);
 }
 
 /** The members of an object that pass a test. */

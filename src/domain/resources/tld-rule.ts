@@ -42,7 +42,7 @@ export async function findTldEntries(reader: IndexReader, zoneNames: readonly st
     wanted.add(name);
     for (const covering of coveringNames(name, rule)) wanted.add(covering);
   }
-  const found = await reader.present(tld, tld.unique.field, [...wanted]);
+  const found = await reader.present(tld, 'name', [...wanted]);
   return { any: true, has: (name) => found.has(name) };
 }
 

@@ -23,7 +23,7 @@ export const zone = defineResource({
   deleted: DELETED,
   owner: 'project_id',
   fields: zoneFields,
-  unique: { field: 'name', comparisonForm },
+  unique: { field: 'name', per: 'pool_id', comparisonForm },
   lookups: { tree: { valueOf: ({ name }) => treeForm(comparisonForm(name)) } },
   sortKeys: { tenant_id: 'project_id', serial: 'serial', ttl: 'ttl', status: 'status' },
   filters: { name: 'unique', type: 'exact', email: 'exact', status: 'exact', description: 'exact', ttl: 'integer' },

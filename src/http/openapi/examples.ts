@@ -1,7 +1,7 @@
 import { readCreation } from '../../domain/operations/body.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Field } from '../../domain/model/field.ts';
-import { givenFields, shownFields, type Operation, type ResourceType } from '../../domain/model/resource.ts';
+import { givenFields, newMembers, shownFields, type Operation, type ResourceType } from '../../domain/model/resource.ts';
 import { MAX_LIMIT, type Settings } from '../../domain/model/settings.ts';
 import type { Example } from './document.ts';
 
@@ -111,7 +111,8 @@ function show(type: ResourceType, base: string, body: Body): Body {
   const kept = readCreation(type, body, LENIENT);
   const members = fieldsOf(type).map(([name, { set, example }]) => [name, set === 'by the service' ? example : (kept[name] ?? example)] as const);
   const links = { self: `${base}/v2/${type.collection}/${EXAMPLE_ID}` };
-  return { id: EXAMPLE_ID, ...Object.fromEntries(members), created_at: CREATED_AT, updated_at: null, links };
+  const { id, ...timestamps } = newMembers(type, EXAMPLE_ID, CREATED_AT);
+  return { id, ...Object.fromEntries(members), ...timestamps, links };
 }
 
 /** Returns what `work` throws. Throws `Error` if it throws nothing. */

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../domain/model/field.ts';
-import { givenFields, type ResourceType } from '../../domain/model/resource.ts';
+import { givenFields, uniqueOf, type ResourceType } from '../../domain/model/resource.ts';
 import { IMPORTABLE_TYPES, importRight } from '../../domain/resources/resources.ts';
 import { MAX_IMPORTED, type ImportResult } from '../../domain/operations/import.ts';
 import type { PathItem, Paths } from './document.ts';
@@ -30,8 +30,9 @@ export function importPaths(settings: ApiSettings): Paths {
 function importPath(settings: ApiSettings, type: ResourceType): PathItem {
   const errors = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object', 'duplicate'] as const;
   const example = Object.fromEntries(givenFields(type).map((name) => [name, type.fields[name]?.example]));
-  const name = `former-${String(example[type.unique.field])}`;
-  const items = [{ id: FORMER_IDS[type.collection], ...example, [type.unique.field]: name, created_at: CREATED_AT, updated_at: null }];
+  const { field } = uniqueOf(type);
+  const name = `former-${String(example[field])}`;
+  const items = [{ id: FORMER_IDS[type.collection], ...example, [field]: name, created_at: CREATED_AT, updated_at: null }];
   const result: ImportResult = { imported: 1, unchanged: 0 };
   return {
     parameters: commonParameters(settings.requestIdHeader),

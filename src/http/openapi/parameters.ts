@@ -86,11 +86,13 @@ export function commonParameters(requestIdHeader: string): OrReference<Parameter
 
 /** The parameters of the list of `type`. */
 export function listParameters(type: ResourceType): OrReference<ParameterObject>[] {
-  const paging = pagingParameters(MAX_LIMIT);
-  const { sort_key: sortKey, ...shared } = type.sortKeys === undefined ? { ...paging, sort_key: undefined } : paging;
-  const own = sortKey === undefined ? [] : [{ ...sortKey, schema: { ...sortKey.schema, enum: Object.keys(sortFields(type)) } }];
+  const { sort_key: sortKey, ...others } = pagingParameters(MAX_LIMIT);
+  const keys = Object.keys(sortFields(type));
+  const isShared = keys.join() === COMMON_SORT_KEYS.join();
+  const example = keys.includes('name') ? 'name' : keys[0];
+  const own = sortKey === undefined || isShared ? [] : [{ ...sortKey, schema: { ...sortKey.schema, enum: keys }, example }];
   return [
-    ...references(Object.keys(own.length === 0 ? paging : shared)),
+    ...references(Object.keys(isShared ? pagingParameters(MAX_LIMIT) : others)),
     ...own,
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
     ...Object.entries(type.questions ?? {}).map(([name, { description, right }]) => questionParameter(name, description, right)),

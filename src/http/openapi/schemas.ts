@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../domain/model/field.ts';
-import type { Operation, ResourceType } from '../../domain/model/resource.ts';
+import { timestampsOf, type Operation, type ResourceType } from '../../domain/model/resource.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { CREATED_AT, EXAMPLE_ID, EXAMPLE_REQUEST_ID, fieldsOf, givenFieldsOf, requiredFields, UPDATED_AT } from './examples.ts';
 
@@ -32,6 +32,12 @@ function object(description: string, properties: Properties, required = Object.k
   return { type: 'object', description, required, properties };
 }
 
+/** The members after the fields of a type. */
+function afterFields(type: ResourceType): Properties {
+  const timestamps = timestampsOf(type);
+  return Object.fromEntries(Object.entries(AFTER_FIELDS).filter(([name]) => name === 'links' || timestamps.includes(name)));
+}
+
 /** A reference to a schema of the document. */
 export function schemaReference(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
@@ -60,7 +66,7 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
     ]),
   );
   const changeable = Object.fromEntries(givenFieldsOf(type, 'update').map(([name]) => [name, fields[name] ?? {}]));
-  const members = { ...BEFORE_FIELDS, ...fields, ...AFTER_FIELDS };
+  const members = { ...BEFORE_FIELDS, ...fields, ...afterFields(type) };
   const once: Properties = Object.fromEntries(
     Object.entries(type.shownOnce ?? {}).map(([name, { schema, description, example }]) => [
       name,

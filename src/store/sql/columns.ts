@@ -9,7 +9,7 @@ import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 /** Returns the column of a look-up. Throws `Error` for one that the type does not have. */
 export function lookupColumn<F extends Fields>(type: ResourceType<F>, name: string): string {
   if (name === 'id') return 'id';
-  if (name === type.unique.field) return derivedColumn(name);
+  if (name === type.unique?.field) return derivedColumn(name);
   const lookup = type.lookups?.[name];
   if (lookup === undefined) throw new Error(`The collection ${type.collection} has no look-up '${name}'`);
   return 'field' in lookup ? lookup.field : derivedColumn(name);

@@ -1,6 +1,6 @@
 import type { Condition, ListQuery } from '../../domain/model/query.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
-import { columnOf, orderColumns } from './columns.ts';
+import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 
 /** The columns of each index of a table, in the order of the index. A test compares them with the schema. */
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
@@ -14,11 +14,16 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Returns true if a condition asks for one value of what tells resources apart, so that no more than a few rows meet it. */
+/**
+ * Returns true if a condition asks for one value of what tells resources apart, so that no more than a few rows meet it. A value that is
+ * unique per another field counts if an index begins with it: the index then has the rows with that value, one per value of the other field.
+ */
 export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Condition): boolean {
   if (condition.test !== '=') return false;
   const name = 'lookup' in condition ? condition.lookup : condition.field;
-  return name === 'id' || name === type.unique.field;
+  if (name === 'id') return true;
+  if (name !== type.unique?.field) return false;
+  return type.unique.per === undefined || beginsIndex(type.collection, lookupColumn(type, name));
 }
 
 /** Tells whether an index gives the rows of a list in their order: a page then costs the same however many rows there are. */
@@ -50,6 +55,11 @@ export function equalColumn<F extends Fields>(
     if (condition.test === '=' && fits(column)) return column;
   }
   return undefined;
+}
+
+/** Returns true if a table has an index that begins with this column. */
+function beginsIndex(collection: string, column: string): boolean {
+  return INDEXES[collection]?.some((columns) => columns.startsWith(`${column}, `)) === true;
 }
 
 /** Tells whether a table has an index with exactly these columns, given as `INDEXES` has them. */

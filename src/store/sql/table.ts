@@ -1,5 +1,5 @@
 import type { Condition, ListQuery } from '../../domain/model/query.ts';
-import type { DerivedLookup, Fields, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
+import { timestampsOf, type DerivedLookup, type Fields, type ResourceOf, type ResourceType } from '../../domain/model/resource.ts';
 import { columnOf, derivedColumn, lookupColumn, orderColumn } from './columns.ts';
 import { isLookup } from './indexes.ts';
 import type { Dialect, SqlRow, SqlValue } from './sql.ts';
@@ -53,7 +53,7 @@ export function tablesIn(dialect: Dialect): TableFor {
 
 /** Makes the statements for `type`. */
 export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialect): Table<F> {
-  const columns = ['id', ...Object.keys(type.fields), 'created_at', 'updated_at'];
+  const columns = ['id', ...Object.keys(type.fields), ...timestampsOf(type)];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
   const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
   const derived = derivedLookups(type);
@@ -101,8 +101,10 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
 
 /** The look-ups of a type whose values the store derives from each resource, that of the unique field first. */
 function derivedLookups<F extends Fields>({ unique, lookups = {} }: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {
-  const byName: [string, DerivedLookup<F>] = [unique.field, { valueOf: (resource) => unique.comparisonForm(String(resource[unique.field])) }];
-  return [byName, ...Object.entries(lookups).flatMap(([name, lookup]): [string, DerivedLookup<F>][] => ('field' in lookup ? [] : [[name, lookup]]))];
+  const derived: [string, DerivedLookup<F>][] = [];
+  if (unique !== undefined) derived.push([unique.field, { valueOf: (resource) => unique.comparisonForm(String(resource[unique.field])) }]);
+  for (const [name, lookup] of Object.entries(lookups)) if (!('field' in lookup)) derived.push([name, lookup]);
+  return derived;
 }
 
 /** `make`, called once for each argument. */
