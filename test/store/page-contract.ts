@@ -23,6 +23,17 @@ const SETTINGS = {
   tldRule: 'last-label',
 } as const;
 
+/** A page of at most one byte, whose first resource comes after hundreds that a computed filter leaves out. */
+const FIRST_PASSES_LATE: PageQuery = {
+  limit: 1,
+  sortField: 'project_id',
+  descending: true,
+  conditions: [{ field: 'type', test: 'matches', value: '*RY' }],
+  maxBytes: 1,
+  count: false,
+  questions: { wanted: [{ name: 'outside_tlds', wanted: false }], settings: SETTINGS },
+};
+
 const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
 const timestamp = (number: number) => `2026-01-01T00:${String(number % 60).padStart(2, '0')}:00.000000`;
 
@@ -160,7 +171,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       const queries = anyQuery(ZONES, columns, conditions, 'outside_tlds', true);
       await fc.assert(
         fc.asyncProperty(queries, (query) => agrees(zone, ZONES, query)),
-        { numRuns: randomCases(150) },
+        { numRuns: randomCases(150), examples: [[FIRST_PASSES_LATE]] },
       );
     });
 

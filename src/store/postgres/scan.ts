@@ -45,7 +45,7 @@ export function scansOn(sql: Sql): Database['scan'] {
       const passed = (await resourcesPassing(type, query, part, reader)).slice(0, limit - resources.length);
       resources.push(...passed);
       if (part.length < ROWS_AT_A_TIME) return { resources, more: resources.length === limit, total: undefined };
-      bytes += JSON.stringify(passed).length;
+      if (passed.length > 0) bytes += JSON.stringify(passed).length;
       after = positionOf(part.at(-1), sortField);
     }
     return { resources, more: true, total: undefined };
