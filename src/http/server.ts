@@ -1,17 +1,17 @@
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { MAX_LIST_BYTES } from '../domain/operations/bulk-request.ts';
+import { ACTIONS } from '../domain/operations/actions.ts';
 import type { Dependencies } from '../domain/operations/change.ts';
 import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
+import { addAction } from './actions.ts';
 import { addBodyBudget } from './request/body-budget.ts';
 import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type AnswerSettings } from './request/errors.ts';
 import { addDatabaseShares } from './sharing/database-shares.ts';
 import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
 import { addGuard, requestOwner } from './request/guard.ts';
-import { addKeyExport } from './key-export.ts';
 import { createLongWork } from './sharing/long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './docs/documents.ts';
@@ -20,12 +20,9 @@ import { hasWaiting } from './connection/pipelining.ts';
 import { addProbes } from './probes.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
 import { addRequestLog, type Log } from './request-log.ts';
-import { addImport } from './import.ts';
 import { knowAllMethods } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
 import { limitUnsentResponses } from './connection/unsent-responses.ts';
-import { addTldBulk } from './tld-bulk.ts';
-import { addZoneNameCheck } from './zone-name-check.ts';
 
 /** What the HTTP server needs. */
 export interface ServerOptions extends NodeServerSettings {
@@ -103,7 +100,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     checkUnsent(request);
     done();
   });
-  addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, MAX_LIST_BYTES) });
+  const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
+  addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, ...largeBodies) });
   app.decorateRequest('releaseConnection', undefined);
   if (options.databaseConnections !== undefined) addDatabaseShares(app, options.databaseConnections);
   app.addHook('onSend', (request, reply, _payload, done) => {
@@ -122,11 +120,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const { version, errors } = options;
   addDocuments(app, { version, requestIdHeader, defaultLimit: dependencies.settings.defaultLimit, errors }, options.urls.publicUrl);
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies);
-  addKeyExport(app, dependencies);
   const runLongWork = createLongWork();
-  addImport(app, dependencies, runLongWork);
-  addZoneNameCheck(app, dependencies, runLongWork);
-  addTldBulk(app, dependencies, { ...options, runLongWork });
+  for (const action of ACTIONS) addAction(app, action, { ...options, runLongWork });
   return app;
 }
 

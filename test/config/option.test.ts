@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { boolean, enumeration, integer, list, object, text } from '../../src/domain/model/field.ts';
+import { boolean, enumeration, integer, list, text } from '../../src/domain/model/field.ts';
+import { object } from '../../src/domain/model/object.ts';
 import { fileVariableOf, listOptions, option, valuesOf, variableOf } from '../../src/config/option.ts';
 
 const TABLE = {

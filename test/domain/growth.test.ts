@@ -2,7 +2,8 @@ import { describe, test } from 'vitest';
 import { asciiName } from '../../src/cli/flags/names.ts';
 import { detectFormat, LIST_FORMATS, readTldList } from '../../src/cli/tld-lists/read-list.ts';
 import { readCreation } from '../../src/domain/operations/body.ts';
-import { MAX_LIST_BYTES, readBulkRequest } from '../../src/domain/operations/bulk-request.ts';
+import { readActionBody } from '../../src/domain/operations/action.ts';
+import { BULK_BODY, MAX_LIST_BYTES } from '../../src/domain/operations/bulk-request.ts';
 import { readId } from '../../src/domain/operations/collection.ts';
 import * as names from '../../src/domain/model/dns-name.ts';
 import { normaliseUuid, parseTimestamp } from '../../src/domain/model/field.ts';
@@ -10,7 +11,7 @@ import { readListRequest, type Parameter } from '../../src/domain/operations/lis
 import { RESOURCE_TYPES, IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';
 import { givenFields } from '../../src/domain/model/resource.ts';
 import { zoneNameProblem } from '../../src/domain/resources/zone-fields.ts';
-import { readNames } from '../../src/domain/operations/zone-name-check.ts';
+import { NAMES_BODY } from '../../src/domain/operations/zone-name-check.ts';
 import { parseAndCheck } from '../../src/http/request/json-body.ts';
 import { pathAndQuery, readParameters, withParameters } from '../../src/http/request/urls.ts';
 import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
@@ -121,15 +122,15 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
 
 describe('the time for a request about many things grows no faster than its body', () => {
   test('in the names of a check', async () => {
-    await eachText('a name', BODY, (text) => readNames({ names: [text] }).map(zoneNameProblem));
-    for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(kind, make, BODY, (names) => readNames({ names }));
+    await eachText('a name', BODY, (text) => readActionBody(NAMES_BODY, { names: [text] }).names.map(zoneNameProblem));
+    for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(kind, make, BODY, (names) => readActionBody(NAMES_BODY, { names }));
   });
 
   test('in the options of a list of entries', async () => {
     for (const [kind, make] of Object.entries(HARD_VALUES)) {
-      await expectLinear(kind, make, MAX_LIST_BYTES, (value) => readBulkRequest(value));
+      await expectLinear(kind, make, MAX_LIST_BYTES, (value) => readActionBody(BULK_BODY, value));
       for (const name of ['mode', 'replace', 'dry_run', 'tlds']) {
-        await expectLinear(`${name}, ${kind}`, make, MAX_LIST_BYTES, (value) => readBulkRequest({ [name]: value }));
+        await expectLinear(`${name}, ${kind}`, make, MAX_LIST_BYTES, (value) => readActionBody(BULK_BODY, { [name]: value }));
       }
     }
   });

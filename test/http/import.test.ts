@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';
-import { importPaths } from '../../src/http/openapi/import.ts';
+import { ACTIONS } from '../../src/domain/operations/actions.ts';
+import { actionPaths } from '../../src/http/openapi/actions.ts';
 import { create, expectError, itemsOf, problemsOf, SAMPLES } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';
@@ -87,7 +88,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
       'e',
     ]);
     expect(problemsOf(answer)).toEqual([
-      `${collection}.1.id: format`,
+      `${collection}.1.id: required`,
       `${collection}.2.created_at: format`,
       `${collection}.3.colour: additionalProperties`,
       `${collection}.4.name: type`,
@@ -103,15 +104,17 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   });
 
   test.each([
-    ['no list', 'all'],
-    ['an empty list', []],
-    ['too long a list', Array.from({ length: 1001 }, () => ({}))],
-  ])('400 for %s', async (_case, items) => {
-    expect(problemsOf(await restore(items))).toEqual([`${collection}: type`]);
+    ['no list', 'all', 'type'],
+    ['an empty list', [], 'items'],
+    ['too long a list', Array.from({ length: 1001 }, () => ({})), 'items'],
+  ])('400 for %s', async (_case, items, validator) => {
+    expect(problemsOf(await restore(items))).toEqual([`${collection}: ${validator}`]);
   });
 
   test('400 for other members besides the list', async () => {
-    expect(problemsOf(await service.post(`/v2/${collection}/import`, { [collection]: [whole('a')], all: true }))).toEqual([`${collection}: type`]);
+    expect(problemsOf(await service.post(`/v2/${collection}/import`, { [collection]: [whole('a')], all: true }))).toEqual([
+      'all: additionalProperties',
+    ]);
   });
 
   test('401 without the right, 405 for GET', async () => {
@@ -123,14 +126,14 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
 
   test('the OpenAPI document contains the path', () => {
     const settings = describedAt(service.url);
-    const operation = importPaths(settings)[`/v2/${collection}/import`]?.post;
+    const operation = actionPaths(settings, ACTIONS)[`/v2/${collection}/import`]?.post;
     expect(operation?.operationId).toBe(`import_${collection}`);
     expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '409']));
   });
 
   test('200 for the example of the OpenAPI document', async () => {
     const settings = describedAt(service.url);
-    const content = importPaths(settings)[`/v2/${collection}/import`]?.post?.requestBody?.content['application/json'];
+    const content = actionPaths(settings, ACTIONS)[`/v2/${collection}/import`]?.post?.requestBody?.content['application/json'];
     const answer = await service.post(`/v2/${collection}/import`, content?.examples?.one?.value);
     expect([answer.status, answer.body]).toEqual([200, { imported: 1, unchanged: 0 }]);
   });

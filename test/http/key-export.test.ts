@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.ts';
 import type { ResponseObject } from '../../src/http/openapi/document.ts';
-import { keyExportPath } from '../../src/http/openapi/key-export.ts';
+import { keyExport } from '../../src/domain/operations/key-export.ts';
+import { actionPaths } from '../../src/http/openapi/actions.ts';
 import { create, expectError, SECRET, TSIGKEYS, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';
@@ -77,7 +78,7 @@ test('405 for POST', async () => {
 
 test('the OpenAPI document lists every format, with an example', () => {
   const settings = describedAt(service.url);
-  const operation = keyExportPath(settings)['/v2/tsigkeys/{id}/export']?.get;
+  const operation = actionPaths(settings, [keyExport])['/v2/tsigkeys/{id}/export']?.get;
   expect(operation?.parameters).toMatchObject([{ name: 'format', schema: { enum: Object.keys(EXPORT_FORMATS) } }]);
   const content = (operation?.responses['200'] as ResponseObject).content ?? {};
   expect(

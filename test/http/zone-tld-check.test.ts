@@ -129,19 +129,19 @@ describe('the name check', () => {
   });
 
   test.each([
-    [],
-    {},
-    'x',
-    5,
-    { names: null },
-    { names: 'a.b.' },
-    { names: {} },
-    { names: [5] },
-    { names: ['a.b.', null] },
-    { names: ['a\0'] },
-    { names: ['\ud800'] },
-  ])('400 for the body %j', async (body) => {
-    expect(problemsOf(await member.call('POST', '/v2/tlds/check', JSON.stringify(body)))).toEqual(['names: type']);
+    [[], ': type'],
+    ['x', ': type'],
+    [5, ': type'],
+    [{}, 'names: required'],
+    [{ names: null }, 'names: type'],
+    [{ names: 'a.b.' }, 'names: type'],
+    [{ names: {} }, 'names: type'],
+    [{ names: [5] }, 'names: type'],
+    [{ names: ['a.b.', null] }, 'names: type'],
+    [{ names: ['a\0'] }, 'names: type'],
+    [{ names: ['\ud800'] }, 'names: type'],
+  ])('400 for the body %j, with %s', async (body, problem) => {
+    expect(problemsOf(await member.call('POST', '/v2/tlds/check', JSON.stringify(body)))).toEqual([problem]);
   });
 
   test('400 or 415 for bodies that are not such an object', async () => {

@@ -5,7 +5,7 @@ import { quote, type Report } from '../output/import-report.ts';
 import type { ListEntry } from '../tld-lists/list.ts';
 
 /** The options of a bulk request. */
-export type BulkFlags = Pick<BulkRequest, 'mode' | 'dryRun'> & { readonly replace?: boolean };
+export type BulkFlags = Pick<BulkRequest, 'mode'> & { readonly dryRun: boolean; readonly replace?: boolean };
 
 /** The response to a bulk request. In a dry run, it reports what would be changed. */
 interface BulkResponse {

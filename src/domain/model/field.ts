@@ -3,11 +3,23 @@
  * as a JSON Schema, for people and documents, and as a parser, for requests and the configuration.
  */
 
+import type { Problem } from './error-entry.ts';
+
 /** A JSON Schema (draft 2020-12, as OpenAPI 3.1 uses it). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a parser returns: the value to store, or what is wrong with it, worded to follow the field's name. */
-export type Parsed<T = unknown> = { readonly value: T } | { readonly problem: string; readonly validator: string };
+/** What is wrong with a value. */
+export interface Failure {
+  /** Worded to follow the field's name. */
+  readonly problem: string;
+  /** The rule that was broken. */
+  readonly validator: string;
+  /** Everything that is wrong with the members of an object, with paths inside the object. Absent for other values. */
+  readonly problems?: readonly Problem[];
+}
+
+/** What a parser returns: the value to store, or what is wrong with it. */
+export type Parsed<T = unknown> = { readonly value: T } | Failure;
 
 /** What a value must be. `T` is the type of the values that it stores. */
 export interface Kind<T = unknown> {
@@ -51,6 +63,17 @@ export function text(options: { min: number; max: number; pattern?: string; prob
   };
 }
 
+/** Text of any length. */
+export function anyText(): Kind<string> {
+  return {
+    schema: { type: 'string' },
+    parse(value) {
+      const isText = typeof value === 'string' && isStorableText(value);
+      return isText ? { value } : { problem: 'must be valid Unicode text without U+0000', validator: 'type' };
+    },
+  };
+}
+
 /** One of a closed set of words or of a closed set of integers, compared exactly. */
 export function enumeration<const Value extends string | number>(values: readonly Value[]): Kind<Value> {
   return {
@@ -75,20 +98,22 @@ export function uuid(): Kind<string> {
 
 /** Null, or what `kind` takes. */
 export function nullable<T>(kind: Kind<T>): Kind<T | null> {
+  const values = Array.isArray(kind.schema.enum) ? { enum: [...(kind.schema.enum as unknown[]), null] } : {};
   return {
-    schema: { ...kind.schema, type: [kind.schema.type, 'null'] },
+    schema: { ...kind.schema, type: [kind.schema.type, 'null'], ...values },
     parse: (value) => (value === null ? { value } : kind.parse(value)),
   };
 }
 
-/** A whole number, also when it is given as text. */
-export function integer(min: number, max: number): Kind<number> {
+/** A whole number, also when it is given as text. Without `max`, any that a double holds exactly. */
+export function integer(min: number, max?: number): Kind<number> {
+  const largest = max ?? Number.MAX_SAFE_INTEGER;
   return {
-    schema: { type: 'integer', minimum: min, maximum: max },
+    schema: { type: 'integer', minimum: min, ...(max === undefined ? {} : { maximum: max }) },
     parse(value) {
       const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-      const fits = typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max;
-      return fits ? { value: number } : { problem: `must be an integer from ${min} to ${max}`, validator: 'type' };
+      const fits = typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= largest;
+      return fits ? { value: number } : { problem: `must be an integer from ${min} to ${largest}`, validator: 'type' };
     },
   };
 }
@@ -101,49 +126,34 @@ export function boolean(): Kind<boolean> {
   };
 }
 
-/** A list of `min` to `max` values of one kind, none of them twice. */
-export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
+/** An array of `min` to `max` values of one kind. */
+export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
   return {
-    schema: { type: 'array', items: item.schema, minItems: min, maxItems: max, uniqueItems: true },
+    schema: { type: 'array', items: item.schema, minItems: min, maxItems: max },
     parse(value) {
       if (!Array.isArray(value)) return { problem: 'must be an array', validator: 'type' };
       if (value.length < min || value.length > max) return { problem: `must hold ${min} to ${max} items`, validator: 'items' };
       const items: T[] = [];
       for (const [index, element] of value.entries()) {
         const parsed = item.parse(element);
-        if ('problem' in parsed) return { ...parsed, problem: `item ${index} ${parsed.problem}` };
+        if ('problem' in parsed) return { problem: `item ${index} ${parsed.problem}`, validator: parsed.validator };
         items.push(parsed.value);
       }
-      const different = new Set(items.map((element) => JSON.stringify(element))).size;
-      return different === items.length ? { value: items } : { problem: 'must not repeat an item', validator: 'uniqueItems' };
+      return { value: items };
     },
   };
 }
 
-/** The type of an object whose members have these kinds. */
-export type ObjectOf<Members extends Readonly<Record<string, Kind>>> = { readonly [Name in keyof Members]: ValueOf<Members[Name]> };
-
-/** An object with exactly these members, each of its kind. */
-export function object<const Members extends Readonly<Record<string, Kind>>>(members: Members): Kind<ObjectOf<Members>> {
-  const names = Object.keys(members);
+/** A list of `min` to `max` values of one kind, none of them twice. */
+export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
+  const { schema, parse } = array(item, min, max);
   return {
-    schema: {
-      type: 'object',
-      properties: Object.fromEntries(Object.entries(members).map(([name, kind]) => [name, kind.schema])),
-      required: names,
-      additionalProperties: false,
-    },
+    schema: { ...schema, uniqueItems: true },
     parse(value) {
-      if (!isObject(value)) return { problem: 'must be an object', validator: 'type' };
-      const unknown = Object.keys(value).find((name) => !Object.hasOwn(members, name));
-      if (unknown !== undefined) return { problem: `must have the members ${names.join(', ')} only`, validator: 'additionalProperties' };
-      const parsed: Record<string, unknown> = {};
-      for (const [name, kind] of Object.entries(members)) {
-        const member = kind.parse(value[name]);
-        if ('problem' in member) return { ...member, problem: `must have a '${name}' that ${member.problem}` };
-        parsed[name] = member.value;
-      }
-      return { value: parsed as ObjectOf<Members> };
+      const parsed = parse(value);
+      if ('problem' in parsed) return parsed;
+      const different = new Set(parsed.value.map((element) => JSON.stringify(element))).size;
+      return different === parsed.value.length ? parsed : { problem: 'must not repeat an item', validator: 'uniqueItems' };
     },
   };
 }
@@ -161,8 +171,8 @@ export function map<T>(name: Kind<string>, item: Kind<T>, max: number): Kind<Rea
       for (const [key, member] of members) {
         const parsedName = name.parse(key);
         const parsed = item.parse(member);
-        if ('problem' in parsedName) problems.push({ ...parsedName, problem: `key ${quoted(key)} ${parsedName.problem}` });
-        else if ('problem' in parsed) problems.push({ ...parsed, problem: `value of ${quoted(key)} ${parsed.problem}` });
+        if ('problem' in parsedName) problems.push({ validator: parsedName.validator, problem: `key ${quoted(key)} ${parsedName.problem}` });
+        else if ('problem' in parsed) problems.push({ validator: parsed.validator, problem: `value of ${quoted(key)} ${parsed.problem}` });
         else parsedMembers.push([parsedName.value, parsed.value]);
       }
       const [first] = problems;

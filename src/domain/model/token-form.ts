@@ -18,3 +18,9 @@ export function withoutTokens(text: string): string {
   if (!text.includes(TOKEN_PREFIX) && !text.includes('gAAAA') && !text.includes('eyJ')) return text;
   return text.replaceAll(TOKENS, '(a token)');
 }
+
+/** A member's name as a message may repeat it: its first 64 characters, with tokens masked. */
+export function shorten(name: string): string {
+  const masked = withoutTokens(name); // before it is cut: a part of a token has no form
+  return masked.length > 64 ? `${masked.slice(0, 64)}…` : masked;
+}

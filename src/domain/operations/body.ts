@@ -13,7 +13,7 @@ import {
   type Resource,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
-import { withoutTokens } from '../model/token-form.ts';
+import { shorten } from '../model/token-form.ts';
 
 /** The most problems one answer lists. */
 const MAX_PROBLEMS = 50;
@@ -79,12 +79,6 @@ function unexpectedMember(type: ResourceType, name: string): Problem {
   return isReadOnly(type, name)
     ? { path: [name], message: `'${name}' is set by the service and cannot be given`, validator: 'readOnly' }
     : { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
-}
-
-/** A member's name as a message may repeat it: its first 64 characters, with tokens masked. */
-export function shorten(name: string): string {
-  const masked = withoutTokens(name); // before it is cut: a part of a token has no form
-  return masked.length > 64 ? `${masked.slice(0, 64)}…` : masked;
 }
 
 function invalidObject(type: ResourceType, problems: Problem[]): ServiceError {

@@ -1,85 +1,135 @@
-import { ServiceError, type Problem } from '../model/errors.ts';
-import { boolean, enumeration } from '../model/field.ts';
+import type { ActionBody, ActionResponse } from './action.ts';
+import type { Problem } from '../model/errors.ts';
+import { anyText, boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../model/field.ts';
+import { described, object, optional, responseObject, sequence, unparsedList, withDefault } from '../model/object.ts';
+import { tld } from '../resources/tld.ts';
 
 /** The most entries that one list may hold. */
 export const MAX_ENTRIES = 20_000;
 
-/** How many bytes a request with a list may have as JSON, whatever others may have: room for the longest list of ordinary entries. */
+/** The largest request with a list, in bytes of JSON: room for the longest list of ordinary entries. */
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 
-/** What happens when an entry is refused: nothing else either, or everything else all the same. */
-export const MODES = ['transactional', 'per-item'] as const;
+const MODES = ['transactional', 'per-item'] as const;
+const OUTCOMES = ['added', 'unchanged', 'updated', 'refused'] as const;
 
-/** How a list of entries is to be applied. */
-export interface BulkRequest {
-  readonly mode: (typeof MODES)[number];
-  /** Whether what is not in the list is removed. */
-  readonly replace: boolean;
-  /** Whether nothing is changed. */
-  readonly dryRun: boolean;
-  /** The entries as they were given, unchecked. */
-  readonly entries: readonly unknown[];
-}
+const name = described(tld.fields.name, tld.fields.name.description);
+const description = described(tld.fields.description, tld.fields.description.description);
 
-/** The most problems that are told of one entry, and in the message about a whole list. */
-const MAX_TOLD = 5;
+const REQUEST = object(
+  {
+    mode: described(
+      withDefault(enumeration(MODES), MODES[0]),
+      'What happens if an entry is refused: `transactional` changes nothing, and `per-item` applies all other entries.',
+    ),
+    replace: described(
+      withDefault(boolean(), false),
+      'Whether entries that are not in the list are removed. Needs the mode `transactional` and the right `tlds:delete`.',
+    ),
+    dry_run: described(withDefault(boolean(), false), 'Whether nothing is changed. The response then says what would change.'),
+    // An empty list is refused: as a replacement it would remove everything, and it is more often a failed download than intended.
+    tlds: described(
+      unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
+      'The entries, each as in a request that creates it. No two may have the same name.',
+    ),
+  },
+  {
+    problems({ replace, mode }): Problem[] {
+      if (replace !== true || mode === undefined || mode === 'transactional') return [];
+      return [{ path: ['mode'], message: "'mode' must be transactional where 'replace' is true", validator: 'not_allowed' }];
+    },
+  },
+);
 
-const OPTIONS = { mode: enumeration(MODES), replace: boolean(), dry_run: boolean() };
-const DEFAULTS = { mode: MODES[0], replace: false, dry_run: false };
+/** How a list of entries is to be applied. The entries are not parsed yet. */
+export type BulkRequest = ValueOf<typeof REQUEST>;
 
-/** Reads `{mode, replace, dry_run, tlds}` but for the entries themselves. Throws `invalid_object` with everything else that is wrong. */
-export function readBulkRequest(body: unknown): BulkRequest {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid([], "it must be a JSON object with the list 'tlds'");
-  const { tlds, ...options } = body as Readonly<Record<string, unknown>>;
-  const problems: Problem[] = [];
-  const read: Record<string, unknown> = { ...DEFAULTS };
-  for (const [name, value] of Object.entries(options)) {
-    const parsed = Object.hasOwn(OPTIONS, name)
-      ? OPTIONS[name as keyof typeof OPTIONS].parse(value)
-      : { problem: 'is not a known property', validator: 'additionalProperties' };
-    if ('value' in parsed) read[name] = parsed.value;
-    else problems.push({ path: [name], message: `'${name.slice(0, 64)}' ${parsed.problem}`, validator: parsed.validator });
-  }
-  const { mode, replace, dry_run: dryRun } = read as { mode: BulkRequest['mode']; replace: boolean; dry_run: boolean };
-  if (replace && mode !== 'transactional') {
-    problems.push({ path: ['mode'], message: "'mode' must be transactional where 'replace' is true", validator: 'not_allowed' });
-  }
-  const problem = listProblem(tlds);
-  if (problem !== undefined) problems.push({ path: ['tlds'], message: `'tlds' ${problem}`, validator: tlds === undefined ? 'required' : 'items' });
-  if (problems.length > 0) throw invalid(problems.slice(0, MAX_ENTRIES), told(problems.map(({ message }) => message)));
-  return { mode, replace, dryRun, entries: tlds as readonly unknown[] };
-}
+const RESULT = responseObject({
+  index: described(integer(0), 'The position of the entry in the list.'),
+  outcome: described(enumeration(OUTCOMES), 'What happened to the entry.'),
+  id: optional(described(nullable(uuid()), 'The id of the Tld. Null for one that a dry run would add; absent if refused.')),
+  name: optional(described(name, 'The name as it is stored. Absent if refused.')),
+  previous: optional(described(responseObject({ description: optional(description) }), 'Only if updated: the changed members before the change.')),
+  type: optional(described(anyText(), 'Only if refused: the type of the error that a request with this entry alone would cause.')),
+  message: optional(described(anyText(), 'Only if refused: the reason in a sentence.')),
+});
 
-/** An empty list is refused: as a replacement it would remove everything, and is more often a failed download than meant. */
-function listProblem(list: unknown): string | undefined {
-  if (list === undefined) return 'is a required property';
-  const fits = Array.isArray(list) && list.length >= 1 && list.length <= MAX_ENTRIES;
-  return fits ? undefined : `must be an array of 1 to ${MAX_ENTRIES} entries`;
-}
+const asInRequest = 'As in the request.';
 
-/** The refusal of a whole list of `count` entries, with the problems of every entry that is refused. */
-export function refuseTogether(refused: readonly { readonly index: number; readonly error: ServiceError }[], count: number): ServiceError {
-  const problems: Problem[] = [];
-  for (const { index, error } of refused) {
-    const own = error.details.problems ?? [{ path: [], message: error.message, validator: 'type' }];
-    const room = Math.min(MAX_TOLD, MAX_ENTRIES - problems.length);
-    for (const { path, message, validator } of own.slice(0, room)) problems.push({ path: ['tlds', index, ...path], message, validator });
-  }
-  const messages = refused.slice(0, MAX_TOLD).map(({ index, error }) => `entry ${index}: ${refusalMessage(error)}`);
-  return invalid(problems, `${refused.length} of ${count} entries are refused, and nothing was changed: ${told(messages, refused.length)}`);
-}
+const RESPONSE = responseObject({
+  mode: described(enumeration(MODES), asInRequest),
+  replace: described(boolean(), asInRequest),
+  dry_run: described(boolean(), asInRequest),
+  counts: described(
+    responseObject({
+      added: described(integer(0), 'Entries that did not exist.'),
+      unchanged: described(integer(0), 'Entries that existed as given.'),
+      updated: described(integer(0), 'Entries that existed with another value of a given member.'),
+      refused: described(integer(0), 'Entries that were not applied.'),
+      removed: described(integer(0), 'Existing entries that are not in the list.'),
+    }),
+    'How many entries have each outcome.',
+  ),
+  results: described(sequence(RESULT), 'The outcome of each entry, in the order of the list.'),
+  removed: described(sequence(responseObject({ id: uuid(), name, description })), 'The removed entries.'),
+});
 
-/** Why one entry was refused, in a sentence of limited length. */
-export function refusalMessage({ message, details }: ServiceError): string {
-  return details.problems === undefined ? message : told(details.problems.map((problem) => problem.message));
-}
+/** The outcome of one entry, as callers see it. */
+export type BulkResult = ValueOf<typeof RESULT>;
 
-/** The first of `messages`, and how many of all `count` are left out. */
-function told(messages: readonly string[], count = messages.length): string {
-  const more = count > MAX_TOLD ? [`and ${count - MAX_TOLD} more`] : [];
-  return [...messages.slice(0, MAX_TOLD), ...more].join('; ');
-}
+/** What a request did, as callers see it. */
+export type BulkResponse = ValueOf<typeof RESPONSE>;
 
-function invalid(problems: readonly Problem[], message: string): ServiceError {
-  return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
-}
+/** The body of a request that changes many TLD entries. */
+export const BULK_BODY: ActionBody<BulkRequest> = {
+  kind: REQUEST,
+  schemaName: 'TldChanges',
+  what: 'list',
+  maxBytes: MAX_LIST_BYTES,
+  examples: {
+    whole: { summary: 'All entries or none.', value: { tlds: [{ name: 'example' }, { name: 'co.example', description: 'Companies' }] } },
+    each: {
+      summary: 'All valid entries, as a dry run.',
+      value: { mode: 'per-item', dry_run: true, tlds: [{ name: 'example' }, { name: 'no tld' }] },
+    },
+  },
+};
+
+const NONE = { added: 0, unchanged: 0, updated: 0, refused: 0, removed: 0 };
+
+/** The response to such a request. */
+export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
+  kind: RESPONSE,
+  schemaName: 'TldChangesResult',
+  description: 'The outcome of each entry.',
+  examples: {
+    whole: {
+      summary: 'One entry existed with another description.',
+      value: {
+        mode: 'transactional',
+        replace: false,
+        dry_run: false,
+        counts: { ...NONE, added: 1, updated: 1 },
+        results: [
+          { index: 0, outcome: 'added', id: 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94', name: 'example' },
+          { index: 1, outcome: 'updated', id: '5f8d5c1e-3a52-4b7c-9f0e-2d1c0b9a8e7f', name: 'co.example', previous: { description: null } },
+        ],
+        removed: [],
+      },
+    },
+    each: {
+      summary: 'One entry would be added.',
+      value: {
+        mode: 'per-item',
+        replace: false,
+        dry_run: true,
+        counts: { ...NONE, added: 1, refused: 1 },
+        results: [
+          { index: 0, outcome: 'added', id: null, name: 'example' },
+          { index: 1, outcome: 'refused', type: 'invalid_object', message: "'name' must be labels joined by single periods" },
+        ],
+        removed: [],
+      },
+    },
+  },
+};

@@ -1,35 +1,78 @@
 import { isDeepStrictEqual } from 'node:util';
+import { defineAction, invalidBody } from './action.ts';
 import { readCreation } from './body.ts';
 import { change, type ChangeContext, type Dependencies } from './change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
-import { nullable, timestamp, uuid, type Kind } from '../model/field.ts';
+import { integer, nullable, timestamp, uuid, type Kind } from '../model/field.ts';
+import { described, object, optional, responseObject, unparsedList, type ObjectOf } from '../model/object.ts';
 import type { Reader } from '../model/ports.ts';
-import { givenFields, uniqueOf, type Resource, type ResourceType } from '../model/resource.ts';
+import { givenFields, perType, uniqueOf, type Resource, type ResourceType } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
+import { importRight } from '../resources/resources.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 
 /** The most resources that one request may import. */
 export const MAX_IMPORTED = 1000;
 
+const RESULT = {
+  imported: described(integer(0), 'How many resources were created.'),
+  unchanged: described(integer(0), 'How many resources existed already with the same members.'),
+};
+
 /** How many resources a request created, and how many existed already with the same members. */
-export interface ImportResult {
-  readonly imported: number;
-  readonly unchanged: number;
+export type ImportResult = ObjectOf<typeof RESULT>;
+
+/** Creates resources of a type with their ids and timestamps. */
+export function importAction(type: ResourceType) {
+  const { collection, title, fields } = type;
+  const { field: unique } = uniqueOf(type);
+  const example = Object.fromEntries(givenFields(type).map((name) => [name, fields[name]?.example]));
+  const resource = {
+    id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+    ...example,
+    [unique]: `former-${String(example[unique])}`,
+    created_at: '2026-01-31T12:00:00.123456',
+    updated_at: null,
+  };
+  const resources = unparsedList(wholeResource(type), 1, MAX_IMPORTED, 'objects');
+  return defineAction({
+    path: `/v2/${collection}/import`,
+    method: 'POST',
+    right: importRight(type),
+    operationId: `import_${collection}`,
+    summary: `Import ${collection}`,
+    description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, as another service shows them: all or none. Resources that exist with the same members are left alone. If an id or name belongs to another resource, nothing is created.`,
+    type,
+    errors: ['duplicate', ...(type.refusals?.create ?? [])],
+    body: {
+      kind: object({ [collection]: described(resources, 'Whole resources, as responses show them.') }),
+      schemaName: `${title}Import`,
+      what: collection,
+      examples: { one: { summary: 'One resource.', value: { [collection]: [resource] } } },
+    },
+    response: {
+      kind: responseObject(RESULT),
+      schemaName: 'ImportResult',
+      description: 'How many resources were created.',
+      examples: { one: { summary: 'The resource was created.', value: { imported: 1, unchanged: 0 } } },
+    },
+    run: ({ dependencies, context, body, slicer }) => importResources(dependencies, type, context, body[collection] ?? [], slicer),
+  });
 }
 
 /**
- * Creates the resources in a body `{"<collection>": [...]}` with their ids and timestamps, in the form in which responses show them:
- * all in one transaction or none. A resource that exists with the same members is left alone, so that a request can be repeated. Throws
- * `invalid_object`, what the type's rules refuse, `duplicate` when an id or name belongs to another resource, `unavailable`.
+ * Creates resources with their ids and timestamps, in the form in which responses show them: all in one transaction or none.
+ * A resource that exists with the same members is left alone, so that a request can be repeated. Throws `invalid_object`, what
+ * the type's rules refuse, `duplicate` when an id or name belongs to another resource, `unavailable`.
  */
 export async function importResources(
   dependencies: Dependencies,
   type: ResourceType,
   context: ChangeContext,
-  body: unknown,
+  items: readonly unknown[],
   slicer: Slicer,
 ): Promise<ImportResult> {
-  const rows = await readResources(type, body, dependencies.settings, slicer);
+  const rows = await readResources(type, items, dependencies.settings, slicer);
   return change(dependencies, context, async (changes) => {
     const pace = slicer.forTransaction();
     const missing = await findMissing(changes, type, rows, pace);
@@ -66,57 +109,45 @@ function conflict(type: ResourceType, names: readonly string[]): ServiceError {
   return new ServiceError('duplicate', { type, place });
 }
 
-async function readResources(type: ResourceType, body: unknown, settings: Settings, slicer: Slicer): Promise<Resource[]> {
-  const { [type.collection]: items, ...others } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
-  if (!Array.isArray(items) || items.length < 1 || items.length > MAX_IMPORTED || Object.keys(others).length > 0) {
-    const message = `must be the only property: an array of 1 to ${MAX_IMPORTED} objects`;
-    throw invalid(type, [{ path: [type.collection], message: `'${type.collection}' ${message}`, validator: 'type' }]);
-  }
+async function readResources(type: ResourceType, items: readonly unknown[], settings: Settings, slicer: Slicer): Promise<Resource[]> {
   const problems: Problem[] = [];
   const rows: Resource[] = [];
-  await eachInSlices(slicer, items.entries(), ([index, item]: [number, unknown]) => {
+  await eachInSlices(slicer, items.entries(), ([index, item]) => {
     const read = readResource(type, item, settings);
     if (!('problems' in read)) rows.push(read.row);
     else problems.push(...read.problems.map(({ path, ...problem }) => ({ ...problem, path: [type.collection, index, ...path] })));
   });
-  if (problems.length > 0) throw invalid(type, problems);
+  if (problems.length > 0) throw invalidBody(type.collection, problems);
   return rows;
 }
 
-/** Reads one whole resource. `links` is accepted and ignored, because responses have it. */
 function readResource(type: ResourceType, item: unknown, settings: Settings): { row: Resource } | { problems: readonly Problem[] } {
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-    return { problems: [{ path: [], message: 'must be an object', validator: 'type' }] };
-  }
-  const { id, created_at, updated_at, ...members } = item as Record<string, unknown>;
-  const fields = Object.fromEntries(Object.entries(members).filter(([name]) => name !== 'links'));
-  const problems: Problem[] = [];
-  const read = <T>(name: string, kind: Kind<T>, value: unknown): T | undefined => {
-    const parsed = kind.parse(value);
-    if ('value' in parsed) return parsed.value;
-    problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
-    return undefined;
-  };
-  const own = {
-    id: read('id', uuid(), id),
-    created: read('created_at', timestamp(), created_at),
-    updated: read('updated_at', nullable(timestamp()), updated_at),
-  };
-  for (const name of givenFields(type).filter((each) => !Object.hasOwn(fields, each))) {
-    problems.push({ path: [name], message: `'${name}' is a required property`, validator: 'required' });
-  }
-  if (own.id === undefined || own.created === undefined || own.updated === undefined || problems.length > 0) return { problems };
+  const parsed = wholeResource(type).parse(item);
+  if ('problem' in parsed) return { problems: parsed.problems ?? [{ path: [], message: parsed.problem, validator: parsed.validator }] };
+  const whole = parsed.value as Resource;
+  const fields = Object.fromEntries(givenFields(type).map((name) => [name, whole[name]]));
   try {
-    return { row: { ...readCreation(type, fields, settings), id: own.id, created_at: own.created, updated_at: own.updated } };
+    return { row: { ...readCreation(type, fields, settings), id: whole.id, created_at: whole.created_at, updated_at: whole.updated_at ?? null } };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.details.problems === undefined) throw error;
     return { problems: error.details.problems };
   }
 }
 
-function invalid(type: ResourceType, problems: readonly Problem[]): ServiceError {
-  const listed = problems.slice(0, 50);
-  const messages = listed.map(({ path, message }) => (typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message));
-  const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
-  return new ServiceError('invalid_object', { what: type.collection, messages: [...messages, ...more] }, { problems: listed });
-}
+const ANYTHING: Kind = { schema: {}, parse: (value) => ({ value }) };
+
+/** A whole resource, in the form in which responses show it. */
+const wholeResource = perType((type): Kind => {
+  const stamp = 'A timestamp in UTC, as responses show it.';
+  const fields = givenFields(type).flatMap((name): [string, Kind][] => {
+    const field = type.fields[name];
+    return field === undefined ? [] : [[name, described({ schema: field.schema, parse: field.parse }, field.description)]];
+  });
+  return object<Readonly<Record<string, Kind>>>({
+    id: described(uuid(), 'The id of the new resource.'),
+    ...Object.fromEntries(fields),
+    created_at: described(timestamp(), stamp),
+    updated_at: described(nullable(timestamp()), stamp),
+    links: optional(described(ANYTHING, 'Accepted and ignored.')),
+  });
+});

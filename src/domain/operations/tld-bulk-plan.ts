@@ -31,7 +31,7 @@ export interface Refused {
 }
 
 /** How a list is applied, without the list. */
-export type BulkOptions = Omit<BulkRequest, 'entries'>;
+export type BulkOptions = Omit<BulkRequest, 'tlds'>;
 
 /** An entry that may be stored: its members with the defaults of absent ones, and those that were given beside the name. */
 export interface Entry {

@@ -1,18 +1,41 @@
-import { readBulkRequest, refuseTogether } from './bulk-request.ts';
+import { BULK_BODY, BULK_RESPONSE, MAX_ENTRIES, MAX_LIST_BYTES, type BulkRequest, type BulkResponse, type BulkResult } from './bulk-request.ts';
+import { defineAction } from './action.ts';
 import { change, type ChangeContext, type Changes, type Dependencies } from './change.ts';
-import { ServiceError } from '../model/errors.ts';
+import { ServiceError, type Problem } from '../model/errors.ts';
 import { requireRight } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Change } from '../model/resource.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
-import { checkEntries, planChange, type BulkOptions, type Outcome, type Plan } from './tld-bulk-plan.ts';
+import { checkEntries, planChange, type BulkOptions, type Outcome, type Plan, type Refused } from './tld-bulk-plan.ts';
 
-/** What a bulk request did, or would do. */
-export interface BulkResult extends BulkOptions {
+/** Changes many TLD entries. */
+export const tldBulk = defineAction({
+  path: '/v2/tlds/bulk',
+  method: 'POST',
+  right: 'tlds:create',
+  operationId: 'change_tlds',
+  summary: 'Change many Tlds',
+  description: `Applies a list of up to ${MAX_ENTRIES} entries, in at most ${MAX_LIST_BYTES} bytes, to the TLD entries in one transaction. The list is desired state: entries are matched by name, ignoring case. An entry that does not exist is created. An existing entry keeps its spelling, and its other given members are updated if they differ. All other entries stay, unless \`replace\` is true.
+
+In the mode \`transactional\`, one invalid entry changes the response to 400: \`errors\` has every problem of every entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and says which entries were refused.
+
+To update an existing entry, callers also need the right \`tlds:update\`; to replace, \`tlds:delete\`.`,
+  type: tld,
+  body: BULK_BODY,
+  response: BULK_RESPONSE,
+  async run({ dependencies, context, body, slicer, errorType }) {
+    const { outcomes, removed } = await changeTlds(dependencies, context, body, slicer);
+    const { mode, replace, dry_run } = body;
+    return showResult({ mode, replace, dry_run }, outcomes, removed, errorType);
+  },
+});
+
+/** What the entries of a list became, or would become. */
+export interface BulkOutcome {
   /** In the order of the list. */
   readonly outcomes: readonly Outcome[];
-  /** What was there and is not in a list that replaces everything, by name. */
+  /** Existing entries that are not in a list that replaces everything, by name. */
   readonly removed: readonly Tld[];
 }
 
@@ -22,21 +45,24 @@ type TldFields = (typeof tld)['fields'];
 const MAX_ATTEMPTS = 10;
 
 /**
- * Brings the TLD entries in line with the list in `body`, in one transaction: creates what is not there, changes what is
- * there and given otherwise, and removes the rest if the list is to replace everything. An entry is known by its name, whose
- * spelling stays; members that are not given stay too. Works in slices. Throws `invalid_object`, in transactional mode for the
- * whole list if one entry is not good; `access_denied`; `unavailable`.
+ * Applies a list to the TLD entries in one transaction: creates missing entries, updates those with other members, and removes
+ * the rest if the list replaces everything. Entries are matched by name, and keep their spelling and the members that are not given.
+ * Works in slices. Throws `invalid_object`, in transactional mode for the whole list if one entry is invalid; `access_denied`; `unavailable`.
  */
-export async function changeTlds(dependencies: Dependencies, context: ChangeContext, body: unknown, slicer: Slicer): Promise<BulkResult> {
-  const { entries: list, ...options } = readBulkRequest(body);
+export async function changeTlds(
+  dependencies: Dependencies,
+  context: ChangeContext,
+  { tlds, ...options }: BulkRequest,
+  slicer: Slicer,
+): Promise<BulkOutcome> {
   if (options.replace) requireRight(dependencies.policy, context.caller, 'tlds:delete');
-  const { entries, refused } = await checkEntries(list, dependencies.settings, slicer);
-  if (options.mode === 'transactional' && refused.length > 0) throw refuseTogether(refused, list.length);
+  const { entries, refused } = await checkEntries(tlds, dependencies.settings, slicer);
+  if (options.mode === 'transactional' && refused.length > 0) throw refuseTogether(refused, tlds.length);
   const makePlan = (reader: Reader, pace: Slicer) => planChange(reader, entries, options, dependencies, context.caller, pace);
-  const { outcomes, removed } = options.dryRun ? await makePlan(dependencies.store, slicer) : await apply(dependencies, context, makePlan, slicer);
-  const ordered = new Array<Outcome>(list.length);
+  const { outcomes, removed } = options.dry_run ? await makePlan(dependencies.store, slicer) : await apply(dependencies, context, makePlan, slicer);
+  const ordered = new Array<Outcome>(tlds.length);
   for (const each of [...outcomes, ...refused]) ordered[each.index] = each;
-  return { ...options, outcomes: ordered, removed };
+  return { outcomes: ordered, removed };
 }
 
 /**
@@ -81,4 +107,59 @@ async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<v
     else list.push({ operation: 'update', resource: { ...current, ...entry.given, updated_at: now }, current, given: entry.given });
   });
   await changes.applyAll(tld, list, slicer);
+}
+
+/** What callers see of a result. The new entries of a dry run have no id yet. */
+function showResult(
+  options: BulkOptions,
+  outcomes: readonly Outcome[],
+  removed: readonly Tld[],
+  errorType: (error: ServiceError) => string,
+): BulkResponse {
+  const counts = { added: 0, unchanged: 0, updated: 0, refused: 0, removed: removed.length };
+  for (const { outcome } of outcomes) counts[outcome] += 1;
+  const show = (each: Outcome): BulkResult => {
+    const { index, outcome } = each;
+    if (outcome === 'refused') return { index, outcome, type: errorType(each.error), message: refusalMessage(each.error) };
+    const shown = { index, outcome, id: options.dry_run && outcome === 'added' ? null : each.id, name: each.name };
+    return each.previous === undefined ? shown : { ...shown, previous: each.previous };
+  };
+  return {
+    ...options,
+    counts,
+    results: mapped(outcomes, show),
+    removed: mapped(removed, ({ id, name, description }) => ({ id, name, description })),
+  };
+}
+
+/** What `show` makes of each of `items`, one at a time. */
+function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> {
+  for (const item of items) yield show(item);
+}
+
+/** The most problems that are reported of one entry, and in the message about a whole list. */
+const MAX_REPORTED = 5;
+
+/** The refusal of a whole list of `count` entries, with the problems of every entry that is refused. */
+function refuseTogether(refused: readonly Refused[], count: number): ServiceError {
+  const problems: Problem[] = [];
+  for (const { index, error } of refused) {
+    const own = error.details.problems ?? [{ path: [], message: error.message, validator: 'type' }];
+    const room = Math.min(MAX_REPORTED, MAX_ENTRIES - problems.length);
+    for (const { path, message, validator } of own.slice(0, room)) problems.push({ path: ['tlds', index, ...path], message, validator });
+  }
+  const entries = refused.slice(0, MAX_REPORTED).map(({ index, error }) => `entry ${index}: ${refusalMessage(error)}`);
+  const message = `${refused.length} of ${count} entries are refused, and nothing was changed: ${joined(entries, refused.length)}`;
+  return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
+}
+
+/** Why one entry was refused, in a sentence of limited length. */
+function refusalMessage({ message, details }: ServiceError): string {
+  return details.problems === undefined ? message : joined(details.problems.map((problem) => problem.message));
+}
+
+/** The first of `messages`, and how many of all `count` are left out. */
+function joined(messages: readonly string[], count = messages.length): string {
+  const more = count > MAX_REPORTED ? [`and ${count - MAX_REPORTED} more`] : [];
+  return [...messages.slice(0, MAX_REPORTED), ...more].join('; ');
 }

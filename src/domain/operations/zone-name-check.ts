@@ -1,14 +1,16 @@
-import { shorten } from './body.ts';
+import { defineAction, type ActionBody } from './action.ts';
 import { withoutFinalDot } from '../model/dns-name.ts';
-import { ERRORS, ServiceError, type ZoneNameRefusal } from '../model/errors.ts';
-import { isStorableText } from '../model/field.ts';
+import { ERRORS } from '../model/errors.ts';
+import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../model/field.ts';
+import { described, object, responseObject, sequence } from '../model/object.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Settings, TldRule } from '../model/settings.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
+import { tld } from '../resources/tld.ts';
 import { findTldEntries, refuseZoneName, type TldEntries } from '../resources/tld-rule.ts';
 import { zoneNameProblem } from '../resources/zone-fields.ts';
 
-/** The most names that one request may ask about. */
+/** The most names in one request. */
 export const MAX_NAMES = 1000;
 
 /** Whether a zone of one name might be created now, and if not, by which rule. */
@@ -16,17 +18,18 @@ export interface NameCheck {
   readonly name: string;
   readonly allowed: boolean;
   /** Null for a name that is allowed. */
-  readonly rule: ZoneNameRefusal['rule'] | 'domain_name' | null;
+  readonly rule: (typeof RULES)[number] | null;
   readonly message: string | null;
 }
 
+const RULES = ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld'] as const;
+
 /**
- * Checks the names in a body `{"names": [...]}` as the creation of a zone would, a final dot aside, and changes nothing.
+ * Checks names as the creation of a zone would, a final dot aside, and changes nothing.
  * Works in slices. Other zones, quotas and rights are not looked at, and entries that change meanwhile may count for some names only.
- * Throws `invalid_object`, `unavailable`.
+ * Throws `unavailable`.
  */
-export async function checkZoneNames(reader: Reader, settings: Settings, body: unknown, slicer: Slicer): Promise<NameCheck[]> {
-  const names = readNames(body);
+export async function checkZoneNames(reader: Reader, settings: Settings, names: readonly string[], slicer: Slicer): Promise<NameCheck[]> {
   const wellFormed: string[] = [];
   await eachInSlices(slicer, names, (name) => {
     if (spellingProblem(name) === undefined) wellFormed.push(name);
@@ -38,7 +41,7 @@ export async function checkZoneNames(reader: Reader, settings: Settings, body: u
 }
 
 /** Checks one zone name against the TLD entries. */
-export function checkName(name: string, entries: TldEntries, rule: TldRule): NameCheck {
+function checkName(name: string, entries: TldEntries, rule: TldRule): NameCheck {
   const problem = spellingProblem(name);
   if (problem !== undefined) return { name, allowed: false, rule: 'domain_name', message: `The name ${problem}` };
   const refusal = refuseZoneName(name, entries, rule);
@@ -50,20 +53,55 @@ function spellingProblem(name: string): string | undefined {
   return zoneNameProblem(`${withoutFinalDot(name)}.`);
 }
 
-/** The names in a body `{"names": [...]}`. Throws `invalid_object`. */
-export function readNames(body: unknown): string[] {
-  const { names, ...others } = (typeof body === 'object' && body !== null ? body : {}) as { names?: unknown };
-  if (!Array.isArray(names)) throw invalidCheck('names', 'must be an array of strings', 'type');
-  if (names.length < 1 || names.length > MAX_NAMES) throw invalidCheck('names', `must hold 1 to ${MAX_NAMES} items`, 'items');
-  if (!names.every((name): name is string => typeof name === 'string' && isStorableText(name))) {
-    throw invalidCheck('names', 'must hold nothing but valid Unicode text without U+0000', 'type');
-  }
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw invalidCheck(shorten(other), 'is not a known property', 'additionalProperties');
-  return names;
-}
+const REQUEST = object({ names: described(array(anyText(), 1, MAX_NAMES), 'Names of zones that might be created. A final dot may be absent.') });
 
-function invalidCheck(member: string, problem: string, validator: string): ServiceError {
-  const message = `'${member}' ${problem}`;
-  return new ServiceError('invalid_object', { what: 'check', messages: [message] }, { problems: [{ path: [member], message, validator }] });
-}
+const RESPONSE = responseObject({
+  checks: described(
+    sequence(
+      responseObject({
+        name: described(anyText(), 'The name as it was given.'),
+        allowed: described(boolean(), 'Whether a zone of this name passes the checks of names.'),
+        rule: described(
+          nullable(enumeration(RULES)),
+          'The check that the name fails: it is not a domain name, has only one label, ends in no TLD entry, or is a TLD entry itself. Null for a name that is allowed.',
+        ),
+        message: described(nullable(anyText()), 'The reason in a sentence. Null for a name that is allowed.'),
+      }),
+    ),
+    'The result for each name, in the order of the request.',
+  ),
+});
+
+const CHECKS: readonly NameCheck[] = [
+  { name: 'example.com.', allowed: true, rule: null, message: null },
+  checkName('com', { any: false, has: () => false }, 'last-label'),
+];
+
+/** The body of a request that checks zone names. */
+export const NAMES_BODY: ActionBody<ValueOf<typeof REQUEST>> = {
+  kind: described(REQUEST, 'Names to check.'),
+  schemaName: 'ZoneNames',
+  what: 'check',
+  examples: { names: { summary: 'Two names.', value: { names: CHECKS.map(({ name }) => name) } } },
+};
+
+/** Checks zone names against the TLD entries, for callers who may create zones. */
+export const zoneNameCheck = defineAction({
+  path: '/v2/tlds/check',
+  method: 'POST',
+  right: 'zones:create',
+  operationId: 'check_zone_names',
+  summary: 'Check zone names against the TLD entries',
+  description: `Returns for each of up to ${MAX_NAMES} names whether the name and the TLD entries allow a zone of that name. Changes nothing.`,
+  type: tld,
+  body: NAMES_BODY,
+  response: {
+    kind: described(RESPONSE, 'The results of the checks.'),
+    schemaName: 'ZoneNameChecks',
+    description: 'The result for each name.',
+    examples: { names: { summary: 'One name of each result.', value: { checks: CHECKS } } },
+  },
+  async run({ dependencies: { store, settings }, body, slicer }) {
+    return { checks: await checkZoneNames(store, settings, body.names, slicer) };
+  },
+});

@@ -1,5 +1,6 @@
 import { isRelativeName, withoutFinalDot } from '../model/dns-name.ts';
-import { integer, list, map, nullable, object, text } from '../model/field.ts';
+import { integer, list, map, nullable, text } from '../model/field.ts';
+import { object } from '../model/object.ts';
 import { defineResource, OPERATIONS } from '../model/resource.ts';
 
 /** The pool that every service has from the start, and that zones go to unless another is chosen. */

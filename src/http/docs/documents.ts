@@ -1,14 +1,12 @@
 import type { FastifyInstance } from 'fastify';
+import { ACTIONS } from '../../domain/operations/actions.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
 import { CONTENT_SECURITY_POLICY, renderDocsPage } from './page.ts';
 import { JSON_TYPE } from '../request/errors.ts';
 import { describeApi } from '../openapi/openapi.ts';
 import type { ApiDocument } from '../openapi/document.ts';
-import { keyExportPath } from '../openapi/key-export.ts';
+import { actionPaths, actionSchemas } from '../openapi/actions.ts';
 import { openPaths } from '../openapi/open-paths.ts';
-import { importPaths } from '../openapi/import.ts';
-import { TLD_BULK_SCHEMAS, tldBulkPath } from '../openapi/tld-bulk.ts';
-import { ZONE_NAME_CHECK_SCHEMAS, zoneNameCheckPath } from '../openapi/zone-name-check.ts';
 import type { ApiSettings } from '../openapi/responses.ts';
 import { addRoutes } from '../request/routes.ts';
 
@@ -38,14 +36,8 @@ export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'b
 }
 
 function describeService(settings: ApiSettings): ApiDocument {
-  const paths = {
-    ...keyExportPath(settings),
-    ...importPaths(settings),
-    ...tldBulkPath(settings),
-    ...zoneNameCheckPath(settings),
-    ...openPaths(settings, RESOURCE_TYPES[0]),
-  };
-  return describeApi(settings, RESOURCE_TYPES, { paths, schemas: { ...TLD_BULK_SCHEMAS, ...ZONE_NAME_CHECK_SCHEMAS } });
+  const paths = { ...actionPaths(settings, ACTIONS), ...openPaths(settings, RESOURCE_TYPES[0]) };
+  return describeApi(settings, RESOURCE_TYPES, { paths, schemas: actionSchemas(ACTIONS) });
 }
 
 /**

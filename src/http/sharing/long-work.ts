@@ -21,21 +21,31 @@ export function createLongWork(): RunLongWork {
   const queue = createFairQueue(LIMITS);
   return (request, work) => {
     request.releaseConnection?.(); // else requests that wait here would leave none of the caller's connections for its other requests
-    return queue.run(signedIn(request).id, () => work(createSlicer(() => performance.now())), connectionSignal(request.raw.socket));
+    return queue.run(signedIn(request).id, () => work(newSlicer()), connectionSignal(request.raw.socket));
   };
+}
+
+/** A slicer whose first slice begins now. */
+export function newSlicer(): Slicer {
+  return createSlicer(() => performance.now());
 }
 
 /** How many characters of JSON become bytes at a time. */
 const CHUNK_LENGTH = 65_536;
 
-/** The JSON of an object with `members`, of which there is at least one, and long `lists`, made in slices. */
-export async function writeLongJson(slicer: Slicer, members: object, lists: Readonly<Record<string, Iterable<object>>>): Promise<Buffer> {
+/** The JSON of an object, made in slices: its lists, which may be any iterables, are written one item at a time. */
+export async function writeLongJson(slicer: Slicer, object: object): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  let text = JSON.stringify(members).slice(0, -1);
-  for (const [name, items] of Object.entries(lists)) {
-    text += `,${JSON.stringify(name)}:[`;
+  let text = '';
+  for (const [name, member] of Object.entries(object) as [string, unknown][]) {
+    text += `${text === '' && chunks.length === 0 ? '{' : ','}${JSON.stringify(name)}:`;
+    if (!isIterable(member)) {
+      text += JSON.stringify(member);
+      continue;
+    }
+    text += '[';
     let separator = '';
-    await eachInSlices(slicer, items, (item) => {
+    await eachInSlices(slicer, member, (item) => {
       text += separator + JSON.stringify(item);
       separator = ',';
       if (text.length < CHUNK_LENGTH) return;
@@ -45,4 +55,8 @@ export async function writeLongJson(slicer: Slicer, members: object, lists: Read
     text += ']';
   }
   return Buffer.concat([...chunks, Buffer.from(`${text}}`)]);
+}
+
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }

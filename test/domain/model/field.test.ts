@@ -7,13 +7,13 @@ import {
   map,
   normaliseUuid,
   nullable,
-  object,
   parseTimestamp,
   text,
   timestamp,
   uuid,
   type Kind,
 } from '../../../src/domain/model/field.ts';
+import { object } from '../../../src/domain/model/object.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const BARE = ID.replaceAll('-', '');

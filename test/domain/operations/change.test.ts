@@ -15,7 +15,9 @@ import type { Change, ResourceType } from '../../../src/domain/model/resource.ts
 import { RULES } from '../../../src/domain/rules/rules.ts';
 import { createSlicer } from '../../../src/domain/scheduling/slicer.ts';
 import { tld } from '../../../src/domain/resources/tld.ts';
+import { BULK_BODY } from '../../../src/domain/operations/bulk-request.ts';
 import { changeTlds } from '../../../src/domain/operations/tld-bulk.ts';
+import { readActionBody } from '../../../src/domain/operations/action.ts';
 import { token } from '../../../src/domain/resources/token.ts';
 import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
 import { migrate } from '../../../src/store/migrate.ts';
@@ -84,12 +86,14 @@ describe('a rule that is added to a resource type', () => {
     create: () => createResource(dependencies, tld, CONTEXT, { name: 'org' }),
     update: (id) => updateResource(dependencies, tld, CONTEXT, id, { description: 'changed' }),
     delete: (id) => deleteResource(dependencies, tld, CONTEXT, id),
-    'bulk, of a new entry': () => changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'org' }] }, slicer()),
-    'bulk, of a changed entry': () => changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'com', description: 'changed' }] }, slicer()),
-    'bulk, of a removed entry': () => changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'net' }], mode: 'transactional', replace: true }, slicer()),
+    'bulk, of a new entry': () => changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'org' }] }), slicer()),
+    'bulk, of a changed entry': () =>
+      changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'com', description: 'changed' }] }), slicer()),
+    'bulk, of a removed entry': () =>
+      changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'net' }], mode: 'transactional', replace: true }), slicer()),
     import: () => {
       const whole = { id: randomUUID(), name: 'org', description: null, created_at: '2026-01-31T12:00:00.000000', updated_at: null };
-      return importResources(dependencies, tld, CONTEXT, { tlds: [whole] }, slicer());
+      return importResources(dependencies, tld, CONTEXT, [whole], slicer());
     },
   };
 
@@ -111,7 +115,7 @@ describe('a rule that is added to a resource type', () => {
   test('may change what is stored, in a bulk request too', async () => {
     RULES.set(tld, { admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }) });
     onTestFinished(() => void RULES.delete(tld));
-    await changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'com' }, { name: 'org' }] }, slicer());
+    await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'com' }, { name: 'org' }] }), slicer());
     expect((await list()).map(({ description }) => description)).toEqual(['by the rule', 'by the rule']);
   });
 });
@@ -136,7 +140,7 @@ describe('warnings', () => {
       return store.write(work);
     };
     const item = { id: randomUUID(), ...WEAK, created_at: '2026-01-31T12:00:00.000000', updated_at: null };
-    await importResources({ ...dependencies, store: { ...store, write } }, tsigkey, CONTEXT, { tsigkeys: [item] }, slicer());
+    await importResources({ ...dependencies, store: { ...store, write } }, tsigkey, CONTEXT, [item], slicer());
     expect(warnings.map(({ id }) => id)).toEqual([item.id]);
   });
 

@@ -10,6 +10,8 @@ import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
 import type { Store } from '../../../src/domain/model/ports.ts';
 import type { Slicer } from '../../../src/domain/scheduling/slicer.ts';
 import { tld } from '../../../src/domain/resources/tld.ts';
+import { readActionBody } from '../../../src/domain/operations/action.ts';
+import { BULK_BODY } from '../../../src/domain/operations/bulk-request.ts';
 import { changeTlds } from '../../../src/domain/operations/tld-bulk.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { openSqlite } from '../../../src/store/sqlite/open.ts';
@@ -66,7 +68,7 @@ async function apply(body: object, meanwhile: (entries: Dependencies) => Promise
       }),
     );
   };
-  const { outcomes } = await changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, body, slicer());
+  const { outcomes } = await changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, readActionBody(BULK_BODY, body), slicer());
   return { outcomes: outcomes.map(({ outcome }) => outcome), readInTransaction };
 }
 
@@ -123,7 +125,7 @@ describe('a list that is planned before its transaction', () => {
 test('lets others run at every entry and at every stage when its slices are over', async () => {
   const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
   const often = slicer(() => true);
-  await changeTlds(dependencies, CONTEXT, { tlds: entries }, often);
+  await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: entries }), often);
   // Checking, matching and stamping take one step for each entry, and there are a few more stages.
   expect(often.turns).toBeGreaterThan(4 * entries.length);
 });
@@ -139,7 +141,7 @@ test('readers see all of a list or nothing of it, and other writes wait for its 
     setTimeout(() => void store.write(async (writer) => waited.push(await writer.count(tld, []))), 5);
     return result;
   };
-  const change = changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, { tlds: entries }, yielding);
+  const change = changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, readActionBody(BULK_BODY, { tlds: entries }), yielding);
   const end = change.finally(() => (isUnderWay.value = false));
   const seen = new Set<number>();
   while (isUnderWay.value) {
@@ -162,7 +164,7 @@ test('a list that fails after its slices leaves no trace', async () => {
   const failing = changeTlds(
     { ...dependencies, store: { ...store, write } },
     CONTEXT,
-    { tlds: entries },
+    readActionBody(BULK_BODY, { tlds: entries }),
     slicer(() => true),
   );
   await expect(failing).rejects.toThrow('after the last slice');
@@ -170,7 +172,7 @@ test('a list that fails after its slices leaves no trace', async () => {
 });
 
 test('gives new entries ids in the order of their names, and timestamps in the order of the list', async () => {
-  await changeTlds(dependencies, CONTEXT, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }, slicer());
+  await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }), slicer());
   const by = async (sortField: string) =>
     (await store.list(tld, { limit: 10, sortField, descending: false, conditions: [] })).map(({ name }) => name).join('');
   expect([await by('id'), await by('created_at')]).toEqual(['abc', 'cab']);

@@ -73,7 +73,7 @@ test('checks zone names one at a time, so that others run between names that tak
   const { slicer, turns } = impatient();
   const reader = { exists: async () => true, present: async () => new Set(['com']) } as unknown as Reader;
   const names = ['a.com', 'not good', 'b.org'];
-  const checks = await checkZoneNames(reader, { tldRule: 'last-label' } as Settings, { names }, slicer);
+  const checks = await checkZoneNames(reader, { tldRule: 'last-label' } as Settings, names, slicer);
   expect(checks.map(({ rule }) => rule)).toEqual([null, 'domain_name', 'tld_entry']);
   expect(turns()).toBe(2 * names.length);
 });

@@ -1,0 +1,142 @@
+import type { ChangeContext, Dependencies } from './change.ts';
+import type { Parameter } from './list-query.ts';
+import { ServiceError, type ErrorCode, type Problem } from '../model/errors.ts';
+import type { Kind, ValueOf } from '../model/field.ts';
+import type { ResourceType } from '../model/resource.ts';
+import { shorten } from '../model/token-form.ts';
+import type { Slicer } from '../scheduling/slicer.ts';
+
+/** An example in the OpenAPI document. */
+export interface ActionExample<T = unknown> {
+  /** What it shows, in a sentence. */
+  readonly summary: string;
+  readonly value: T;
+}
+
+/** Examples by name. The example of a request and that of its response have the same name. */
+type Examples<T> = Readonly<Record<string, ActionExample<T>>>;
+
+/** The JSON body of requests. */
+export interface ActionBody<B = unknown> {
+  readonly kind: Kind<B>;
+  /** The name of its schema in the OpenAPI document. */
+  readonly schemaName: string;
+  /** The name of the body in errors, which follows "Invalid". */
+  readonly what: string;
+  readonly examples: Examples<unknown>;
+  /** The largest body in bytes, where it is larger than that of other requests. */
+  readonly maxBytes?: number;
+}
+
+/** A JSON response, which is an object. `run` returns what `kind` describes. */
+export interface ActionResponse<R extends object = object> {
+  readonly kind: Kind<R>;
+  /** The name of its schema in the OpenAPI document. */
+  readonly schemaName: string;
+  /** What the response holds, in a sentence. */
+  readonly description: string;
+  readonly examples: Examples<R>;
+}
+
+/** A text that the caller saves as a file. */
+export interface ActionFile {
+  readonly text: string;
+  readonly mediaType: string;
+  readonly fileName: string;
+}
+
+/** A response that is a file. */
+export interface ActionFiles {
+  /** What the file holds, in a sentence. */
+  readonly description: string;
+  /** Returns examples of every file that it may be, by name. */
+  examples(): Examples<ActionFile>;
+}
+
+/** A query parameter, which every request must have once. */
+export interface ActionParameter<T = unknown> extends Kind<T> {
+  readonly description: string;
+  readonly example: string;
+}
+
+type Parameters = Readonly<Record<string, ActionParameter>>;
+
+/** What a request gives an action. */
+export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
+  readonly dependencies: Dependencies;
+  /** The caller, and the id of the request. */
+  readonly context: ChangeContext;
+  /** The id in the path; empty where the path has none. */
+  readonly id: string;
+  readonly parameters: { readonly [Name in keyof P]: ValueOf<P[Name]> };
+  readonly body: B;
+  readonly slicer: Slicer;
+  /** The `type` with which a response shows an error. */
+  errorType(error: ServiceError): string;
+}
+
+interface ActionBase<B, P extends Parameters> {
+  /** The path in the form of the OpenAPI document. `{id}` in it is the id of a resource of `type`. */
+  readonly path: string;
+  readonly method: 'GET' | 'POST';
+  /** The right that callers need. */
+  readonly right: string;
+  /** The id of the operation in the OpenAPI document. */
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  /** The resources that the action is about. */
+  readonly type: ResourceType;
+  /** The errors beside those that the path, the body and every request may cause. */
+  readonly errors?: readonly ErrorCode[];
+  /** Absent if the action reads no body. */
+  readonly body?: ActionBody<B>;
+  /** The query parameters. If absent, the query is ignored. */
+  readonly parameters?: P;
+}
+
+/** Something that callers can do which is no operation on a collection. Its route and its OpenAPI path are derived from this definition. */
+export type Action<B = unknown, P extends Parameters = Parameters, R extends object = object> = ActionBase<B, P> &
+  (
+    | { readonly response: ActionResponse<R>; run(request: ActionRequest<B, P>): Promise<R> }
+    | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }
+  );
+
+/** Checks an action where it is written, and infers what its `run` gets and returns. */
+export function defineAction<B, const P extends Parameters, R extends object>(definition: Action<B, P, R>): Action {
+  return definition; // `run` gets what the action's own kinds have parsed
+}
+
+/** The most problems that one response lists. */
+const MAX_PROBLEMS = 50;
+
+/** Parses the body of a request. Throws `invalid_object` with everything that is wrong. */
+export function readActionBody<B>({ kind, what }: Pick<ActionBody<B>, 'kind' | 'what'>, value: unknown): B {
+  const parsed = kind.parse(value);
+  if ('value' in parsed) return parsed.value;
+  throw invalidBody(what, parsed.problems ?? [{ path: [], message: `the body ${parsed.problem}`, validator: parsed.validator }]);
+}
+
+/** Parses query parameters. Throws `bad_request` for one that is unknown, given twice, absent or invalid. */
+export function readActionParameters(definitions: Parameters, given: readonly Parameter[]): Readonly<Record<string, unknown>> {
+  const names = Object.keys(definitions);
+  const stray = given.find(([name]) => !names.includes(name));
+  if (stray !== undefined) throw new ServiceError('bad_request', `Unknown parameter '${shorten(stray[0])}'. Use: ${names.join(', ')}`);
+  return Object.fromEntries(
+    Object.entries(definitions).map(([name, kind]) => {
+      const values = given.filter(([each]) => each === name).map(([, value]) => value);
+      if (values.length > 1) throw new ServiceError('bad_request', `${name} is given twice`);
+      const parsed = kind.parse(values[0]);
+      if ('problem' in parsed) throw new ServiceError('bad_request', `${name} ${parsed.problem}`);
+      return [name, parsed.value];
+    }),
+  );
+}
+
+/** The refusal of a body that is called `what`. Problems of an item of its list are introduced by the item's index. */
+export function invalidBody(what: string, problems: readonly Problem[]): ServiceError {
+  const listed = problems.slice(0, MAX_PROBLEMS);
+  const messages = listed.map(({ path, message }) => (typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message));
+  const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
+  return new ServiceError('invalid_object', { what, messages: [...messages, ...more] }, { problems: listed });
+}

@@ -1,0 +1,9 @@
+import type { Action } from './action.ts';
+import { importAction } from './import.ts';
+import { keyExport } from './key-export.ts';
+import { tldBulk } from './tld-bulk.ts';
+import { zoneNameCheck } from './zone-name-check.ts';
+import { IMPORTABLE_TYPES } from '../resources/resources.ts';
+
+/** Everything that callers can do beside the operations on collections. */
+export const ACTIONS: readonly Action[] = [keyExport, ...IMPORTABLE_TYPES.map(importAction), tldBulk, zoneNameCheck];

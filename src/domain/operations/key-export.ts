@@ -1,0 +1,37 @@
+import { defineAction } from './action.ts';
+import { getResource } from './collection.ts';
+import { EXPORT_FORMATS, exportKey } from '../key-formats/formats.ts';
+import { enumeration } from '../model/field.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+
+const CONSUMERS = Object.entries(EXPORT_FORMATS).map(([name, { consumer }]) => `\`${name}\` for ${consumer}`);
+
+/** Writes a key in the format of a program. */
+export const keyExport = defineAction({
+  path: `/v2/${tsigkey.collection}/{id}/export`,
+  method: 'GET',
+  right: `${tsigkey.collection}:get`,
+  operationId: 'export_tsigkey',
+  summary: `Export a ${tsigkey.title}`,
+  description:
+    'Returns the key as the configuration, key file or settings of a consumer. If the consumer cannot use the key, the response is 409 and has the reason.',
+  type: tsigkey,
+  errors: ['not_exportable'],
+  parameters: {
+    format: { ...enumeration(Object.keys(EXPORT_FORMATS)), description: `The format: ${CONSUMERS.join('; ')}.`, example: 'bind' },
+  },
+  file: {
+    description: 'The text, as a file to be saved.',
+    examples() {
+      const { name, algorithm, secret } = tsigkey.fields;
+      const key = { name: name.example, algorithm: algorithm.example, secret: secret.example };
+      return Object.fromEntries(
+        Object.entries(EXPORT_FORMATS).map(([format, { consumer }]) => [format, { summary: `For ${consumer}.`, value: exportKey(format, key) }]),
+      );
+    },
+  },
+  async run({ dependencies, context, id, parameters }) {
+    const { name, algorithm, secret } = await getResource(dependencies, tsigkey, context.caller, id);
+    return exportKey(parameters.format, { name: String(name), algorithm: String(algorithm), secret: String(secret) });
+  },
+});
