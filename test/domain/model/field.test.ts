@@ -13,7 +13,7 @@ import {
   uuid,
   type Kind,
 } from '../../../src/domain/model/field.ts';
-import { object } from '../../../src/domain/model/object.ts';
+import { described, object, optional, responseObject, sequence, unparsedList, withDefault } from '../../../src/domain/model/object.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const BARE = ID.replaceAll('-', '');
@@ -234,4 +234,63 @@ test('an enumeration of integers accepts no text', () => {
   const kind = enumeration([401, 403]);
   expect(kind.schema.type).toBe('integer');
   expect([outcome(kind, 403), outcome(kind, '403'), outcome(kind, 404)]).toEqual([{ value: 403 }, 'enum', 'enum']);
+});
+
+describe('an object with optional members', () => {
+  const inner = object({ port: integer(1, 9) });
+  const kind = object(
+    { host: text({ min: 1, max: 3 }), port: withDefault(integer(1, 9), 5), note: optional(integer(1, 9)), inner: optional(inner) },
+    { problems: ({ host, port }) => (host === 'bad' && port === 5 ? [{ path: ['port'], message: 'not here', validator: 'not_allowed' }] : []) },
+  );
+
+  test.each([
+    [{ host: 'a' }, { value: { host: 'a', port: 5 } }],
+    [{ note: 1, port: 2, host: 'a' }, { value: { host: 'a', port: 2, note: 1 } }],
+    [{ host: 'bad', port: 2 }, { value: { host: 'bad', port: 2 } }],
+    [{ host: 'bad' }, 'not_allowed'],
+    [{ host: 'a', port: undefined }, 'type'],
+    [{}, 'type'],
+    [{ host: 'a', constructor: 1 }, 'additionalProperties'],
+    [[], 'type'],
+    [null, 'type'],
+  ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
+
+  test('reports every problem with its path', () => {
+    const parsed = kind.parse({ port: 0, inner: { port: 'x', more: 1 }, [`tsigil_${'s'.repeat(40)}`]: 1 });
+    const problems = 'problems' in parsed ? (parsed.problems ?? []) : [];
+    expect(problems.map(({ path, validator }) => [...path, validator].join(' '))).toEqual([
+      'port type',
+      'inner port type',
+      'inner more additionalProperties',
+      '(a token) additionalProperties',
+      'host required',
+    ]);
+    expect(problems[0]?.message).toBe("'port' must be an integer from 1 to 9");
+  });
+
+  test('has a schema with its defaults and its required members', () => {
+    expect(described(kind, 'A server.').schema).toMatchObject({
+      required: ['host'],
+      additionalProperties: false,
+      properties: { port: { type: 'integer', default: 5 } },
+      description: 'A server.',
+    });
+  });
+});
+
+test('an object in a response may have further members, which are left out', () => {
+  const kind = responseObject({ items: sequence(integer(1)) });
+  expect(kind.parse({ items: [1, 2], more: true })).toEqual({ value: { items: [1, 2] } });
+  expect(outcome(kind, { items: [0] })).toBe('type');
+  expect(kind.schema).not.toHaveProperty('additionalProperties');
+});
+
+test('an unparsed list checks its length and no item', () => {
+  const kind = unparsedList(integer(1), 1, 2, 'numbers');
+  expect([['a'], [], [1, 2, 3], 1].map((value) => outcome(kind, value))).toEqual([{ value: ['a'] }, 'items', 'items', 'type']);
+  expect(kind.schema).toMatchObject({ items: { type: 'integer' }, minItems: 1, maxItems: 2 });
+});
+
+test('the schema of a nullable enumeration allows null', () => {
+  expect(nullable(enumeration(['a', 'b'])).schema).toEqual({ type: ['string', 'null'], enum: ['a', 'b', null] });
 });
