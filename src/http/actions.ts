@@ -3,12 +3,11 @@ import { readActionBody, readActionParameters, type Action, type ActionRequest }
 import type { Dependencies } from '../domain/operations/change.ts';
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
-import { isModifier } from './request/context.ts';
+import { parametersOf } from './request/context.ts';
 import { JSON_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, type Handler } from './request/routes.ts';
-import { readParameters } from './request/urls.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
 /** What the routes of actions need. */
@@ -49,13 +48,7 @@ async function readRequest(request: FastifyRequest, action: Action, settings: Ac
     dependencies: settings.dependencies,
     context: changeContext(request),
     id: id === undefined ? '' : readId(action.type, id),
-    parameters:
-      action.parameters === undefined
-        ? {}
-        : readActionParameters(
-            action.parameters,
-            readParameters(request.url).filter(([name]) => !isModifier(name)),
-          ),
+    parameters: action.parameters === undefined ? {} : readActionParameters(action.parameters, parametersOf(request)),
     body: action.body === undefined ? undefined : readActionBody(action.body, await readLongJsonBody(request, slicer)),
     slicer,
     errorType: (error) => statusAndType(error, settings.errors)[1],

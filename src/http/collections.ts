@@ -7,11 +7,11 @@ import { shownMembers, type Operation, type ResourceType, type Resource } from '
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
-import { CALLER_ID_HEADER, HIDE_COUNTS, isModifier, isTrue } from './request/context.ts';
+import { CALLER_ID_HEADER, HIDE_COUNTS, isTrue, parametersOf } from './request/context.ts';
 import { countFitting, isLonger } from './page-size.ts';
 import { addRoutes, OPERATION_ROUTES, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
-import { readParameters, withParameters } from './request/urls.ts';
+import { withParameters } from './request/urls.ts';
 
 /** Serves the collection of `type` under `/v2`. */
 export function addCollection(app: FastifyInstance, type: ResourceType, dependencies: Dependencies): void {
@@ -49,7 +49,7 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
     },
     async list(request, reply) {
       const caller = signedIn(request);
-      const parameters = readParameters(request.url).filter(([name]) => !isModifier(name));
+      const parameters = parametersOf(request);
       const { resources, more, total } = await listResources(dependencies, type, caller, parameters, {
         count: isCounted(request),
         signal: () => {

@@ -13,7 +13,12 @@ export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly questions: readonly WantedAnswer[];
 }
 
-const PAGING = ['limit', 'marker', 'sort_key', 'sort_dir'];
+/** The values of the parameters that choose a page and its order, and the filters. */
+interface Divided {
+  readonly paging: { readonly limit: string[]; readonly marker: string[]; readonly sort_key: string[]; readonly sort_dir: string[] };
+  readonly filters: Parameter[];
+}
+
 /** Far beyond any pattern with a purpose, and within what every database's matcher takes. */
 const MAX_PATTERN_LENGTH = 1000;
 const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;
@@ -23,15 +28,32 @@ const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;
  * `invalid_sort_dir` or, for a filter that is unknown or given twice, `bad_request`.
  */
 export function readListRequest(type: ResourceType, parameters: readonly Parameter[], defaultLimit: number): ListRequest {
-  const given = (name: string) => parameters.filter(([key]) => key === name).map(([, value]) => value);
-  const direction = readSortDirection(given('sort_dir'));
+  const { paging, filters } = parameters.length === 0 ? NOTHING : divide(parameters);
+  const direction = readSortDirection(paging.sort_dir);
   return {
-    limit: readLimit(given('limit'), defaultLimit),
-    marker: readMarker(given('marker')),
-    sortField: readSortField(type, given('sort_key')),
+    limit: readLimit(paging.limit, defaultLimit),
+    marker: readMarker(paging.marker),
+    sortField: readSortField(type, paging.sort_key),
     descending: direction === 'desc',
-    ...readFilters(type, parameters),
+    ...(filters.length === 0 ? NO_FILTERS : readFilters(type, filters)),
   };
+}
+
+const NOTHING: Divided = { paging: { limit: [], marker: [], sort_key: [], sort_dir: [] }, filters: [] };
+const NO_FILTERS: Pick<ListRequest, 'conditions' | 'questions'> = { conditions: [], questions: [] };
+
+function divide(parameters: readonly Parameter[]): Divided {
+  const divided: Divided = { paging: { limit: [], marker: [], sort_key: [], sort_dir: [] }, filters: [] };
+  for (const parameter of parameters) {
+    const [name, value] = parameter;
+    if (isPaging(name)) divided.paging[name].push(value);
+    else divided.filters.push(parameter);
+  }
+  return divided;
+}
+
+function isPaging(name: string): name is keyof Divided['paging'] {
+  return Object.hasOwn(NOTHING.paging, name);
 }
 
 function readLimit(values: string[], defaultLimit: number): number {
@@ -68,17 +90,21 @@ function readSortDirection(values: string[]): 'asc' | 'desc' {
   throw new ServiceError('invalid_sort_dir');
 }
 
-function readFilters(type: ResourceType, parameters: readonly Parameter[]): Pick<ListRequest, 'conditions' | 'questions'> {
-  const filters = parameters.filter(([name]) => !PAGING.includes(name));
-  const names = filters.map(([name]) => name);
+function readFilters(type: ResourceType, filters: readonly Parameter[]): Pick<ListRequest, 'conditions' | 'questions'> {
+  const counts = new Map<string, number>();
+  for (const [name] of filters) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const names = [...counts.keys()];
   const unknown = names.filter((name) => !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.questions ?? {}, name));
-  if (unknown.length > 0) throw new ServiceError('bad_request', `Invalid filters ${[...new Set(unknown)].join(', ')}`);
-  const doubled = [...new Set(names)].filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (unknown.length > 0) throw new ServiceError('bad_request', `Invalid filters ${unknown.join(', ')}`);
+  const doubled = names.filter((name) => counts.get(name) !== 1);
   if (doubled.length > 0) throw new ServiceError('bad_request', `Duplicate filters ${doubled.join(', ')}`);
-  return {
-    conditions: filters.filter(([name]) => Object.hasOwn(type.filters, name)).map((filter) => readCondition(type, filter)),
-    questions: filters.filter(([name]) => !Object.hasOwn(type.filters, name)).map(readQuestion),
-  };
+  const conditions: Condition[] = [];
+  const questions: Parameter[] = [];
+  for (const filter of filters) {
+    if (Object.hasOwn(type.filters, filter[0])) conditions.push(readCondition(type, filter));
+    else questions.push(filter);
+  }
+  return { conditions, questions: questions.map(readQuestion) };
 }
 
 function readQuestion([name, value]: Parameter): WantedAnswer {

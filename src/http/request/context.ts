@@ -4,6 +4,14 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import { requireRight, type Policy } from '../../domain/resources/policy.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
 import { withoutTokens } from '../../domain/model/token-form.ts';
+import { readParameters } from './urls.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The query string; undefined until something reads it. */
+    queryString: QueryString | undefined;
+  }
+}
 
 /** A header or query parameter that changes how a request is meant, the right it needs, and what it makes of the caller. */
 interface Modifier {
@@ -54,27 +62,71 @@ export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 /** The header by which a caller would rather not have the resources of a list counted. */
 export const HIDE_COUNTS = 'OpenStack-DNS-Hide-Counts';
 
-/** Tells whether a query parameter is a modifier, which is no filter and does not appear in links. */
-export function isModifier(parameter: string): boolean {
-  return MODIFIERS.some(({ parameters }) => parameters.includes(parameter));
+const MODIFYING_PARAMETERS: ReadonlySet<string> = new Set(MODIFIERS.flatMap(({ parameters }) => parameters));
+
+/** The query string of a request, read once. */
+interface QueryString {
+  /** The parameters that change how the request is meant. They are no filters and do not appear in links. */
+  readonly modifiers: readonly Parameter[];
+  /** All other parameters, in the order received. */
+  readonly parameters: readonly Parameter[];
+  /** Why the query string cannot be read, if so; both lists are empty then. */
+  readonly error?: ServiceError;
+}
+
+/** The query string of the requests that have none. */
+const NO_QUERY: QueryString = { modifiers: [], parameters: [] };
+
+/** Returns the query string of a request, which is read the first time. */
+function queryOf(request: FastifyRequest): QueryString {
+  request.queryString ??= readQuery(request.url);
+  return request.queryString;
+}
+
+function readQuery(url: string): QueryString {
+  if (!url.includes('?')) return NO_QUERY;
+  const modifiers: Parameter[] = [];
+  const parameters: Parameter[] = [];
+  try {
+    for (const parameter of readParameters(url)) (MODIFYING_PARAMETERS.has(parameter[0]) ? modifiers : parameters).push(parameter);
+    return { modifiers, parameters };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { ...NO_QUERY, error };
+  }
+}
+
+/**
+ * Returns the query parameters of a request without those that change how it is meant. Throws `bad_request` for a query string that is
+ * not properly encoded UTF-8.
+ */
+export function parametersOf(request: FastifyRequest): readonly Parameter[] {
+  const { parameters, error } = queryOf(request);
+  if (error !== undefined) throw error;
+  return parameters;
 }
 
 /** The caller as the request's modifiers make it. Throws `access_denied` for a modifier the caller has no right to. */
-export function applyModifiers(request: FastifyRequest, parameters: readonly Parameter[], caller: Caller, policy: Policy): Caller {
-  const given = MODIFIERS.filter(
-    ({ headers, parameters: names }) =>
-      headers.some((name) => request.headers[name] !== undefined) || parameters.some(([name]) => names.includes(name)),
-  );
-  return given.reduce((current, { right, headers, parameters: names, apply }) => {
-    const values = [
-      ...headers.map((name) => request.headers[name]),
-      ...parameters.filter(([name]) => names.includes(name)).map(([, value]) => value),
-    ];
-    const modified = values.map((value) => (typeof value === 'string' ? apply(current, value) : undefined)).find((result) => result !== undefined);
-    if (modified === undefined) return current;
+export function applyModifiers(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
+  const { modifiers } = queryOf(request); // a query string that cannot be read has none: only lists and actions need theirs
+  let current = caller;
+  for (const { right, headers, parameters, apply } of MODIFIERS) {
+    let modified: Caller | undefined;
+    // Every value is applied, although the first one that asks for something counts: all of them must be valid.
+    for (const name of headers) {
+      const value = request.headers[name];
+      const result = typeof value === 'string' ? apply(current, value) : undefined;
+      modified ??= result;
+    }
+    for (const [name, value] of modifiers) {
+      const result = parameters.includes(name) ? apply(current, value) : undefined;
+      modified ??= result;
+    }
+    if (modified === undefined) continue;
     requireRight(policy, caller, right);
-    return modified;
-  }, caller);
+    current = modified;
+  }
+  return current;
 }
 
 /** Throws `bad_request` for what cannot be the id of a project, and for a token, which everyone who sees the project's zones would see. */

@@ -8,8 +8,7 @@ import { addressGroup, clientAddress } from '../connection/client-address.ts';
 import { allowOrigin } from './cors.ts';
 import { applyModifiers } from './context.ts';
 import type { AddressLimit } from './rate-limit.ts';
-import { baseUrl, readParameters, type UrlSettings } from './urls.ts';
-import type { Parameter } from '../../domain/operations/list-query.ts';
+import { baseUrl, type UrlSettings } from './urls.ts';
 
 /** What the guard needs to know. */
 export interface GuardSettings {
@@ -45,6 +44,7 @@ export function addGuard(app: FastifyInstance, settings: GuardSettings): void {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('base', '');
   app.decorateRequest('address', undefined);
+  app.decorateRequest('queryString', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     request.address = clientAddress(request, settings.urls.trustProxyHeaders);
     reply.header(settings.requestIdHeader, request.id);
@@ -140,7 +140,7 @@ async function checkToken(request: FastifyRequest, reply: FastifyReply, settings
 function admit(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings, caller: Caller | undefined): void {
   if (caller !== undefined) {
     settings.limitRate(caller.id);
-    request.caller = applyModifiers(request, modifierParameters(request.url), caller, settings.policy);
+    request.caller = applyModifiers(request, caller, settings.policy);
   }
   const { allow, refused, right } = request.routeOptions.config;
   if (request.is404) throw new ServiceError('not_found');
@@ -160,13 +160,4 @@ function tokenOf({ headers }: FastifyRequest): string | undefined {
 
 function unauthenticated(): ServiceError {
   return new ServiceError('unauthenticated');
-}
-
-/** Only lists read their query; elsewhere one that cannot be decoded is ignored like any other. */
-function modifierParameters(url: string): Parameter[] {
-  try {
-    return readParameters(url);
-  } catch {
-    return [];
-  }
 }
