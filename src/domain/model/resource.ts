@@ -85,7 +85,8 @@ export type Lookup<F extends Fields = Fields> = { readonly field: keyof F & stri
 
 /** A look-up by a value that follows from the resource, and that the store keeps for it. */
 export interface DerivedLookup<F extends Fields = Fields> {
-  valueOf(resource: ResourceOf<F>): string;
+  /** `uniqueForm` is the comparison form of the unique field, or empty for a type without one. */
+  valueOf(resource: ResourceOf<F>, uniqueForm: string): string;
 }
 
 /** A field in whose values no two resources of a type compare as equal. */

@@ -1,5 +1,5 @@
 import { defineAction, type ActionBody } from './action.ts';
-import { withoutFinalDot } from '../model/dns-name.ts';
+import { comparisonForm, withoutFinalDot } from '../model/dns-name.ts';
 import { ERRORS } from '../model/errors.ts';
 import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../model/field.ts';
 import { described, object, responseObject, sequence } from '../model/object.ts';
@@ -32,7 +32,7 @@ const RULES = ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld'] a
 export async function checkZoneNames(reader: Reader, settings: Settings, names: readonly string[], slicer: Slicer): Promise<NameCheck[]> {
   const wellFormed: string[] = [];
   await eachInSlices(slicer, names, (name) => {
-    if (spellingProblem(name) === undefined) wellFormed.push(name);
+    if (spellingProblem(name) === undefined) wellFormed.push(comparisonForm(name));
   });
   const entries = await findTldEntries(reader, wellFormed, settings.tldRule);
   const checks: NameCheck[] = [];
@@ -44,7 +44,7 @@ export async function checkZoneNames(reader: Reader, settings: Settings, names: 
 function checkName(name: string, entries: TldEntries, rule: TldRule): NameCheck {
   const problem = spellingProblem(name);
   if (problem !== undefined) return { name, allowed: false, rule: 'domain_name', message: `The name ${problem}` };
-  const refusal = refuseZoneName(name, entries, rule);
+  const refusal = refuseZoneName(comparisonForm(name), entries, rule);
   if (refusal === undefined) return { name, allowed: true, rule: null, message: null };
   return { name, allowed: false, rule: refusal.rule, message: ERRORS.invalid_zone_name.message(refusal) };
 }

@@ -14,10 +14,9 @@ export interface TldEntries {
 /**
  * The checks of a zone's name against the TLD entries, in their order: it has two labels or more; while there is no entry,
  * nothing else is checked; its last label, or under the other rule any suffix, is an entry; it is not itself an entry.
- * Case and a final dot make no difference. Returns undefined for a name that may be used.
+ * `name` is in comparison form. Returns undefined for a name that may be used.
  */
-export function refuseZoneName(zoneName: string, entries: TldEntries, rule: TldRule): ZoneNameRefusal | undefined {
-  const name = comparisonForm(zoneName);
+export function refuseZoneName(name: string, entries: TldEntries, rule: TldRule): ZoneNameRefusal | undefined {
   const last = lastLabel(name);
   if (last === name) return { rule: 'more_than_one_label' };
   if (!entries.any) return undefined;
@@ -33,12 +32,11 @@ function coveringNames(name: string, rule: TldRule): string[] {
   return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
 }
 
-/** Looks up what `refuseZoneName` needs for these names: one indexed look-up for each suffix that the rule asks about. */
-export async function findTldEntries(reader: IndexReader, zoneNames: readonly string[], rule: TldRule): Promise<TldEntries> {
+/** Looks up what `refuseZoneName` needs for these names, which are in comparison form: one indexed look-up for each suffix that the rule asks about. */
+export async function findTldEntries(reader: IndexReader, names: readonly string[], rule: TldRule): Promise<TldEntries> {
   if (!(await reader.exists(tld, []))) return { any: false, has: () => false };
   const wanted = new Set<string>();
-  for (const zoneName of zoneNames) {
-    const name = comparisonForm(zoneName);
+  for (const name of names) {
     wanted.add(name);
     for (const covering of coveringNames(name, rule)) wanted.add(covering);
   }
@@ -48,6 +46,7 @@ export async function findTldEntries(reader: IndexReader, zoneNames: readonly st
 
 /** Tells of each zone name whether it could not be created today. */
 export async function areOutsideTlds(reader: IndexReader, zoneNames: readonly string[], { tldRule }: Settings): Promise<boolean[]> {
-  const entries = await findTldEntries(reader, zoneNames, tldRule);
-  return zoneNames.map((name) => refuseZoneName(name, entries, tldRule) !== undefined);
+  const names = zoneNames.map(comparisonForm);
+  const entries = await findTldEntries(reader, names, tldRule);
+  return names.map((name) => refuseZoneName(name, entries, tldRule) !== undefined);
 }

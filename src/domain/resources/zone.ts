@@ -24,7 +24,7 @@ export const zone = defineResource({
   owner: 'project_id',
   fields: zoneFields,
   unique: { field: 'name', per: 'pool_id', comparisonForm },
-  lookups: { tree: { valueOf: ({ name }) => treeForm(comparisonForm(name)) } },
+  lookups: { tree: { valueOf: (_zone, name) => treeForm(name) } },
   sortKeys: { tenant_id: 'project_id', serial: 'serial', ttl: 'ttl', status: 'status' },
   filters: { name: 'unique', type: 'exact', email: 'exact', status: 'exact', description: 'exact', ttl: 'integer' },
   questions: {

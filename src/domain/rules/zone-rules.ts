@@ -29,7 +29,7 @@ export async function admitZone(change: Change<ZoneFields>, transaction: Reader,
 
 async function admitCreation(resource: Zone, transaction: Reader, admission: Admission): Promise<Zone> {
   const { caller, settings, now } = admission;
-  const { name } = resource;
+  const name = comparisonForm(resource.name);
   if (resource.type === 'CATALOG') throw new ServiceError('forbidden');
   if (caller.projectId === null) {
     throw new ServiceError('missing_project_id');
@@ -37,7 +37,7 @@ async function admitCreation(resource: Zone, transaction: Reader, admission: Adm
   await refuseOverQuota(caller.projectId, transaction, settings.zonesPerProject);
   const refusal = refuseZoneName(name, await findTldEntries(transaction, [name], settings.tldRule), settings.tldRule);
   if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal);
-  await refuseAmongOthers(comparisonForm(name), caller.projectId, transaction);
+  await refuseAmongOthers(name, caller.projectId, transaction);
   return {
     ...resource,
     project_id: caller.projectId,

@@ -57,7 +57,9 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
   const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
   const derived = derivedLookups(type);
-  const stored = [...columns, ...derived.map(([name]) => derivedColumn(name))];
+  const { unique } = type;
+  const names = [...(unique === undefined ? [] : [unique.field]), ...derived.map(([name]) => name)];
+  const stored = [...columns, ...names.map(derivedColumn)];
   const select = `SELECT ${columns.join(', ')} FROM ${type.collection}`;
   const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
   const places = `(${stored.map(() => '?').join(', ')})`;
@@ -68,7 +70,9 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   const encode = (resource: ResourceOf<F>): SqlValue[] => {
     const members: Readonly<Record<string, unknown>> = resource;
     const values = columns.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
-    for (const [, lookup] of derived) values.push(lookup.valueOf(resource));
+    const uniqueForm = unique === undefined ? '' : unique.comparisonForm(String(members[unique.field]));
+    if (unique !== undefined) values.push(uniqueForm);
+    for (const [, lookup] of derived) values.push(lookup.valueOf(resource, uniqueForm));
     return values;
   };
   return {
@@ -99,12 +103,9 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   };
 }
 
-/** The look-ups of a type whose values the store derives from each resource, that of the unique field first. */
-function derivedLookups<F extends Fields>({ unique, lookups = {} }: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {
-  const derived: [string, DerivedLookup<F>][] = [];
-  if (unique !== undefined) derived.push([unique.field, { valueOf: (resource) => unique.comparisonForm(String(resource[unique.field])) }]);
-  for (const [name, lookup] of Object.entries(lookups)) if (!('field' in lookup)) derived.push([name, lookup]);
-  return derived;
+/** The declared look-ups of a type whose values the store derives from each resource. */
+function derivedLookups<F extends Fields>({ lookups = {} }: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {
+  return Object.entries(lookups).flatMap(([name, lookup]): [string, DerivedLookup<F>][] => ('field' in lookup ? [] : [[name, lookup]]));
 }
 
 /** `make`, called once for each argument. */
