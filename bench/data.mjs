@@ -19,7 +19,7 @@ export function tldName(number) {
 
 /** Writes `count` TLD entries into the database with this URL, with the service's store. Returns the entries. */
 export async function fill(setting, count) {
-  const [{ openStore }, { tld }] = await Promise.all([dist('service.js'), dist('domain/tld.js')]);
+  const [{ openStore }, { tld }] = await Promise.all([dist('service.js'), dist('domain/resources/tld.js')]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));
   const store = await openStore(setting, POOL);
   try {

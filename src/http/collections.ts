@@ -1,14 +1,15 @@
 import { validateHeaderValue } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../domain/operations/change.ts';
 import { createResource, deleteResource, getResource, listResources, readId, updateResource } from '../domain/operations/collection.ts';
 import type { Parameter } from '../domain/operations/list-query.ts';
-import { shownMembers, type Operation, type ResourceType, type Resource } from '../domain/model/resource.ts';
+import type { Operation, ResourceType } from '../domain/model/resource.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
 import { CALLER_ID_HEADER, HIDE_COUNTS, isTrue, parametersOf } from './request/context.ts';
 import { countFitting, isLonger } from './page-size.ts';
+import { createWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { withParameters } from './request/urls.ts';
@@ -17,16 +18,11 @@ import { withParameters } from './request/urls.ts';
 export function addCollection(app: FastifyInstance, type: ResourceType, dependencies: Dependencies): void {
   const path = `/v2/${type.collection}`;
   const { maxPageBytes } = dependencies.settings;
-  const members = shownMembers(type);
+  const writer = createWriter(type);
   const shownOnce = Object.keys(type.shownOnce ?? {});
+  const collectionName = JSON.stringify(type.collection);
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
-  const selfOf = (request: FastifyRequest, row: Resource) => `${request.base}${path}/${row.id}`;
-  const show = (row: Resource, self: string) => {
-    const shown: Record<string, unknown> = {};
-    for (const member of members) shown[member] = row[member];
-    shown.links = { self };
-    return shown;
-  };
+  const urlOf = (request: FastifyRequest) => `${request.base}${path}`;
 
   const statusOf = (operation: Operation, ordinary: number) => type.statuses?.[operation] ?? ordinary;
   /** Lists of projects' resources say how many there are without a limit, unless the caller does not want them counted. */
@@ -38,14 +34,13 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
       // The response is built before the commit: one that cannot be built or sent leaves nothing behind.
       let location = '';
       let text = '';
-      await createResource(dependencies, type, changeContext(request), body, (row) => {
-        location = selfOf(request, row);
+      await createResource(dependencies, type, changeContext(request), body, (resource) => {
+        location = `${urlOf(request)}/${resource.id}`;
         validateHeaderValue('location', location);
-        const shown = show(row, location);
-        for (const name of shownOnce) shown[name] = row[name];
-        text = JSON.stringify(shown);
+        text = writer.writeWith(resource, urlOf(request), shownOnce);
       });
-      return reply.code(201).header('content-type', JSON_TYPE).header('location', location).send(text);
+      reply.code(201).type(JSON_TYPE).header('location', location);
+      return text;
     },
     async list(request, reply) {
       const caller = signedIn(request);
@@ -58,35 +53,41 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
         },
       });
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
-      const base = `${request.base}${path}`;
+      const base = urlOf(request);
       const self = withParameters(base, parameters);
-      const items = resources.map((resource) => show(resource, `${base}/${resource.id}`));
       const pageOf = (shown: number) => {
-        const last = more || shown < items.length ? resources[shown - 1] : undefined;
+        const last = more || shown < resources.length ? resources[shown - 1] : undefined;
         const links = { self, ...(last === undefined ? {} : { next: withParameters(base, withMarker(parameters, last.id)) }) };
-        const metadata = total === undefined ? {} : { metadata: { total_count: total } };
-        return JSON.stringify({ [type.collection]: shown === items.length ? items : items.slice(0, shown), links, ...metadata });
+        const metadata = total === undefined ? '' : `,"metadata":{"total_count":${total}}`;
+        return `{${collectionName}:${writer.writeList(resources, shown, base)},"links":${JSON.stringify(links)}${metadata}}`;
       };
-      const whole = pageOf(items.length);
-      const text = isLonger(whole, maxPageBytes) ? pageOf(countFitting(items, maxPageBytes)) : whole;
-      return reply.code(200).header('content-type', JSON_TYPE).send(text);
+      const whole = pageOf(resources.length);
+      reply.type(JSON_TYPE);
+      if (!isLonger(whole, maxPageBytes)) return whole;
+      const texts = resources.map((resource) => writer.write(resource, base));
+      return pageOf(countFitting(texts, maxPageBytes));
     },
     async get(request, reply) {
       const caller = signedIn(request);
-      const row = await getResource(dependencies, type, caller, idOf(request));
+      const resource = await getResource(dependencies, type, caller, idOf(request));
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
-      return sendJson(reply, 200, show(row, selfOf(request, row)));
+      reply.type(JSON_TYPE);
+      return writer.write(resource, urlOf(request));
     },
     async update(request, reply) {
       const id = idOf(request);
       const body = readJsonBody(request);
-      const row = await updateResource(dependencies, type, changeContext(request), id, body);
-      return sendJson(reply, statusOf('update', 200), show(row, selfOf(request, row)));
+      const resource = await updateResource(dependencies, type, changeContext(request), id, body);
+      reply.code(statusOf('update', 200)).type(JSON_TYPE);
+      return writer.write(resource, urlOf(request));
     },
     async delete(request, reply) {
-      const row = await deleteResource(dependencies, type, changeContext(request), idOf(request));
+      const resource = await deleteResource(dependencies, type, changeContext(request), idOf(request));
       const status = statusOf('delete', 204);
-      if (status !== 204) return sendJson(reply, status, show(row, selfOf(request, row)));
+      if (status !== 204) {
+        reply.code(status).type(JSON_TYPE);
+        return writer.write(resource, urlOf(request));
+      }
       return reply.code(204).header('content-length', '0').send();
     },
   };
@@ -113,8 +114,4 @@ function headerText(id: string): string {
 /** The marker stands last: clients cut the link there. */
 function withMarker(parameters: readonly Parameter[], marker: string): Parameter[] {
   return [...parameters.filter(([name]) => name !== 'marker'), ['marker', marker]];
-}
-
-function sendJson(reply: FastifyReply, status: number, body: object): FastifyReply {
-  return reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(body));
 }

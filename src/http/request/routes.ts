@@ -2,8 +2,8 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../../domain/model/resource.ts';
 
-/** Answers one request. */
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+/** Handles one request. Returns the text of the response, or the response itself once it is sent. */
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | string>;
 
 /** What one method does on a path. */
 export interface Route {

@@ -1,0 +1,57 @@
+import { shownMembers, type ResourceType, type Resource } from '../domain/model/resource.ts';
+
+/** Writes resources of one type as JSON. Every text is byte for byte what `JSON.stringify` returns for the same members. */
+export interface ResourceWriter {
+  /** Returns one resource. `collectionUrl` is the URL of its collection. */
+  write(resource: Resource, collectionUrl: string): string;
+  /** Returns one resource with further members of `resource` after the others. */
+  writeWith(resource: Resource, collectionUrl: string, further: readonly string[]): string;
+  /** Returns an array of the first `count` resources of `resources`. */
+  writeList(resources: readonly Resource[], count: number, collectionUrl: string): string;
+}
+
+/** What the service writes itself, in a form that needs no escaping: UUIDs and timestamps. */
+const PLAIN_MEMBERS = ['id', 'created_at', 'updated_at'];
+
+/** The characters that JSON escapes. It escapes a surrogate without its other half, so text with any is left to `JSON.stringify`. */
+const ESCAPED = /[\0-\x1f"\\\ud800-\udfff]/;
+
+/** Prepares the JSON of a type once: its resources always have the same members. */
+export function createWriter(type: ResourceType): ResourceWriter {
+  const [first, ...others] = shownMembers(type).map((name, index) => memberWriter(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`, name));
+  const writeMembers = (resource: Resource, linkStart: string) => {
+    let text = first?.(resource) ?? '';
+    for (const write of others) text += write(resource);
+    return `${text}${linkStart}${resource.id}"}`;
+  };
+  const linkStartOf = (collectionUrl: string) => `,"links":{"self":${JSON.stringify(`${collectionUrl}/`).slice(0, -1)}`;
+  return {
+    write: (resource, collectionUrl) => `${writeMembers(resource, linkStartOf(collectionUrl))}}`,
+    writeWith(resource, collectionUrl, further) {
+      const members = further.map((name) => memberWriter(`,${JSON.stringify(name)}:`, name)(resource));
+      return `${writeMembers(resource, linkStartOf(collectionUrl))}${members.join('')}}`;
+    },
+    writeList(resources, count, collectionUrl) {
+      const linkStart = linkStartOf(collectionUrl);
+      let text = '[';
+      for (let index = 0; index < count; index += 1) {
+        if (index > 0) text += ',';
+        text += `${writeMembers(resources[index] as Resource, linkStart)}}`;
+      }
+      return `${text}]`;
+    },
+  };
+}
+
+/** Returns a function that writes the member `name` of a resource after `start`. A member that is undefined is left out. */
+function memberWriter(start: string, name: string): (resource: Resource) => string {
+  const startOfText = `${start}"`;
+  const ofNull = `${start}null`;
+  const isPlain = PLAIN_MEMBERS.includes(name);
+  return (resource) => {
+    const value = resource[name];
+    if (typeof value === 'string') return isPlain || !ESCAPED.test(value) ? `${startOfText}${value}"` : start + JSON.stringify(value);
+    if (value === null) return ofNull;
+    return value === undefined ? '' : start + JSON.stringify(value);
+  };
+}
