@@ -12,12 +12,22 @@ const TRIES = 10;
  * are masked in every line, wherever they come from.
  */
 export function createLog(level: string, fields: Readonly<Record<string, unknown>>): Log {
-  const options = { level, base: fields, timestamp: isoTime(), formatters: { level: (label: string) => ({ level: label }) } };
-  const log: Log = pino(
-    options,
-    standardOutput((lines) => log.warn({ lines }, 'lines of the log were lost')),
-  );
-  return log;
+  const time = isoTime();
+  const options = { level, base: fields, timestamp: time, formatters: { level: (label: string) => ({ level: label }) } };
+  const output = standardOutput((lines) => log.warn({ lines }, 'lines of the log were lost'));
+  const log = pino(options, output);
+  const isOn = log.isLevelEnabled('info');
+  const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
+  return {
+    // Each request has such a line. JSON.stringify writes it in less than half the time, in the same form; it writes no errors.
+    info(given, message) {
+      if (!isOn) return;
+      const members = JSON.stringify(given).slice(1, -1);
+      output.write(`{"level":"info"${time()}${start}${members === '' ? '' : ','}${members},"msg":${JSON.stringify(message)}}\n`);
+    },
+    warn: (given, message) => log.warn(given, message),
+    error: (given, message) => log.error(given, message),
+  };
 }
 
 /** The time of a line: ISO 8601 in UTC, made into text once for each millisecond. */
