@@ -31,11 +31,19 @@ declare module 'fastify' {
   }
 }
 
+/** Logs and counts requests. */
+export interface RequestLog {
+  /** Notes when a request began. Call it before anything else is done for the request. */
+  begin(request: FastifyRequest): void;
+  /** Logs and counts the request after its response was sent. Call it when the response is final. */
+  end(request: FastifyRequest, reply: FastifyReply): void;
+}
+
 /**
- * Writes a line for each request that was answered, and counts it. Those of one turn of the event loop are told of together at
- * its end: one after the other they cost half as much as each between two requests.
+ * Writes a log line for each request and counts it, after the response was sent. It does so at the end of each turn of the event loop for
+ * all requests of the turn: one after the other they cost half as much as each between two requests.
  */
-export function addRequestLog(app: FastifyInstance, { log, metrics, requestIdHeader }: RequestLogSettings): void {
+export function createRequestLog(app: FastifyInstance, { log, metrics, requestIdHeader }: RequestLogSettings): RequestLog {
   let answered: Answered[] = [];
   const globalIdHeader = requestIdHeader.toLowerCase();
   const tell = () => {
@@ -43,7 +51,7 @@ export function addRequestLog(app: FastifyInstance, { log, metrics, requestIdHea
     answered = [];
     for (const each of requests) {
       const { request, reply, milliseconds } = each;
-      const route = request.routeOptions.url ?? '(unknown)';
+      const route = request.route.url ?? '(unknown)';
       metrics.observeRequest(request.method, route, reply.statusCode, milliseconds / 1000);
       log.info(describeRequest(each, route, globalIdHeader), 'request');
     }
@@ -53,17 +61,17 @@ export function addRequestLog(app: FastifyInstance, { log, metrics, requestIdHea
     answered.push({ request, reply, milliseconds: performance.now() - request.began });
   };
   app.decorateRequest('began', 0);
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.began = performance.now();
-    done();
-  });
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    // An answer to a caller who is gone never finishes, and its end may have been announced already.
-    if (request.raw.socket.destroyed) note(request, reply);
-    else reply.raw.once('close', () => note(request, reply));
-    done();
-  });
   app.addHook('onClose', async () => tell());
+  return {
+    begin(request) {
+      request.began = performance.now();
+    },
+    end(request, reply) {
+      // A response to a caller who has left never finishes, and its end may have been announced already.
+      if (request.raw.socket.destroyed) note(request, reply);
+      else reply.raw.on('close', () => note(request, reply));
+    },
+  };
 }
 
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -11,7 +11,7 @@ import { addCollection } from './collections.ts';
 import { errorAnswer, toServiceError, type AnswerSettings } from './request/errors.ts';
 import { addDatabaseShares } from './sharing/database-shares.ts';
 import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
-import { addGuard, requestOwner } from './request/guard.ts';
+import { createGuard, requestOwner, type Passed } from './request/guard.ts';
 import { createLongWork } from './sharing/long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './docs/documents.ts';
@@ -19,7 +19,7 @@ import { createNodeServer, type NodeServerSettings } from './connection/node-ser
 import { hasWaiting } from './connection/pipelining.ts';
 import { addProbes } from './probes.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
-import { addRequestLog, type Log } from './request-log.ts';
+import { createRequestLog, type Log } from './request-log.ts';
 import { knowAllMethods } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
 import { limitUnsentResponses } from './connection/unsent-responses.ts';
@@ -52,6 +52,8 @@ export interface ServerOptions extends NodeServerSettings {
   readonly maxUnsentBytes: number;
 }
 
+const NO_QUERY = Object.freeze({});
+
 /** The HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { dependencies, log, metrics } = options;
@@ -75,7 +77,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     rewriteUrl: ({ url }) => pathAndQuery(url ?? '/'),
     // No route has a schema for the framework: without these it would load the compilers for them, a fifth of all that a start loads.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
-    routerOptions: { maxParamLength: options.maxHeaderBytes },
+    // Handlers that have a query read it themselves.
+    routerOptions: { maxParamLength: options.maxHeaderBytes, querystringParser: () => NO_QUERY },
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply.header(requestIdHeader, request.id)),
     clientErrorHandler: () => undefined, // the server has its own
   }) as unknown as FastifyInstance;
@@ -89,22 +92,40 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const seconds = () => performance.now() / 1000;
   const limitRate = createRateLimiter(options.rateLimit, seconds);
   const addressLimit = createAddressLimit(options.addressRateLimit, seconds);
-  const checkUnsent = limitUnsentResponses(app, options.maxUnsentBytes, metrics.registry);
-  addRequestLog(app, { log, metrics, requestIdHeader });
+  const unsent = limitUnsentResponses(options.maxUnsentBytes, metrics.registry);
+  const requestLog = createRequestLog(app, { log, metrics, requestIdHeader });
   let connections = 0;
   app.server.on('connection', () => (connections += 1));
   const turns = createFairTurns({ now: () => performance.now(), later: setImmediate, connections: () => connections });
-  addFairTurns(app, turns, (request) => requestOwner(request, options));
-  addGuard(app, { ...options, policy: dependencies.policy, requestIdHeader, limitRate, addressLimit });
-  app.addHook('onRequest', (request, _reply, done) => {
-    checkUnsent(request);
-    done();
-  });
+  const waitForTurn = addFairTurns(app, turns, (request) => requestOwner(request, options));
+  const guard = createGuard(app, { ...options, policy: dependencies.policy, requestIdHeader, limitRate, addressLimit });
   const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
   addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, ...largeBodies) });
+  const enter = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
+    let passed: Passed;
+    try {
+      passed = guard(request, reply);
+      if (passed === true) unsent.check(request);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    if (passed === true) done();
+    else if (passed !== false) passed.then(() => unsent.check(request)).then(() => done(), done);
+  };
+  // One hook, as every request pays for each.
+  app.decorateRequest('route');
+  app.addHook('onRequest', (request, reply, done) => {
+    request.route = request.routeOptions;
+    requestLog.begin(request);
+    if (turns.mayBegin()) enter(request, reply, done);
+    else waitForTurn(request, () => enter(request, reply, done), done);
+  });
   app.decorateRequest('releaseConnection', undefined);
   if (options.databaseConnections !== undefined) addDatabaseShares(app, options.databaseConnections);
-  app.addHook('onSend', (request, reply, _payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    unsent.count(request, reply, payload);
+    requestLog.end(request, reply);
     // An idle connection would delay a stop, so the last response closes it. The framework lets every response close it, which
     // would drop the requests that wait.
     if (!app.server.listening) {

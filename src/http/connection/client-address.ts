@@ -16,7 +16,7 @@ export function clientAddress(request: FastifyRequest, trustProxyHeaders: boolea
 
 /** An IPv4 address as such, where an IPv6 socket shows it; other addresses as they are. */
 export function withoutMapping(address: string): string {
-  return MAPPED.exec(address)?.[1] ?? address;
+  return address.startsWith(':') ? (MAPPED.exec(address)?.[1] ?? address) : address;
 }
 
 function lastAddress(header: string | string[] | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import { ServiceError } from '../../domain/model/errors.ts';
 
@@ -52,13 +52,20 @@ export function createUnsentBudget(maxBytes: number): UnsentBudget {
   };
 }
 
+/** Bounds the bytes of unsent responses, by two functions that throw `unavailable`. */
+export interface UnsentLimit {
+  /** Checks a new request. Call it after the guard, which knows the caller. */
+  readonly check: (request: FastifyRequest) => void;
+  /** Counts a response, or refuses it. Call it before the log of requests, which must see the final response only. */
+  readonly count: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => void;
+}
+
 /**
  * Bounds the bytes of unsent responses. A caller without room gets 503 for new requests to the API, before any work is done. A large
  * response to GET that does not fit becomes 503 too, as a request may have started when there was room; other methods have changed
- * something, so their responses are sent and counted. Add it before the log of requests, which must see the final response only.
- * Returns the check of new requests, to add after the guard.
+ * something, so their responses are sent and counted.
  */
-export function limitUnsentResponses(app: FastifyInstance, maxBytes: number, registry: Registry): (request: FastifyRequest) => void {
+export function limitUnsentResponses(maxBytes: number, registry: Registry): UnsentLimit {
   const budget = createUnsentBudget(maxBytes);
   new Gauge({
     name: 'tsigil_unsent_response_bytes',
@@ -68,22 +75,17 @@ export function limitUnsentResponses(app: FastifyInstance, maxBytes: number, reg
       this.set(budget.bytes());
     },
   });
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (!isLarge(payload) || request.method === 'HEAD' || request.raw.socket.destroyed) {
-      done();
-      return;
-    }
-    const owner = request.caller?.id ?? ANONYMOUS;
-    const bytes = Buffer.byteLength(payload);
-    if (request.method === 'GET' && !budget.fits(owner, bytes)) {
-      done(noRoom());
-      return;
-    }
-    reply.raw.once('close', budget.add(owner, bytes));
-    done();
-  });
-  return (request) => {
-    if (request.caller !== undefined && budget.isFull(request.caller.id)) throw noRoom();
+  return {
+    check(request) {
+      if (request.caller !== undefined && budget.isFull(request.caller.id)) throw noRoom();
+    },
+    count(request, reply, payload) {
+      if (!isLarge(payload) || request.method === 'HEAD' || request.raw.socket.destroyed) return;
+      const owner = request.caller?.id ?? ANONYMOUS;
+      const bytes = Buffer.byteLength(payload);
+      if (request.method === 'GET' && !budget.fits(owner, bytes)) throw noRoom();
+      reply.raw.once('close', budget.add(owner, bytes));
+    },
   };
 }
 

@@ -1,7 +1,8 @@
 import type { EventEmitter } from 'node:events';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
+import { forRoutesWithBodies } from './routes.ts';
 
 /** How much memory request bodies may take. */
 export interface BodyBudget {
@@ -31,8 +32,8 @@ declare module 'fastify' {
 /**
  * Bounds the bytes of request bodies in memory. A request with a large body waits, before the body is read, until its bytes fit
  * into the budget and into its caller's share; callers are served in turn. The bytes are held until the response is sent, or until the
- * handler is done where the caller has left. Too many waiting requests are refused with `unavailable`. Add it after the guard, which
- * knows the caller.
+ * handler is done where the caller has left. Too many waiting requests are refused with `unavailable`. Add it before the routes, which
+ * run it after the guard.
  */
 export function addBodyBudget(app: FastifyInstance, { maxBytesInFlight, largestBody }: BodyBudget): void {
   const queue = createFairQueue({
@@ -42,7 +43,7 @@ export function addBodyBudget(app: FastifyInstance, { maxBytesInFlight, largestB
     maxWaitingPerOwner: MAX_WAITING_PER_CALLER,
   });
   app.decorateRequest('releaseBody', undefined);
-  app.addHook('onRequest', (request, reply, done) => {
+  const onRequest: onRequestHookHandler = (request, reply, done) => {
     const bytes = bodyBytes(request);
     if (bytes <= SMALL_BYTES) {
       done();
@@ -58,8 +59,8 @@ export function addBodyBudget(app: FastifyInstance, { maxBytesInFlight, largestB
       reply.header('connection', 'close'); // else the body would be received all the same
       done(error as Error);
     });
-  });
-  app.addHook('onSend', (request, reply, _payload, done) => {
+  };
+  const onSend: onSendHookHandler = (request, reply, _payload, done) => {
     const { releaseBody } = request;
     if (releaseBody !== undefined) {
       // A response to a caller who has left may never close.
@@ -67,7 +68,8 @@ export function addBodyBudget(app: FastifyInstance, { maxBytesInFlight, largestB
       else onceClosed(releaseBody, reply.raw, request.raw.socket);
     }
     done();
-  });
+  };
+  forRoutesWithBodies(app, (route) => Object.assign(route, { onRequest, onSend }));
 }
 
 /** A signal that aborts when the connection closes before the body has been read. */
@@ -94,8 +96,7 @@ function onceClosed(then: () => void, ...emitters: readonly EventEmitter[]): voi
 }
 
 /** How many bytes of memory the body of a request may take: as many as its head says, or as its route accepts. */
-function bodyBytes({ method, headers, routeOptions }: FastifyRequest): number {
-  if (method === 'GET' || method === 'HEAD') return 0; // such a body is not read
-  if (headers['transfer-encoding'] !== undefined) return routeOptions.bodyLimit;
+function bodyBytes({ headers, route }: FastifyRequest): number {
+  if (headers['transfer-encoding'] !== undefined) return route.bodyLimit;
   return Number(headers['content-length'] ?? 0);
 }

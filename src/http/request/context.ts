@@ -106,9 +106,23 @@ export function parametersOf(request: FastifyRequest): readonly Parameter[] {
   return parameters;
 }
 
+/** The names of all headers that are modifiers. They are longer than most headers, whose names need no look at the list. */
+const MODIFIER_HEADERS = new Set(MODIFIERS.flatMap(({ headers }) => headers));
+const SHORTEST = Math.min(...[...MODIFIER_HEADERS].map((name) => name.length));
+
+/** Tells whether a request has a header that is a modifier. `rawHeaders` has names and values in turn. */
+function hasModifierHeader(rawHeaders: readonly string[]): boolean {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length >= SHORTEST && MODIFIER_HEADERS.has(name.toLowerCase())) return true;
+  }
+  return false;
+}
+
 /** The caller as the request's modifiers make it. Throws `access_denied` for a modifier the caller has no right to. */
 export function applyModifiers(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
   const { modifiers } = queryOf(request); // a query string that cannot be read has none: only lists and actions need theirs
+  if (modifiers.length === 0 && !hasModifierHeader(request.raw.rawHeaders)) return caller;
   let current = caller;
   for (const { right, headers, parameters, apply } of MODIFIERS) {
     let modified: Caller | undefined;

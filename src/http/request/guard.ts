@@ -35,40 +35,40 @@ declare module 'fastify' {
   }
 }
 
+/** True for a request that passed, false for one that has its response already. A request whose token must be looked up passes later. */
+export type Passed = boolean | Promise<boolean>;
+
 /**
  * What every request passes before its route, from the cheapest check to the most expensive and so that a caller without rights
  * learns nothing: cross-origin rules, rate of the address, size, token, rate of the caller, modifiers, route and method, right.
- * Bodies are read after that. A request whose token is known passes without a promise.
+ * Bodies are read after that. A request whose token is known passes without a promise. The returned function throws what refuses a request.
  */
-export function addGuard(app: FastifyInstance, settings: GuardSettings): void {
+export function createGuard(app: FastifyInstance, settings: GuardSettings): (request: FastifyRequest, reply: FastifyReply) => Passed {
+  const requestIdHeader = settings.requestIdHeader.toLowerCase();
   app.decorateRequest('caller', undefined);
   app.decorateRequest('base', '');
   app.decorateRequest('address', undefined);
   app.decorateRequest('queryString', undefined);
-  app.addHook('onRequest', (request, reply, done) => {
+  return (request, reply) => {
+    const { url = request.url, config } = request.route;
     request.address = clientAddress(request, settings.urls.trustProxyHeaders);
-    reply.header(settings.requestIdHeader, request.id);
+    reply.header(requestIdHeader, request.id);
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
     allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
-    const needsToken = isApi(request.routeOptions.url ?? request.url);
+    const isOptions = request.method === 'OPTIONS';
+    const needsToken = isApi(url);
     const token = needsToken ? tokenOf(request) : undefined;
     const known = token === undefined ? undefined : settings.known(token);
-    if (token !== undefined && known === undefined && request.method !== 'OPTIONS') {
-      const checked = checkToken(request, reply, settings, token);
-      checked.then((caller) => admit(request, reply, settings, caller)).then(() => done(), done);
-      return;
+    if (token !== undefined && known === undefined && !isOptions) {
+      return checkToken(request, reply, settings, token).then((caller) => admit(request, reply, settings, caller));
     }
-    if (known === undefined && request.routeOptions.config.unlimited !== true) settings.addressLimit.take(addressOf(request));
+    if (known === undefined && config.unlimited !== true) settings.addressLimit.take(addressOf(request));
     checkHead(request, reply, settings);
-    if (request.method === 'OPTIONS') {
-      answerOptions(request, reply);
-      return;
-    }
+    if (isOptions) return answerOptions(request, reply);
     if (needsToken && known === undefined) throw unauthenticated();
-    admit(request, reply, settings, known);
-    done();
-  });
+    return admit(request, reply, settings, known);
+  };
 }
 
 /**
@@ -80,7 +80,7 @@ export function requestOwner(request: FastifyRequest, { known, urls }: Pick<Guar
   const caller = request.caller ?? (token === undefined ? undefined : known(token));
   if (caller !== undefined) return caller.id;
   const address = addressGroup(request.address ?? clientAddress(request, urls.trustProxyHeaders) ?? '');
-  return request.routeOptions.config.unlimited === true ? `probe ${address}` : address;
+  return request.route.config.unlimited === true ? `probe ${address}` : address;
 }
 
 /** The caller of a request that has passed the guard. */
@@ -95,7 +95,7 @@ export function changeContext(request: FastifyRequest): ChangeContext {
 }
 
 function isApi(url: string): boolean {
-  return /^\/v2(?:[/?]|$)/.test(url);
+  return url.startsWith('/v2') && (url.length === 3 || url[3] === '/' || url[3] === '?');
 }
 
 function addressOf({ address = 'unknown' }: FastifyRequest): string {
@@ -104,7 +104,7 @@ function addressOf({ address = 'unknown' }: FastifyRequest): string {
 
 /** Reads the base URL. Throws `request_too_large` and, for a Host header that is not valid, `bad_request`. */
 function checkHead(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings): void {
-  const { bodyLimit } = request.routeOptions;
+  const { bodyLimit } = request.route;
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
     reply.header('connection', 'close');
     throw new ServiceError('request_too_large', bodyLimit);
@@ -112,10 +112,11 @@ function checkHead(request: FastifyRequest, reply: FastifyReply, settings: Guard
   request.base = baseUrl(request, settings.urls);
 }
 
-function answerOptions(request: FastifyRequest, reply: FastifyReply): void {
-  const { allow } = request.routeOptions.config;
+function answerOptions(request: FastifyRequest, reply: FastifyReply): false {
+  const { allow } = request.route.config;
   if (allow !== undefined) reply.header('allow', allow);
   void reply.code(200).header('content-length', '0').send();
+  return false;
 }
 
 /** The caller of a token that must be looked up. Throws `unauthenticated` and what `checkHead` and `authenticate` throw. */
@@ -137,18 +138,20 @@ async function checkToken(request: FastifyRequest, reply: FastifyReply, settings
  * Lets a request through to its route. Throws `too_many_requests` for a caller with too many requests, and the errors for a path
  * or method that does not exist and for a caller without the right to it. `caller` is undefined outside the API.
  */
-function admit(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings, caller: Caller | undefined): void {
+function admit(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings, caller: Caller | undefined): true {
   if (caller !== undefined) {
     settings.limitRate(caller.id);
     request.caller = applyModifiers(request, caller, settings.policy);
   }
-  const { allow, refused, right } = request.routeOptions.config;
-  if (request.is404) throw new ServiceError('not_found');
+  const { url, config } = request.route;
+  const { allow, refused, right } = config;
+  if (url === undefined) throw new ServiceError('not_found');
   if (refused === true) {
     reply.header('allow', allow ?? '');
     throw new ServiceError('method_not_allowed', { method: request.method, allow: allow ?? '' });
   }
   if (right !== undefined) requireRight(settings.policy, signedIn(request), right);
+  return true;
 }
 
 /** `X-Auth-Token: T`, or `Authorization: Bearer T` (RFC 6750 section 2.1). */

@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Operation } from '../../domain/model/resource.ts';
 
 /** Handles one request. Returns the text of the response, or the response itself once it is sent. */
@@ -18,6 +18,10 @@ export interface Route {
 }
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The options of the route, which the framework builds anew each time `routeOptions` is read. */
+    route: FastifyRequest['routeOptions'];
+  }
   interface FastifyContextConfig {
     /** The right a caller needs. */
     right?: string;
@@ -44,6 +48,16 @@ export function knowAllMethods(app: FastifyInstance): void {
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
   }
+}
+
+/**
+ * Lets `change` add hooks to every route that reads a body, which is every route except those for GET and HEAD. Call it before the routes are
+ * added.
+ */
+export function forRoutesWithBodies(app: FastifyInstance, change: (route: RouteOptions) => void): void {
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'GET' && route.method !== 'HEAD') change(route);
+  });
 }
 
 /** Serves `path`: each route by its method, HEAD wherever GET is, and 405 for every other method. */

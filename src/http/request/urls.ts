@@ -20,9 +20,17 @@ export function baseUrl(request: FastifyRequest, settings: UrlSettings): string 
   if (countHosts(request.raw.rawHeaders) > 1) throw new ServiceError('bad_request', 'The request has more than one Host header. Send one.');
   if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') throw new ServiceError('bad_request', 'The Host header is missing');
   if (settings.publicUrl !== undefined) return settings.publicUrl;
-  const forwarded = (name: string) => (settings.trustProxyHeaders ? firstOf(request.headers[name]) : undefined);
-  const scheme = (forwarded('x-forwarded-proto') ?? request.protocol).toLowerCase();
-  const host = forwarded('x-forwarded-host') ?? request.headers.host ?? localAddress(request);
+  const { 'x-forwarded-proto': proto, 'x-forwarded-host': forwardedHost } = settings.trustProxyHeaders ? request.headers : {};
+  const scheme = (firstOf(proto) ?? request.protocol).toLowerCase();
+  const host = firstOf(forwardedHost) ?? request.headers.host ?? localAddress(request);
+  if (scheme !== lastBase.scheme || host !== lastBase.host) lastBase = { scheme, host, url: joinBase(scheme, host) };
+  return lastBase.url;
+}
+
+/** The base URL that was built last: most requests have the same. */
+let lastBase = { scheme: '', host: '', url: '' };
+
+function joinBase(scheme: string, host: string): string {
   const port = Object.hasOwn(DEFAULT_PORTS, scheme) ? DEFAULT_PORTS[scheme] : undefined;
   if (port === undefined || !HOST.test(host)) throw new ServiceError('bad_request', 'The Host header is not valid');
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
@@ -39,11 +47,8 @@ function countHosts(rawHeaders: readonly string[]): number {
 }
 
 function firstOf(header: string | string[] | undefined): string | undefined {
-  return (
-    String(header ?? '')
-      .split(',', 1)[0]
-      ?.trim() || undefined
-  );
+  if (header === undefined) return undefined;
+  return String(header).split(',', 1)[0]?.trim() || undefined;
 }
 
 /** For HTTP/1.0, which has no Host header. */
@@ -91,7 +96,7 @@ function encode(text: string): string {
  * without empty segments, and without slashes at the end of the path. Scripts join `…/v2/` and `/tlds`.
  */
 export function pathAndQuery(target: string): string {
-  const url = target.replace(/^https?:\/\/[^/?]*/i, '');
+  const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
   return withoutTrailingSlashes(withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url));
 }
 

@@ -111,24 +111,22 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
   };
 }
 
+/** Calls `begin` when it is the turn of the request's owner, or `refuse` if the caller has left while the request waited. */
+export type WaitForTurn = (request: FastifyRequest, begin: () => void, refuse: (error: Error) => void) => void;
+
 /**
- * Lets requests begin in fair turns, before any other work for them. `ownerOf` is called for those that wait. A request with a body
- * waits for a second turn once its body was read. Add it after the log of requests, whose durations include the wait.
+ * Lets requests whose body was read begin in fair turns. `ownerOf` is called for those that wait. Returns the function by which a request
+ * waits that may not begin before that: call it before any other work for the request except noting when it began.
  */
-export function addFairTurns(app: FastifyInstance, turns: FairTurns, ownerOf: (request: FastifyRequest) => string): void {
-  const pass = (request: FastifyRequest, done: (error?: Error) => void) => {
-    if (turns.mayBegin()) {
-      done();
-      return;
-    }
+export function addFairTurns(app: FastifyInstance, turns: FairTurns, ownerOf: (request: FastifyRequest) => string): WaitForTurn {
+  const wait: WaitForTurn = (request, begin, refuse) =>
     turns.wait(ownerOf(request), () => {
-      const hasLeft = request.raw.socket.destroyed;
-      done(hasLeft ? new ServiceError('request_timeout', 'The caller closed the connection before the request began') : undefined);
+      if (request.raw.socket.destroyed) refuse(new ServiceError('request_timeout', 'The caller closed the connection before the request began'));
+      else begin();
     });
-  };
-  app.addHook('onRequest', (request, _reply, done) => pass(request, done));
   app.addHook('preHandler', (request, _reply, done) => {
-    if (request.body === undefined) done();
-    else pass(request, done);
+    if (request.body === undefined || turns.mayBegin()) done();
+    else wait(request, () => done(), done);
   });
+  return wait;
 }
