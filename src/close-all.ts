@@ -1,6 +1,5 @@
 /**
- * Calls all of `closers` from the last to the first, each after the one before has ended, and also when that failed. Throws the first failure
- * after the last call.
+ * Calls `closers` one after another, from last to first. Continues after a failure, and throws the first failure at the end.
  */
 export async function closeAll(closers: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];

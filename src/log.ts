@@ -3,23 +3,23 @@ import { destination, pino, type DestinationStream } from 'pino';
 import { withoutTokens } from './domain/model/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
-/** How often a line is tried, a tenth of a second apart, while the reader of the log takes nothing. */
+/** How often a write is tried, at intervals of 0.1 s, while the reader of the log does not read. */
 const TRIES = 10;
 
 /**
- * The service's log: one JSON object a line on standard output, from `level` upwards, each with what `fields` holds. When no lines can be
- * written, because the disk is full or nobody reads, the service goes on without them, and says how many were lost when they can again. Tokens
- * are masked in every line, wherever they come from.
+ * Creates the service's log: one JSON object per line on standard output, from `level` upwards, each with `fields`. If a line cannot be
+ * written, because the disk is full or the reader does not read, the service drops it and continues. It logs the number of lost lines once
+ * writing works again. Tokens are masked in every line.
  */
 export function createLog(level: string, fields: Readonly<Record<string, unknown>>): Log {
   const time = isoTime();
   const options = { level, base: fields, timestamp: time, formatters: { level: (label: string) => ({ level: label }) } };
-  const output = standardOutput((lines) => log.warn({ lines }, 'lines of the log were lost'));
+  const output = standardOutput((lines) => log.warn({ lines }, 'log lines were lost'));
   const log = pino(options, output);
   const isOn = log.isLevelEnabled('info');
   const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
   return {
-    // Each request has such a line. JSON.stringify writes it in less than half the time, in the same form; it writes no errors.
+    // Each request logs one such line. JSON.stringify formats it in less than half the time of pino. It does not format errors.
     info(given, message) {
       if (!isOn) return;
       const members = JSON.stringify(given).slice(1, -1);
@@ -30,7 +30,7 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
   };
 }
 
-/** The time of a line: ISO 8601 in UTC, made into text once for each millisecond. */
+/** Returns a function for the timestamps of lines, in ISO 8601 and UTC. It formats each millisecond once. */
 function isoTime(): () => string {
   let last = 0;
   let text = '';
@@ -44,8 +44,11 @@ function isoTime(): () => string {
   };
 }
 
-/** Standard output, to which lines that are logged together are written together. `tellLost` hears how many lines it did not take once it takes some. */
-function standardOutput(tellLost: (lines: number) => void): DestinationStream {
+/**
+ * Returns a stream that writes the lines of one turn of the event loop to standard output in one write. After lost lines, it calls
+ * `reportLost` with their number once a write succeeds.
+ */
+function standardOutput(reportLost: (lines: number) => void): DestinationStream {
   let lines: string[] = [];
   let lost = 0;
   let failing = false;
@@ -57,26 +60,26 @@ function standardOutput(tellLost: (lines: number) => void): DestinationStream {
     tries = 0;
   });
   output.on('error', (error: Error) => {
-    if (!failing) complain(error);
+    if (!failing) reportFailure(error);
     failing = true;
   });
   const flush = () => {
-    const some = lines;
+    const waiting = lines;
     lines = [];
-    if (failing) output.write(''); // tries once more what it holds back since it failed
+    if (failing) output.write(''); // retries the write that failed
     if (failing) {
-      lost += some.length;
+      lost += waiting.length;
       return;
     }
-    if (some.length > 0) output.write(withoutTokens(some.join('')));
+    if (waiting.length > 0) output.write(withoutTokens(waiting.join('')));
     if (lost === 0) return;
     const missing = lost;
     lost = 0;
-    tellLost(missing);
+    reportLost(missing);
   };
   process.on('exit', () => {
     flush();
-    flush(); // the first may have told of lost lines
+    flush(); // the first flush may have logged lost lines
   });
   return {
     write(line) {
@@ -86,11 +89,11 @@ function standardOutput(tellLost: (lines: number) => void): DestinationStream {
   };
 }
 
-/** Says on standard error why the log ends. That may be on the same disk. */
-function complain({ message }: Error): void {
+/** Reports on standard error that the log cannot be written. */
+function reportFailure({ message }: Error): void {
   try {
     writeSync(2, `tsigil: The log cannot be written: ${message}\n`);
   } catch {
-    // There is nobody left to tell.
+    // Standard error may be on the same full disk.
   }
 }

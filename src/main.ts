@@ -11,12 +11,12 @@ import { ServiceError } from './domain/model/errors.ts';
 import { describeFault } from './net/faults.ts';
 import { VERSION } from './version.ts';
 
-/** How long a process that failed to start may take to end by itself. */
+/** The time after which a process that failed to start exits. */
 const EXIT_DELAY_MS = 500;
 
-// What only some commands need, such as the web server and the databases, they load themselves: others start in half the time.
+// Commands import the web server and the databases only when they need them. The others then start in half the time.
 
-// Whoever reads the output may stop, as `head` does; anything else that keeps it from being written is a failure.
+// The reader of the output may close it early, as `head` does. Any other write error is a failure.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE') return;
   process.stderr.write(`tsigil: The output cannot be written: ${message}\n`);
@@ -25,7 +25,7 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
 // Without a listener, SIGUSR1 opens Node's inspector, through which anyone on this machine can run code in this process.
 process.on('SIGUSR1', () => undefined);
 process.stderr.on('error', () => {
-  // There is nobody left to tell.
+  // Errors on standard error cannot be reported.
 });
 
 process.exitCode = await runCommand(
@@ -35,7 +35,7 @@ process.exitCode = await runCommand(
   {
     environment: process.env,
     now: Date.now,
-    // Read only by commands that need it: to look at it is to open it.
+    // A getter, because reading process.stdin opens it.
     get input() {
       return process.stdin;
     },
@@ -48,7 +48,7 @@ process.exitCode = await runCommand(
   },
 );
 
-/** Runs `work` so that its failure tells an operator all that is known: what callers are told, and what happened underneath. */
+/** Runs `work`. A failure becomes a `CommandError` that contains both the message for callers and the underlying cause. */
 async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -59,7 +59,7 @@ async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the configuration. Throws `CommandError` with everything that is wrong, and with what `furtherProblems` returns. */
+/** Returns the configuration. Throws `CommandError` with all problems, including those that `furtherProblems` returns. */
 function configFrom(path: string | undefined, furtherProblems?: (config: Config) => readonly string[]): Config {
   try {
     return readConfig(path, process.env, furtherProblems);
@@ -70,7 +70,7 @@ function configFrom(path: string | undefined, furtherProblems?: (config: Config)
   }
 }
 
-/** The configuration. Afterwards no setting is left in the environment that other processes inherit from this one. */
+/** Returns the configuration, and removes all settings from the environment, so that child processes do not inherit secrets. */
 function takeConfig(path: string | undefined): Config {
   const config = configFrom(path, fileProblems);
   for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
@@ -87,16 +87,16 @@ async function run(configPath: string | undefined): Promise<void> {
       },
     ),
   ).catch((error: unknown) => {
-    // Nothing can close a connection that waits for a password, or the channel to a supervising process: they must not hold up the end.
+    // A connection that waits for a password, or the channel to a supervising process, cannot be closed. Neither may delay the exit.
     setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
     throw error;
   });
-  if (code !== EXIT.done) throw new CommandError(code, 'The service did not stop in good order');
+  if (code !== EXIT.done) throw new CommandError(code, 'The service did not shut down cleanly');
 }
 
 function welcome(url: string, tokenFile: string): string {
   return `
-An administrator token was made and written to ${tokenFile}
+Created an administrator token in ${tokenFile}
 Try it:
 
   curl -H "X-Auth-Token: $(cat '${tokenFile.replaceAll("'", `'\\''`)}')" ${url}/v2/tlds
@@ -112,12 +112,11 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
   const config = configFrom(configPath);
   const [{ parseDatabase }, { backUpSqlite }] = await Promise.all([import('./store/databases.ts'), import('./store/sqlite/backup.ts')]);
   const { kind, location } = parseDatabase(config.database);
-  if (kind.shared)
-    throw new CommandError(EXIT.refused, 'Only the embedded database is copied like this: back up PostgreSQL with its own tools, such as pg_dump');
+  if (kind.shared) throw new CommandError(EXIT.refused, 'Cannot back up PostgreSQL with this command. Use the tools of PostgreSQL, such as pg_dump.');
   await forOperator(() => endedBySignal((signal) => backUpSqlite(location, target, signal)));
 }
 
-/** Runs `work` with a signal that SIGINT and SIGTERM abort. A process that got one of them ends by it after `work` has cleaned up. */
+/** Runs `work` with a signal that SIGINT and SIGTERM abort. After `work` has cleaned up, the process ends by the signal that it received. */
 async function endedBySignal(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   let received: NodeJS.Signals | undefined;
@@ -134,7 +133,7 @@ async function endedBySignal(work: (signal: AbortSignal) => Promise<void>): Prom
   }
 }
 
-/** Brings the schema of the configured database up to date, and prints what was done. */
+/** Updates the schema of the configured database, and prints the applied steps. */
 async function migrateDatabase(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
   const [{ openDatabase }, { NEWEST_SCHEMA }] = await Promise.all([import('./service.ts'), import('./store/migrate.ts')]);
@@ -142,12 +141,12 @@ async function migrateDatabase(configPath: string | undefined): Promise<void> {
     const { store, steps } = await openDatabase(database, databasePool);
     await store.close();
     for (const step of steps) process.stdout.write(`Applied schema step ${step}\n`);
-    const outcome = steps.length === 0 ? ' Nothing was changed.' : '';
-    process.stdout.write(`The database '${withoutPassword(database)}' has schema ${NEWEST_SCHEMA}, the newest of this version.${outcome}\n`);
+    const unchanged = steps.length === 0 ? ' Nothing was changed.' : '';
+    process.stdout.write(`The database '${withoutPassword(database)}' has schema ${NEWEST_SCHEMA}, the newest of this version.${unchanged}\n`);
   });
 }
 
-/** Copies everything from one database into another, and prints what was copied. */
+/** Copies all data from one database to another, and prints the number of resources of each collection. */
 async function copyDatabase(configPath: string | undefined, from: string, to: string): Promise<void> {
   const { databasePool } = configFrom(configPath);
   const [{ openStore }, { openSource }, { copyResources }] = await Promise.all([

@@ -9,38 +9,37 @@ import { createLog } from './log.ts';
 import { startService, type Service } from './service.ts';
 import { VERSION } from './version.ts';
 
-/** Why and how a serving process ends. */
+/** The exit codes of a serving process. */
 const EXIT_CODES = { stopped: 0, failed: 1 } as const;
 
-/** How soon a worker that ended by itself is replaced: never faster than this. */
+/** The pause before a worker that exited is replaced. */
 const RESTART_PAUSE_MS = 1000;
 
-/** What processes of one service say to each other. */
+/** The messages between the processes of one service. */
 type Message =
   | { readonly tsigil: 'stop' }
   | { readonly tsigil: 'config'; readonly config?: Config }
   | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
 
 /**
- * Serves until SIGTERM or SIGINT, in this process or, with `workers`, in several; a second signal ends it at once.
- * `readConfig` is called in the first process only; workers get the configuration from it. `started` is called in the process
- * that serves, once it listens. Log lines go to standard output. Resolves with the exit code; throws what `readConfig` and
- * `startService` throw.
+ * Serves until SIGTERM or SIGINT, in this process or in several workers, as the setting `workers` states. A second signal ends the service
+ * immediately. Calls `readConfig` in the first process only; workers receive the configuration from it. Calls `started` in each serving
+ * process once it listens. Log lines go to standard output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
  */
 export async function serve(readConfig: () => Config, started: (service: Service) => void): Promise<number> {
-  const told = stopRequest();
-  const config = cluster.isWorker ? await Promise.race([receiveConfig(), told.then(() => undefined)]) : readConfig();
+  const stopRequested = stopRequest();
+  const config = cluster.isWorker ? await Promise.race([receiveConfig(), stopRequested.then(() => undefined)]) : readConfig();
   if (config === undefined) {
     process.disconnect();
     return EXIT_CODES.stopped;
   }
   const log = createLog(config.log.level, config.workers > 1 ? { pid: process.pid } : {});
   ignoreHangUp(log);
-  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config, told, log);
+  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config, stopRequested, log);
   const service = await startService(config, { log, ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}) });
   started(service);
   log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
-  log.info({ reason: await told }, 'stopping');
+  log.info({ reason: await stopRequested }, 'stopping');
   if (!cluster.isWorker) endAtNextSignal();
   await service.close();
   log.info({}, 'stopped');
@@ -49,8 +48,8 @@ export async function serve(readConfig: () => Config, started: (service: Service
 }
 
 /**
- * In a worker: asks the supervising process for the configuration. It does not come from the environment, because that of a process
- * can be read as long as it lives.
+ * In a worker: requests the configuration from the supervising process. The environment does not contain it, because the environment of
+ * a process stays readable while the process runs.
  */
 function receiveConfig(): Promise<Config> {
   return new Promise((resolve) => {
@@ -69,7 +68,7 @@ function ignoreHangUp(log: Log): void {
   });
 }
 
-/** Resolves with the signal or message by which this process is told to stop. A worker may be told several times over. */
+/** Resolves with the first signal or message that requests a stop. A worker may receive several. */
 function stopRequest(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -88,14 +87,14 @@ function endAtNextSignal(): void {
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(EXIT_CODES.failed));
 }
 
-/** Keeps as many workers as `config` says running until `told` resolves. A first worker that cannot start ends the service. */
-async function superviseWorkers(config: Config, told: Promise<string>, log: Log): Promise<number> {
+/** Runs the configured number of workers until `stopRequested` resolves, and replaces those that exit. Ends the service if no worker can start. */
+async function superviseWorkers(config: Config, stopRequested: Promise<string>, log: Log): Promise<number> {
   let stopping = false;
   const seen = { listening: false };
   cluster.on('message', (worker, message: Message) => {
-    // Node.js drops what is sent to a worker before it listens, so a worker that asks late is told to stop now.
-    const answer: Message = stopping ? { tsigil: 'stop' } : { tsigil: 'config', config };
-    if (message.tsigil === 'config') tell(worker, answer);
+    // Node.js drops messages to a worker that does not listen yet. A worker that requests its configuration during a stop receives 'stop' here.
+    const reply: Message = stopping ? { tsigil: 'stop' } : { tsigil: 'config', config };
+    if (message.tsigil === 'config') sendTo(worker, reply);
   });
   answerMetricsRequests();
   const failed = new Promise<string>((resolve) => {
@@ -108,14 +107,14 @@ async function superviseWorkers(config: Config, told: Promise<string>, log: Log)
         resolve('no worker could start');
         return;
       }
-      log.error({ worker: worker.process.pid, code, signal }, 'a worker ended; another takes its place');
+      log.error({ worker: worker.process.pid, code, signal }, 'a worker exited; a replacement starts in 1 s');
       setTimeout(() => {
         if (!stopping) cluster.fork();
       }, RESTART_PAUSE_MS);
     });
   });
   for (let number = 0; number < config.workers; number += 1) cluster.fork();
-  const reason = await Promise.race([told, failed]);
+  const reason = await Promise.race([stopRequested, failed]);
   stopping = true;
   log.info({ reason }, 'stopping');
   const workers = Object.values(cluster.workers ?? {}).filter((worker): worker is Worker => worker !== undefined);
@@ -128,7 +127,7 @@ async function superviseWorkers(config: Config, told: Promise<string>, log: Log)
   const codes = await Promise.all(
     workers.map(async (worker) => {
       const exited = once(worker, 'exit') as Promise<[number | null]>;
-      tell(worker, { tsigil: 'stop' });
+      sendTo(worker, { tsigil: 'stop' });
       return (await exited)[0];
     }),
   );
@@ -136,27 +135,27 @@ async function superviseWorkers(config: Config, told: Promise<string>, log: Log)
   return seen.listening && codes.every((code) => code === 0) ? EXIT_CODES.stopped : EXIT_CODES.failed;
 }
 
-/** Sends a message to a worker. One that ends meanwhile needs none: without a callback the failure would be an error of the service. */
-function tell(worker: Worker, message: Message): void {
+/** Sends a message to a worker. Ignores a failure, because a worker that has exited needs no message. Without a callback, Node.js would throw. */
+function sendTo(worker: Worker, message: Message): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }
 
-/** In the supervising process: gives workers the figures of all of them together. */
+/** In the supervising process: sends the metrics of all workers to a worker that requests them. */
 function answerMetricsRequests(): void {
   const aggregator = new AggregatorRegistry();
   const aggregate = singleFlight(() => aggregator.clusterMetrics());
   cluster.on('message', (worker, message: Message) => {
     if (message.tsigil !== 'metrics') return;
     void aggregate().then(
-      (text) => tell(worker, { ...message, text }),
-      () => undefined, // a worker that ended meanwhile; the one that asked gives up by itself
+      (text) => sendTo(worker, { ...message, text }),
+      () => undefined, // a worker exited meanwhile; the request for metrics times out
     );
   });
 }
 
-/** In a worker: asks the supervising process for the figures of all workers. */
+/** In a worker: requests the metrics of all workers from the supervising process. */
 function readClusterMetrics(): () => Promise<string> {
-  new AggregatorRegistry(); // answers the supervising process with this worker's figures
+  new AggregatorRegistry(); // sends this worker's metrics to the supervising process
   const waiting = new Map<number, (text: string) => void>();
   let last = 0;
   process.on('message', (message: Message) => {
@@ -171,7 +170,7 @@ function readClusterMetrics(): () => Promise<string> {
       process.send?.({ tsigil: 'metrics', request } satisfies Message);
       setTimeout(() => {
         if (waiting.delete(request))
-          reject(new ServiceError('unavailable', 'The metrics of the other processes did not arrive in time', { retryAfterSeconds: 5 }));
+          reject(new ServiceError('unavailable', 'The other workers did not return their metrics within 10 s', { retryAfterSeconds: 5 }));
       }, 10_000).unref();
     });
 }

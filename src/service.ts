@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import { makeFirstToken } from './auth/first-token.ts';
+import { createFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
 import { closeAll } from './close-all.ts';
 import { createClock, systemTime } from './clock.ts';
@@ -23,38 +23,38 @@ import { VERSION } from './version.ts';
 
 /** A running service. */
 export interface Service {
-  /** Where it listens. */
+  /** The URL at which it listens. */
   readonly url: string;
-  /** The file that a first administrator token was written to, if this start made one. */
+  /** The file that contains the first administrator token, if this start created one. */
   readonly tokenFile: string | undefined;
-  /** Stops accepting, lets requests finish for as long as the configuration says, closes the database. */
+  /** Stops accepting connections, waits up to `stopGraceSeconds` for requests to finish, and closes the database. */
   close(): Promise<void>;
 }
 
-/** What a service takes from the world; tests may give their own. */
-export interface World {
+/** The dependencies of a service. Tests may replace them. */
+export interface ServiceDependencies {
   readonly log: Log;
   readonly clock?: Clock;
   readonly newId?: () => string;
   readonly randomBytes?: (size: number) => Buffer;
-  /** Gives the figures of all processes of the service, where there are several. */
+  /** Returns the metrics of all processes of the service, if there are several. */
   readonly readMetrics?: () => Promise<string>;
 }
 
-/** How long a list or a count may take where no caller waits for it. */
+/** The time limit of a list or a count in commands such as copy-database, where no client waits. */
 const COPY_TIMEOUT_SECONDS = 3600;
 
 const FEW_FILES =
   'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
 
-/** A database on its own, whose schema is up to date. */
+/** An open database whose schema is up to date. */
 export interface OpenedDatabase {
   readonly store: Store;
-  /** The steps of the schema that opening it applied. */
+  /** The schema steps that were applied when it was opened. */
   readonly steps: readonly number[];
 }
 
-/** Opens the database that a setting names, and brings its schema up to date. Throws `ServiceError` `unavailable`. */
+/** Opens the database of a setting, and updates its schema. Throws `ServiceError` `unavailable`. */
 export async function openDatabase(setting: string, pool: DatabaseSettings, clock = createClock()): Promise<OpenedDatabase> {
   const { kind, location } = parseDatabase(setting);
   const database = await kind.open(location, { committed: () => undefined }, { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS });
@@ -67,18 +67,18 @@ export async function openDatabase(setting: string, pool: DatabaseSettings, cloc
   }
 }
 
-/** The same, for callers that do not care about the steps. */
+/** Opens the database of a setting, updates its schema, and returns the store. Throws `ServiceError` `unavailable`. */
 export async function openStore(setting: string, pool: DatabaseSettings, clock = createClock()): Promise<Store> {
   return (await openDatabase(setting, pool, clock)).store;
 }
 
 /**
- * Opens the database, brings its schema up to date, makes a first token if there is none, and listens.
- * Throws `ServiceError` `unavailable` when the database cannot be used, and Node's errors when it cannot listen.
+ * Opens the database, updates its schema, listens, and creates a first token if the database contains none. Throws `ServiceError`
+ * `unavailable` if the database cannot be used, and Node's errors if it cannot listen.
  */
-export async function startService(config: Config, world: World): Promise<Service> {
-  const { log } = world;
-  const clock = world.clock ?? createClock(undefined, undefined, reportClockStep(log));
+export async function startService(config: Config, given: ServiceDependencies): Promise<Service> {
+  const { log } = given;
+  const clock = given.clock ?? createClock(undefined, undefined, reportClockStep(log));
   const metrics = createMetrics(VERSION);
   const { kind, location } = parseDatabase(config.database);
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
@@ -103,8 +103,8 @@ export async function startService(config: Config, world: World): Promise<Servic
         otherAdministrators: config.adminToken !== undefined || config.auth.method.includes('keystone'),
         maxPageBytes: config.api.maxPageBytes,
       },
-      newId: world.newId ?? randomUUID,
-      randomBytes: world.randomBytes ?? randomBytes,
+      newId: given.newId ?? randomUUID,
+      randomBytes: given.randomBytes ?? randomBytes,
       refuseToken: (id) => refusedTokens.add(id),
       warn({ type, id, requestId, message }) {
         log.warn({ collection: type.collection, resource: id, ...(requestId === undefined ? {} : { request_id: requestId }) }, message);
@@ -112,7 +112,7 @@ export async function startService(config: Config, world: World): Promise<Servic
     };
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
-      clock: world.clock ?? systemTime,
+      clock: given.clock ?? systemTime,
       refusedTokens,
       keystone: config.auth.keystone,
       keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
@@ -125,7 +125,7 @@ export async function startService(config: Config, world: World): Promise<Servic
       ...limits,
       dependencies,
       metrics,
-      readMetrics: world.readMetrics,
+      readMetrics: given.readMetrics,
       log,
       version: VERSION,
       authenticate: authentication.authenticate,
@@ -144,10 +144,10 @@ export async function startService(config: Config, world: World): Promise<Servic
     });
     const { host, port } = splitAddress(config.listen);
     const url = await listen(app, await listenAddresses(host), port);
-    // Last, so that a token is made only by a start that can tell of it.
+    // Last, so that only a successful start creates a token and reports its file.
     const tokenFile = join(kind.folder(location), 'admin.token');
     const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
-    const madeToken = needsToken && (await makeFirstToken(dependencies, tokenFile));
+    const createdToken = needsToken && (await createFirstToken(dependencies, tokenFile));
     if (!isLoopback(host) && config.tls.cert === undefined) {
       log.warn(
         { listen: config.listen },
@@ -163,11 +163,11 @@ export async function startService(config: Config, world: World): Promise<Servic
     }
     return {
       url,
-      tokenFile: madeToken ? tokenFile : undefined,
+      tokenFile: createdToken ? tokenFile : undefined,
       close: () => closeAll(closers),
     };
   } catch (error) {
-    await closeAll(closers).catch(() => undefined); // the failure of the start is the one to report
+    await closeAll(closers).catch(() => undefined); // report the error of the start, not of the cleanup
     throw error;
   }
 }

@@ -1,30 +1,30 @@
-/** Answers that count for a while. */
+/** A cache with an expiry time for each entry. */
 export interface Cache<T> {
-  /** The value under `key`, unless its time is over. */
+  /** Returns the value of `key`; undefined if there is none or it has expired. */
   get(key: string): T | undefined;
-  /** Keeps `value` until the moment `until`, in the cache's seconds. */
+  /** Stores `value` until the time `until`, in seconds of the cache's clock. */
   set(key: string, value: T, until: number): void;
 }
 
-/** A cache of at most `entries` values; the one that was not used for longest is dropped first. `seconds` is a clock that does not go back. */
-export function createCache<T extends object>(entries: number, seconds: () => number): Cache<T> {
-  // A Map iterates in the order in which keys were set: whatever is used is set anew and goes to the end.
-  const kept = new Map<string, { value: T; until: number }>();
+/** Creates a cache of at most `maxEntries` values. It evicts the least recently used value first. `seconds` is a monotonic clock. */
+export function createCache<T extends object>(maxEntries: number, seconds: () => number): Cache<T> {
+  // A Map iterates in insertion order. Each use inserts the entry again, at the end.
+  const entries = new Map<string, { value: T; until: number }>();
   return {
     get(key) {
-      const entry = kept.get(key);
+      const entry = entries.get(key);
       if (entry === undefined) return undefined;
-      kept.delete(key);
+      entries.delete(key);
       if (entry.until <= seconds()) return undefined;
-      kept.set(key, entry);
+      entries.set(key, entry);
       return entry.value;
     },
     set(key, value, until) {
-      kept.delete(key);
+      entries.delete(key);
       if (until <= seconds()) return;
-      kept.set(key, { value, until });
-      const [oldest] = kept.keys();
-      if (kept.size > entries && oldest !== undefined) kept.delete(oldest);
+      entries.set(key, { value, until });
+      const [oldest] = entries.keys();
+      if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
     },
   };
 }

@@ -9,23 +9,23 @@ import { token } from '../domain/resources/token.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**
- * Makes an administrator token when the database holds no token at all, so that a new service can be used and one
- * whose last token was revoked can be used again. Writes the token to `file`, readable by this user only, and
- * tells whether it did. The file is complete before the token is valid: a crash in between costs nothing.
+ * Creates an administrator token if the database contains no token: in a new service, or after the last token was revoked. Writes the
+ * token to `file` with mode 0600. Returns true if it created one. It writes the file before the transaction commits, so the file of a valid
+ * token always exists after a crash.
  */
-export async function makeFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
+export async function createFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
   if (await dependencies.store.exists(token, [])) return false;
   const body = { name: ADMIN, roles: [ADMIN], project_id: ADMIN_PROJECT };
   try {
     await createResource(dependencies, token, { caller: CONFIGURED_ADMIN }, body, (created) => writePrivateFile(file, `${String(created.token)}\n`));
     return true;
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'duplicate') return false; // another process was faster
+    if (error instanceof ServiceError && error.code === 'duplicate') return false; // another process has created it
     throw error;
   }
 }
 
-/** Replaces `file` in one step by one that only this user can read, so that it survives a power loss. Leaves nothing behind when it fails. */
+/** Replaces `file` atomically with a file of mode 0600, and syncs it to disk. Deletes the temporary file if it fails. */
 function writePrivateFile(file: string, content: string): void {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -5,7 +5,7 @@ import { authOf } from '../net/keystone-credentials.ts';
 import { keystoneError, type KeystoneApi, type KeystoneResponse } from '../net/keystone.ts';
 import { readToken, readLifetimeSeconds, type ValidToken } from './keystone-token.ts';
 
-/** Who the service is in Keystone: a user with a password, an application credential, or nobody. */
+/** The service's credentials in Keystone: a user with a password, an application credential, or none. */
 export interface KeystoneCredentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -19,30 +19,30 @@ export interface KeystoneCredentials {
 /** Validates tokens. */
 export interface KeystoneClient {
   /**
-   * Returns what Keystone knows of a token; undefined when it is not valid. Throws `unavailable` when Keystone does not tell within
-   * `timeoutSeconds`, which limit all requests and repetitions together.
+   * Returns a token's caller and expiry time; undefined for an invalid token. Throws `unavailable` if Keystone does not respond within
+   * `timeoutSeconds`. That is the limit for all requests and retries together.
    */
   validate(token: string): Promise<ValidToken | undefined>;
 }
 
-/** A token of the service's own. */
+/** A Keystone token of the service itself. */
 interface Session {
   readonly token: string;
-  /** When to get another, well before it expires. */
+  /** When to request a new token, in seconds of the client's clock. */
   readonly renewAt: number;
 }
 
-/** The part of its token's life that the service makes use of. */
-const USED_PART = 0.9;
+/** The fraction of a token's lifetime after which the service requests a new one. */
+const RENEWAL_FRACTION = 0.9;
 
-/** How long the service waits after its credentials were refused: Keystone may lock a user out for trying too often. */
+/** The pause after Keystone refused the service's credentials. Keystone may lock a user out after too many attempts. */
 const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 
 const RETRY_AFTER_SECONDS = 5;
 
 /** Returns the error for any failure of Keystone. `reason` goes to the log and contains no token. */
 function keystoneUnavailable(reason: string): ServiceError {
-  const message = 'The token cannot be checked now: the identity service does not answer as it should';
+  const message = 'Cannot validate the token: the identity service is unavailable or returned an unexpected response';
   return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: new Error(`Keystone: ${reason}`) });
 }
 
@@ -54,7 +54,7 @@ export function createKeystoneClient(
   seconds: () => number,
 ): KeystoneClient {
   const auth = serviceAuth(credentials);
-  const describe = (token: string, authority: string, deadline: Deadline) => answered(api, api.describeToken(token, authority, deadline));
+  const describe = (token: string, authority: string, deadline: Deadline) => responseOf(api, api.describeToken(token, authority, deadline));
   if (auth === undefined) {
     return {
       async validate(token) {
@@ -78,49 +78,49 @@ export function createKeystoneClient(
   };
 }
 
-/** Keeps a token for the service itself, and gets it when first needed. Concurrent callers share one request. */
+/** Caches a token for the service itself, and requests it on first use. Concurrent callers share one request. */
 function createSession(api: KeystoneApi, auth: object, timeoutSeconds: number, seconds: () => number) {
   let current: Session | undefined;
   let login: Promise<Session> | undefined;
   let refused = { until: 0, reason: '' };
 
   const logIn = async (): Promise<Session> => {
-    // Its callers' deadlines differ, so it has its own.
-    const { status, subjectToken, body } = await answered(api, api.issueToken(auth, deadlineAfter(timeoutSeconds)));
+    // Several callers with different deadlines share this request, so it has a separate deadline.
+    const { status, subjectToken, body } = await responseOf(api, api.issueToken(auth, deadlineAfter(timeoutSeconds)));
     const lifetimeSeconds = readLifetimeSeconds(body);
     if (status !== 201 || subjectToken === undefined || lifetimeSeconds === undefined) {
-      const reason = `answered ${status} to the service's own credentials`;
+      const reason = `returned ${status} for the service's own credentials`;
       refused = { until: seconds() + REFUSED_LOGIN_PAUSE_SECONDS, reason };
       throw keystoneUnavailable(reason);
     }
-    current = { token: subjectToken, renewAt: seconds() + lifetimeSeconds * USED_PART };
+    current = { token: subjectToken, renewAt: seconds() + lifetimeSeconds * RENEWAL_FRACTION };
     return current;
   };
 
   return {
-    /** Throws `unavailable` when Keystone issues no token within the deadline. */
+    /** Returns a valid session. Throws `unavailable` if Keystone issues no token within the deadline. */
     async open(deadline: Deadline): Promise<Session> {
       if (current !== undefined && seconds() < current.renewAt) return current;
       if (seconds() < refused.until) throw keystoneUnavailable(refused.reason);
       login ??= logIn().finally(() => (login = undefined));
-      return reached(api, within(deadline, login));
+      return translateNetError(api, within(deadline, login));
     },
-    /** Drops a token that Keystone no longer takes. */
+    /** Drops a token that Keystone no longer accepts. */
     forget(session: Session): void {
       if (current === session) current = undefined;
     },
   };
 }
 
-/** Waits for a response. Throws `unavailable` for none, and for one with 429, 500 or above. */
-async function answered(api: KeystoneApi, request: Promise<KeystoneResponse>): Promise<KeystoneResponse> {
-  const response = await reached(api, request);
-  if (response.status >= 500 || response.status === 429) throw keystoneUnavailable(`answered ${response.status}`);
+/** Waits for a response. Throws `unavailable` if there is none, and for status 429 and 5xx. */
+async function responseOf(api: KeystoneApi, request: Promise<KeystoneResponse>): Promise<KeystoneResponse> {
+  const response = await translateNetError(api, request);
+  if (response.status >= 500 || response.status === 429) throw keystoneUnavailable(`returned ${response.status}`);
   return response;
 }
 
-/** Waits for work over the network. Throws `unavailable` for its `NetError`. */
-async function reached<T>({ url }: KeystoneApi, work: Promise<T>): Promise<T> {
+/** Waits for `work`. Throws `unavailable` if it throws a `NetError`. */
+async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -144,16 +144,16 @@ function serviceAuth(credentials: KeystoneCredentials): object | undefined {
 }
 
 /**
- * Tells whether Keystone itself refused with one of `statuses`. A proxy may answer with 404 while Keystone is unavailable; only
- * Keystone's own errors repeat the status in their body.
+ * Returns whether Keystone itself refused with one of `statuses`. A proxy may return 404 while Keystone is unavailable. Only Keystone's
+ * errors repeat the status in the body.
  */
 function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
   return statuses.includes(response.status) && keystoneError(response)?.code === response.status;
 }
 
 function readValid({ status, body }: KeystoneResponse): ValidToken {
-  if (status !== 200) throw keystoneUnavailable(`answered ${status} to a question about a token`);
+  if (status !== 200) throw keystoneUnavailable(`returned ${status} to a token validation`);
   const valid = readToken(body);
-  if (valid === undefined) throw keystoneUnavailable('described a token in a form that is not known');
+  if (valid === undefined) throw keystoneUnavailable('returned a token in an unknown format');
   return valid;
 }

@@ -1,13 +1,13 @@
 import type { Caller, Scope } from '../domain/model/caller.ts';
 
-/** A token that Keystone vouches for. */
+/** A token that Keystone validated. */
 export interface ValidToken {
   readonly caller: Caller;
   /** In milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** What is read of a token's description (Keystone API v3, "Validate and show information for token"). */
+/** The members of a token in a response that the service reads (Keystone API v3, "Validate and show information for token"). */
 interface Description {
   readonly expires_at: string;
   readonly issued_at: string;
@@ -18,7 +18,7 @@ interface Description {
   readonly system?: { readonly all: boolean };
 }
 
-/** Reads the answer to a question about a token; undefined when it is not in the form that the API has. */
+/** Reads the response body of a token validation. Returns undefined if it does not match the API. */
 export function readToken(body: unknown): ValidToken | undefined {
   const description = (body as { token?: unknown } | undefined)?.token;
   if (!isDescription(description)) return undefined;
@@ -35,7 +35,7 @@ export function readToken(body: unknown): ValidToken | undefined {
   return { caller, expiresAt: Date.parse(description.expires_at) };
 }
 
-/** From a token's issue to its expiry, by Keystone's clock alone. */
+/** Returns the lifetime of a token, from its issue to its expiry. Both times are from Keystone's clock, so clock skew has no effect. */
 export function readLifetimeSeconds(body: unknown): number | undefined {
   const { issued_at: issued, expires_at: expires } = ((body as { token?: unknown } | undefined)?.token ?? {}) as Partial<Description>;
   const seconds = (Date.parse(expires ?? '') - Date.parse(issued ?? '')) / 1000;

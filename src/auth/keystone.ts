@@ -8,7 +8,7 @@ import { createKeystoneClient, type KeystoneClient, type KeystoneCredentials } f
 import type { ValidToken } from './keystone-token.ts';
 import type { Method } from './method.ts';
 
-/** How to reach Keystone, who the service is there, and for how long an answer counts. */
+/** The settings for Keystone: its URL, the service's credentials and the cache of validations. */
 export interface KeystoneSettings extends KeystoneCredentials {
   readonly url: string | undefined;
   readonly publicUrl: string | undefined;
@@ -18,29 +18,30 @@ export interface KeystoneSettings extends KeystoneCredentials {
   readonly cacheEntries: number;
 }
 
-/** What a question about a token came to. */
+/** The outcome of a token validation. */
 export type Outcome = 'valid' | 'refused' | 'unavailable';
 
-/** Hears what goes on, for the metrics. */
+/** Receives events for the metrics. */
 export interface KeystoneObserver {
+  /** Keystone validated a token within `seconds`. */
   validated(outcome: Outcome, seconds: number): void;
-  /** A question that a cached answer made unnecessary. */
+  /** The cache made a validation unnecessary. */
   cacheHit(outcome: Outcome): void;
 }
 
-/** For how long a refusal counts at most. A token may be unknown only because a Keystone was not given a new key yet. */
+/** The maximum time for which a refusal is cached. A Keystone node rejects valid tokens until it receives a new signing key. */
 const REFUSAL_SECONDS = 10;
 
-/** What every token of Keystone is made of, whatever its provider: a header can carry it, and nothing in it can end the header. */
+/** The form of a Keystone token, for all providers. It contains only characters that are safe in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** What is remembered of a refused token. */
+/** The cached value for a refused token. */
 const REFUSED = {};
 
 /**
- * Knows the callers of Keystone's tokens. An answer of Keystone counts until the token expires or `cacheSeconds` are over, and is
- * kept under the token's hash. Refusals have a cache of their own, so that no flood of bad tokens drives out the good ones.
- * Throws when the file of authorities cannot be read.
+ * Authenticates callers by their Keystone tokens. Caches each result under the token's hash, until the token expires and for at most
+ * `cacheSeconds`. Refusals have a separate cache, so a flood of invalid tokens cannot evict the valid ones. Throws if the CA file cannot be
+ * read.
  */
 export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObserver): Method {
   const { url = '', caFile, timeoutSeconds, cacheSeconds, cacheEntries } = settings;
@@ -49,13 +50,13 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
   const validate = observed(createKeystoneClient(api, settings, timeoutSeconds, seconds).validate, observer, seconds);
   const callers = createCache<Caller>(cacheEntries, seconds);
   const refusals = createCache<typeof REFUSED>(cacheEntries, seconds);
-  const underWay = new Map<string, Promise<Caller | undefined>>();
+  const pending = new Map<string, Promise<Caller | undefined>>();
 
-  const ask = async (token: string, key: string): Promise<Caller | undefined> => {
-    const askedAt = seconds();
+  const validateAndCache = async (token: string, key: string): Promise<Caller | undefined> => {
+    const startedAt = seconds();
     const valid = await validate(token);
-    if (valid === undefined) refusals.set(key, REFUSED, askedAt + Math.min(REFUSAL_SECONDS, cacheSeconds));
-    else callers.set(key, valid.caller, askedAt + Math.min(cacheSeconds, (valid.expiresAt - Date.now()) / 1000));
+    if (valid === undefined) refusals.set(key, REFUSED, startedAt + Math.min(REFUSAL_SECONDS, cacheSeconds));
+    else callers.set(key, valid.caller, startedAt + Math.min(cacheSeconds, (valid.expiresAt - Date.now()) / 1000));
     return valid?.caller;
   };
 
@@ -74,16 +75,16 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
         observer.cacheHit(known === undefined ? 'refused' : 'valid');
         return known;
       }
-      const flight = underWay.get(key) ?? ask(token, key).finally(() => underWay.delete(key));
-      underWay.set(key, flight);
-      return flight;
+      const validation = pending.get(key) ?? validateAndCache(token, key).finally(() => pending.delete(key));
+      pending.set(key, validation);
+      return validation;
     },
     challenge: challengeOf(settings.publicUrl ?? url),
     close: api.close,
   };
 }
 
-/** The scheme that OpenStack's clients know; no standard has it. */
+/** Returns the challenge with the scheme that OpenStack's clients know. It is not part of a standard. */
 function challengeOf(url: string): Method['challenge'] {
   const challenge = `Keystone uri="${new URL(url).href.replace(/\/+$/, '')}"`;
   return { unknownCaller: challenge, missingRight: challenge };
@@ -91,14 +92,14 @@ function challengeOf(url: string): Method['challenge'] {
 
 function observed(validate: KeystoneClient['validate'], observer: KeystoneObserver, seconds: () => number): KeystoneClient['validate'] {
   return async (token) => {
-    const askedAt = seconds();
+    const startedAt = seconds();
     let outcome: Outcome = 'unavailable';
     try {
       const valid: ValidToken | undefined = await validate(token);
       outcome = valid === undefined ? 'refused' : 'valid';
       return valid;
     } finally {
-      observer.validated(outcome, seconds() - askedAt);
+      observer.validated(outcome, seconds() - startedAt);
     }
   };
 }

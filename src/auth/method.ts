@@ -1,21 +1,21 @@
 import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 
-/** One way of knowing callers by their tokens. */
+/** A method of authenticating callers by their tokens. */
 export interface Method {
-  /** Tells whether a token is this method's to judge, by its form alone. No other method gets to see it then. */
+  /** Returns whether this method handles a token, by its form. Then no other method receives the token. */
   claims(token: string): boolean;
-  /** Throws `unavailable` when nothing can be said about the token now. */
+  /** Throws `unavailable` if the token cannot be validated now. */
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
   readonly challenge: Challenge;
-  /** Lets connections go. */
+  /** Closes the connections of the method. */
   close(): void;
 }
 
-/** What 401 answers say in `WWW-Authenticate` (RFC 9110 section 11.6.1). */
+/** The values of `WWW-Authenticate` in a 401 response (RFC 9110 section 11.6.1). */
 export interface Challenge {
-  /** To a caller who is not known. */
+  /** For a caller who is not authenticated. */
   readonly unknownCaller: string;
-  /** To a caller who is known and lacks a right. */
+  /** For an authenticated caller who lacks a right. */
   readonly missingRight: string;
 }

@@ -4,44 +4,44 @@ import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './
 import type { Challenge, Method } from './method.ts';
 import { configuredToken, ownTokens } from './tokens.ts';
 
-/** What methods are made from. */
-export interface Surroundings {
+/** The dependencies of authentication methods. */
+export interface AuthDependencies {
   readonly store: Store;
-  /** Decides whether a token has expired, so it has to follow the system's clock. */
+  /** The clock for expiry times. It must follow the system's clock. */
   readonly clock: Clock;
-  /** Ids of the service's own tokens that this process refuses although the database may still hold them. */
+  /** Ids of the service's own tokens that this process refuses, even if the database still contains them. */
   readonly refusedTokens: ReadonlySet<string>;
   readonly keystone: KeystoneSettings;
   readonly keystoneObserver: KeystoneObserver;
 }
 
-/** Every method by its name in the configuration. A token goes to the first that claims it. */
-const METHODS: Readonly<Record<AuthMethod, (surroundings: Surroundings) => Method>> = {
+/** Every method by its name in the configuration. The first method that claims a token authenticates it. */
+const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
   tokens: ({ store, clock, refusedTokens }) => ownTokens(store, clock, () => performance.now() / 1000, refusedTokens),
   keystone: ({ keystone, keystoneObserver }) => keystoneTokens(keystone, keystoneObserver),
 };
 
-/** All configured ways of knowing callers as one. */
+/** All configured methods, combined. */
 export interface Authentication {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
-  /** One for each method. */
+  /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
   close(): void;
 }
 
 /**
- * Knows callers by the methods named, and by `adminToken` where one is configured, which no method gets to see. A token that
- * no method claims is refused. Throws when a file that the configuration names cannot be read.
+ * Authenticates callers by `adminToken`, if one is configured, and then by the methods in `names`. Refuses a token that no method claims.
+ * Throws if a file in the configuration cannot be read.
  */
-export function openAuthentication(names: readonly AuthMethod[], adminToken: string | undefined, surroundings: Surroundings): Authentication {
+export function openAuthentication(names: readonly AuthMethod[], adminToken: string | undefined, dependencies: AuthDependencies): Authentication {
   const methods = Object.entries(METHODS)
     .filter(([name]) => names.some((chosen) => chosen === name))
-    .map(([, open]) => open(surroundings));
-  const judges = adminToken === undefined ? methods : [configuredToken(adminToken), ...methods];
+    .map(([, open]) => open(dependencies));
+  const authenticators = adminToken === undefined ? methods : [configuredToken(adminToken), ...methods];
   return {
-    authenticate: async (token) => judges.find(({ claims }) => claims(token))?.authenticate(token),
-    known: (token) => judges.find(({ claims }) => claims(token))?.known(token),
+    authenticate: async (token) => authenticators.find(({ claims }) => claims(token))?.authenticate(token),
+    known: (token) => authenticators.find(({ claims }) => claims(token))?.known(token),
     challenges: methods.map(({ challenge }) => challenge),
     close: () => methods.forEach(({ close }) => close()),
   };

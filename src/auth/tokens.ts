@@ -6,13 +6,13 @@ import { looksLikeToken } from '../domain/model/token-form.ts';
 import { createCache } from './cache.ts';
 import type { Method } from './method.ts';
 
-/** The caller behind the administrator token that the configuration sets. */
+/** The caller of the administrator token in the configuration. */
 export const CONFIGURED_ADMIN: Caller = { id: 'configured', name: 'admin', roles: [ADMIN], projectId: ADMIN_PROJECT, allProjects: false };
 
 /** RFC 6750 section 3. */
 const BEARER = { unknownCaller: 'Bearer', missingRight: 'Bearer error="insufficient_scope"' };
 
-/** Knows one caller, by the administrator token that the configuration sets. */
+/** Authenticates one caller, by the administrator token in the configuration. */
 export function configuredToken(adminToken: string): Method {
   const adminHash = hashToken(adminToken);
   return {
@@ -24,21 +24,21 @@ export function configuredToken(adminToken: string): Method {
   };
 }
 
-/** The most tokens that are remembered. */
-const MAX_REMEMBERED = 10_000;
+/** The maximum number of cached tokens. */
+const MAX_CACHED_TOKENS = 10_000;
 
-/** How long a token is remembered that another process may revoke. */
+/** How long a token is cached if another process may revoke it. */
 const MAX_AGE_SECONDS = 0.5;
 
-/** What is kept of a token. */
+/** The cached value for a token. */
 interface KnownToken {
   readonly caller: Caller;
   readonly expiresAt: string | null;
 }
 
 /**
- * Knows the callers of the service's own tokens. An expired one is refused at once, and so is a deleted one, or where another
- * process deleted it within half a second. `seconds` is a clock that does not go back. Tokens whose id is in `refused` are refused too.
+ * Authenticates callers by the service's own tokens. Refuses an expired or deleted token immediately. If another process deleted it,
+ * refuses it within 0.5 s. Also refuses tokens whose id is in `refused`. `seconds` is a monotonic clock.
  */
 export function ownTokens(store: Store, clock: Clock, seconds: () => number, refused: ReadonlySet<string> = new Set()): Method {
   const { cached, find } = cacheUnchanged(store, seconds);
@@ -55,13 +55,13 @@ export function ownTokens(store: Store, clock: Clock, seconds: () => number, ref
   };
 }
 
-/** Finds tokens by their hash, and caches them until a token is changed, or for a short time where others may change them. */
+/** Finds tokens by their hash. Caches them until a token changes; for 0.5 s if other processes may change tokens. */
 function cacheUnchanged(store: Store, seconds: () => number) {
-  let cache = createCache<KnownToken>(MAX_REMEMBERED, seconds);
+  let cache = createCache<KnownToken>(MAX_CACHED_TOKENS, seconds);
   let asOf = store.changes(tokenType);
   const cached = (hash: string): KnownToken | undefined => {
     const changes = store.changes(tokenType);
-    if (changes !== asOf) cache = createCache(MAX_REMEMBERED, seconds);
+    if (changes !== asOf) cache = createCache(MAX_CACHED_TOKENS, seconds);
     asOf = changes;
     return cache.get(hash);
   };

@@ -4,7 +4,7 @@ import { NetError } from './faults.ts';
 export interface Deadline {
   /** The length of the whole limit, for messages. */
   readonly seconds: number;
-  /** Aborts when the time is over. */
+  /** Aborts when the deadline passes. */
   readonly signal: AbortSignal;
 }
 
@@ -15,10 +15,10 @@ export function deadlineAfter(seconds: number): Deadline {
 
 /** Returns the error for a deadline that has passed. */
 export function tooLate({ seconds }: Deadline): NetError {
-  return new NetError({ reason: `no answer within ${seconds} seconds` });
+  return new NetError({ reason: `no response within ${seconds} seconds` });
 }
 
-/** Waits for `work` until the deadline. `work` itself continues. Throws `NetError` when the time is over, and what `work` throws. */
+/** Waits for `work` until the deadline, and throws what `work` throws. Throws `NetError` when the deadline passes; `work` then continues. */
 export function within<T>(deadline: Deadline, work: Promise<T>): Promise<T> {
   const { signal } = deadline;
   return new Promise((resolve, reject) => {

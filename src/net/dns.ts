@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { connect, isIP, isIPv6 } from 'node:net';
 import { faultOf, NetError } from './faults.ts';
 
-/** Where a name server listens. */
+/** The address of a name server. */
 export interface NameServer {
   readonly host: string;
   readonly port: number;
 }
 
-/** How long to wait. */
+/** The limits of a query. */
 export interface DnsTimeouts {
   /** How often a request is sent over UDP. */
   readonly tries: number;
@@ -18,7 +18,7 @@ export interface DnsTimeouts {
   readonly seconds: number;
 }
 
-/** Sends a request over UDP until `isResponse` is true of what arrives. Throws `NetError`. */
+/** Sends a request over UDP until a datagram arrives for which `isResponse` is true. Returns it. Throws `NetError`. */
 export async function queryOverUdp(
   server: NameServer,
   request: Buffer,
@@ -35,7 +35,7 @@ export async function queryOverUdp(
       socket.on('error', (cause) => reject(new NetError(faultOf(cause), cause)));
     });
     response.catch(() => undefined); // it may fail before the first wait
-    // Only a connected socket is told that nobody listens.
+    // Only a connected socket reports ECONNREFUSED.
     socket.connect(server.port, address);
     await Promise.race([once(socket, 'connect'), response]);
     for (let sent = 0; sent < timeouts.tries; sent += 1) {
@@ -43,14 +43,14 @@ export async function queryOverUdp(
       const received = await Promise.race([response, after(timeouts.seconds)]);
       if (received !== undefined) return received;
     }
-    const reason = `nothing came back from ${address} port ${server.port} over UDP within ${timeouts.tries * timeouts.seconds} seconds`;
+    const reason = `no response from ${address} port ${server.port} over UDP within ${timeouts.tries * timeouts.seconds} seconds`;
     throw new NetError({ reason });
   } finally {
     socket.close();
   }
 }
 
-/** Sends a request over TCP and yields the messages that arrive (RFC 1035 section 4.2.2) until the server closes. Throws `NetError`. */
+/** Sends a request over TCP and yields each message (RFC 1035 section 4.2.2) until the server closes the connection. Throws `NetError`. */
 export async function* queryOverTcp(server: NameServer, request: Buffer, timeouts: DnsTimeouts): AsyncGenerator<Buffer, void> {
   const socket = connect(server.port, await resolveHost(server.host));
   socket.setTimeout(

@@ -1,14 +1,14 @@
-/** Why a file or a server cannot be used, in words that a message can quote. */
+/** The reason why a file or a server cannot be used, for messages. */
 export interface Fault {
   /** A clause that follows a colon: `no such file or folder`. */
   readonly reason: string;
-  /** What to try, as a sentence. */
+  /** What to do next, as a sentence. */
   readonly hint?: string;
   /** True if the client trusts no authority that signed the server's certificate. */
   readonly untrusted?: boolean;
 }
 
-/** A failure to get a response over the network. Its message is the fault's reason, and holds no request. */
+/** A failure to get a response over the network. Its message is the fault's reason and never contains the request. */
 export class NetError extends Error {
   readonly fault: Fault;
 
@@ -68,11 +68,11 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** What the codes of a library have in common. */
+/** The faults for all codes with a common prefix. */
 const FAMILIES: readonly (readonly [codes: RegExp, fault: Fault])[] = [
   [/^CERT_/, { reason: 'its certificate is not valid' }],
   [/^ERR_SSL_/, { reason: 'the TLS handshake failed', hint: URL_HINT }],
-  [/^ERR_OSSL_/, { reason: 'it holds no usable certificate or key', hint: PEM_HINT }],
+  [/^ERR_OSSL_/, { reason: 'it contains no usable certificate or key', hint: PEM_HINT }],
   [/^HPE_/, NO_HTTP],
 ];
 
@@ -91,7 +91,7 @@ export function faultOf(error: unknown): Fault {
   return known ?? { reason: message || code };
 }
 
-/** What failed with a path or an address, by the system call. */
+/** The beginning of a message about a path or an address, by the system call that failed. */
 const FAILURES: Readonly<Record<string, (place: string) => string>> = {
   bind: (place) => `Cannot listen on ${place}`,
   connect: (place) => `${place} cannot be reached`,
@@ -100,14 +100,14 @@ const FAILURES: Readonly<Record<string, (place: string) => string>> = {
   open: (place) => `${place} cannot be opened`,
 };
 
-/** An error of the operating system, in words. */
+/** The description of an operating system error. */
 export interface SystemFault {
-  /** Which path or address failed, and why. */
+  /** The path or address that failed, with the reason. */
   readonly sentence: string;
   readonly hint: string | undefined;
 }
 
-/** Returns an error of the operating system in words; undefined for any other error, and for one without a path or an address. */
+/** Describes an operating system error. Returns undefined for any other error, and for one without a path or an address. */
 export function systemFault(error: unknown): SystemFault | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall, path, address, port } = error as NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };
@@ -120,7 +120,7 @@ export function systemFault(error: unknown): SystemFault | undefined {
   return { sentence: `${failure}: ${reason}`, hint };
 }
 
-/** Returns any error as text for a message: with its path or address where it has one. */
+/** Describes any error in text for a message, with its path or address if it has one. */
 export function describeFault(error: unknown): string {
   return systemFault(error)?.sentence ?? faultOf(error).reason;
 }

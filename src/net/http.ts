@@ -4,22 +4,22 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { within, type Deadline } from './deadline.ts';
 import { faultOf, NetError } from './faults.ts';
 
-/** Which certificates are trusted. */
+/** How a client validates certificates. */
 export interface Trust {
-  /** PEM certificates of the trusted authorities, instead of those of Node.js. */
+  /** PEM certificates of the trusted CAs. They replace the CAs of Node.js. */
   readonly ca?: string | undefined;
-  /** False turns the check of certificates off. */
+  /** False disables the validation of certificates. */
   readonly verify?: boolean | undefined;
 }
 
-/** How a client behaves. */
+/** The settings of a client. */
 export interface HttpSettings {
   readonly trust: Trust;
-  /** The most bytes that the body of a response may have. */
+  /** The maximum size of a response body. */
   readonly maxResponseBytes: number;
-  /** How often the client sends a request that may be repeated. */
+  /** How often the client sends a repeatable request at most. */
   readonly attempts: number;
-  /** The most connections to a server at once; further requests wait. Unset, Node's shared connections serve. */
+  /** The maximum number of connections to a server; further requests wait. The default is Node's global agent. */
   readonly maxConnections?: number;
 }
 
@@ -29,7 +29,7 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** True if the server may receive the request twice. It always may for GET and HEAD (RFC 9110 section 9.2.1). */
+  /** True if the client may send the request twice. It always may for GET and HEAD (RFC 9110 section 9.2.1). */
   readonly repeatable?: boolean;
 }
 
@@ -45,15 +45,15 @@ export interface HttpResponse {
 /** A client of any number of servers. */
 export interface HttpClient {
   /**
-   * Sends a request and reads the whole response. Does not follow redirects: they would take a token to another server. Repeats a
-   * request that may be repeated after a failure, and after 429 or 5xx. Throws `NetError` without a response within the deadline.
+   * Sends a request and reads the whole response. Does not follow redirects, because the token would reach another server. Repeats a
+   * repeatable request after a failure, 429 or 5xx. Throws `NetError` if there is no response within the deadline.
    */
   send(request: HttpRequest, deadline: Deadline): Promise<HttpResponse>;
   /** Closes the client's own connections. */
   close(): void;
 }
 
-/** The pause before the first repetition. It doubles each time. */
+/** The pause before the first retry. It doubles each time. */
 const FIRST_PAUSE_MS = 100;
 
 /** Creates a client. */
@@ -81,7 +81,7 @@ export function createHttpClient({ trust, maxResponseBytes, attempts, maxConnect
         } catch (error) {
           if (attempt >= most || deadline.signal.aborted) throw error instanceof NetError ? error : new NetError(faultOf(error), error);
         }
-        // The random part keeps many processes from returning all at once.
+        // The random part prevents many processes from retrying at the same time.
         await within(deadline, pause(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random())));
       }
     },

@@ -9,7 +9,7 @@ export class MissingCredentialError extends Error {
   readonly member: string;
 
   constructor(member: string) {
-    super(`There is no ${member}`);
+    super(`The credentials have no ${member}`);
     this.name = 'MissingCredentialError';
     this.member = member;
   }
@@ -22,7 +22,7 @@ export function authOf(kind: CredentialKind, credentials: Credentials): object {
       const secret = required(credentials, 'application_credential_secret');
       const { application_credential_id: id } = credentials;
       const named = () => ({ name: required(credentials, 'application_credential_name'), user: userOf(credentials) });
-      // An application credential is for one project; a request with a scope is an error.
+      // Keystone rejects a request with a scope, because an application credential has a fixed project.
       return { identity: { methods: ['application_credential'], application_credential: { ...(id === undefined ? named() : { id }), secret } } };
     }
     case 'token':

@@ -10,19 +10,19 @@ export interface KeystoneResponse {
   readonly body: unknown;
 }
 
-/** A client of Keystone's API, version 3. Both requests throw `NetError` without a response within the deadline. */
+/** A client of Keystone's API, version 3. Both requests throw `NetError` if there is no response within the deadline. */
 export interface KeystoneApi {
   /** The URL of the API, for messages. */
   readonly url: string;
   /** Requests a token. `auth` is what `authOf` returns. */
   issueToken(auth: object, deadline: Deadline): Promise<KeystoneResponse>;
-  /** Requests the description of `token`, by the right of the token `authority`. */
+  /** Requests the validation of `token`, authorised by the token `authority`. */
   describeToken(token: string, authority: string, deadline: Deadline): Promise<KeystoneResponse>;
   /** Closes the connections. */
   close(): void;
 }
 
-/** Keystone serves few requests at once; further ones wait in the client. */
+/** Keystone processes few requests concurrently; further ones wait in the client. */
 const MAX_CONNECTIONS = 32;
 const ATTEMPTS = 3;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -39,12 +39,12 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
     url: base,
     issueToken(auth, deadline) {
       const headers = { accept: 'application/json', 'content-type': 'application/json' };
-      // A token that nobody uses expires.
+      // Repeating the request is safe: an unused token expires.
       return send({ method: 'POST', url: `${base}/auth/tokens`, headers, body: JSON.stringify({ auth }), repeatable: true }, deadline);
     },
     describeToken(token, authority, deadline) {
       const headers = { accept: 'application/json', 'x-auth-token': authority, 'x-subject-token': token };
-      // The service catalogue is most of the response, and nothing needs it.
+      // Omit the service catalogue: it is most of the response, and no code reads it.
       return send({ method: 'GET', url: `${base}/auth/tokens?nocatalog`, headers }, deadline);
     },
     close: client.close,

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeFirstToken } from '../../src/auth/first-token.ts';
+import { createFirstToken } from '../../src/auth/first-token.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { openStore } from '../../src/service.ts';
@@ -47,27 +47,27 @@ describe('the file of the first administrator token', () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(folder, 'new'));
     writeFileSync(file, 'old', { mode: 0o644 });
-    expect(await makeFirstToken(dependencies, file)).toBe(true);
+    expect(await createFirstToken(dependencies, file)).toBe(true);
     expect(readFileSync(file, 'utf8')).toMatch(/^tsigil_\S+\n$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(folder, 'new'))).toEqual(['admin.token']);
-    expect(await makeFirstToken(dependencies, file)).toBe(false);
+    expect(await createFirstToken(dependencies, file)).toBe(false);
   });
 
   test('leaves no temporary file behind where a folder is in its place, and no token', async () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(file, 'in-the-way'), { recursive: true });
-    await expect(makeFirstToken(dependencies, file)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
+    await expect(createFirstToken(dependencies, file)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
     expect(readdirSync(join(folder, 'new'))).toEqual(['admin.token']);
     rmSync(file, { recursive: true });
-    expect(await makeFirstToken(dependencies, file)).toBe(true);
+    expect(await createFirstToken(dependencies, file)).toBe(true);
   });
 
   test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('leaves no file and no descriptor behind on a full disk', async () => {
     disk = mountMemory(folder, '1m');
     const place = disk?.folder ?? '';
     expect(() => writeFileSync(join(place, 'filler'), Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
-    await expect(makeFirstToken(dependencies, join(place, 'admin.token'))).rejects.toThrow(/ENOSPC/);
+    await expect(createFirstToken(dependencies, join(place, 'admin.token'))).rejects.toThrow(/ENOSPC/);
     expect(readdirSync(place)).toEqual(['filler']);
     const open = readdirSync('/proc/self/fd').flatMap((descriptor) => {
       try {
@@ -78,6 +78,6 @@ describe('the file of the first administrator token', () => {
     });
     expect(open.filter((path) => path.startsWith(place))).toEqual([]);
     rmSync(join(place, 'filler'));
-    expect(await makeFirstToken(dependencies, join(place, 'admin.token'))).toBe(true);
+    expect(await createFirstToken(dependencies, join(place, 'admin.token'))).toBe(true);
   });
 });

@@ -48,7 +48,7 @@ test('503 within timeoutSeconds if sign-in, validation and a second sign-in each
   expect(seconds).toBeGreaterThan(TIMEOUT_SECONDS * 0.9);
   expect(seconds).toBeLessThan(TIMEOUT_SECONDS * 2);
   expect(seen).toEqual(['POST', 'GET']);
-  expect(service.log.join()).toContain('Keystone: no answer within 1 seconds');
+  expect(service.log.join()).toContain('Keystone: no response within 1 seconds');
 });
 
 test('503 within timeoutSeconds for 80 tokens at once, although Keystone gets 32 requests at a time', async () => {

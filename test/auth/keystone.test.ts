@@ -189,14 +189,14 @@ describe.runIf(installed)('keystone', () => {
       expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect(await statusOf(service, await issue('admin', 'two'))).toBe(503);
       expect([gateway.count(LOGIN), gateway.count(VALIDATION)]).toEqual([1, 0]);
-      expect(service.log.join()).toContain("Keystone: answered 401 to the service's own credentials");
+      expect(service.log.join()).toContain("Keystone: returned 401 for the service's own credentials");
     });
 
     test('503 if the credentials lack the right to validate tokens', async () => {
       const password = await keystone.createUser('powerless', 'reader', { project: 'services' });
       const service = await start(variables({}, { USERNAME: 'powerless', PASSWORD: password, PROJECT: 'services' }));
       expect(await statusOf(service, await issue())).toBe(503);
-      expect(service.log.join()).toContain('Keystone: answered 403 to a question about a token');
+      expect(service.log.join()).toContain('Keystone: returned 403 to a token validation');
     });
   });
 
@@ -224,7 +224,7 @@ describe.runIf(installed)('keystone', () => {
       const startedAt = performance.now();
       expect(await statusOf(service, await issue())).toBe(503);
       expect(performance.now() - startedAt).toBeGreaterThan(900);
-      expect(service.log.join()).toContain('Keystone: no answer within 1 seconds');
+      expect(service.log.join()).toContain('Keystone: no response within 1 seconds');
       gateway.behave(() => 'pass');
     });
 

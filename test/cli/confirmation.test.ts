@@ -10,7 +10,7 @@ import { openScreen, type Screen } from '../harness/screen.ts';
 import { PROGRAM, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { ROOT } from '../docs/documents.ts';
-import { NO_LOCAL_COMMANDS, runInside, type Surroundings } from './session.ts';
+import { NO_LOCAL_COMMANDS, runInside, type RunOptions } from './session.ts';
 
 /** Every command, and when it asks for confirmation. A new command must be added here: does it remove what its arguments do not name? */
 const COMMANDS: Record<string, string | undefined> = {
@@ -53,7 +53,7 @@ const COMMANDS: Record<string, string | undefined> = {
 const REFUSED = (obstacle: string) => `tsigil: Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
 
 /** Standard input as a terminal on which `lines` are typed. */
-function typed(...lines: string[]): NonNullable<Surroundings['input']> {
+function typed(...lines: string[]): NonNullable<RunOptions['input']> {
   return Object.assign(Readable.from(lines), { isTTY: true });
 }
 
@@ -92,16 +92,16 @@ describe('tld import --replace', () => {
   });
   const names = async () => ((await service.get('/v2/tlds?sort_key=name')).body.tlds as { name: string }[]).map(({ name }) => name);
   const variables = () => ({ TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token });
-  const replace = (surroundings: Surroundings, ...flags: string[]) =>
-    runInside({ variables: variables(), ...surroundings }, 'tld', 'import', list, '--replace', ...flags);
+  const replace = (runOptions: RunOptions, ...flags: string[]) =>
+    runInside({ variables: variables(), ...runOptions }, 'tld', 'import', list, '--replace', ...flags);
 
-  test.each<[string, Surroundings, string]>([
+  test.each<[string, RunOptions, string]>([
     ['standard input is not a terminal', { errorTerminal: true }, 'standard input is not a terminal'],
     ['standard error is not a terminal', { input: typed('y\n') }, 'standard error is not a terminal'],
     ['nothing is a terminal', {}, 'standard input is not a terminal'],
     ['standard input is not a terminal, but standard output is', { columns: 80 }, 'standard input is not a terminal'],
-  ])('%s: exits with 2, and nothing changes', async (_, surroundings, obstacle) => {
-    const { status, err } = await replace(surroundings);
+  ])('%s: exits with 2, and nothing changes', async (_, runOptions, obstacle) => {
+    const { status, err } = await replace(runOptions);
     expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for confirmation')]);
     expect(err.replaceAll(/\x1b\[\d+m/g, '')).toBe(REFUSED(obstacle));
     expect(await names()).toEqual(ENTRIES);
@@ -202,8 +202,8 @@ describe('token revoke', () => {
   });
   afterEach(() => service.close());
   const [mine, other] = [0, 1].map((index) => () => tokens[index] as CreatedToken) as [() => CreatedToken, () => CreatedToken];
-  const revoke = (surroundings: Surroundings, ...argv: string[]) =>
-    runInside({ ...surroundings, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: mine().token } }, 'token', 'revoke', ...argv);
+  const revoke = (runOptions: RunOptions, ...argv: string[]) =>
+    runInside({ ...runOptions, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: mine().token } }, 'token', 'revoke', ...argv);
   const names = async (token = mine()) =>
     ((await service.with(token.token).get('/v2/tokens?sort_key=name')).body.tokens as { name: string }[]).map(({ name }) => name);
 
@@ -248,8 +248,8 @@ describe('token revoke', () => {
     const adminToken = 'the-configured-token-of-this-test';
     const { service: second, tokens: made } = await startWithTokens([{ name: 'only', roles: ['admin'] }], { TSIGIL_ADMIN_TOKEN: adminToken });
     onTestFinished(() => second.close());
-    const surroundings = { variables: { TSIGIL_URL: second.url, TSIGIL_TOKEN: adminToken } };
-    expect(await runInside(surroundings, 'token', 'revoke', 'only')).toEqual({
+    const runOptions = { variables: { TSIGIL_URL: second.url, TSIGIL_TOKEN: adminToken } };
+    expect(await runInside(runOptions, 'token', 'revoke', 'only')).toEqual({
       status: 0,
       out: `Revoked token 'only' (id ${made[0]?.id}).\n`,
       err: '',

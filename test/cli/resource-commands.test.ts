@@ -3,7 +3,7 @@ import { endOfTurn } from '../harness/client.ts';
 import { POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import type { Ended } from './run.ts';
-import { runInside, type Surroundings } from './session.ts';
+import { runInside, type RunOptions } from './session.ts';
 
 let service: TestService;
 let variables: Record<string, string>;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> => runInside({ variables }, ...argv);
-const runWith = (surroundings: Surroundings, ...argv: string[]): Promise<Ended> => runInside({ variables, ...surroundings }, ...argv);
+const runWith = (runOptions: RunOptions, ...argv: string[]): Promise<Ended> => runInside({ variables, ...runOptions }, ...argv);
 
 /** What a command that succeeds prints as JSON. */
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
 import { POOL_ID, SECRET } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { runInside, type Surroundings } from './session.ts';
+import { runInside, type RunOptions } from './session.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
-const run = (surroundings: Surroundings, ...argv: string[]) => runInside({ variables, ...surroundings }, 'tsigkey', ...argv);
+const run = (runOptions: RunOptions, ...argv: string[]) => runInside({ variables, ...runOptions }, 'tsigkey', ...argv);
 
 /** The secret that the service keeps for a key. */
 async function keptSecret(name: string): Promise<string | undefined> {
@@ -109,10 +109,10 @@ describe('printing secrets', () => {
   ])('%s hides the secret in every format, unless --reveal is set', async (_, argv) => {
     for (const format of ['table', 'json', 'yaml', 'csv', 'value']) {
       for (const columns of [undefined, 200]) {
-        const surroundings = columns === undefined ? {} : { columns };
-        const hidden = await run(surroundings, ...argv, '-f', format);
+        const runOptions = columns === undefined ? {} : { columns };
+        const hidden = await run(runOptions, ...argv, '-f', format);
         expect([hidden.status, hidden.out.includes('(hidden)'), hidden.out.includes(secret)]).toEqual([0, true, false]);
-        const shown = await run(surroundings, ...argv, '-f', format, '--reveal');
+        const shown = await run(runOptions, ...argv, '-f', format, '--reveal');
         expect([shown.status, shown.out.includes('(hidden)'), shown.out.includes(secret)]).toEqual([0, false, true]);
       }
     }

@@ -6,7 +6,7 @@ import { recordSecret, recordShown } from '../harness/evidence.ts';
 import type { Ended } from './run.ts';
 
 /** What a command finds around it, where that is not the ordinary: no variables, nothing to read, and pipes. */
-export interface Surroundings {
+export interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>;
   readonly input?: string | Terminal['input'];
   /** The width of the terminal that output goes to; a pipe without it. */
@@ -24,8 +24,8 @@ function refuse(): never {
 export const NO_LOCAL_COMMANDS: LocalCommands = { serve: refuse, checkConfig: refuse, backUp: refuse, migrate: refuse, copyDatabase: refuse };
 
 /** Runs one command inside this process, and returns what it printed and its exit code. */
-export async function runInside(surroundings: Surroundings, ...argv: string[]): Promise<Ended> {
-  const { variables = {}, input = '', columns, errorTerminal = false, onInterrupt = () => () => undefined } = surroundings;
+export async function runInside(runOptions: RunOptions, ...argv: string[]): Promise<Ended> {
+  const { variables = {}, input = '', columns, errorTerminal = false, onInterrupt = () => () => undefined } = runOptions;
   const printed = { out: '', err: '' };
   const stream = (name: 'out' | 'err') => ({
     ...(columns === undefined ? {} : { isTTY: true, columns }),

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { startTestService, temporaryFolder, type TestService } from './service.ts';
-import type { World } from '../../src/service.ts';
+import type { ServiceDependencies } from '../../src/service.ts';
 
 /** A token, as the response to its creation shows it. */
 export interface CreatedToken {
@@ -13,14 +13,14 @@ export interface CreatedToken {
 export async function startWithTokens(
   bodies: readonly object[],
   variables: Record<string, string> = {},
-  world: Partial<World> = {},
+  dependencies: Partial<ServiceDependencies> = {},
 ): Promise<{ service: TestService; tokens: CreatedToken[] }> {
   const folder = temporaryFolder();
-  const first = await startTestService({}, { folder, ...world });
+  const first = await startTestService({}, { folder, ...dependencies });
   const tokens: CreatedToken[] = [];
   for (const body of bodies) tokens.push((await first.post('/v2/tokens', body)).body as CreatedToken);
   await first.close();
-  const service = await startTestService({ TSIGIL_ADMIN_TOKEN: '', ...variables }, { folder, ...world });
+  const service = await startTestService({ TSIGIL_ADMIN_TOKEN: '', ...variables }, { folder, ...dependencies });
   const close = async () => {
     await service.close();
     rmSync(folder, { recursive: true });

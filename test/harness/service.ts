@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config/config.ts';
-import { startService, type World } from '../../src/service.ts';
+import { startService, type ServiceDependencies } from '../../src/service.ts';
 import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
@@ -37,7 +37,7 @@ export function temporaryFolder(): string {
  */
 export async function startTestService(
   variables: Record<string, string> = {},
-  options: Partial<World> & { folder?: string } = {},
+  options: Partial<ServiceDependencies> & { folder?: string } = {},
 ): Promise<TestService> {
   const { folder = temporaryFolder(), ...world } = options;
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;

@@ -51,7 +51,7 @@ test('several addresses of one host give each reason once', () => {
 test('keeps no text of OpenSSL', () => {
   const error = thrown(() => createSecureContext({ cert: 'no certificate', key: 'no key' }));
   expect((error as Error).message).toContain('PEM routines');
-  expect(describeFault(error)).toBe('it holds no usable certificate or key');
+  expect(describeFault(error)).toBe('it contains no usable certificate or key');
 });
 
 test('leaves other errors as they are', () => {

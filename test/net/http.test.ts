@@ -69,7 +69,7 @@ test('fails at the deadline, which covers all attempts and pauses', async () => 
     setTimeout(() => response.writeHead(503).end(), 200);
   });
   const startedAt = performance.now();
-  expect((await failure(get(url), 0.3)).message).toBe('no answer within 0.3 seconds');
+  expect((await failure(get(url), 0.3)).message).toBe('no response within 0.3 seconds');
   expect(performance.now() - startedAt).toBeLessThan(450);
   expect(count).toBeLessThan(3);
 });
@@ -126,7 +126,7 @@ test('a request that waits for a free connection still fails at its deadline', a
   const narrow = createHttpClient({ trust: {}, maxResponseBytes: 1000, attempts: 1, maxConnections: 1 });
   const first = narrow.send(get(url), deadlineAfter(0.6));
   const second = narrow.send(get(url), deadlineAfter(0.1));
-  await expect(second).rejects.toThrow('no answer within 0.1 seconds');
-  await expect(first).rejects.toThrow('no answer within 0.6 seconds');
+  await expect(second).rejects.toThrow('no response within 0.1 seconds');
+  await expect(first).rejects.toThrow('no response within 0.6 seconds');
   narrow.close();
 });

@@ -40,7 +40,7 @@ function parseLog(text: string): Line[] {
 function countLines(lines: readonly Line[]): { told: number; lost: number } {
   return {
     told: lines.filter(({ msg }) => msg === 'request').length,
-    lost: lines.reduce((sum, { msg, lines: missing = 0 }) => (msg === 'lines of the log were lost' ? sum + missing : sum), 0),
+    lost: lines.reduce((sum, { msg, lines: missing = 0 }) => (msg === 'log lines were lost' ? sum + missing : sum), 0),
   };
 }
 
@@ -120,7 +120,7 @@ test('a log reader that stops reading does not block the service', async () => {
   let asked = 3000;
   await ask(service, asked);
   stdout?.resume();
-  for (; !service.output().includes('lines of the log were lost'); asked += 1) await ask(service, 1);
+  for (; !service.output().includes('log lines were lost'); asked += 1) await ask(service, 1);
   expect(await service.stop('SIGTERM')).toBe(0);
   if (stdout?.readableEnded === false) await once(stdout, 'end');
   const printed = service.output().split('\n');

@@ -48,7 +48,7 @@ describe('the first administrator token', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toMatch(/^tsigil_[\w-]{43}\n$/);
     expect(service.output()).not.toContain(readToken(file));
-    expect(service.output()).toContain(`An administrator token was made and written to ${file}`);
+    expect(service.output()).toContain(`Created an administrator token in ${file}`);
 
     const line = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? '';
     const { stdout, status } = spawnSync('bash', ['-c', `${line} --silent --fail`], { encoding: 'utf8' });
@@ -116,7 +116,7 @@ describe('the first administrator token', () => {
     blocker.close();
     const service = await start();
     readToken(join(folder, 'var/admin.token'));
-    expect(service.output()).toContain('An administrator token was made');
+    expect(service.output()).toContain('Created an administrator token');
   });
 });
 
@@ -148,7 +148,7 @@ describe('a start that fails', () => {
     writeFileSync(join(folder, 'cert.pem'), 'no certificate');
     writeFileSync(join(folder, 'key.pem'), 'no key');
     for (const [key, problem] of [
-      ['key.pem', "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': it holds no usable certificate or key"],
+      ['key.pem', "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': it contains no usable certificate or key"],
       ['nosuch.pem', "'tls.key': cannot read 'nosuch.pem': no such file or folder"],
     ] as const) {
       const { status, stdout, stderr } = serveInVain({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: key });

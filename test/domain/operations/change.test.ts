@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { makeFirstToken } from '../../../src/auth/first-token.ts';
+import { createFirstToken } from '../../../src/auth/first-token.ts';
 import { createClock } from '../../../src/clock.ts';
 import type { Caller } from '../../../src/domain/model/caller.ts';
 import type { Dependencies, Warning } from '../../../src/domain/operations/change.ts';
@@ -108,7 +108,7 @@ describe('a rule that is added to a resource type', () => {
 
   test('refuses the first token', async () => {
     addRule(token, () => true);
-    await expect(makeFirstToken(dependencies, join(folder, 'admin.token'))).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(createFirstToken(dependencies, join(folder, 'admin.token'))).rejects.toMatchObject({ code: 'forbidden' });
     expect(await store.exists(token, [])).toBe(false);
   });
 
