@@ -4,17 +4,16 @@ import type { Reader, Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import type { Resource, ResourceType } from '../domain/model/resource.ts';
 
-/** How many rows are read, and written in one transaction, at a time. */
+/** The number of resources that are read, and written in one transaction, at a time. */
 const BATCH = 500;
 
 /**
- * Copies every resource of `from` into `to`, with ids, timestamps and the hashes of tokens, and then compares both. `to`
- * may hold what an earlier copy left, so that a copy that was cut short can be made again; nothing else. Neither may be in
- * use. Returns how many resources of each collection were copied. Throws `bad_request` when `to` holds other resources or
- * the comparison fails, and `unavailable`.
+ * Copies every resource of `from` to `to`, with ids, timestamps and token hashes, and then compares both. `to` may only contain resources
+ * of `from`, so an interrupted copy can be repeated. No service may use either database. Returns the number of copied resources of each
+ * collection. Throws `bad_request` if `to` contains other resources or the comparison fails, and `unavailable`.
  */
 export async function copyResources(from: Reader, to: Store): Promise<Map<string, number>> {
-  for (const type of RESOURCE_TYPES) await refuseStrangers(type, from, to);
+  for (const type of RESOURCE_TYPES) await assertNoOtherResources(type, from, to);
   const counts = new Map<string, number>();
   for (const type of RESOURCE_TYPES) {
     let count = 0;
@@ -28,7 +27,7 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
   return counts;
 }
 
-async function refuseStrangers(type: ResourceType, from: Reader, to: Reader): Promise<void> {
+async function assertNoOtherResources(type: ResourceType, from: Reader, to: Reader): Promise<void> {
   for await (const rows of batches(type, to)) {
     const known = new Set(
       (
@@ -39,11 +38,11 @@ async function refuseStrangers(type: ResourceType, from: Reader, to: Reader): Pr
         )
       ).map(({ id }) => id),
     );
-    const stranger = rows.find((row) => !known.has(row.id));
-    if (stranger !== undefined) {
+    const other = rows.find((row) => !known.has(row.id));
+    if (other !== undefined) {
       throw new ServiceError(
         'bad_request',
-        `The target holds ${type.collection} that the source does not, such as ${stranger.id}: nothing was copied`,
+        `The target contains ${type.collection} that the source does not, such as '${other.id}'. Use an empty target. Nothing was copied.`,
       );
     }
   }
@@ -63,7 +62,7 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
       ).map((row) => [row.id, row]),
     );
     const different = rows.find((row) => !isDeepStrictEqual({ ...row }, { ...copies.get(row.id) }));
-    if (different !== undefined) throw new ServiceError('bad_request', `The copy of ${type.noun} ${different.id} is not equal to it`);
+    if (different !== undefined) throw new ServiceError('bad_request', `The copy of ${type.noun} '${different.id}' differs from the original`);
   }
 }
 

@@ -2,15 +2,15 @@ import { dirname, resolve } from 'node:path';
 import { DATABASE_FORMS, parseDatabaseUrl, type DatabaseForm, type DatabaseScheme } from '../domain/model/database-url.ts';
 import type { Database, DatabaseObserver, DatabaseSettings, NetworkLink, ServingSettings, Snapshot } from './sql/sql.ts';
 
-/** One kind of database. Its driver is loaded when it is opened. */
+/** One kind of database. `open` and `openSnapshot` load its driver. */
 export interface DatabaseKind extends DatabaseForm {
-  /** Opens the database at `location`, which is what follows the scheme in the configuration. Throws `unavailable`. */
+  /** Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable`. */
   open(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database>;
-  /** Opens it for reading alone. Throws `bad_request` if it does not exist, and `unavailable`. */
+  /** Opens the database read-only. Throws `bad_request` if it does not exist, and `unavailable`. */
   openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;
-  /** How the database is reached over the network; undefined for files and Unix sockets. */
+  /** Returns the network connection to the database; undefined for files and Unix sockets. */
   linkTo(location: string): Promise<NetworkLink | undefined>;
-  /** The folder for files that belong beside the database. */
+  /** Returns the folder for files that belong to the database. */
   folder(location: string): string;
 }
 
@@ -35,7 +35,7 @@ const DATABASES: Readonly<Record<DatabaseScheme, DatabaseKind>> = {
   postgresql: postgres,
 };
 
-/** Returns the kind and location that a database URL names. Throws `Error` if `url` is not one. */
+/** Returns the kind and location of a database URL. Throws `Error` for an invalid URL. */
 export function parseDatabase(url: string): { kind: DatabaseKind; location: string } {
   const parts = parseDatabaseUrl(url);
   if (parts === undefined) throw new Error('Invalid database URL. Use sqlite:PATH or postgres://USER@HOST/NAME.');

@@ -3,13 +3,13 @@ import { migration as m0001 } from './migrations/0001-tlds-tsigkeys-tokens.ts';
 import { migration as m0002 } from './migrations/0002-zones-pools.ts';
 import type { Database, Migration } from './sql/sql.ts';
 
-/** Every step, in order. */
+/** All schema steps, in order. */
 export const MIGRATIONS: readonly Migration[] = [m0001, m0002];
 
-/** The newest step that this program knows. */
+/** The number of the newest schema step in this version. */
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
-/** Returns the newest step that was applied to a database, and undefined if none ever was. */
+/** Returns the newest schema step that was applied to a database; undefined if none was. */
 export async function schemaOf({ dialect, reads }: Pick<Database, 'dialect' | 'reads'>): Promise<number | undefined> {
   const table = await reads.one(dialect.tableExists, ['schema_migrations']);
   const row = table && (await reads.one('SELECT max(number) AS newest FROM schema_migrations', []));
@@ -17,8 +17,8 @@ export async function schemaOf({ dialect, reads }: Pick<Database, 'dialect' | 'r
 }
 
 /**
- * Brings the schema to the newest step, in one transaction, and returns the steps that were applied. `now` is recorded with each.
- * Throws `unavailable` when the database has been used by a newer program than this one.
+ * Updates the schema to the newest step, in one transaction. Records each step with the timestamp `now`. Returns the applied steps. Throws
+ * `unavailable` if a newer version has updated the schema further.
  */
 export async function migrate(database: Database, now: string): Promise<number[]> {
   const steps: number[] = [];
@@ -30,7 +30,7 @@ export async function migrate(database: Database, now: string): Promise<number[]
     if (applied > NEWEST_SCHEMA) {
       throw new ServiceError(
         'unavailable',
-        `The database has schema ${applied}, this program knows ${NEWEST_SCHEMA} at most: start the newer program, or restore a backup made before the upgrade`,
+        `The database has schema ${applied}, which is newer than ${NEWEST_SCHEMA}, the newest of this version. Start the newer version, or restore a backup from before the upgrade.`,
       );
     }
     for (const migration of MIGRATIONS.filter(({ number }) => number > applied)) {

@@ -3,19 +3,19 @@ import { createFairQueue } from '../domain/scheduling/fair-queue.ts';
 import type { Turn } from '../domain/model/ports.ts';
 import type { ScanSlots } from './sql/sql.ts';
 
-/** How many scans may wait, of one caller and of all. Each is a request that is open. */
+/** The maximum number of waiting scans, for one caller and in total. Each belongs to an open request. */
 const MAX_WAITING_PER_OWNER = 50;
 const MAX_WAITING = 500;
 
 /** How long a caller should wait before it repeats a scan that took too long. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Runs `work` when it is the turn of its caller. Throws `unavailable` when the time limit is exceeded or too many wait. */
+/** Runs `work` when its caller has a turn. Throws `unavailable` if it exceeds the time limit or too many scans wait. */
 export type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /**
- * Shares the scans of one database fairly among callers. The time limit counts from the arrival, so it bounds the wait as well. The
- * signal that `work` gets aborts when the time is up or the caller has left.
+ * Shares the scan slots of one database fairly among callers. The time limit includes the wait for a slot. The signal that `work` receives
+ * aborts when the time limit passes or the caller disconnects.
  */
 export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
   const queue = createFairQueue({ ...slots, maxWaitingPerOwner: MAX_WAITING_PER_OWNER, maxWaiting: MAX_WAITING });
@@ -28,7 +28,7 @@ export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
     caller?.addEventListener('abort', leave);
     const timer = setTimeout(() => controller.abort(tooSlow(timeoutSeconds)), timeoutSeconds * 1000);
     try {
-      // The caller is told when the time is up, and the slot stays taken until `work` has ended.
+      // The caller gets the error when the time limit passes. The slot stays occupied until `work` ends.
       return await Promise.race([queue.run(turn.owner, () => work(signal), signal), rejectionOf(signal)]);
     } finally {
       clearTimeout(timer);
@@ -47,7 +47,7 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
 function tooSlow(timeoutSeconds: number): ServiceError {
   return new ServiceError(
     'unavailable',
-    `The list took longer than ${timeoutSeconds} s. Filter by an exact name, or leave out patterns, other filters and sort keys.`,
+    `The list took longer than ${timeoutSeconds} s. Filter by an exact name, or omit patterns, other filters and sort keys.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 }

@@ -13,8 +13,8 @@ export interface Source {
 }
 
 /**
- * Opens the database that `setting` names for reading alone. Throws `bad_request` unless it exists and has the schema of this version,
- * and `unavailable`.
+ * Opens the database of a setting read-only. Throws `bad_request` unless it exists and has the schema of this version. Throws `unavailable`
+ * if it cannot be read.
  */
 export async function openSource(setting: string, settings: DatabaseSettings): Promise<Source> {
   const { kind, location } = parseDatabase(setting);
@@ -32,9 +32,9 @@ function assertSchema(name: string, schema: number | undefined): void {
   if (schema === NEWEST_SCHEMA) return;
   const problem =
     schema === undefined
-      ? `has no schema of this service, so there is nothing to copy. Check --from.`
+      ? `is not a database of this service. Check --from.`
       : schema < NEWEST_SCHEMA
         ? `has schema ${schema}, and this version needs ${NEWEST_SCHEMA}. Run 'tsigil migrate' with this database in the configuration first.`
-        : `has schema ${schema}, which is newer than ${NEWEST_SCHEMA}, the newest that this version knows. Run the newer version of tsigil.`;
+        : `has schema ${schema}, which is newer than ${NEWEST_SCHEMA}, the newest of this version. Run the newer version of tsigil.`;
   throw new ServiceError('bad_request', `The source '${name}' ${problem}`);
 }

@@ -8,20 +8,20 @@ import { createScans } from './scans.ts';
 import type { Database, Snapshot, Sql, SqlValue } from './sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
 
-/** The turn of lists that the service reads for itself. */
+/** The turn of lists that the service reads without a caller. */
 const OWN_TURN: Turn = { owner: '', signal: () => undefined };
 
-/** Reads on an open database whose schema is up to date. */
+/** Creates a reader of an open database whose schema is up to date. */
 export function createReader({ dialect, reads }: Snapshot): Reader {
   return readerOn(reads, tablesIn(dialect), dialect);
 }
 
-/** The domain's store on an open database whose schema is up to date. */
+/** Creates the domain's store on an open database whose schema is up to date. */
 export function createStore(database: Database): Store {
   const tableFor = tablesIn(database.dialect);
   const runScan = createScans(database.scanSlots);
   const changes = new Map<ResourceType, number>();
-  // The embedded database runs every write on the same connection: its readers are made once.
+  // The embedded database runs every write on the same connection, so its reader is created once.
   const readers = new WeakMap<Sql, Reader>();
   const readerFor = (sql: Sql): Reader => {
     const reader = readers.get(sql) ?? readerOn(sql, tableFor, database.dialect);
@@ -50,7 +50,7 @@ export function createStore(database: Database): Store {
     if (query.questions !== undefined || !isReadOffIndex(type, query)) return scan(type, query, turn);
     const { resources, more } = await readPage(database.reads, tableFor(type), query);
     if (query.count !== true) return { resources, more, total: undefined };
-    // A page that is the whole list tells its length: only longer lists are counted.
+    // If the page contains the whole list, its length is the total. Only longer lists are counted.
     if (!more && query.after === undefined) return { resources, more, total: resources.length };
     const isSmall = conditions.some((condition) => isLookup(type, condition));
     const total = isSmall ? await countByIndex(type, conditions) : await countByScan(type.collection, conditions, turn);
@@ -65,7 +65,7 @@ export function createStore(database: Database): Store {
     async write(work) {
       const changed = new Set<ResourceType>();
       const countChange = (type: ResourceType) => changes.set(type, (changes.get(type) ?? 0) + 1);
-      // Counted before the commit too: a later write of the same transaction sees what this one changed.
+      // Also counted before the commit, because a later write of the same transaction sees this change.
       const noteChange = (type: ResourceType) => {
         if (changed.has(type)) return;
         changed.add(type);
@@ -74,7 +74,7 @@ export function createStore(database: Database): Store {
       try {
         return await database.write((sql) => work(writerOn(readerFor(sql), sql, tableFor, database, noteChange)));
       } finally {
-        // After the commit and before anybody is told of it: what was read in between must not be taken for the new state.
+        // Counted again after the commit, before the caller gets the result. So no cache keeps what it read in between.
         for (const type of changed) countChange(type);
       }
     },
@@ -97,7 +97,7 @@ function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Databa
     }
   };
   return {
-    // One by one: a spread of the reader takes longer than all else that is done here for a write.
+    // Listed one by one, because spreading the reader takes longer than everything else here.
     get: reader.get,
     find: reader.find,
     present: reader.present,

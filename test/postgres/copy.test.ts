@@ -71,7 +71,7 @@ test('refuses a target with other content and does not change it', async () => {
   await withService(target, (service) => service.post('/v2/tlds', { name: 'stranger' }));
   await expect(copy(sqlite, target)).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/holds tlds that the source does not.*nothing was copied/) as string,
+    stderr: expect.stringMatching(/contains tlds that the source does not.*Nothing was copied/) as string,
   });
   await withService(target, async (service) => expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(1));
 });
@@ -103,7 +103,7 @@ test('a source on PostgreSQL without the schema of this version is refused, and 
   const target = join(folder, 'never.db');
   const refused = (message: RegExp) =>
     expect(copy(source, `sqlite:${target}`)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(message) as string });
-  await refused(/has no schema of this service/);
+  await refused(/is not a database of this service/);
   const client = new pg.Client({ connectionString: source });
   await client.connect();
   expect((await client.query("SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = 'public'")).rows).toEqual([{ tables: 0 }]);

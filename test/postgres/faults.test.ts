@@ -106,7 +106,7 @@ test('503 if the database is a read-only standby', async () => {
     await service.get('/v2/tlds'); // may meet a connection that was ended
     const answer = await service.post('/v2/tlds', { name: fresh() });
     expectUnavailable(answer);
-    expect(answer.body.message).toMatch(/standby|does not answer/);
+    expect(answer.body.message).toMatch(/standby|does not respond/);
   } finally {
     await admin.query('ALTER DATABASE faults RESET default_transaction_read_only');
     await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`);

@@ -141,7 +141,9 @@ describe('a start that fails', () => {
     database.close();
     const { status, stderr } = serveInVain({});
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^tsigil: The database has schema 999, this program knows \d+ at most: start the newer program, or restore .*\n$/);
+    expect(stderr).toMatch(
+      /^tsigil: The database has schema 999, which is newer than \d+, the newest of this version\. Start the newer version, or restore .*\n$/,
+    );
   });
 
   test('names unusable certificates by their settings and exits with 2, before it creates a database', () => {

@@ -19,7 +19,7 @@ test('a scan that takes longer than the time limit fails with what to do instead
     });
     const refused = expect(slow).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'The list took longer than 10 s. Filter by an exact name, or leave out patterns, other filters and sort keys.',
+      message: 'The list took longer than 10 s. Filter by an exact name, or omit patterns, other filters and sort keys.',
       details: { retryAfterSeconds: 5 },
     });
     vi.advanceTimersByTime(10_000);

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import type { DatabaseSettings, NetworkLink } from '../sql/sql.ts';
 
-/** The type of bigint columns and counts; ours stay far below 2^53. */
+/** The type of bigint columns and counts. The service's values are far below 2^53. */
 const INT8 = 20;
 
-/** How to connect to the database at `location`, which is what follows the scheme in a connection URL. */
+/** Returns the connection options for the database at `location`, the part of the URL after the scheme. */
 export function connectionOptions(location: string, settings: DatabaseSettings): pg.ClientConfig {
   const types = new pg.TypeOverrides();
   types.setTypeParser(INT8, Number);
@@ -13,13 +13,13 @@ export function connectionOptions(location: string, settings: DatabaseSettings):
     application_name: 'tsigil',
     connectionTimeoutMillis: settings.connectTimeoutSeconds * 1000,
     statement_timeout: settings.statementTimeoutSeconds * 1000,
-    query_timeout: settings.statementTimeoutSeconds * 1000 + 1000, // when the server cannot even say so
+    query_timeout: settings.statementTimeoutSeconds * 1000 + 1000, // if the server does not enforce its statement timeout
     keepAlive: true,
     types,
   };
 }
 
-/** How the driver reaches the server at `location`; undefined for a Unix socket. These modes of TLS allow a connection without it. */
+/** Returns the network connection to the server at `location`; undefined for a Unix socket. Some values of sslmode allow a connection without TLS. */
 export function linkTo(location: string): NetworkLink | undefined {
   const connectionString = `postgres:${location}`;
   const { host, ssl } = new pg.Client({ connectionString });
@@ -27,7 +27,7 @@ export function linkTo(location: string): NetworkLink | undefined {
   return host.startsWith('/') ? undefined : { host, encrypted: ssl && !['disable', 'allow', 'prefer'].includes(mode) };
 }
 
-/** A URL with this password, unless it has one. It goes into the URL because the driver ignores a password beside one. */
+/** Returns a URL with this password, unless it has one. The driver ignores a password outside the URL. */
 function withPassword(url: string, password: string | undefined): string {
   if (password === undefined || Boolean(new pg.Client({ connectionString: url }).password)) return url;
   const base = url.replace(/#.*/s, '');

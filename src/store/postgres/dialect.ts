@@ -1,7 +1,7 @@
 import type { Dialect } from '../sql/sql.ts';
 import { isUniqueViolation } from './faults.ts';
 
-/** How statements are written for PostgreSQL. */
+/** The SQL dialect of PostgreSQL. */
 export const dialect: Dialect = {
   text: 'text COLLATE "C"',
   matches: (column, pattern) => ({
@@ -9,6 +9,6 @@ export const dialect: Dialect = {
     parameters: [pattern.replaceAll(/[%_\\]/g, '\\$&').replaceAll(/\*+/g, '%')],
   }),
   tableExists: 'SELECT 1 AS found FROM pg_catalog.pg_tables WHERE schemaname = ANY (current_schemas(false)) AND tablename = ?',
-  aside: (column) => column, // the server knows how many rows a condition leaves
+  aside: (column) => column, // the planner estimates how many rows a condition matches
   isUniqueViolation,
 };

@@ -6,12 +6,12 @@ import { scansOn } from './scan.ts';
 import { sqlOn } from './statements.ts';
 import { repeat, transaction } from './transaction.ts';
 
-/** The number under which migrations lock each other out; it means nothing elsewhere. */
+/** The key of the advisory lock for migrations. It is an arbitrary number. */
 const MIGRATION_LOCK = 7_447_101;
 
 /**
- * Opens the PostgreSQL database at `location` (what follows the scheme in a connection URL). Any number of processes may
- * share it. Throws `unavailable` when it cannot be reached.
+ * Opens the PostgreSQL database at `location`, the part of the URL after the scheme. Any number of processes may share it. Throws
+ * `unavailable` if it cannot be reached.
  */
 export async function openPostgres(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database> {
   const pools = createPools(location, settings);
@@ -35,7 +35,7 @@ export async function openPostgres(location: string, observer: DatabaseObserver,
       underWay.add(ended);
       return written;
     },
-    // Read committed: what the lock waited for must be seen. A serialisable snapshot is older than the wait.
+    // Read committed, so that the transaction sees the changes that it waited for. A serialisable snapshot would be older than the lock.
     migrate: (work) =>
       transaction(
         points,

@@ -2,19 +2,19 @@ import pg from 'pg';
 import type { ScanSlots, ServingSettings } from '../sql/sql.ts';
 import { connectionOptions } from './connection.ts';
 
-/** The connections of one process to a server. */
+/** The connection pools of one process. */
 export interface Pools {
   /** For reads by an index, and for writes. */
   readonly points: pg.Pool;
-  /** For lists that read many rows. With one connection in all, it is the same pool. */
+  /** For lists that read many rows. If there is only one connection, it is the same pool. */
   readonly scans: pg.Pool;
   readonly scanSlots: ScanSlots;
   end(): Promise<void>;
 }
 
 /**
- * Makes the pools for the database at `location`. A third of the connections is for scans: two at least if there are four, so that no caller
- * can take all of them, and one if there are two.
+ * Creates the pools for the database at `location`. Reserves a third of the connections for scans: at least two of four or more, so that one
+ * caller cannot use all of them, and one of two or three.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;
@@ -38,6 +38,6 @@ function createPool(location: string, settings: ServingSettings, max: number, st
     max,
     idle_in_transaction_session_timeout: statementTimeoutSeconds * 1000,
   });
-  pool.on('error', () => undefined); // a connection that broke while idle; the next query takes another
+  pool.on('error', () => undefined); // an idle connection failed; the next query uses another one
   return pool;
 }

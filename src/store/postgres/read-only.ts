@@ -6,12 +6,12 @@ import { translate } from './faults.ts';
 import { sqlOn } from './statements.ts';
 
 /**
- * Opens the PostgreSQL database at `location` for reading alone: one transaction that the server refuses to change anything in. A role
- * that may only read suffices. Throws `unavailable` when the database cannot be reached.
+ * Opens the PostgreSQL database at `location` in one read-only transaction. A role with read access is sufficient. Throws `unavailable` if
+ * the database cannot be reached.
  */
 export async function openPostgresSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot> {
   const client = new pg.Client(connectionOptions(location, settings));
-  client.on('error', () => undefined); // the next query reports a connection that broke
+  client.on('error', () => undefined); // the next query reports a failed connection
   const reads = sqlOn((query) => client.query(query));
   try {
     await client.connect().catch((error: unknown) => {

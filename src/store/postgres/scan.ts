@@ -9,7 +9,7 @@ import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 import { conditionsText, countStatement, tablesIn, whereText, type Statement } from '../sql/table.ts';
 import { dialect } from './dialect.ts';
 
-/** Reads pages for which many rows may have to be read, by `sql`: each with one statement, unless it has computed filters. */
+/** Reads pages that may require reading many rows. Each needs one statement, unless it has computed filters. */
 export function scansOn(sql: Sql): Database['scan'] {
   const tableFor = tablesIn(dialect);
   const reader = readerOn(sql, tableFor, dialect);
@@ -34,7 +34,7 @@ export function scansOn(sql: Sql): Database['scan'] {
     };
   };
 
-  /** Reads the list part by part, as the computed filters leave out some of its rows. */
+  /** Reads the list in parts, because the computed filters exclude some of its rows. */
   const readPassing = async (type: ResourceType, query: PageQuery, signal: AbortSignal): Promise<Page> => {
     const { limit, sortField, maxBytes = Infinity } = query;
     const resources: Resource[] = [];
@@ -59,8 +59,8 @@ export function scansOn(sql: Sql): Database['scan'] {
 }
 
 /**
- * The rows of a page as far as `maxBytes` reaches, each with the number of rows that the whole page has (`page_length`) and that all
- * rows have which meet the conditions (`total`). There is one row without an id when the page is empty and the rows are counted.
+ * Returns the statement for the rows of a page, up to `maxBytes`. Each row contains the length of the whole page (`page_length`) and the
+ * number of all rows that match the conditions (`total`). An empty page with a count consists of one row without an id.
  */
 function pageStatement(type: ResourceType, columns: readonly string[], query: PageQuery): Statement {
   const { collection } = type;

@@ -3,13 +3,13 @@ import type pg from 'pg';
 import type { Sql, SqlRow } from '../sql/sql.ts';
 import { translate } from './faults.ts';
 
-/** Sends one query over a connection. */
+/** A function that sends one query over a connection. */
 export type Query = (query: { name?: string; text: string; values: unknown[] }) => Promise<pg.QueryResult<SqlRow>>;
 
-/** The prepared statements by their texts. The texts follow from the definitions of the resource types, so there are a few hundred at most. */
+/** The prepared statements by text. The texts are derived from the definitions of the resource types, so there are at most a few hundred. */
 const statements = new Map<string, { name: string; text: string }>();
 
-/** The statement with its parameters numbered, and the name under which each connection prepares it once. */
+/** Returns the statement with numbered parameters, and the name under which each connection prepares it once. */
 function prepared(text: string): { name: string; text: string } {
   const known = statements.get(text);
   if (known !== undefined) return known;
@@ -23,7 +23,7 @@ function numbered(text: string): string {
   return text.replaceAll('?', () => `$${(position += 1)}`);
 }
 
-/** Runs statements by `query`. Those with parameters are prepared, unless they are used once. */
+/** Creates an `Sql` that runs statements with `query`. It prepares statements with parameters, except those with `once`. */
 export function sqlOn(query: Query): Sql {
   const send = async (text: string, parameters: readonly unknown[], use?: 'once'): Promise<pg.QueryResult<SqlRow>> => {
     const statement = parameters.length === 0 ? { text } : use === 'once' ? { text: numbered(text) } : prepared(text);

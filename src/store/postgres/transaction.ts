@@ -8,7 +8,7 @@ import { sqlOn } from './statements.ts';
 
 const MAX_ATTEMPTS = 20;
 
-/** Runs `attempt` until it is not refused for the sake of a concurrent transaction, with a growing random pause between. */
+/** Runs `attempt` until it does not conflict with a concurrent transaction, with a growing random pause between attempts. */
 export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
   for (let number = 1; ; number += 1) {
     try {
@@ -16,14 +16,14 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isCollision(error)) throw error;
       if (number === MAX_ATTEMPTS) {
-        throw new ServiceError('unavailable', 'The database is too busy with conflicting changes', { retryAfterSeconds: 1, cause: error });
+        throw new ServiceError('unavailable', 'The change conflicts with too many concurrent changes', { retryAfterSeconds: 1, cause: error });
       }
       await pause(Math.random() * Math.min(200, 2 ** number));
     }
   }
 }
 
-/** Runs `work` in a transaction on a connection of `pool`. Throws `unavailable` and what `work` throws, after a rollback. */
+/** Runs `work` in a transaction on a connection of `pool`. After an error it rolls back, and throws `unavailable` or what `work` threw. */
 export async function transaction<T>(
   pool: pg.Pool,
   isolation: 'SERIALIZABLE' | 'READ COMMITTED',
@@ -34,7 +34,7 @@ export async function transaction<T>(
     throw translate(error);
   });
   const broken = (): void => undefined;
-  client.on('error', broken); // the query under way is told; without a listener the process would end
+  client.on('error', broken); // the query in progress fails anyway; without a listener the process would exit
   const sql = sqlOn((query) => client.query(query));
   const began = performance.now();
   let keep = true;
@@ -45,12 +45,12 @@ export async function transaction<T>(
     observer.committed(1, (performance.now() - began) / 1000);
     return result;
   } catch (error) {
-    // Without an answer to COMMIT its outcome is unknown: the caller gets the error, never success.
+    // Without a response to COMMIT, the outcome is unknown. The caller gets an error, never success.
     const undone = await client.query('ROLLBACK').then(
       () => true,
       () => false,
     );
-    // A server that is at fault, such as one that became a standby, is not asked again over this connection.
+    // After a fault of the server, such as a change to standby, this connection is not used again.
     keep = undone && !(error instanceof ServiceError && error.code === 'unavailable');
     throw error;
   } finally {

@@ -15,8 +15,8 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns true if a condition asks for one value of what tells resources apart, so that no more than a few rows meet it. A value that is
- * unique per another field counts if an index begins with it: the index then has the rows with that value, one per value of the other field.
+ * Returns true if a condition requires one id or one unique value, so that few rows match it. A value that is unique per another field counts
+ * if an index begins with it. The index then contains one row per value of the other field.
  */
 export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Condition): boolean {
   if (condition.test !== '=') return false;
@@ -26,14 +26,14 @@ export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Con
   return type.unique.per === undefined || beginsIndex(type.collection, lookupColumn(type, name));
 }
 
-/** Tells whether an index gives the rows of a list in their order: a page then costs the same however many rows there are. */
+/** Returns whether an index contains the rows of a list in its order. The cost of a page then does not depend on the number of rows. */
 export function isReadOffIndex<F extends Fields>(type: ResourceType<F>, { conditions, sortField }: ListQuery): boolean {
   if (conditions.some((condition) => isLookup(type, condition))) return true;
   const index = orderIndex(type, conditions, sortField);
   return index !== undefined && conditions.length === (index.equal === undefined ? 0 : 1);
 }
 
-/** An index that gives rows in the order of a list: `equal` is its first column where a condition asks for one value of that. */
+/** Returns an index that contains rows in the order of a list. `equal` is its first column, if a condition requires one value of that. */
 export function orderIndex<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],
@@ -44,7 +44,7 @@ export function orderIndex<F extends Fields>(
   return equal !== undefined || hasIndex(type.collection, order) ? { equal } : undefined;
 }
 
-/** The first column that `fits` among those of which a condition asks for one value. */
+/** Returns the first column for which `fits` is true, among those of which a condition requires one value. */
 export function equalColumn<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],
@@ -62,7 +62,7 @@ function beginsIndex(collection: string, column: string): boolean {
   return INDEXES[collection]?.some((columns) => columns.startsWith(`${column}, `)) === true;
 }
 
-/** Tells whether a table has an index with exactly these columns, given as `INDEXES` has them. */
+/** Returns whether a table has an index with exactly these columns, in the form of `INDEXES`. */
 export function hasIndex(collection: string, columns: string): boolean {
   return INDEXES[collection]?.includes(columns) === true;
 }

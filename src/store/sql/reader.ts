@@ -5,7 +5,7 @@ import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
 import type { Dialect, Sql } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
 
-/** Reads resources by `sql`. Its lists are single statements: for those that read many rows there is `Store.page`. */
+/** Creates a reader on `sql`. Each of its lists is one statement. For lists that read many rows, use `Store.page`. */
 export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
   return {
     async get(type, id) {
@@ -47,10 +47,10 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
   };
 }
 
-/** How many rows with large columns are read at a time, so that those that no longer fit on a page do not fill the memory. */
+/** The number of rows with large columns that are read at a time. It limits the memory for rows that no longer fit on a page. */
 export const ROWS_AT_A_TIME = 256;
 
-/** Returns the resources of a page that `sql` reads off an index, and whether more may follow. */
+/** Reads the resources of a page by an index. Returns them, and whether more may follow. */
 export async function readPage<F extends Fields>(
   sql: Sql,
   table: Table<F>,
@@ -74,19 +74,19 @@ export async function readPage<F extends Fields>(
   return { resources, more: true };
 }
 
-/** Returns where a list continues after a resource. */
+/** Returns the position after a resource, where a list continues. */
 export function positionOf(resource: Resource | undefined, sortField: string): { sortValue: unknown; id: string } {
   return { sortValue: resource?.[sortField], id: resource?.id ?? '' };
 }
 
-/** A slicer for the statements of a long list, whose first slice begins now. */
+/** Returns a slicer for the statements of a long list. Its first slice begins now. */
 export function newSlicer(): Slicer {
   return createSlicer(() => performance.now());
 }
 
 /**
- * Cuts a list into parts, each as long as the longest of `sizes` that the rest fills, or all of the rest. Other requests run
- * between two parts when a slice is over: on an embedded database every statement blocks the event loop.
+ * Splits a list into parts. Each part has the largest of `sizes` that the rest fills, or contains all of the rest. After each slice, other
+ * requests run before the next part, because a statement on the embedded database blocks the event loop.
  */
 export async function* parts<T>(list: readonly T[], slicer: Slicer, ...sizes: readonly number[]): AsyncGenerator<readonly T[]> {
   for (let start = 0; start < list.length;) {

@@ -2,21 +2,21 @@ import type { ServiceError } from '../../domain/model/errors.ts';
 import type { Page } from '../../domain/model/ports.ts';
 import type { PageQuery } from '../../domain/model/query.ts';
 
-/** A row as a database driver gives it. */
+/** A row as a database driver returns it. */
 export type SqlRow = Record<string, unknown>;
 
-/** A value that every database takes. */
+/** A value that every database accepts. */
 export type SqlValue = string | number | null;
 
 /**
- * Runs statements, with `?` for each parameter. Each is prepared once per connection, by its text. A statement whose text
- * follows from a request is sent with `once`: a database server then prepares nothing that stays in its memory.
+ * Runs statements, with `?` for each parameter. Each text is prepared once per connection. Use `once` for a statement whose text depends on
+ * a request. It is then not prepared, so it uses no memory on the database server.
  */
 export interface Sql {
   all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
-  /** The first row that the statement finds. */
+  /** Returns the first row of the result. */
   one(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow | undefined>;
-  /** Returns how many rows the statement changed. */
+  /** Returns the number of rows that the statement changed. */
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }
 
@@ -26,36 +26,36 @@ export interface SqlCondition {
   readonly parameters: readonly SqlValue[];
 }
 
-/** How one database differs from another in what the statements say. */
+/** The differences in SQL between databases. */
 export interface Dialect {
   /** The type of text columns that compare and sort by code point. */
   readonly text: string;
-  /** The condition that `column` matches a pattern in which `*` matches any run of characters and everything else itself. */
+  /** Returns the condition that `column` matches a pattern. `*` matches any number of characters; all others match themselves. */
   matches(column: string, pattern: string): SqlCondition;
-  /** A query that finds a row if there is a table with the name in its parameter. */
+  /** A query that returns a row if the table with the name in its parameter exists. */
   readonly tableExists: string;
-  /** `column` in a condition that must not decide which index is read. */
+  /** Returns `column` for a condition that must not influence the choice of the index. */
   aside(column: string): string;
-  /** Tells whether `error` says that a unique index refused a row. */
+  /** Returns whether `error` means that a unique index refused a row. */
   isUniqueViolation(error: unknown): boolean;
 }
 
-/** One numbered step of the schema. A step that has been released is never edited; a new one is added. */
+/** One numbered step of the schema. Never edit a released step; add a new one. */
 export interface Migration {
   readonly number: number;
-  /** `now` is the moment at which the step is taken, as a timestamp of the API. */
+  /** Returns the statements of the step. `now` is the current time as a timestamp of the API. */
   statements(dialect: Dialect, now: string): string[];
 }
 
-/** What a database reports while it runs, for metrics and the log. */
+/** Receives events of a database, for metrics and the log. */
 export interface DatabaseObserver {
-  /** Called after every commit with the number of writes that shared it and how long it took. */
+  /** Called after every commit with the number of writes that shared it and its duration. */
   committed(writes: number, seconds: number): void;
-  /** Called once when a fault begins that every later write meets, with what callers get. */
+  /** Called once when a permanent fault begins, with the error that callers get. */
   failed?(error: ServiceError): void;
 }
 
-/** How connections to a database server are made. */
+/** The settings for connections to a database server. */
 export interface DatabaseSettings {
   readonly maxConnections: number;
   readonly connectTimeoutSeconds: number;
@@ -64,54 +64,54 @@ export interface DatabaseSettings {
   readonly password?: string | undefined;
 }
 
-/** How a service uses a database. */
+/** The settings for a database of a running service. */
 export interface ServingSettings extends DatabaseSettings {
-  /** How long a list may take that reads many rows. */
+  /** The time limit for a list that reads many rows. */
   readonly scanTimeoutSeconds: number;
 }
 
 /** The limits of lists that read many rows. */
 export interface ScanSlots {
-  /** How many are read at a time. */
+  /** The maximum number of concurrent scans. */
   readonly concurrency: number;
-  /** How many of those for one caller. */
+  /** The maximum number of concurrent scans for one caller. */
   readonly concurrencyPerOwner: number;
-  /** How long one may take, with its wait for a slot. */
+  /** The time limit of a scan, including its wait for a slot. */
   readonly timeoutSeconds: number;
 }
 
-/** A database that is open for reading alone. All reads see one snapshot. Every method throws `unavailable` when the database cannot do its work. */
+/** A database that is open read-only. All reads see one snapshot. Every method throws `unavailable` if the database fails. */
 export interface Snapshot {
   readonly dialect: Dialect;
   readonly reads: Sql;
   close(): Promise<void>;
 }
 
-/** How a process reaches a database server over the network. */
+/** A network connection to a database server. */
 export interface NetworkLink {
   readonly host: string;
-  /** Whether the connection is certain to use TLS. */
+  /** True if the connection always uses TLS. */
   readonly encrypted: boolean;
 }
 
-/** One open database. Every method throws `unavailable` when the database cannot do its work. */
+/** One open database. Every method throws `unavailable` if the database fails. */
 export interface Database {
   readonly dialect: Dialect;
-  /** Whether nobody but this process can change what is kept, for as long as the database is open. */
+  /** True if no other process can change the data while the database is open. */
   readonly exclusive: boolean;
-  /** Reads what is committed, by indexes. */
+  /** Reads committed data by indexes. */
   readonly reads: Sql;
   readonly scanSlots: ScanSlots;
-  /** How many connections there are for everything but scans; undefined for a database in the process. */
+  /** The number of connections for everything except scans; undefined for an embedded database. */
   readonly connections?: number;
   /**
-   * Reads a page for which many rows may have to be read, without holding up anything else. Once `signal` aborts, the result is of no use
-   * to anyone, and the scan ends soon.
+   * Reads a page that may require reading many rows, without delaying other requests. After `signal` aborts, the scan stops soon, and its
+   * result is not used.
    */
   scan(collection: string, query: PageQuery, signal: AbortSignal): Promise<Page>;
-  /** Runs `work` in a transaction and resolves once its result is on disk; rethrows after a rollback. */
+  /** Runs `work` in a transaction. Resolves once its result is on disk. If `work` throws, rolls back and rethrows. */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** Changes the schema: runs `work` in a transaction that nothing else shares. */
+  /** Changes the schema: runs `work` in a separate transaction. */
   migrate(work: (sql: Sql) => Promise<void>): Promise<void>;
   /** Resolves if the database can be read and its files are in place. */
   ping(): Promise<void>;

@@ -8,7 +8,7 @@ import type { Dialect, SqlRow, SqlValue } from './sql.ts';
 export interface Statement {
   readonly text: string;
   readonly parameters: SqlValue[];
-  /** Set where the text follows from a request: see `Sql`. */
+  /** Set if the text depends on a request: see `Sql`. */
   readonly use?: 'once' | undefined;
 }
 
@@ -16,32 +16,32 @@ export interface Statement {
 export interface Table<F extends Fields = Fields> {
   /** The columns of `decode`, in the order of the statements. */
   readonly columns: readonly string[];
-  /** Those of them that may hold more than a few hundred characters. */
+  /** The columns that may contain more than a few hundred characters. */
   readonly largeColumns: readonly string[];
   readonly get: string;
   readonly insert: string;
   readonly replace: string;
   readonly remove: string;
-  /** Inserts rows, and replaces those whose id is there: as many as one of `SIZES`. */
+  /** Inserts rows, and replaces those with existing ids. The number of rows must be one of `SIZES`. */
   putAll(rows: readonly ResourceOf<F>[]): Statement;
-  /** Removes the rows with these ids, of which there are at most `MAX_VALUES`. */
+  /** Deletes the rows with these ids, at most `MAX_VALUES`. */
   removeAll(ids: readonly string[]): Statement;
-  /** The rows whose value in a look-up is one of `values`; more than `MAX_VALUES` need several statements. */
+  /** Selects the rows whose value of a look-up is one of `values`, at most `MAX_VALUES`. */
   find(lookup: string, values: readonly string[]): Statement;
-  /** The values of a look-up, as `value`, among `values`. */
+  /** Selects the existing values of a look-up, as `value`, among `values`. */
   present(lookup: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
-  /** The number of rows, as `count`. */
+  /** Selects the number of rows, as `count`. */
   count(conditions: readonly Condition[]): Statement;
-  /** A row's values in the order of `insert`; `replace` wants the id once more at the end. */
+  /** Returns a row's values in the order of `insert`. `replace` needs the id again at the end. */
   encode(row: ResourceOf<F>): SqlValue[];
   decode(row: SqlRow): ResourceOf<F>;
 }
 
-/** Gives the table of each resource type. */
+/** Returns the table of a resource type. */
 export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
-/** Makes the statements for resource types, once for each. */
+/** Returns a function that creates the statements of each resource type once. */
 export function tablesIn(dialect: Dialect): TableFor {
   const tables = new Map<unknown, unknown>();
   return <F extends Fields>(type: ResourceType<F>): Table<F> => {
@@ -51,7 +51,7 @@ export function tablesIn(dialect: Dialect): TableFor {
   };
 }
 
-/** Makes the statements for `type`. */
+/** Creates the statements of `type`. */
 export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialect): Table<F> {
   const columns = ['id', ...Object.keys(type.fields), ...timestampsOf(type)];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
@@ -103,12 +103,12 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   };
 }
 
-/** The declared look-ups of a type whose values the store derives from each resource. */
+/** Returns the declared look-ups of a type whose values the store derives from each resource. */
 function derivedLookups<F extends Fields>({ lookups = {} }: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {
   return Object.entries(lookups).flatMap(([name, lookup]): [string, DerivedLookup<F>][] => ('field' in lookup ? [] : [[name, lookup]]));
 }
 
-/** `make`, called once for each argument. */
+/** Returns a function that calls `make` once for each argument. */
 function memoised<T>(make: (argument: number) => T): (argument: number) => T {
   const results = new Map<number, T>();
   return (argument) => {
@@ -127,19 +127,19 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
   return typeof value === 'boolean' ? Number(value) : (value as SqlValue);
 }
 
-/** The most values, or rows, that one statement takes. Statements are made for a few numbers only, so that few are prepared. */
+/** The maximum number of values, or rows, in one statement. Statements exist for a few sizes only, so that few are prepared. */
 export const MAX_VALUES = 256;
 export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
 const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', ')]));
 
-/** `statement` on the rows whose `column` is one of `values`, the last of which is repeated to make up the number. */
+/** Returns `statement` for the rows whose `column` is one of `values`. Repeats the last value to fill the size of the statement. */
 export function among(statement: string, column: string, values: readonly string[]): Statement {
   const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
   const padding = Array<string>(size - values.length).fill(values.at(-1) ?? '');
   return { text: `${statement} WHERE ${column} IN (${PLACES.get(size)})`, parameters: [...values, ...padding] };
 }
 
-/** Keyset paging: the page begins after the (sort value, id) of the row before it, so its cost does not depend on its position. */
+/** Returns the statement of a page. Keyset paging: the page begins after a (sort value, id), so its cost does not depend on its position. */
 function listStatement<F extends Fields>(select: string, type: ResourceType<F>, query: ListQuery, dialect: Dialect): Statement {
   const sort = orderColumn(query.sortField);
   const direction = query.descending ? 'DESC' : 'ASC';
@@ -156,7 +156,7 @@ function listStatement<F extends Fields>(select: string, type: ResourceType<F>, 
   };
 }
 
-/** Counts the rows of a table that meet all conditions. */
+/** Returns a statement that counts the rows that match all conditions. */
 export function countStatement<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],
@@ -167,29 +167,29 @@ export function countStatement<F extends Fields>(
   return { text: `SELECT count(*) AS count FROM ${type.collection}${whereText(texts)}`, parameters };
 }
 
-/** Finds whether any row of a table meets all conditions. */
+/** Returns a statement that selects a row if any row matches all conditions. */
 export function existsStatement<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[], dialect: Dialect): Statement {
   const { texts, parameters } = conditionsText(type, conditions, dialect);
   return { text: `SELECT 1 AS found FROM ${type.collection}${whereText(texts)} LIMIT 1`, parameters };
 }
 
-/** Tells whether a condition may decide which index is read. */
+/** Returns whether a condition may influence the choice of the index. */
 type Decider = (condition: Condition) => boolean;
 
-/** Where a condition asks for one name or id, that alone decides: no index leaves fewer rows. */
+/** If a condition requires one name or id, only that one chooses the index, because no other index leaves fewer rows. */
 function indexDecider<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): Decider {
   const lookup = conditions.find((condition) => isLookup(type, condition));
   return (condition) => lookup === undefined || condition === lookup;
 }
 
-/** Tells whether the statements of lists with these conditions have one of a few dozen texts, whatever filters a request combines. */
+/** Returns whether statements with these conditions have one of a few dozen texts, and so may be prepared. */
 function isFixed<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): boolean {
   return conditions.every((condition) => isLookup(type, condition) || (condition.test === '=' && columnOf(type, condition) === type.owner));
 }
 
 /**
- * The texts of conditions and their parameters, in the order of the columns: the order in which a request gives its filters makes no
- * further statements. Conditions that `mayDecide` is false of do not decide which index is read.
+ * Returns the texts of conditions and their parameters. They are sorted by column, so the order of filters in a request creates no further
+ * statements. Conditions for which `mayDecide` is false do not influence the choice of the index.
  */
 export function conditionsText<F extends Fields>(
   type: ResourceType<F>,
@@ -219,7 +219,7 @@ function inOrder<F extends Fields>(type: ResourceType<F>, conditions: readonly C
   });
 }
 
-/** The WHERE clause that all of `texts` make, with a space before it; empty for none. */
+/** Returns the WHERE clause for all `texts`, with a space before it; empty for none. */
 export function whereText(texts: readonly string[]): string {
   return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
 }

@@ -4,25 +4,25 @@ import { dirname, join, resolve } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { translate } from './connection/faults.ts';
 
-/** Node's codes for a file system that has no hard links. */
+/** The error codes of a file system without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
- * Copies the database at `location` into the new file `target`, with mode 0600, whether the service runs or not. The copy grows in a temporary
- * folder beside `target` and gets its name when it is complete and on disk, so a killed backup leaves no partial file of that name. If it fails
- * or `signal` is aborted, nothing is left behind. Throws `bad_request` when `target` exists, `unavailable`, Node's error when `target`
- * cannot be created, and the reason of `signal`.
+ * Copies the database at `location` to the new file `target`, with mode 0600. The service may run meanwhile. Writes the copy to a temporary
+ * folder beside `target`, and moves it once it is complete and on disk. So a killed backup leaves no partial file with that name. If it fails
+ * or `signal` aborts, deletes the copy. Throws `bad_request` if `target` exists, `unavailable`, Node's error if `target` cannot be created,
+ * and the reason of `signal`.
  */
 export async function backUpSqlite(location: string, target: string, signal?: AbortSignal): Promise<void> {
   const source = resolve(location);
-  const path = resolve(target); // SQLite takes a relative name such as file:x.db for a URI
+  const path = resolve(target); // SQLite would interpret a relative name such as file:x.db as a URI
   if (existsSync(path)) throw targetExists(path);
   const folder = mkdtempSync(`${path}.partial-`);
   try {
     const copy = join(folder, 'copy.db');
     closeSync(openSync(copy, 'wx', 0o600));
     copyInto(source, copy);
-    // SQLite blocks the event loop. A signal that arrived meanwhile is handled before the second turn at the latest.
+    // SQLite blocks the event loop. A signal that arrived meanwhile is handled within two turns.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resume) => setImmediate(resume));
     signal?.throwIfAborted();
     sync(copy);
@@ -44,7 +44,7 @@ function copyInto(source: string, copy: string): void {
   }
 }
 
-/** Writes a file, or the names in a folder, through to the disk. */
+/** Syncs a file, or the entries of a folder, to disk. */
 function sync(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
@@ -54,7 +54,7 @@ function sync(path: string): void {
   }
 }
 
-/** Gives the complete file its name. A link fails if the name exists, which a rename does not. */
+/** Gives the complete file its final name. Uses a link, because a rename would replace an existing file. */
 function publish(copy: string, path: string): void {
   try {
     linkSync(copy, path);

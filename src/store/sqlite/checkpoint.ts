@@ -7,12 +7,12 @@ import { LOCK_WAIT_MS, pauseForLock } from './connection/busy.ts';
 const PAGE_BYTES = 4096;
 
 /**
- * How many pages the WAL grows to before SQLite moves them to the database file: 32 MB, because a page that changes often moves once.
- * The WAL stays smaller where the disk has less than four times as much room: one that takes the last of it can never be emptied.
+ * The number of WAL pages after which SQLite runs a checkpoint: 32 MB. A large WAL saves writes, because a checkpoint writes each page once.
+ * The WAL stays smaller if the disk has less than four times as much free space, because a checkpoint needs space too.
  */
 const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };
 
-/** Returns what to run before each commit, so that SQLite moves the WAL into the database file in time. */
+/** Returns a function to call before each commit. It sets the WAL size at which SQLite runs a checkpoint. */
 export function walFitter(writer: DatabaseSyncInstance, path: string): () => void {
   const { most, least, partOfRoom } = CHECKPOINT_PAGES;
   let fitted: number | undefined;
@@ -23,7 +23,7 @@ export function walFitter(writer: DatabaseSyncInstance, path: string): () => voi
   };
 }
 
-/** How many bytes may be written on the file system of `path`; none where it cannot tell. */
+/** Returns the free bytes on the file system of `path`; 0 if it does not report them. */
 function roomBeside(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));
@@ -34,8 +34,8 @@ function roomBeside(path: string): number {
 }
 
 /**
- * Moves the whole WAL into the database file and empties it. Waits at most `LOCK_WAIT_MS` for programs that read it. Closing the
- * connections is not enough: the driver keeps each half open until its statements are collected as garbage.
+ * Runs a checkpoint of the whole WAL and truncates it. Waits at most `LOCK_WAIT_MS` for programs that read it. Closing the connections does
+ * not do this, because the driver keeps each connection open until its statements are garbage-collected.
  */
 export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
   const until = performance.now() + LOCK_WAIT_MS;
@@ -44,6 +44,6 @@ export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
     const isBusy = () => (checkpoint.get() as { busy: number }).busy !== 0;
     while (isBusy() && performance.now() < until) await pauseForLock();
   } catch {
-    // Nothing is lost: the next start reads the WAL.
+    // No data is lost, because the next start reads the WAL.
   }
 }

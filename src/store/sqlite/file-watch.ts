@@ -3,13 +3,13 @@ import { basename } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { DatabaseObserver } from '../sql/sql.ts';
 
-/** A file whatever its name: two paths lead to the same file if both numbers are equal. */
+/** The identity of a file. Two paths lead to the same file if both numbers are equal. */
 interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
 }
 
-/** Returns the file that `path` leads to, or undefined if there is none or the operating system cannot tell. */
+/** Returns the identity of the file at `path`; undefined if it does not exist or the operating system does not report it. */
 export function identify(path: string): FileIdentity | undefined {
   try {
     return statSync(path, NO_ERROR);
@@ -21,9 +21,9 @@ export function identify(path: string): FileIdentity | undefined {
 const NO_ERROR = { throwIfNoEntry: false } as const;
 
 /**
- * Returns a function that throws `unavailable` when the database file at `location`, or one of the two files that SQLite keeps beside its
- * real `path`, is not the file any more that the connections have open. SQLite itself goes on to write into a file that was removed, and
- * everything in it is gone once the process ends. `file` is the database file when the connections opened it. `observer` gets the fault once.
+ * Returns a function that throws `unavailable` if a file of the database was removed or replaced: the database file at `location`, or the WAL
+ * or shared memory file beside its real `path`. SQLite continues to write to a removed file, and the data is lost when the process exits.
+ * `file` is the identity of the database file when the connections opened it. The function reports the fault to `observer` once.
  */
 export function watchFiles(location: string, file: FileIdentity | undefined, path: string, observer: DatabaseObserver): () => void {
   const known = [location, `${path}-wal`, `${path}-shm`].map((name, index) => ({ name, file: index === 0 ? file : identify(name) }));

@@ -6,50 +6,49 @@ import { LOCK_WAIT_MS, pauseForLock, retrying } from './connection/busy.ts';
 import { isBusy, translate } from './connection/faults.ts';
 import { sqlOn } from './connection/statements.ts';
 
-/** The most writes that share one transaction. */
+/** The maximum number of writes in one transaction. */
 const MAX_BATCH = 500;
 
-/** How long the first write of a transaction waits for others at most: turns are long where lists are read as well. */
+/** The maximum time that the first write of a transaction waits for others. A turn of the event loop may be long while lists are read. */
 const MAX_WAIT_MS = 5;
 
-/** The most writes that wait, which bounds the memory that they take: four full transactions. */
+/** The maximum number of waiting writes: four full transactions. It limits their memory. */
 const MAX_WAITING = 4 * MAX_BATCH;
 
-/** How long a caller should wait before it repeats a write that was refused. */
+/** The `Retry-After` of a refused write. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Writes that wait for each other's disk. */
+/** A queue of writes that share transactions. */
 export interface GroupCommit {
-  /** Runs `work` in a transaction; resolves when it is on disk, rethrows what `work` threw after undoing it. */
+  /** Runs `work` in a transaction. Resolves once it is on disk. If `work` throws, rolls it back and rethrows. */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** Refuses further writes and waits for those under way. */
+  /** Refuses further writes and waits for those in progress. */
   close(): Promise<void>;
 }
 
-/** What happens on both sides of each commit. If either throws, all writes of the transaction fail with that error. */
+/** Functions that run before and after each commit. If either throws, all writes of the transaction fail with that error. */
 export interface CommitHooks {
   beforeCommit(): void;
-  /** No caller has the result yet. */
+  /** Runs after the commit, before any caller has the result. */
   afterCommit(): void;
 }
 
-/** One write that waits for its turn. */
+/** A waiting write. */
 interface Pending {
-  /** When it arrived, in milliseconds of a clock that does not go back. */
+  /** The time of its arrival, in milliseconds of a monotonic clock. */
   readonly since: number;
   run(sql: Sql): Promise<void>;
-  /** Tells the caller how the write ended: as `run` found, or with the failure of the whole transaction. */
+  /** Reports the result to the caller: the result of `run`, or the failure of the whole transaction. */
   settle(failure?: Error): void;
-  /** Whether `run` had to refuse when it ran last. */
+  /** True if the last call of `run` failed. */
   refused: boolean;
 }
 
 /**
- * Concurrent writes share one transaction and so one fsync: all that arrive until a turn of the event loop brings no more,
- * or for a few milliseconds, are committed together. One that fails leaves no trace and does not hinder the others:
- * mostly it has changed nothing yet, and otherwise all of them are done once more, each in a savepoint. No caller gets a success
- * before the commit has returned. While another program holds the write lock of the database at
- * `path`, writes wait, each for `LOCK_WAIT_MS` at most.
+ * Creates a queue in which concurrent writes share one transaction, and so one fsync. It commits all writes that arrive until a turn of the
+ * event loop brings no more, or for a few milliseconds. A write that fails does not affect the others. Usually it has changed nothing yet.
+ * Otherwise the transaction is rolled back, and all its writes run again, each in a savepoint. No caller gets a success before the commit has
+ * returned. While another program holds the write lock of the database at `path`, each write waits for at most `LOCK_WAIT_MS`.
  */
 export function startGroupCommit(writer: DatabaseSyncInstance, path: string, observer: DatabaseObserver, hooks: CommitHooks): GroupCommit {
   const sql = sqlOn(writer, retrying(path));
@@ -78,7 +77,7 @@ export function startGroupCommit(writer: DatabaseSyncInstance, path: string, obs
     working = undefined;
   }
 
-  /** Waits for as long as every turn of the event loop brings more writes, but not long: the fewer commits, the less there is to write. */
+  /** Waits while every turn of the event loop brings more writes, up to a limit. Fewer commits need less disk I/O. */
   async function arrivals(): Promise<void> {
     const until = performance.now() + MAX_WAIT_MS;
     let known: number;
@@ -88,7 +87,7 @@ export function startGroupCommit(writer: DatabaseSyncInstance, path: string, obs
     } while (waiting.length > known && waiting.length < MAX_BATCH && performance.now() < until);
   }
 
-  /** Begins a transaction. Refuses the writes that have waited too long for that, and returns false when none is left. */
+  /** Begins a transaction. Refuses the writes that have waited too long for it. Returns false if none is left. */
   async function begin(): Promise<boolean> {
     for (;;) {
       try {
@@ -117,7 +116,7 @@ export function startGroupCommit(writer: DatabaseSyncInstance, path: string, obs
       await sql.run('COMMIT', []);
       hooks.afterCommit();
     } catch (failure) {
-      await sql.run('ROLLBACK', []).catch(() => undefined); // most faults have already rolled back, or come after the commit
+      await sql.run('ROLLBACK', []).catch(() => undefined); // after most faults there is no open transaction
       for (const pending of batch) pending.settle(failure as Error);
       return;
     }
@@ -125,7 +124,7 @@ export function startGroupCommit(writer: DatabaseSyncInstance, path: string, obs
     for (const pending of batch) pending.settle();
   }
 
-  /** Returns false as soon as one was refused that had changed something. */
+  /** Runs the writes in order. Returns false as soon as one fails after it changed something. */
   async function runPlainly(batch: Pending[]): Promise<boolean> {
     for (const pending of batch) {
       changes = 0;
@@ -181,7 +180,7 @@ function refusal(message: string): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** After a fault of the machine the whole transaction is in doubt; any other error concerns one write alone. */
+/** Returns whether an error affects the whole transaction. A fault of the machine does; any other error affects one write. */
 function isFault(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'unavailable';
 }

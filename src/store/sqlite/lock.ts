@@ -6,20 +6,20 @@ import { isBusy, isFull, translate } from './connection/faults.ts';
 import { identify } from './file-watch.ts';
 import { preparePrivateFile } from './private-file.ts';
 
-/** The right of this process to use a database file alone. */
+/** The lock with which this process uses a database file exclusively. */
 export interface DatabaseLock {
-  /** Reads from the file by `connection`, and throws `unavailable` if another process took the file before. Throws SQLite's error if it is locked. */
+  /** Reads from the file by `connection`. Throws `unavailable` if another process locked it before, and SQLite's error if it is locked now. */
   confirm(connection: DatabaseSyncInstance): void;
-  /** Lets other processes use the file. */
+  /** Releases the lock. */
   close(): void;
 }
 
 /**
- * Keeps every other process off the database file at `path`, which exists. There are two locks. The first is on a file beside the
- * database: it lasts until `close` or the end of this process and decides between two starts at once. The second is
- * SQLite's exclusive lock on the database file itself, which no hard link and no removed lock file gets around: SQLite grants it only while
- * no other connection is open. It ends before the service opens the file, because backups must be possible. Throws `unavailable` if another
- * process uses the database, after a wait of at most 5 s if that process does not hold the first lock.
+ * Locks the existing database file at `path` against other processes, with two locks. The first is on a file beside the database. It lasts
+ * until `close` or the exit of this process, and decides between two concurrent starts. The second is SQLite's exclusive lock on the database
+ * file itself. It also works with hard links and after the lock file was removed, because SQLite grants it only while no other connection is
+ * open. It is released before the service opens the file, so that backups are possible. Throws `unavailable` if another process uses the
+ * database, after at most 5 s if that process does not hold the first lock.
  */
 export async function lockDatabase(path: string): Promise<DatabaseLock> {
   const guard = lockFileBeside(path);
@@ -45,8 +45,8 @@ export async function lockDatabase(path: string): Promise<DatabaseLock> {
 }
 
 /**
- * The files that this process has had open. The driver keeps a closed connection half open, with its locks, until its statements are
- * collected as garbage. This process would therefore refuse itself a file that it opens again.
+ * The files that this process has opened. The driver keeps a closed connection open, with its locks, until its statements are
+ * garbage-collected. Without this set, the process could not open a file a second time.
  */
 const heldHere = new Map<string, 'open' | 'closed'>();
 
@@ -56,8 +56,7 @@ function fileKey(path: string): string {
 }
 
 /**
- * Takes the first of the two locks alone. Closing the returned connection releases it. Throws `unavailable` if another process uses the
- * database.
+ * Acquires only the first lock. Closing the returned connection releases it. Throws `unavailable` if another process uses the database.
  */
 export function lockFileBeside(path: string): DatabaseSyncInstance {
   const guardPath = preparePrivateFile(`${path}-lock`);
@@ -72,9 +71,9 @@ export function lockFileBeside(path: string): DatabaseSyncInstance {
 }
 
 /**
- * Takes the exclusive lock on the database file for a moment and writes a random mark into the file. Between the end of this lock and the
- * first read of the service's own connection, another process can take the lock too. That process replaces the mark, so
- * of all processes that start at once only the last to write its mark finds it again. Returns undefined where there is no room for the mark.
+ * Acquires the exclusive lock on the database file, writes a random mark to the file and releases the lock. Before the service's connection
+ * reads the file, another process can acquire the lock and replace the mark. So of several concurrent starts, only the last process finds its
+ * mark. Returns undefined if the file has no space for the mark.
  */
 async function claim(path: string, hadOpen: boolean): Promise<number | undefined> {
   const mark = randomInt(1, 2 ** 31);
@@ -91,7 +90,7 @@ async function claim(path: string, hadOpen: boolean): Promise<number | undefined
   }
 }
 
-/** Throws SQLite's error if any other connection has the file open. The connection is new each time, because a refused one keeps a shared lock. */
+/** Throws SQLite's error if another connection has the file open. Opens a new connection for each attempt, because a failed attempt keeps a shared lock. */
 function tryClaim(path: string, mark: number): number | undefined {
   const connection = new DatabaseSync(path);
   try {

@@ -12,13 +12,12 @@ import { preparePrivateFile } from './private-file.ts';
 import { createScanThread, startScanWorker } from './scans/scan-thread.ts';
 import { sharedSnapshot } from './snapshot.ts';
 
-/** How many scans take turns in their thread, and how many of those for one caller. */
+/** The maximum number of concurrent scans in the thread, in total and for one caller. */
 const SCAN_SLOTS = { concurrency: 16, concurrencyPerOwner: 2 };
 
 /**
- * Opens, or creates, the SQLite file at `location` for this process alone. Creates missing folders; files are
- * private to the user who runs the service. Throws `unavailable` when another process has the file open
- * or the file cannot be used.
+ * Opens or creates the SQLite file at `location` for exclusive use by this process. Creates missing folders. New files have mode 0600. Throws
+ * `unavailable` if another process uses the file, or if the file cannot be used.
  */
 export async function openSqlite(
   location: string,
@@ -44,7 +43,7 @@ export async function openSqlite(
   try {
     const writer = await connect('journal_mode = WAL', 'synchronous = FULL');
     const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);
-    // SQLite opens the files, and locks the database file until the end, at the first read of each connection.
+    // SQLite opens the files at the first read of each connection, and locks the database file until the connection closes.
     await retryWhileBusy(() => lock.confirm(writer));
     await reads.one('SELECT 1 FROM sqlite_schema', []);
     const checkFiles = watchFiles(name, file, path, observer);

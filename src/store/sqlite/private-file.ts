@@ -2,7 +2,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, statSync } fro
 import { dirname } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** Makes the file and its folder, readable by nobody else, and returns the file's real path. */
+/** Creates the file and its folder, unless they exist. Removes the file's permissions for other users. Returns its real path. */
 export function preparePrivateFile(path: string): string {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -15,7 +15,7 @@ export function preparePrivateFile(path: string): string {
   }
 }
 
-/** A file that exists is not opened: closing it again would drop the locks that SQLite holds on it in this process (POSIX). */
+/** Creates a file. Does not open an existing one, because closing it would release the locks of SQLite in this process (POSIX). */
 function createFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));

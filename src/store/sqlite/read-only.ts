@@ -10,15 +10,15 @@ import { lockFileBeside } from './lock.ts';
 import { sqlOn } from './connection/statements.ts';
 
 /**
- * Opens the SQLite file at `location` for reading alone. Never creates or changes it, and keeps a service from opening it meanwhile.
- * Throws `bad_request` if there is no such file, and `unavailable` if a service is using it or it cannot be read.
+ * Opens the SQLite file at `location` read-only. Never creates or changes it, and prevents a service from opening it meanwhile. Throws
+ * `bad_request` if the file does not exist, and `unavailable` if a service uses it or it cannot be read.
  */
 export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
   const name = resolve(location);
   if (statSync(name, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new ServiceError('bad_request', `There is no database file '${name}'. Check the path.`);
+    throw new ServiceError('bad_request', `Database file '${name}' does not exist. Check the path.`);
   const path = realpathSync(name);
-  // A service leaves this file behind. Without it, such as beside a backup, no service has ever opened the database.
+  // A service creates this lock file and never removes it. Without it, as with a backup, no service has opened the database.
   const connections = existsSync(`${path}-lock`) ? [lockFileBeside(path)] : [];
   const close = async () => {
     for (const connection of connections.splice(0).reverse()) connection.close();
@@ -28,7 +28,7 @@ export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
     connections.push(connection);
     connection.exec('PRAGMA busy_timeout = 0; PRAGMA temp_store = MEMORY; BEGIN');
     const reads = sqlOn(connection, retrying(path));
-    await reads.one(dialect.tableExists, ['schema_migrations']); // takes the snapshot, and finds what is no database
+    await reads.one(dialect.tableExists, ['schema_migrations']); // begins the snapshot, and fails if the file is not a database
     return { dialect, reads, close };
   } catch (error) {
     await close();

@@ -4,9 +4,9 @@ import { retrying } from './connection/busy.ts';
 import { sqlOn } from './connection/statements.ts';
 
 /**
- * Reads on `connection` that share a snapshot, which saves each of them locks of its own: as no other process writes, what was
- * committed stays as it is until this one commits. `end` releases the snapshot, and the next read takes a new one. It has to be
- * called before every commit, which can then empty the WAL as well.
+ * Creates reads on `connection` that share a snapshot, so that each read needs no locks. No other process writes, so the snapshot stays current
+ * until this process commits. `end` releases the snapshot; the next read begins a new one. Call `end` before every commit, so that the commit
+ * can also run a checkpoint.
  */
 export function sharedSnapshot(connection: DatabaseSyncInstance, path: string): { reads: Sql; end(): void } {
   const end = () => {

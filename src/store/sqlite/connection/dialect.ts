@@ -1,7 +1,7 @@
 import type { Dialect, SqlCondition } from '../../sql/sql.ts';
 import { isUniqueViolation } from './faults.ts';
 
-/** How statements are written for SQLite. */
+/** The SQL dialect of SQLite. */
 export const dialect: Dialect = {
   text: 'TEXT',
   matches: (column, pattern) => matches(column, pattern.replaceAll(/\*+/g, '*')),
@@ -11,8 +11,8 @@ export const dialect: Dialect = {
 };
 
 /**
- * Every form takes a time that the lengths of pattern and text bound, which GLOB does not: it backtracks. The commonest forms have
- * functions of SQLite. The others need the function `matches`, which the connection for scans has.
+ * Returns the condition for a pattern. Its cost is bounded by the lengths of pattern and text. A GLOB with several asterisks is not used, because
+ * it backtracks. The most common patterns use built-in functions of SQLite. The others use the function `matches`, which only the connection for scans has.
  */
 function matches(column: string, pattern: string): SqlCondition {
   const [first = '', middle = '', last] = pattern.split('*');

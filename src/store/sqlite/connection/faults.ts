@@ -5,7 +5,7 @@ const FULL = 13;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
-/** Primary result codes (https://www.sqlite.org/rescode.html) that tell of the machine, not of a mistake in the program. */
+/** Primary result codes (https://www.sqlite.org/rescode.html) for a fault of the machine, not of the program. */
 const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   [BUSY]: 'it is locked by another program',
   6: 'it is locked',
@@ -19,17 +19,17 @@ const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   26: 'the file is not a SQLite database',
 };
 
-/** Tells whether another connection holds a lock that `error`'s statement needed. */
+/** Returns whether `error` occurred because another connection holds a lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === BUSY;
 }
 
-/** Tells whether a unique index or primary key refused a row. */
+/** Returns whether a unique index or primary key refused a row. */
 export function isUniqueViolation(error: unknown): boolean {
   return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
 }
 
-/** Tells whether the file system has no room for what was to be written. */
+/** Returns whether the file system is full. */
 export function isFull(error: unknown): boolean {
   return primaryCode(error) === FULL;
 }
@@ -43,13 +43,13 @@ function resultCode(error: unknown): number {
   return typeof code === 'number' ? code : 0;
 }
 
-/** The driver gives no result code when a query fails at one of its rows, which only the machine can make it do. */
+/** The driver returns no result code if reading a row fails. Only a fault of the machine causes that. */
 function isReadFault(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
   return code === 'ERR_SQLITE_ERROR' && errcode === undefined;
 }
 
-/** Machine faults become `unavailable`; anything else is a constraint or a mistake of ours and stays as it is. */
+/** Returns `unavailable` for a fault of the machine. Returns any other error, such as a constraint violation, unchanged. */
 export function translate(error: unknown, path: string): unknown {
   const fault = MACHINE_FAULTS[primaryCode(error)] ?? (isReadFault(error) ? 'reading the file failed; it may be damaged' : undefined);
   if (fault === undefined) return error;

@@ -1,14 +1,14 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 
-/** Statements kept prepared per connection; the service has a few dozen. */
+/** The maximum number of cached prepared statements per connection. The service has a few dozen. */
 const MAX_STATEMENTS = 500;
 
-/** Runs statements on `connection`, each by way of `run`, which throws what is to be thrown and may repeat a statement that was locked out. */
+/** Creates an `Sql` that runs statements on `connection` with `run`. `run` translates errors, and may repeat a statement that failed due to a lock. */
 export function sqlOn(connection: DatabaseSyncInstance, run: <T>(work: () => T) => T | Promise<T>): Sql {
-  const change = kept((text) => connection.prepare(text));
-  const row = kept((text) => prepareRow(connection, text));
-  const page = kept((text) => preparePage(connection, text));
+  const change = cachedByText((text) => connection.prepare(text));
+  const row = cachedByText((text) => prepareRow(connection, text));
+  const page = cachedByText((text) => preparePage(connection, text));
   return {
     all: async (text, parameters) => run(() => page(text)(parameters)),
     one: async (text, parameters) => run(() => row(text)(parameters)),
@@ -16,8 +16,8 @@ export function sqlOn(connection: DatabaseSyncInstance, run: <T>(work: () => T) 
   };
 }
 
-/** What `prepare` makes of a statement's text, made once for each text. */
-export function kept<T>(prepare: (text: string) => T): (text: string) => T {
+/** Returns a function that calls `prepare` once for each statement text. */
+export function cachedByText<T>(prepare: (text: string) => T): (text: string) => T {
   const statements = new Map<string, T>();
   return (text) => {
     const known = statements.get(text);
@@ -29,7 +29,7 @@ export function kept<T>(prepare: (text: string) => T): (text: string) => T {
   };
 }
 
-/** A query of one row that is ready to run. */
+/** Prepares a query for one row. */
 function prepareRow(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow | undefined {
   const statement = connection.prepare(text);
   const columns = statement.columns().map(({ name }) => name);
@@ -41,8 +41,8 @@ function prepareRow(connection: DatabaseSyncInstance, text: string): (parameters
 }
 
 /**
- * A query that is ready to run. All rows of a SELECT leave the database in one JSON text: made and parsed, that takes less than half
- * the time of handing over every value by itself. Columns hold text, integers and null, which JSON keeps as they are.
+ * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing that takes less than half the time of returning
+ * every value separately. Columns contain text, integers and null, which JSON represents exactly.
  */
 function preparePage(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow[] {
   const plain = connection.prepare(text);

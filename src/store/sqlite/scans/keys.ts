@@ -1,21 +1,21 @@
 import type { PageQuery } from '../../../domain/model/query.ts';
 
-/** What decides the place of a row in a list: its sort value and id. */
+/** The sort key of a row in a list: its sort value and id. */
 export type Key = readonly [sortValue: string | number, id: string];
 
-/** The first keys of a list, by the number that a page holds. */
+/** Collects the keys of the first page of a list. */
 export interface FirstKeys {
   add(keys: readonly Key[]): void;
   size(): number;
-  /** The keys in the order of the list. */
+  /** Returns the keys in the order of the list. */
   list(): Key[];
 }
 
-/** Collects the keys of a page out of any number, in any order, and holds no more than twice as many as the page does. */
+/** Collects the first keys for a page from any number of keys, in any order. Stores at most twice as many keys as the page contains. */
 export function firstKeys({ limit, descending, after }: PageQuery): FirstKeys {
   const compare = descending ? (one: Key, other: Key) => compareKeys(other, one) : compareKeys;
   const marker: Key | undefined = after && [(after.sortValue ?? '') as string | number, after.id];
-  // By id: a row that moved while the list was read counts where it was seen last.
+  // By id, so that a row that moved during the scan counts once, at its last position.
   let byId = new Map<string, Key>();
   const sorted = () => [...byId.values()].sort(compare).slice(0, limit);
   return {
@@ -43,7 +43,7 @@ function compareText(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** The rank of a UTF-16 unit by code point: surrogates are parts of the highest code points. */
+/** Returns the rank of a UTF-16 code unit by code point. Surrogates belong to the highest code points. */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x1_0000 : unit;
 }

@@ -8,37 +8,37 @@ import { among, conditionsText, whereText } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
 import { translate } from '../connection/faults.ts';
 import type { Key } from './keys.ts';
-import { kept } from '../connection/statements.ts';
+import { cachedByText } from '../connection/statements.ts';
 import { orderOf, pageOrderOf, rangeOf, type Position, type Walk } from './walk.ts';
 
-/** A list that is scanned, and the way on which. */
+/** A list to scan, with its walk. */
 export interface Scanned {
   readonly type: ResourceType;
   readonly query: PageQuery;
   readonly walk: Walk;
 }
 
-/** Some rows of a list as a JSON text: a list of lists of values. */
+/** Rows as JSON text: an array with an array of values for each row. */
 export interface RowsText {
   readonly count: number;
   readonly text: string;
 }
 
-/** The statements of a scan, each of which reads a bounded number of rows. A step is the part of a walk after `from`, up to `to`. */
+/** The statements of a scan. Each reads a bounded number of rows. A step is the part of a walk after `from`, up to `to`. */
 export interface ScanSteps {
-  /** Where a step ends that begins after `from` and reads `rows` rows; undefined where the table ends before. */
+  /** Returns the end of a step that begins after `from` and reads `rows` rows; undefined if the table ends before. */
   end(scanned: Scanned, from: Position | undefined, rows: number): Position | undefined;
-  /** The first `most` rows of a step on a walk in the order of the list that meet the conditions. */
+  /** Returns the first `most` rows of a step that match the conditions. The walk must have the order of the list. */
   firstRows(scanned: Scanned, columns: readonly string[], from: Position | undefined, to: Position | undefined, most: number): RowsText;
-  /** The keys of the rows of a step that meet the conditions. */
+  /** Returns the keys of the rows of a step that match the conditions. */
   keys(scanned: Scanned, from: Position | undefined, to: Position | undefined): Key[];
-  /** How many rows of a step meet the conditions. */
+  /** Returns the number of rows of a step that match the conditions. */
   count(scanned: Scanned, from: Position | undefined, to: Position | undefined): number;
-  /** Those of the rows with these ids, 256 at most, that still meet the conditions, in the order of the list. */
+  /** Returns the rows with these ids, at most 256, that still match the conditions, in the order of the list. */
   rows(scanned: Scanned, columns: readonly string[], ids: readonly string[]): RowsText;
 }
 
-/** Runs `work`, and throws faults of the machine as `unavailable`. */
+/** Runs `work`. Throws `unavailable` for a fault of the machine. */
 export function translated(path: string): <T>(work: () => T) => T {
   return (work) => {
     try {
@@ -49,28 +49,28 @@ export function translated(path: string): <T>(work: () => T) => T {
   };
 }
 
-/** Makes the steps of scans on `connection`, which gets the function that patterns need. */
+/** Creates the steps of scans on `connection`. Registers the SQL function for patterns there. */
 export function scanStepsOn(connection: DatabaseSyncInstance, path: string): ScanSteps {
   const run = translated(path);
-  const matcherFor = kept(patternMatcher);
+  const matcherFor = cachedByText(patternMatcher);
   connection.function('matches', { deterministic: true }, (text: string | null, pattern: string) =>
     text !== null && matcherFor(pattern)(text) ? 1 : 0,
   );
-  const statementFor = kept((text) => {
+  const statementFor = cachedByText((text) => {
     const statement = connection.prepare(text);
     statement.setReturnArrays(true);
     return statement;
   });
-  /** The values of the first row that a statement gives, if any. */
+  /** Returns the values of the first row of a statement, if any. */
   const valuesOf = (text: string, parameters: readonly SqlValue[]): readonly unknown[] =>
     run(() => (statementFor(text).get(...parameters) as unknown as unknown[] | undefined) ?? []);
-  /** The rows of a query as one text. */
+  /** Returns the rows of a query as one JSON text. */
   const rowsText = (columns: readonly string[], query: string, parameters: readonly SqlValue[]): RowsText => {
     const [count, text] = valuesOf(`SELECT count(*), json_group_array(json_array(${columns.join(', ')})) FROM (${query})`, parameters);
     return { count: count as number, text: text as string };
   };
 
-  /** The rows of a step that meet the conditions. */
+  /** Returns the rows of a step that match the conditions. */
   const stepRows = ({ type, query, walk }: Scanned, from: Position | undefined, to: Position | undefined) => {
     const { texts, parameters } = conditionsText(type, query.conditions, dialect, walk.decides);
     const range = rangeOf(walk, from, to);

@@ -8,16 +8,16 @@ import { tablesIn } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
 import { rowsOf, type Found } from './scan.ts';
 
-/** What the thread is asked to do. */
+/** A request to the thread. */
 export type ScanRequest =
   { readonly number: number; readonly collection: string; readonly query: PageQuery } | { readonly cancel: number } | { readonly close: true };
 
-/** How a scan ended in the thread. */
+/** The result of a scan in the thread. */
 export type ScanReply = { readonly number: number; readonly found: Found } | { readonly number: number; readonly failure: ScanFailure };
 
-/** An error on its way from one thread to another. */
+/** An error in a message between threads. */
 export interface ScanFailure {
-  /** Whether the error is a `ServiceError` with the code `unavailable`; `stack` is then the message of its cause. */
+  /** True if the error is a `ServiceError` with the code `unavailable`; `stack` is then the message of its cause. */
   readonly unavailable: boolean;
   readonly message: string;
   readonly stack: string;
@@ -26,16 +26,16 @@ export interface ScanFailure {
 
 /** Scans in a thread. */
 export interface ScanThread {
-  /** Rejects with the signal's reason when that aborts, and with `unavailable` when the thread dies. */
+  /** Runs a scan. Rejects with the signal's reason when that aborts, and with `unavailable` if the thread exits. */
   readonly scan: Database['scan'];
   /** Ends the thread; scans in progress fail with `unavailable`. */
   close(): Promise<void>;
 }
 
-/** How long the thread waits for the next scan before it ends. */
+/** How long the thread waits for the next scan before it exits. */
 const IDLE_MS = 60_000;
 
-/** The most memory that a thread takes for JavaScript. A scan needs a few MB; SQLite's own memory does not count. */
+/** The limit of the thread's JavaScript heap. A scan needs a few MB. SQLite's memory is not included. */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
 /** Starts the thread that scans the database at `path`. */
@@ -48,14 +48,14 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** A thread in progress, and the scans that it has. */
+/** A running thread, with its scans. */
 interface Running {
   readonly worker: Worker;
   readonly pending: Map<number, Pending>;
   readonly ended: Promise<void>;
 }
 
-/** Scans in a thread that `start` begins with the first of them, and again after it has ended. */
+/** Runs scans in a thread. Calls `start` for the first scan, and again for the next scan after the thread has exited. */
 export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThread {
   let running: Running | undefined;
   let idle: NodeJS.Timeout | undefined;
@@ -86,7 +86,7 @@ export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThr
 
   const end = ({ worker, ended }: Running): Promise<void> => {
     running = undefined;
-    worker.ref(); // a process that waits for nothing else would end before the thread does
+    worker.ref(); // otherwise a process without other work would exit before the thread does
     worker.postMessage({ close: true } satisfies ScanRequest);
     return ended;
   };
@@ -129,16 +129,16 @@ export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThr
   };
 }
 
-/** A row that moved while the list was read, to where it was read again, counts there only. */
+/** Removes duplicates: a row that moved during the scan and was read twice counts at its last position only. */
 function eachOnce(resources: Resource[]): Resource[] {
   const last = new Map(resources.map(({ id }, index) => [id, index]));
   return last.size === resources.length ? resources : resources.filter(({ id }, index) => last.get(id) === index);
 }
 
 function died(cause: Error | undefined): ServiceError {
-  return new ServiceError('unavailable', 'The list could not be read to its end. Repeat the request, or ask for less at a time.', {
+  return new ServiceError('unavailable', 'The list could not be read completely. Repeat the request, or set a smaller limit.', {
     retryAfterSeconds: 1,
-    cause: cause ?? new Error('The thread for scans ended'),
+    cause: cause ?? new Error('The thread for scans exited'),
   });
 }
 

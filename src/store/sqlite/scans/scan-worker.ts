@@ -5,7 +5,7 @@ import { typeOfCollection } from '../../../domain/resources/resources.ts';
 import { scanOn } from './scan.ts';
 import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';
 
-// The thread in which scans run, on a connection of its own that cannot write. All scans that it has take turns, step by step.
+// The thread in which scans run, on a separate read-only connection. Concurrent scans take turns after each step.
 
 const path = workerData as string;
 const connection = new DatabaseSync(path, { readOnly: true });
@@ -32,7 +32,7 @@ async function answer({ number, collection, query }: Extract<ScanRequest, { read
   cancelled.delete(number);
   parentPort?.postMessage(reply);
 
-  /** Lets the other scans and messages have their turn. */
+  /** Lets other scans and messages run. */
   async function pause(): Promise<void> {
     await new Promise((resume) => setImmediate(resume));
     if (cancelled.has(number)) throw new Error('The scan was cancelled');

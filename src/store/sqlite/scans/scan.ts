@@ -12,7 +12,7 @@ import { scanStepsOn, translated, type RowsText, type Scanned } from './scan-ste
 import { rowOf, sqlOn } from '../connection/statements.ts';
 import { positionOf, walkOf, type Position } from './walk.ts';
 
-/** What a scan found: its rows as JSON texts, each a list of lists of values in the order of the columns. */
+/** The result of a scan: its rows as JSON texts, each with an array of values in column order for each row. */
 export interface Found {
   readonly columns: readonly string[];
   readonly texts: readonly string[];
@@ -20,25 +20,25 @@ export interface Found {
   readonly total: number | undefined;
 }
 
-/** Reads a page step by step, with `pause` between two steps. Throws what `pause` throws, and `unavailable`. */
+/** A function that reads a page in steps and calls `pause` between them. Throws what `pause` throws, and `unavailable`. */
 export type Scan = (type: ResourceType, query: PageQuery, pause: Pause) => Promise<Found>;
 
 type Pause = () => Promise<void>;
 
-/** A step reads so many rows that it takes a few milliseconds. The first is short: many pages are full early. */
+/** The number of rows in a step, which takes a few milliseconds. The first step is short, because many pages are full early. */
 const STEP_ROWS = { first: 512, least: 64, most: 16_384 };
 const STEP_MS = { least: 4, most: 12 };
 
-/** How many whole rows are read at a time. */
+/** The number of complete rows that are read at a time. */
 const ROWS_AT_A_TIME = 100;
 
-/** Makes the scans on `connection`, which nothing else uses. */
+/** Creates the scan function on `connection`. No other code may use the connection. */
 export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   const steps = scanStepsOn(connection, path);
   const tableFor = tablesIn(dialect);
   const reader = readerOn(sqlOn(connection, translated(path)), tableFor, dialect);
 
-  /** Those of some rows that pass the computed filters. */
+  /** Returns the rows that pass the computed filters. */
   const passing = async ({ type, query }: Scanned, rows: RowsText): Promise<unknown[][]> => {
     const table = tableFor(type);
     const lists = JSON.parse(rows.text) as unknown[][];
@@ -52,7 +52,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return lists.filter(([id]) => ids.has(id));
   };
 
-  /** The page, read along an index that has its order. */
+  /** Reads the page by an index that has its order. */
   const readInOrder = async (scanned: Scanned, pause: Pause): Promise<Found> => {
     const { type, query, walk } = scanned;
     const { columns } = tableFor(type);
@@ -75,7 +75,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return { columns, texts, more: isFull(), total: undefined };
   };
 
-  /** The ids of the page, found among all rows, and how many of those meet the conditions. */
+  /** Reads all rows. Returns the ids of the page, and the number of rows that match the conditions. */
   const findAmongAll = async (scanned: Scanned, pause: Pause): Promise<{ ids: string[]; total: number }> => {
     const { type, query } = scanned;
     const first = firstKeys(query);
@@ -102,7 +102,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return { ids: first.list().map(([, id]) => id), total };
   };
 
-  /** The page, found among all rows, and their number. */
+  /** Reads all rows. Returns the page, and the number of rows that match the conditions. */
   const readAmongAll = async (scanned: Scanned, pause: Pause): Promise<Found> => {
     const { type, query } = scanned;
     const { columns } = tableFor(type);
@@ -119,12 +119,12 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       length += rows.text.length;
     }
     const more = read < ids.length || (ids.length === query.limit && query.limit > 0);
-    // Rows that were removed meanwhile are left out. Were none left, no caller could ask for those that follow.
+    // Omits rows that were deleted meanwhile. An empty page would have no marker for the next page.
     if (more && count === 0) return readAmongAll(scanned, pause);
     return { columns, texts, more, total: query.count === true ? total : undefined };
   };
 
-  /** Walks step by step: `visit` returns where the next step begins, or undefined to end. */
+  /** Runs a walk in steps. `visit` returns the position after which the next step begins, or undefined to end the walk. */
   const walkThrough = async (
     scanned: Scanned,
     pause: Pause,
@@ -150,7 +150,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   };
 }
 
-/** The rows of a JSON text that a scan found. */
+/** Returns the rows in a JSON text of a scan. */
 export function rowsOf(columns: readonly string[], text: string): SqlRow[] {
   return (JSON.parse(text) as unknown[][]).map((values) => rowOf(columns, values));
 }
@@ -159,7 +159,7 @@ function textOf(lists: readonly unknown[][]): RowsText {
   return { count: lists.length, text: JSON.stringify(lists) };
 }
 
-/** The length after which a page ends. Up to half of a text can be backslashes, for JSON in JSON, that the page does not have. */
+/** Returns the text length after which a page ends. Nested JSON can double the length with backslashes that the page does not contain. */
 function longest({ maxBytes = Infinity }: PageQuery): number {
   return 2 * maxBytes;
 }

@@ -4,16 +4,16 @@ import { columnOf, orderColumn, orderColumns } from '../../sql/columns.ts';
 import { equalColumn, hasIndex, orderIndex } from '../../sql/indexes.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 
-/** A place in the order of a walk: a value of each of its columns. */
+/** A position in a walk: one value for each of its columns. */
 export type Position = readonly SqlValue[];
 
-/** The way on which a scan visits the rows of a table, step by step, so that a step can begin where the one before ended. */
+/** The order in which a scan visits the rows of a table. A scan runs in steps; each step continues at the position where the last one ended. */
 export interface Walk {
-  /** The columns whose values change from row to row. With the one that `decides`, they are those of an index, or of the table itself. */
+  /** The columns that change from row to row. Together with the column for which `decides` is true, they are the columns of an index or of the table. */
   readonly columns: readonly string[];
-  /** Tells whether a condition is searched for in that index. */
+  /** Returns whether the index is searched for a condition. */
   decides(condition: Condition): boolean;
-  /** Whether the rows come in the order of the list: the walk then ends when the page is full. */
+  /** True if the rows have the order of the list. The walk then ends when the page is full. */
   readonly ordered: boolean;
   readonly descending: boolean;
   /** The position after which the walk begins; undefined for the beginning of the table. */
@@ -21,8 +21,8 @@ export interface Walk {
 }
 
 /**
- * The walk for a list. In the order of the list along an index, if there is one and the rows are not counted. Else over all rows, of
- * one project or one value where an index has those together.
+ * Returns the walk for a list. It follows an index in the order of the list, if one exists and the rows are not counted. Otherwise it visits
+ * all rows, or all rows of one project or one value if an index groups them.
  */
 export function walkOf(type: ResourceType, { limit, conditions, sortField, descending, count, after }: PageQuery): Walk {
   const { collection } = type;
@@ -38,18 +38,18 @@ export function walkOf(type: ResourceType, { limit, conditions, sortField, desce
   const all = { ordered: false, descending: false, start: undefined };
   const byTime = equalColumn(type, conditions, (column) => hasIndex(collection, `${column}, created_at, id`));
   if (byTime !== undefined) return { columns: ['created_at', 'id'], ...deciding(byTime), ...all };
-  // To count all rows, an index is enough: it is much smaller than the table.
+  // Counting all rows only needs an index, which is much smaller than the table.
   if (limit === 0 && conditions.length === 0) return { columns: ['id'], ...deciding(undefined), ...all };
   const alone = equalColumn(type, conditions, (column) => hasIndex(collection, column));
   return { columns: ['rowid'], ...deciding(alone), ...all };
 }
 
-/** The position of a row on a walk in the order of the list, whose columns are these. */
+/** Returns the position of a row in a walk with these columns, in the order of the list. */
 export function positionOf(columns: readonly string[], sortValue: unknown, id: string): Position {
   return columns.length === 1 ? [id] : [(sortValue ?? '') as SqlValue, id];
 }
 
-/** The conditions that a row lies after `from` and not after `to` on a walk, each of which may be an end of the table. */
+/** Returns the conditions that a row is after `from` and not after `to` in a walk. Undefined means the beginning or the end of the table. */
 export function rangeOf(
   { columns, descending }: Walk,
   from: Position | undefined,
@@ -66,12 +66,12 @@ export function rangeOf(
   };
 }
 
-/** The ORDER BY terms of a walk. */
+/** Returns the ORDER BY terms of a walk. */
 export function orderOf({ columns, descending }: Walk): string {
   return columns.map((column) => `${column} ${descending ? 'DESC' : 'ASC'}`).join(', ');
 }
 
-/** The ORDER BY terms of the list itself. */
+/** Returns the ORDER BY terms of a list. */
 export function pageOrderOf({ sortField, descending }: PageQuery): string {
   const direction = descending ? 'DESC' : 'ASC';
   return `${orderColumn(sortField)} ${direction}, id ${direction}`;
