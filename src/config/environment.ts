@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { parse } from 'yaml';
 import { faultOf } from '../net/faults.ts';
 import { fileVariableOf, variableOf, type Option } from './option.ts';
@@ -42,13 +42,26 @@ export function readVariable(option: Option, environment: Environment, problems:
     problems.push(`${variable} and ${fileVariable} exclude each other. Set one of them`);
     return undefined;
   }
-  if (file !== '') return readSecretFile(file, `${fileVariable}: '${file}'`, problems);
+  if (file !== '') return readSecretFile(file, sourceOf(fileVariable ?? '', file), problems);
   return text === '' ? undefined : { value: valueOf(option, text), source: variable };
+}
+
+/** The largest file that holds a secret. */
+const MAX_SECRET_BYTES = 65_536;
+
+/** Returns the variable with its file, unless the value may be a secret that stands there by mistake. */
+function sourceOf(variable: string, file: string): string {
+  return file.includes('/') ? `${variable}: '${file}'` : variable;
 }
 
 /** Returns the content of a file without its final newline. No message shows it. */
 function readSecretFile(path: string, source: string, problems: string[]): Given | undefined {
   try {
+    const file = statSync(path);
+    if (!(file.isFile() || file.isDirectory()) || file.size > MAX_SECRET_BYTES) {
+      problems.push(`${source} must name a file of at most ${MAX_SECRET_BYTES} bytes`);
+      return undefined;
+    }
     const value = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replace(/\r?\n$/, '');
     if (value !== '') return { value, source: `${source}: the content` };
     problems.push(`${source} is empty`);

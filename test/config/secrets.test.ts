@@ -61,6 +61,12 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
     expect(valueOf(readConfig(path, { ...others, [variable]: '' }), key)).toBe(`${good}-of-the-file`);
   });
 
+  test('a value without a slash is not shown, because it may be the secret itself; a device and a long file are refused', () => {
+    expect(refusal('the-secret-itself')[0]).toBe(`${variable} cannot be read: no such file or folder`);
+    expect(refusal('/dev/zero')[0]).toBe(`${variable}: '/dev/zero' must name a file of at most 65536 bytes`);
+    expect(refusal(secretFile('x'.repeat(65_537)))[0]).toMatch(/must name a file of at most 65536 bytes$/);
+  });
+
   test('a file that cannot be read, is empty, is not text or holds a bad value is refused by the name of the variable, and never shown', () => {
     expect(refusal('/nosuch')[0]).toMatch(new RegExp(`^${variable}: '/nosuch' cannot be read: no such file or folder$`));
     expect(refusal('/')[0]).toMatch(new RegExp(`^${variable}: '/' cannot be read: it is a folder, not a file$`));

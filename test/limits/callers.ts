@@ -152,11 +152,18 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Send 2 MB of nested arrays',
-    bound:
-      'The service refuses a long body with more than 50 000 arrays and objects, or with more than 10 000 members in one object, before it parses the body.',
+    bound: 'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
     settings: [],
     cost: 'About 5 ms of processor time for each request.',
     attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', `${'['.repeat(1000 * KB)}${']'.repeat(1000 * KB)}`, {}),
+    atLeast: { answers: 10 },
+  },
+  {
+    name: 'Send 2 MB of objects whose members all have different names',
+    bound: 'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
+    settings: [],
+    cost: 'About 5 ms of processor time for each request.',
+    attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', differentNames(), {}),
     atLeast: { answers: 10 },
   },
   {
@@ -184,3 +191,12 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 10 },
   },
 ];
+
+/** A list of objects with 60 members each, none of which has the name of another. */
+function differentNames(): string {
+  const objects = Array.from(
+    { length: 3900 },
+    (_, object) => `{${Array.from({ length: 60 }, (_each, member) => `"${object}.${member}":0`).join(',')}}`,
+  );
+  return `{"tlds":[${objects.join(',')}]}`;
+}

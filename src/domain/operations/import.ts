@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defineAction, invalidBody } from './action.ts';
+import { MAX_LIST_BYTES } from './bulk-request.ts';
 import { readCreation } from './body.ts';
 import { change, type ChangeContext, type Dependencies } from './change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
@@ -48,6 +49,7 @@ export function importAction(type: ResourceType) {
       kind: object({ [collection]: described(resources, 'Whole resources, as responses show them.') }),
       schemaName: `${title}Import`,
       what: collection,
+      maxBytes: MAX_LIST_BYTES,
       examples: { one: { summary: 'One resource.', value: { [collection]: [resource] } } },
     },
     response: {

@@ -1,19 +1,27 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Slicer } from '../../domain/scheduling/slicer.ts';
-import { checkShape } from './json-shape.ts';
+import { checkShape, LONG_BODY, ORDINARY_BODY } from './json-shape.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** Bodies of at most so many bytes are parsed at once in any case. */
+const SHORT_BODY_BYTES = 4096;
+
 /**
- * The JSON value in a request's body. Throws `unsupported_content_type`, `empty_request_body` or `invalid_json`, which
+ * The JSON value in a request's body. Throws `invalid_object` for a body that would take too long to parse, `unsupported_content_type`, `empty_request_body` or `invalid_json`, which
  * besides syntax errors means invalid UTF-8 and an object with two members of one name (RFC 8259 sections 4 and 8.1).
  * Messages never quote the body: it may hold a secret.
  */
 export function readJsonBody(request: FastifyRequest): unknown {
-  const checking = parseAndCheck(bytesOf(request));
+  const bytes = bytesOf(request);
+  if (bytes.length > SHORT_BODY_BYTES) runAll(checkShape(bytes, ORDINARY_BODY));
+  return runAll(parseAndCheck(bytes));
+}
+
+function runAll<T>(steps: Generator<undefined, T>): T {
   for (;;) {
-    const step = checking.next();
+    const step = steps.next();
     if (step.done === true) return step.value;
   }
 }
@@ -24,7 +32,7 @@ export function readJsonBody(request: FastifyRequest): unknown {
  */
 export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer): Promise<unknown> {
   const bytes = bytesOf(request);
-  await runSteps(checkShape(bytes), slicer);
+  await runSteps(checkShape(bytes, LONG_BODY), slicer);
   return runSteps(parseAndCheck(bytes), slicer);
 }
 

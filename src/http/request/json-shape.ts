@@ -1,10 +1,22 @@
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** The most arrays and objects in a long body. A list of 20,000 entries needs 20,002. */
-const MAX_CONTAINERS = 50_000;
+/** What a body may consist of. */
+export interface ShapeLimits {
+  /** The most arrays and objects. */
+  readonly containers: number;
+  /** The most members of all objects together: each name that is new takes the parser several microseconds. */
+  readonly members: number;
+  /** The most members of one object. */
+  readonly membersOfOne: number;
+  /** The most items of arrays and members of objects together. */
+  readonly items: number;
+}
 
-/** The most members of one object in a long body. */
-const MAX_MEMBERS = 10_000;
+/** For lists. One of 20,000 entries has 20,002 arrays and objects, 40,003 members and 60,000 items and members. */
+export const LONG_BODY: ShapeLimits = { containers: 50_000, members: 50_000, membersOfOne: 10_000, items: 100_000 };
+
+/** For single resources, whose bodies are short. Their largest object has 100 members. */
+export const ORDINARY_BODY: ShapeLimits = { ...LONG_BODY, membersOfOne: 1000 };
 
 /** How many bytes are scanned between two steps. */
 const STEP_BYTES = 65_536;
@@ -12,17 +24,18 @@ const STEP_BYTES = 65_536;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const COMMA = 0x2c;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Refuses JSON text that takes much longer to parse than a list of the same length: one with very many arrays and objects, or with
- * an object that has very many members. Accepts what is not JSON. Yields where other work may be done in between. Throws `invalid_object`.
+ * Refuses JSON text that takes much longer to parse than a list of the same length: one with very many arrays and objects,
+ * members or items. Accepts what is not JSON. Yields where other work may be done in between. Throws `invalid_object`.
  */
-export function* checkShape(bytes: Buffer): Generator<undefined, void> {
-  let containers = 0;
+export function* checkShape(bytes: Buffer, limits: ShapeLimits): Generator<undefined, void> {
+  let [containers, allMembers, items] = [0, 0, 0];
   let isInString = false;
   let members = 0; // of the container that the scan is inside
   const outer: number[] = [];
@@ -37,9 +50,12 @@ export function* checkShape(bytes: Buffer): Generator<undefined, void> {
       } else if (byte === QUOTE) {
         isInString = true;
       } else if (byte === COLON) {
-        if ((members += 1) > MAX_MEMBERS) throw tooComplex(`an object with more than ${MAX_MEMBERS} members`);
+        if ((members += 1) > limits.membersOfOne) throw tooComplex(`an object with more than ${limits.membersOfOne} members`);
+        if ((allMembers += 1) > limits.members) throw tooComplex(`more than ${limits.members} members`);
+      } else if (byte === COMMA) {
+        if ((items += 1) > limits.items) throw tooComplex(`more than ${limits.items} items and members`);
       } else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
-        if ((containers += 1) > MAX_CONTAINERS) throw tooComplex(`more than ${MAX_CONTAINERS} arrays and objects`);
+        if ((containers += 1) > limits.containers) throw tooComplex(`more than ${limits.containers} arrays and objects`);
         outer.push(members);
         members = 0;
       } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
@@ -52,5 +68,5 @@ export function* checkShape(bytes: Buffer): Generator<undefined, void> {
 }
 
 function tooComplex(problem: string): ServiceError {
-  return new ServiceError('invalid_object', `The request body has ${problem}. Send a shorter list.`);
+  return new ServiceError('invalid_object', `The request body has ${problem}. Send less at a time.`);
 }

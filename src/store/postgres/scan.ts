@@ -4,10 +4,13 @@ import type { Resource, ResourceType } from '../../domain/model/resource.ts';
 import { typeOfCollection } from '../../domain/resources/resources.ts';
 import { orderColumn } from '../sql/columns.ts';
 import { resourcesPassing } from '../sql/questions.ts';
-import { positionOf, readerOn, ROWS_AT_A_TIME } from '../sql/reader.ts';
+import { positionOf, readerOn } from '../sql/reader.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 import { conditionsText, countStatement, tablesIn, whereText, type Statement } from '../sql/table.ts';
 import { dialect } from './dialect.ts';
+
+/** How many resources are read at a time for a computed filter. */
+const ROWS_AT_A_TIME = 256;
 
 /** Reads pages that may require reading many rows. Each needs one statement, unless it has computed filters. */
 export function scansOn(sql: Sql): Database['scan'] {

@@ -47,8 +47,8 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
   };
 }
 
-/** The number of rows with large columns that are read at a time. It limits the memory for rows that no longer fit on a page. */
-export const ROWS_AT_A_TIME = 256;
+/** The number of rows with large columns that are read at a time. It limits the cost of rows that no longer fit on a page. */
+const LARGE_ROWS = { first: 32, most: 256 };
 
 /** Reads the resources of a page by an index. Returns them, and whether more may follow. */
 export async function readPage<F extends Fields>(
@@ -57,7 +57,7 @@ export async function readPage<F extends Fields>(
   query: PageQuery,
 ): Promise<{ resources: ResourceOf<F>[]; more: boolean }> {
   const { limit, sortField, maxBytes = Infinity } = query;
-  const atATime = table.largeColumns.length === 0 ? limit : ROWS_AT_A_TIME;
+  let atATime = table.largeColumns.length === 0 ? limit : LARGE_ROWS.first;
   const resources: ResourceOf<F>[] = [];
   let after = query.after;
   for (let bytes = 0; resources.length < limit && bytes <= maxBytes;) {
@@ -70,8 +70,14 @@ export async function readPage<F extends Fields>(
     }
     if (found.length < wanted) return { resources, more: false };
     after = positionOf(resources.at(-1), sortField);
+    if (bytes > 0) atATime = rowsThatFit(maxBytes - bytes, bytes / resources.length);
   }
   return { resources, more: true };
+}
+
+/** Returns the number of rows of a mean size that fit into `bytes`, and at most as many as are read at a time. */
+function rowsThatFit(bytes: number, size: number): number {
+  return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
 }
 
 /** Returns the position after a resource, where a list continues. */

@@ -7,7 +7,7 @@ import { readerOn } from '../../sql/reader.ts';
 import type { SqlRow } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
-import { firstKeys } from './keys.ts';
+import { firstKeys, type Key } from './keys.ts';
 import { scanStepsOn, translated, type RowsText, type Scanned } from './scan-steps.ts';
 import { rowOf, sqlOn } from '../connection/statements.ts';
 import { positionOf, walkOf, type Position } from './walk.ts';
@@ -75,8 +75,8 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return { columns, texts, more: isFull(), total: undefined };
   };
 
-  /** Reads all rows. Returns the ids of the page, and the number of rows that match the conditions. */
-  const findAmongAll = async (scanned: Scanned, pause: Pause): Promise<{ ids: string[]; total: number }> => {
+  /** Reads all rows. Returns the keys of the page, and the number of rows that match the conditions. */
+  const findAmongAll = async (scanned: Scanned, pause: Pause): Promise<{ keys: Key[]; total: number }> => {
     const { type, query } = scanned;
     const first = firstKeys(query);
     let total = 0;
@@ -99,27 +99,45 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       }
       return to;
     });
-    return { ids: first.list().map(([, id]) => id), total };
+    return { keys: first.list(), total };
+  };
+
+  /**
+   * The rows with these keys, in the order of the keys. A row that has moved since is left out: as the last of a page it would be the
+   * marker of the next page, which would then begin far behind this one.
+   */
+  const atTheirPlaces = (scanned: Scanned, columns: readonly string[], keys: readonly Key[]): unknown[][] => {
+    const [idAt, sortAt] = [columns.indexOf('id'), columns.indexOf(scanned.query.sortField)];
+    const { text } = steps.rows(
+      scanned,
+      columns,
+      keys.map(([, id]) => id),
+    );
+    const byId = new Map((JSON.parse(text) as unknown[][]).map((values) => [values[idAt], values]));
+    return keys.flatMap(([sortValue, id]) => {
+      const values = byId.get(id);
+      return values !== undefined && (values[sortAt] ?? '') === sortValue ? [values] : [];
+    });
   };
 
   /** Reads all rows. Returns the page, and the number of rows that match the conditions. */
   const readAmongAll = async (scanned: Scanned, pause: Pause): Promise<Found> => {
     const { type, query } = scanned;
     const { columns } = tableFor(type);
-    const { ids, total } = await findAmongAll(scanned, pause);
+    const { keys, total } = await findAmongAll(scanned, pause);
     const texts: string[] = [];
     let [read, count, length] = [0, 0, 0];
-    for (const some of partsOf(ids)) {
+    for (const some of partsOf(keys)) {
       if (length > longest(query)) break;
       await pause();
-      const rows = steps.rows(scanned, columns, some);
+      const rows = textOf(atTheirPlaces(scanned, columns, some));
       texts.push(rows.text);
       read += some.length;
       count += rows.count;
       length += rows.text.length;
     }
-    const more = read < ids.length || (ids.length === query.limit && query.limit > 0);
-    // Omits rows that were deleted meanwhile. An empty page would have no marker for the next page.
+    const more = read < keys.length || (keys.length === query.limit && query.limit > 0);
+    // Omits rows that were deleted or moved meanwhile. An empty page would have no marker for the next page.
     if (more && count === 0) return readAmongAll(scanned, pause);
     return { columns, texts, more, total: query.count === true ? total : undefined };
   };
