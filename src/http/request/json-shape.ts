@@ -16,7 +16,7 @@ export interface ShapeLimits {
 export const LONG_BODY: ShapeLimits = { containers: 50_000, members: 50_000, membersOfOne: 10_000, items: 100_000 };
 
 /** For single resources, whose bodies are short. Their largest object has 100 members. */
-export const ORDINARY_BODY: ShapeLimits = { ...LONG_BODY, membersOfOne: 1000 };
+export const ORDINARY_BODY: ShapeLimits = { ...LONG_BODY, containers: Infinity, membersOfOne: 1000 };
 
 /** How many bytes are scanned between two steps. */
 const STEP_BYTES = 65_536;
