@@ -35,7 +35,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: ['test/http/**/*.test.ts', 'test/end-to-end/**/*.test.ts', 'test/postgres/**/*.test.ts'],
+          include: [
+            'test/http/**/*.test.ts',
+            'test/end-to-end/**/*.test.ts',
+            'test/postgres/**/*.test.ts',
+          ],
           exclude: IS_LONG ? [] : ON_SQLITE_WHEN_SHORT,
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
@@ -55,7 +59,10 @@ export default defineConfig({
         },
       },
       // Reads what all the others made the service print, so it comes last.
-      { extends: true, test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 3 } } },
+      {
+        extends: true,
+        test: { name: 'leaks', include: ['test/leaks.test.ts'], sequence: { groupOrder: 3 } },
+      },
     ],
   },
 });

@@ -9,7 +9,13 @@ const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSec
 /** Returns a row of the table of TLD entries. `number` determines its name and age. */
 export function tldRow(number) {
   const created = new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString().slice(0, 19);
-  return { id: randomUUID(), name: tldName(number), description: 'An entry of the benchmark', created_at: `${created}.000000`, updated_at: null };
+  return {
+    id: randomUUID(),
+    name: tldName(number),
+    description: 'An entry of the benchmark',
+    created_at: `${created}.000000`,
+    updated_at: null,
+  };
 }
 
 /** Returns the name of the TLD entry with this number. */
@@ -19,7 +25,10 @@ export function tldName(number) {
 
 /** Writes `count` TLD entries into the database with this URL, with the service's store. Returns the entries. */
 export async function fill(setting, count) {
-  const [{ openStore }, { tld }] = await Promise.all([dist('service.js'), dist('domain/resources/tld.js')]);
+  const [{ openStore }, { tld }] = await Promise.all([
+    dist('service.js'),
+    dist('domain/resources/tld.js'),
+  ]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));
   const store = await openStore(setting, POOL);
   try {

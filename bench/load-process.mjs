@@ -37,7 +37,8 @@ async function run({ url, headers, traffic, args, connections, seconds, amount, 
         },
       },
     ],
-    setupClient: (client) => client.on('response', (_status, _bytes, milliseconds) => times.push(milliseconds)),
+    setupClient: (client) =>
+      client.on('response', (_status, _bytes, milliseconds) => times.push(milliseconds)),
   });
   times.sort((one, other) => one - other);
   const at = (part) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;
@@ -47,6 +48,7 @@ async function run({ url, headers, traffic, args, connections, seconds, amount, 
     p50: at(0.5),
     p99: at(0.99),
     wrong: wrong.count + result.errors + result.timeouts,
-    firstWrong: wrong.first ?? (result.errors > 0 ? `${result.errors} connections failed` : undefined),
+    firstWrong:
+      wrong.first ?? (result.errors > 0 ? `${result.errors} connections failed` : undefined),
   };
 }

@@ -20,7 +20,10 @@ export function startLoad() {
     async send(job) {
       child.send(job);
       const [result] = await once(child, 'message');
-      if (result.wrong > 0) throw new Error(`${result.wrong} of ${result.requests} responses were wrong, for example ${result.firstWrong}`);
+      if (result.wrong > 0)
+        throw new Error(
+          `${result.wrong} of ${result.requests} responses were wrong, for example ${result.firstWrong}`,
+        );
       return result;
     },
     stop: () => child.disconnect(),

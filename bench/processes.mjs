@@ -16,7 +16,12 @@ function ownCpuMicroseconds(pid) {
 
 /** Returns the memory of a process and its children in MB: resident now (`VmRSS`), or the peak (`VmHWM`). */
 export function memoryMb(pid, member = 'VmRSS') {
-  const read = (each) => Number(new RegExp(`${member}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${each}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  const read = (each) =>
+    Number(
+      new RegExp(`${member}:\\s+(\\d+) kB`).exec(
+        readFileSync(`/proc/${each}/status`, 'utf8'),
+      )?.[1] ?? 0,
+    ) / 1024;
   return processTree(pid).reduce((sum, each) => sum + read(each), 0);
 }
 
@@ -26,6 +31,9 @@ export function descriptors(pid) {
 }
 
 function processTree(pid) {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
   return [pid, ...children.flatMap(processTree)];
 }

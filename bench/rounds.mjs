@@ -36,7 +36,13 @@ export async function underLoad(bench, server, job) {
  */
 export async function underWrk(bench, server, { paths, connections }) {
   const before = server.cpu();
-  const { requests, seconds, p50, p99 } = await runWrk({ url: server.url, headers: server.headers, paths, connections, seconds: bench.seconds });
+  const { requests, seconds, p50, p99 } = await runWrk({
+    url: server.url,
+    headers: server.headers,
+    paths,
+    connections,
+    seconds: bench.seconds,
+  });
   return { rate: requests / seconds, cpu: (server.cpu() - before) / requests, p50, p99 };
 }
 
@@ -77,12 +83,22 @@ const RATIOS = {
  *
  * @param {{ name: string, measured: Measured[], floor?: Measured[], metric?: 'cpu' | 'rate', target?: object, service?: object }} parts
  */
-export function rowOf({ name, measured, floor, metric = 'cpu', target, service, peakMb = service?.memory('VmHWM') }) {
-  const middle = (member) => (measured[0][member] === undefined ? undefined : median(measured.map((each) => each[member])));
+export function rowOf({
+  name,
+  measured,
+  floor,
+  metric = 'cpu',
+  target,
+  service,
+  peakMb = service?.memory('VmHWM'),
+}) {
+  const middle = (member) =>
+    measured[0][member] === undefined ? undefined : median(measured.map((each) => each[member]));
   const ratios = floor?.map((each, round) => RATIOS[metric](measured[round], each));
   const compared = ratios ?? measured.map((each) => each[metric]);
   const value = ratios === undefined ? middle(target?.of ?? metric) : median(ratios);
-  const spread = compared.length < 2 ? 0 : (Math.max(...compared) - Math.min(...compared)) / median(compared);
+  const spread =
+    compared.length < 2 ? 0 : (Math.max(...compared) - Math.min(...compared)) / median(compared);
   return finish({
     name,
     rate: middle('rate'),
@@ -102,6 +118,11 @@ export function rowOf({ name, measured, floor, metric = 'cpu', target, service, 
 /** Adds to a row whether its `value` meets its `target`, `{ atMost | atLeast, unit }`, and whether it is too noisy. */
 export function finish(row) {
   const { value, target, spread = 0 } = row;
-  const met = target === undefined ? undefined : target.atMost === undefined ? value >= target.atLeast : value <= target.atMost;
+  const met =
+    target === undefined
+      ? undefined
+      : target.atMost === undefined
+        ? value >= target.atLeast
+        : value <= target.atMost;
   return { ...row, spread, met, noisy: spread > MAX_SPREAD };
 }

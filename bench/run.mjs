@@ -15,7 +15,19 @@ import { checks, zones } from './scenarios/zones.mjs';
 import { OUTPUT } from './service.mjs';
 import { formatMarkdown, formatTable } from './table.mjs';
 
-const SCENARIOS = { reads, lists, writes, zones, checks, imports, keystone, postgres, start, memory, size };
+const SCENARIOS = {
+  reads,
+  lists,
+  writes,
+  zones,
+  checks,
+  imports,
+  keystone,
+  postgres,
+  start,
+  memory,
+  size,
+};
 
 const { values } = parseArgs({
   options: {
@@ -61,7 +73,13 @@ load.stop();
 process.stdout.write(`${formatTable(rows)}\n`);
 mkdirSync(OUTPUT, { recursive: true });
 const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
-const result = { at: new Date().toISOString(), quick: values.quick, machine, seconds: (performance.now() - began) / 1000, rows };
+const result = {
+  at: new Date().toISOString(),
+  quick: values.quick,
+  machine,
+  seconds: (performance.now() - began) / 1000,
+  rows,
+};
 writeFileSync(join(OUTPUT, 'result.json'), `${JSON.stringify(result, undefined, 2)}\n`);
 writeFileSync(join(OUTPUT, 'result.md'), `${formatMarkdown(rows)}\n`);
 const missed = rows.filter(({ met }) => met === false).length;

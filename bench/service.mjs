@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -38,13 +47,26 @@ export async function freePort() {
  * `variables` are further settings. `headers` carry a token if the database already has one, because the service then creates no
  * first token. With `profile`, Node.js writes a CPU profile with that name when the service stops. Resolves when the service responds.
  */
-export async function startService({ database, variables = {}, headers, profile, program = join(ROOT, 'dist/main.js') }) {
+export async function startService({
+  database,
+  variables = {},
+  headers,
+  profile,
+  program = join(ROOT, 'dist/main.js'),
+}) {
   const folder = temporaryFolder();
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const logFile = join(folder, 'log');
   const log = openSync(logFile, 'a');
-  const flags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(OUTPUT, 'profiles')}`, `--cpu-prof-name=${profile}.cpuprofile`];
+  const flags =
+    profile === undefined
+      ? []
+      : [
+          '--cpu-prof',
+          `--cpu-prof-dir=${join(OUTPUT, 'profiles')}`,
+          `--cpu-prof-name=${profile}.cpuprofile`,
+        ];
   if (profile !== undefined) mkdirSync(join(OUTPUT, 'profiles'), { recursive: true });
   const setting = database ?? `sqlite:${join(folder, 'tsigil.db')}`;
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TSIGIL_'));
@@ -55,7 +77,11 @@ export async function startService({ database, variables = {}, headers, profile,
     ...variables,
   };
   const began = performance.now();
-  const child = spawn(process.execPath, [...flags, program, 'serve'], { cwd: folder, env, stdio: ['ignore', log, log] });
+  const child = spawn(process.execPath, [...flags, program, 'serve'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', log, log],
+  });
   closeSync(log);
   const ended = once(child, 'exit');
   const stop = async () => {
@@ -82,14 +108,17 @@ export async function startService({ database, variables = {}, headers, profile,
 
 /** Returns the first token, which the service writes beside its database. */
 async function firstToken(setting, folder) {
-  const path = setting.startsWith('sqlite:') ? join(dirname(setting.slice('sqlite:'.length)), 'admin.token') : join(folder, 'var/admin.token');
+  const path = setting.startsWith('sqlite:')
+    ? join(dirname(setting.slice('sqlite:'.length)), 'admin.token')
+    : join(folder, 'var/admin.token');
   while (!existsSync(path) || readFileSync(path, 'utf8') === '') await pause(2);
   return readFileSync(path, 'utf8').trim();
 }
 
 async function waitUntilReady(url, child, logFile) {
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}: ${readFileSync(logFile, 'utf8')}`);
+    if (child.exitCode !== null)
+      throw new Error(`The service ended with ${child.exitCode}: ${readFileSync(logFile, 'utf8')}`);
     const response = await fetch(url, { headers: { connection: 'close' } }).catch(() => undefined);
     if (response?.status === 200) return;
     await pause(2);
@@ -100,11 +129,15 @@ async function waitUntilReady(url, child, logFile) {
 export async function sendRequest(service, method, path, body, status = 200) {
   const response = await fetch(service.url + path, {
     method,
-    headers: { ...service.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      ...service.headers,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (response.status !== status) throw new Error(`${method} ${path} returned ${response.status}: ${text.slice(0, 300)}`);
+  if (response.status !== status)
+    throw new Error(`${method} ${path} returned ${response.status}: ${text.slice(0, 300)}`);
   return text;
 }
 
@@ -113,7 +146,13 @@ export async function sendRequest(service, method, path, body, status = 200) {
  */
 export async function ownToken(service, project = null) {
   const { token } = JSON.parse(
-    await sendRequest(service, 'POST', '/v2/tokens', { name: `bench-${Date.now()}`, roles: ['admin'], project_id: project }, 201),
+    await sendRequest(
+      service,
+      'POST',
+      '/v2/tokens',
+      { name: `bench-${Date.now()}`, roles: ['admin'], project_id: project },
+      201,
+    ),
   );
   return { 'x-auth-token': token };
 }

@@ -23,7 +23,9 @@ export function plotSoak({ rate, slices }) {
     ),
   );
   const height = TOP + PANELS.length * PANEL + 24;
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) => text(x(end * part), height - 8, `${Math.round(end * part)} min`, 'middle'));
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((part) =>
+    text(x(end * part), height - 8, `${Math.round(end * part)} min`, 'middle'),
+  );
   const title = `${Math.round(end)} minutes of mixed traffic, ${rate} requests a second`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12" role="img">
 <title>${title}</title>
@@ -49,7 +51,9 @@ function panel(points, name, colour, top) {
 /** Returns a round number that is at least `value`. */
 function niceAbove(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
-  return [1, 1.5, 2, 3, 4, 6, 8, 10].map((factor) => factor * power).find((candidate) => candidate >= value);
+  return [1, 1.5, 2, 3, 4, 6, 8, 10]
+    .map((factor) => factor * power)
+    .find((candidate) => candidate >= value);
 }
 
 function text(x, y, content, anchor) {

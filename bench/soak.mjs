@@ -21,11 +21,19 @@ const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
 const list = { path: `/v2/tlds?limit=20&sort_key=name&name=${rows[0].name.slice(0, -2)}*` };
 list.body = await sendRequest(service, 'GET', list.path);
 const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
-const job = { url: service.url, headers, traffic: 'mixed', args: { paths, bodies, list }, connections: CONNECTIONS };
+const job = {
+  url: service.url,
+  headers,
+  traffic: 'mixed',
+  args: { paths, bodies, list },
+  connections: CONNECTIONS,
+};
 
 const full = await load.send({ ...job, seconds: SLICE_SECONDS });
 const rate = Math.round(full.requests / full.seconds / 2);
-process.stderr.write(`full load is ${rate * 2} requests a second; ${values.minutes} minutes at half of it\n`);
+process.stderr.write(
+  `full load is ${rate * 2} requests a second; ${values.minutes} minutes at half of it\n`,
+);
 const slices = [];
 const began = performance.now();
 while (performance.now() - began < Number(values.minutes) * 60_000) {
@@ -48,9 +56,17 @@ load.stop();
 await service.stop();
 
 const part = (member, from, to) =>
-  median(slices.slice(Math.floor(slices.length * from), Math.ceil(slices.length * to)).map((slice) => slice[member]));
+  median(
+    slices
+      .slice(Math.floor(slices.length * from), Math.ceil(slices.length * to))
+      .map((slice) => slice[member]),
+  );
 const change = (member) => part(member, 0.75, 1) / part(member, 0.25, 0.5);
-for (const [name, member] of Object.entries({ memory: 'memoryMb', p99: 'p99', descriptors: 'descriptors' })) {
+for (const [name, member] of Object.entries({
+  memory: 'memoryMb',
+  p99: 'p99',
+  descriptors: 'descriptors',
+})) {
   process.stdout.write(
     `${name}: ${part(member, 0.25, 0.5).toFixed(1)} in the second quarter, ${part(member, 0.75, 1).toFixed(1)} in the last (${change(member).toFixed(2)} times)\n`,
   );

@@ -6,25 +6,40 @@ const COLUMNS = [
   ['p99 ms', ({ p99 }) => formatNumber(p99)],
   ['CPU µs', ({ cpu }) => formatNumber(cpu)],
   ['peak MB', ({ peakMb }) => formatNumber(peakMb)],
-  ['floor', ({ floor, floorMetric }) => (floor === undefined ? '' : `${formatNumber(floor)} ${floorMetric === 'cpu' ? 'µs' : '/s'}`)],
+  [
+    'floor',
+    ({ floor, floorMetric }) =>
+      floor === undefined ? '' : `${formatNumber(floor)} ${floorMetric === 'cpu' ? 'µs' : '/s'}`,
+  ],
   ['ratio', ({ ratio }) => formatNumber(ratio)],
   ['target', ({ target }) => targetText(target)],
   [
     'met',
     ({ met, value, target }) =>
-      met === undefined ? '' : `${met ? 'yes' : 'NO'}${target.unit === undefined ? '' : ` (${formatNumber(value)} ${target.unit})`}`,
+      met === undefined
+        ? ''
+        : `${met ? 'yes' : 'NO'}${target.unit === undefined ? '' : ` (${formatNumber(value)} ${target.unit})`}`,
   ],
-  ['', ({ noisy, spread }) => (noisy ? `too noisy: rounds differ by ${Math.round(spread * 100)}%` : '')],
+  [
+    '',
+    ({ noisy, spread }) =>
+      noisy ? `too noisy: rounds differ by ${Math.round(spread * 100)}%` : '',
+  ],
 ];
 
 /** Returns the rows as plain text, in aligned columns. */
 export function formatTable(rows) {
-  const lines = [COLUMNS.map(([head]) => head), ...rows.map((row) => COLUMNS.map(([, fill]) => fill(row)))];
+  const lines = [
+    COLUMNS.map(([head]) => head),
+    ...rows.map((row) => COLUMNS.map(([, fill]) => fill(row))),
+  ];
   const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column].length)));
   return lines
     .map((line) =>
       line
-        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])))
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]),
+        )
         .join('  ')
         .trimEnd(),
     )
@@ -35,8 +50,18 @@ export function formatTable(rows) {
 export function formatMarkdown(rows) {
   const columns = COLUMNS.slice(0, -1);
   const line = (cells) => `| ${cells.join(' | ')} |`;
-  const body = rows.map((row) => line(columns.map(([, fill]) => fill(row) + (fill === columns[0][1] && row.noisy ? ' (noisy)' : ''))));
-  return [line(columns.map(([head]) => head)), line(columns.map((_, column) => (column === 0 ? '---' : '---:'))), ...body].join('\n');
+  const body = rows.map((row) =>
+    line(
+      columns.map(
+        ([, fill]) => fill(row) + (fill === columns[0][1] && row.noisy ? ' (noisy)' : ''),
+      ),
+    ),
+  );
+  return [
+    line(columns.map(([head]) => head)),
+    line(columns.map((_, column) => (column === 0 ? '---' : '---:'))),
+    ...body,
+  ].join('\n');
 }
 
 function targetText(target) {

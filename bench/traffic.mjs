@@ -16,7 +16,8 @@ export function forgetCreated() {
   created.clear();
 }
 
-const idsOf = (collection) => created.get(collection) ?? created.set(collection, []).get(collection);
+const idsOf = (collection) =>
+  created.get(collection) ?? created.set(collection, []).get(collection);
 /** The number of created entries that mixed traffic leaves, so that it never changes an entry that it is deleting. */
 const SPARE = 2000;
 
@@ -40,13 +41,20 @@ export const TRAFFIC = {
     return {
       make() {
         const name = `bench-${run}-${(serial += 1)}`;
-        return { method: 'POST', path: '/v2/tlds', name, body: JSON.stringify({ name, description: 'made under load' }) };
+        return {
+          method: 'POST',
+          path: '/v2/tlds',
+          name,
+          body: JSON.stringify({ name, description: 'made under load' }),
+        };
       },
       check(status, body, { name }) {
         if (status !== 201) return false;
         const row = JSON.parse(body);
         ids.push(row.id);
-        return row.name === name && row.description === 'made under load' && row.updated_at === null;
+        return (
+          row.name === name && row.description === 'made under load' && row.updated_at === null
+        );
       },
     };
   },
@@ -57,10 +65,17 @@ export const TRAFFIC = {
     return {
       make() {
         const description = `change ${(next += 1)}`;
-        return { method: 'PATCH', path: `/v2/tlds/${ids[next % Math.ceil(ids.length / 2)]}`, description, body: JSON.stringify({ description }) };
+        return {
+          method: 'PATCH',
+          path: `/v2/tlds/${ids[next % Math.ceil(ids.length / 2)]}`,
+          description,
+          body: JSON.stringify({ description }),
+        };
       },
       check: (status, body, { path, description }) =>
-        status === 200 && body.includes(`"description":"${description}"`) && path.endsWith(JSON.parse(body).id),
+        status === 200 &&
+        body.includes(`"description":"${description}"`) &&
+        path.endsWith(JSON.parse(body).id),
     };
   },
   /** Deletes the entries that `create` has created, each once. A job needs an `amount`, not `seconds`. */
@@ -73,7 +88,12 @@ export const TRAFFIC = {
   },
   /** Repeats six reads of one resource, a list, a creation, a change and a deletion. */
   mixed({ paths, bodies, list }) {
-    const [get, create, patch, remove] = [TRAFFIC.get({ paths, bodies }), TRAFFIC.create(), TRAFFIC.patch(), TRAFFIC.remove()];
+    const [get, create, patch, remove] = [
+      TRAFFIC.get({ paths, bodies }),
+      TRAFFIC.create(),
+      TRAFFIC.patch(),
+      TRAFFIC.remove(),
+    ];
     const page = TRAFFIC.get({ paths: [list.path], bodies: [list.body] });
     const cycle = [get, get, create, get, page, get, patch, get, remove, get];
     const ids = idsOf('tlds');
@@ -82,7 +102,8 @@ export const TRAFFIC = {
       make() {
         const wanted = cycle[(next += 1) % cycle.length];
         // Changes use the first half of the entries and deletions the last, so that the two never meet.
-        const kind = (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
+        const kind =
+          (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
         return { ...kind.make(), kind };
       },
       check: (status, body, sent) => sent.kind.check(status, body, sent),
@@ -93,7 +114,12 @@ export const TRAFFIC = {
     return {
       make() {
         const name = `bench-${run}-${(serial += 1)}.${tlds[serial % tlds.length]}.`;
-        return { method: 'POST', path: '/v2/zones', name, body: JSON.stringify({ name, email: 'hostmaster@example.org' }) };
+        return {
+          method: 'POST',
+          path: '/v2/zones',
+          name,
+          body: JSON.stringify({ name, email: 'hostmaster@example.org' }),
+        };
       },
       check: (status, body, { name }) => status === 201 && JSON.parse(body).name === name,
     };
@@ -101,6 +127,9 @@ export const TRAFFIC = {
   /** Sends the same body repeatedly. Each response body must equal `expected`. */
   post({ path, body, expected }) {
     const sent = { method: 'POST', path, body };
-    return { make: () => sent, check: (status, received) => status === 200 && received === expected };
+    return {
+      make: () => sent,
+      check: (status, received) => status === 200 && received === expected,
+    };
   },
 };

@@ -23,9 +23,13 @@ export async function runWrk({ url, headers = {}, paths, connections, seconds })
   writeFileSync(script, luaScript(paths, headers));
   try {
     const duration = Math.max(1, Math.round(seconds)); // wrk accepts only whole seconds
-    const child = spawn('wrk', ['-t', '1', '-c', String(connections), '-d', `${duration}s`, '--latency', '-s', script, url], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      'wrk',
+      ['-t', '1', '-c', String(connections), '-d', `${duration}s`, '--latency', '-s', script, url],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
     return readResult(output);
   } finally {
@@ -35,7 +39,9 @@ export async function runWrk({ url, headers = {}, paths, connections, seconds })
 
 /** Returns a Lua script that prepares every request once, sends them in turn, and prints the line that `readResult` parses. */
 function luaScript(paths, headers) {
-  const table = Object.entries(headers).map(([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
+  const table = Object.entries(headers).map(
+    ([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
+  );
   return `local paths = {${paths.map((path) => JSON.stringify(path)).join(', ')}}
 local headers = {${table.join(', ')}}
 local requests = {}

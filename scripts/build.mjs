@@ -8,11 +8,18 @@ let compiler;
 try {
   compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 } catch {
-  if (!existsSync('dist/main.js')) throw new Error('The compiler is not installed: run `npm ci` without --omit=dev, then `npm run build`.');
+  if (!existsSync('dist/main.js'))
+    throw new Error(
+      'The compiler is not installed: run `npm ci` without --omit=dev, then `npm run build`.',
+    );
 }
 if (compiler !== undefined) {
   rmSync('dist', { recursive: true, force: true });
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', ...process.argv.slice(2)], { stdio: 'inherit' });
+  const { status } = spawnSync(
+    process.execPath,
+    [compiler, '-p', 'tsconfig.build.json', ...process.argv.slice(2)],
+    { stdio: 'inherit' },
+  );
   if (status !== 0) process.exit(status ?? 1);
   chmodSync('dist/main.js', 0o755);
 }

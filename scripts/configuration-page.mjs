@@ -11,7 +11,8 @@ const variablesOf = (option) =>
     .map((name) => `\`${name}\``)
     .join(' or ');
 const rows = OPTIONS.map(
-  (option) => `| \`${option.key}\` | ${variablesOf(option)} | ${valuesOf(option.kind.schema)} | ${defaultOf(option)} | ${option.meaning} |`,
+  (option) =>
+    `| \`${option.key}\` | ${variablesOf(option)} | ${valuesOf(option.kind.schema)} | ${defaultOf(option)} | ${option.meaning} |`,
 );
 
 process.stdout.write(`# Configuration

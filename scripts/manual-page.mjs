@@ -6,11 +6,23 @@ import { VERSION } from '../dist/version.js';
 /** The variables that the commands read, beside those of the service's settings. */
 const VARIABLES = [
   ['TSIGIL_URL', 'The service to talk to, where no --url is given; else http://127.0.0.1:9001.'],
-  ['TSIGIL_TOKEN', 'The token to show it, where no --token-file is given; else the content of var/admin.token.'],
+  [
+    'TSIGIL_TOKEN',
+    'The token to show it, where no --token-file is given; else the content of var/admin.token.',
+  ],
   ['TSIGIL_CONFIG', 'The configuration file of the service, where no --config is given.'],
-  ['OS_CLOUD', 'A cloud in clouds.yaml, for the service and the token, where neither --token-file nor TSIGIL_TOKEN says otherwise.'],
-  ['OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and their kin', "An identity service and credentials, as OpenStack's clients take them."],
-  ['OS_AUTH_TYPE, OS_ENDPOINT, OS_TOKEN', 'With admin_token, the service and the token themselves.'],
+  [
+    'OS_CLOUD',
+    'A cloud in clouds.yaml, for the service and the token, where neither --token-file nor TSIGIL_TOKEN says otherwise.',
+  ],
+  [
+    'OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and their kin',
+    "An identity service and credentials, as OpenStack's clients take them.",
+  ],
+  [
+    'OS_AUTH_TYPE, OS_ENDPOINT, OS_TOKEN',
+    'With admin_token, the service and the token themselves.',
+  ],
   ['OS_REGION_NAME, OS_INTERFACE', "Which of a catalogue's endpoints is meant."],
   ['OS_CACERT', 'The certificates that those of the services must lead to.'],
   ['NO_COLOR', 'Set and not empty, nothing is coloured.'],
@@ -18,7 +30,10 @@ const VARIABLES = [
 
 const FILES = [
   ['var/admin.token', 'The first token of a service that was started in the same folder.'],
-  ['clouds.yaml, secure.yaml', 'Clouds; looked for in this folder, in ~/.config/openstack and in /etc/openstack.'],
+  [
+    'clouds.yaml, secure.yaml',
+    'Clouds; looked for in this folder, in ~/.config/openstack and in /etc/openstack.',
+  ],
 ];
 
 const EXIT_CODES = [
@@ -69,7 +84,9 @@ function section(title, lines) {
 }
 
 function commandPart(words, command) {
-  const parameters = command.registeredArguments.map((argument) => ` <${argument.name()}${argument.variadic ? '...' : ''}>`).join('');
+  const parameters = command.registeredArguments
+    .map((argument) => ` <${argument.name()}${argument.variadic ? '...' : ''}>`)
+    .join('');
   const examples = exampleLines(examplesOf(command));
   return [
     `.SS ${quote(words.slice(1).join(' ') + parameters)}`,
@@ -116,7 +133,11 @@ function escape(text) {
     .replaceAll('`', '\\(ga')
     .replaceAll('^', '\\(ha')
     .replaceAll('~', '\\(ti')
-    .replaceAll(/[^\0-\x7f]/gu, (character) => `\\[u${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`);
+    .replaceAll(
+      /[^\0-\x7f]/gu,
+      (character) =>
+        `\\[u${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`,
+    );
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }
 
@@ -126,4 +147,9 @@ function quote(text) {
 }
 
 // No command runs, so none needs a terminal or a service.
-process.stdout.write(manualPage(createProgram(VERSION, {}, { environment: {}, out: process.stdout, err: process.stderr }), VERSION));
+process.stdout.write(
+  manualPage(
+    createProgram(VERSION, {}, { environment: {}, out: process.stdout, err: process.stderr }),
+    VERSION,
+  ),
+);

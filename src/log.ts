@@ -13,7 +13,12 @@ const TRIES = 10;
  */
 export function createLog(level: string, fields: Readonly<Record<string, unknown>>): Log {
   const time = isoTime();
-  const options = { level, base: fields, timestamp: time, formatters: { level: (label: string) => ({ level: label }) } };
+  const options = {
+    level,
+    base: fields,
+    timestamp: time,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
   const output = standardOutput((lines) => log.warn({ lines }, 'log lines were lost'));
   const log = pino(options, output);
   const isOn = log.isLevelEnabled('info');
@@ -23,7 +28,9 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
     info(given, message) {
       if (!isOn) return;
       const members = JSON.stringify(given).slice(1, -1);
-      output.write(`{"level":"info"${time()}${start}${members === '' ? '' : ','}${members},"msg":${JSON.stringify(message)}}\n`);
+      output.write(
+        `{"level":"info"${time()}${start}${members === '' ? '' : ','}${members},"msg":${JSON.stringify(message)}}\n`,
+      );
     },
     warn: (given, message) => log.warn(given, message),
     error: (given, message) => log.error(given, message),
@@ -53,7 +60,11 @@ function standardOutput(reportLost: (lines: number) => void): DestinationStream 
   let lost = 0;
   let failing = false;
   let tries = 0;
-  const output = destination({ dest: 1, sync: true, retryEAGAIN: () => !failing && (tries += 1) < TRIES });
+  const output = destination({
+    dest: 1,
+    sync: true,
+    retryEAGAIN: () => !failing && (tries += 1) < TRIES,
+  });
   output.on('write', (bytes: number) => {
     if (bytes === 0) return; // another try
     failing = false;

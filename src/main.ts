@@ -55,18 +55,31 @@ async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { cause } = error.details;
-    throw new CommandError(EXIT.refused, cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message, undefined, error);
+    throw new CommandError(
+      EXIT.refused,
+      cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message,
+      undefined,
+      error,
+    );
   }
 }
 
 /** Returns the configuration. Throws `CommandError` with all problems, including those that `furtherProblems` returns. */
-function configFrom(path: string | undefined, furtherProblems?: (config: Config) => readonly string[]): Config {
+function configFrom(
+  path: string | undefined,
+  furtherProblems?: (config: Config) => readonly string[],
+): Config {
   try {
     return readConfig(path, process.env, furtherProblems);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const problems = error.problems.map((problem) => `  - ${plainText(problem)}`);
-    throw new CommandError(EXIT.usage, 'The configuration is not valid:', problems.join('\n'), error);
+    throw new CommandError(
+      EXIT.usage,
+      'The configuration is not valid:',
+      problems.join('\n'),
+      error,
+    );
   }
 }
 
@@ -110,9 +123,16 @@ function checkConfig(configPath: string | undefined): void {
 
 async function backUp(configPath: string | undefined, target: string): Promise<void> {
   const config = configFrom(configPath);
-  const [{ parseDatabase }, { backUpSqlite }] = await Promise.all([import('./store/databases.ts'), import('./store/sqlite/backup.ts')]);
+  const [{ parseDatabase }, { backUpSqlite }] = await Promise.all([
+    import('./store/databases.ts'),
+    import('./store/sqlite/backup.ts'),
+  ]);
   const { kind, location } = parseDatabase(config.database);
-  if (kind.shared) throw new CommandError(EXIT.refused, 'Cannot back up PostgreSQL with this command. Use the tools of PostgreSQL, such as pg_dump.');
+  if (kind.shared)
+    throw new CommandError(
+      EXIT.refused,
+      'Cannot back up PostgreSQL with this command. Use the tools of PostgreSQL, such as pg_dump.',
+    );
   await forOperator(() => endedBySignal((signal) => backUpSqlite(location, target, signal)));
 }
 
@@ -136,18 +156,27 @@ async function endedBySignal(work: (signal: AbortSignal) => Promise<void>): Prom
 /** Updates the schema of the configured database, and prints the applied steps. */
 async function migrateDatabase(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
-  const [{ openDatabase }, { NEWEST_SCHEMA }] = await Promise.all([import('./service.ts'), import('./store/migrate.ts')]);
+  const [{ openDatabase }, { NEWEST_SCHEMA }] = await Promise.all([
+    import('./service.ts'),
+    import('./store/migrate.ts'),
+  ]);
   await forOperator(async () => {
     const { store, steps } = await openDatabase(database, databasePool);
     await store.close();
     for (const step of steps) process.stdout.write(`Applied schema step ${step}\n`);
     const unchanged = steps.length === 0 ? ' Nothing was changed.' : '';
-    process.stdout.write(`The database '${withoutPassword(database)}' has schema ${NEWEST_SCHEMA}, the newest of this version.${unchanged}\n`);
+    process.stdout.write(
+      `The database '${withoutPassword(database)}' has schema ${NEWEST_SCHEMA}, the newest of this version.${unchanged}\n`,
+    );
   });
 }
 
 /** Copies all data from one database to another, and prints the number of resources of each collection. */
-async function copyDatabase(configPath: string | undefined, from: string, to: string): Promise<void> {
+async function copyDatabase(
+  configPath: string | undefined,
+  from: string,
+  to: string,
+): Promise<void> {
   const { databasePool } = configFrom(configPath);
   const [{ openStore }, { openSource }, { copyResources }] = await Promise.all([
     import('./service.ts'),
@@ -156,7 +185,10 @@ async function copyDatabase(configPath: string | undefined, from: string, to: st
   ]);
   const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
   if (invalid !== undefined)
-    throw new CommandError(EXIT.usage, `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`);
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid database '${withoutPassword(invalid)}'. Use sqlite:PATH or postgres://USER@HOST/NAME.`,
+    );
   if (from === to) throw new CommandError(EXIT.usage, '--from and --to are the same database');
   await forOperator(async () => {
     const source = await openSource(from, databasePool);
@@ -164,7 +196,8 @@ async function copyDatabase(configPath: string | undefined, from: string, to: st
       const target = await openStore(to, databasePool);
       try {
         const counts = await copyResources(source.reader, target);
-        for (const [collection, count] of counts) process.stdout.write(`${collection}: ${count} copied and compared\n`);
+        for (const [collection, count] of counts)
+          process.stdout.write(`${collection}: ${count} copied and compared\n`);
       } finally {
         await target.close();
       }

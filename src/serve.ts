@@ -26,9 +26,14 @@ type Message =
  * immediately. Calls `readConfig` in the first process only; workers receive the configuration from it. Calls `started` in each serving
  * process once it listens. Log lines go to standard output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
  */
-export async function serve(readConfig: () => Config, started: (service: Service) => void): Promise<number> {
+export async function serve(
+  readConfig: () => Config,
+  started: (service: Service) => void,
+): Promise<number> {
   const stopRequested = stopRequest();
-  const config = cluster.isWorker ? await Promise.race([receiveConfig(), stopRequested.then(() => undefined)]) : readConfig();
+  const config = cluster.isWorker
+    ? await Promise.race([receiveConfig(), stopRequested.then(() => undefined)])
+    : readConfig();
   if (config === undefined) {
     process.disconnect();
     return EXIT_CODES.stopped;
@@ -36,7 +41,10 @@ export async function serve(readConfig: () => Config, started: (service: Service
   const log = createLog(config.log.level, config.workers > 1 ? { pid: process.pid } : {});
   ignoreHangUp(log);
   if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config, stopRequested, log);
-  const service = await startService(config, { log, ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}) });
+  const service = await startService(config, {
+    log,
+    ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}),
+  });
   started(service);
   log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
   log.info({ reason: await stopRequested }, 'stopping');
@@ -64,7 +72,10 @@ function receiveConfig(): Promise<Config> {
 function ignoreHangUp(log: Log): void {
   process.on('SIGHUP', () => {
     if (cluster.isWorker) return;
-    log.warn({}, 'SIGHUP received: the configuration is not re-read. Restart the service to apply changes.');
+    log.warn(
+      {},
+      'SIGHUP received: the configuration is not re-read. Restart the service to apply changes.',
+    );
   });
 }
 
@@ -84,11 +95,16 @@ function stopRequest(): Promise<string> {
 }
 
 function endAtNextSignal(): void {
-  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(EXIT_CODES.failed));
+  for (const signal of ['SIGTERM', 'SIGINT'])
+    process.once(signal, () => process.exit(EXIT_CODES.failed));
 }
 
 /** Runs the configured number of workers until `stopRequested` resolves, and replaces those that exit. Ends the service if no worker can start. */
-async function superviseWorkers(config: Config, stopRequested: Promise<string>, log: Log): Promise<number> {
+async function superviseWorkers(
+  config: Config,
+  stopRequested: Promise<string>,
+  log: Log,
+): Promise<number> {
   let stopping = false;
   const seen = { listening: false };
   cluster.on('message', (worker, message: Message) => {
@@ -107,7 +123,10 @@ async function superviseWorkers(config: Config, stopRequested: Promise<string>, 
         resolve('no worker could start');
         return;
       }
-      log.error({ worker: worker.process.pid, code, signal }, 'a worker exited; a replacement starts in 1 s');
+      log.error(
+        { worker: worker.process.pid, code, signal },
+        'a worker exited; a replacement starts in 1 s',
+      );
       setTimeout(() => {
         if (!stopping) cluster.fork();
       }, RESTART_PAUSE_MS);
@@ -117,7 +136,9 @@ async function superviseWorkers(config: Config, stopRequested: Promise<string>, 
   const reason = await Promise.race([stopRequested, failed]);
   stopping = true;
   log.info({ reason }, 'stopping');
-  const workers = Object.values(cluster.workers ?? {}).filter((worker): worker is Worker => worker !== undefined);
+  const workers = Object.values(cluster.workers ?? {}).filter(
+    (worker): worker is Worker => worker !== undefined,
+  );
   for (const signal of ['SIGTERM', 'SIGINT']) {
     process.once(signal, () => {
       for (const worker of workers) worker.process.kill('SIGKILL');
@@ -132,7 +153,9 @@ async function superviseWorkers(config: Config, stopRequested: Promise<string>, 
     }),
   );
   log.info({}, 'stopped');
-  return seen.listening && codes.every((code) => code === 0) ? EXIT_CODES.stopped : EXIT_CODES.failed;
+  return seen.listening && codes.every((code) => code === 0)
+    ? EXIT_CODES.stopped
+    : EXIT_CODES.failed;
 }
 
 /** Sends a message to a worker. Ignores a failure, because a worker that has exited needs no message. Without a callback, Node.js would throw. */
@@ -170,7 +193,13 @@ function readClusterMetrics(): () => Promise<string> {
       process.send?.({ tsigil: 'metrics', request } satisfies Message);
       setTimeout(() => {
         if (waiting.delete(request))
-          reject(new ServiceError('unavailable', 'The other workers did not return their metrics within 10 s', { retryAfterSeconds: 5 }));
+          reject(
+            new ServiceError(
+              'unavailable',
+              'The other workers did not return their metrics within 10 s',
+              { retryAfterSeconds: 5 },
+            ),
+          );
       }, 10_000).unref();
     });
 }

@@ -55,9 +55,17 @@ export interface OpenedDatabase {
 }
 
 /** Opens the database of a setting, and updates its schema. Throws `ServiceError` `unavailable`. */
-export async function openDatabase(setting: string, pool: DatabaseSettings, clock = createClock()): Promise<OpenedDatabase> {
+export async function openDatabase(
+  setting: string,
+  pool: DatabaseSettings,
+  clock = createClock(),
+): Promise<OpenedDatabase> {
   const { kind, location } = parseDatabase(setting);
-  const database = await kind.open(location, { committed: () => undefined }, { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS });
+  const database = await kind.open(
+    location,
+    { committed: () => undefined },
+    { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS },
+  );
   try {
     const steps = await migrate(database, clock());
     return { store: createStore(database), steps };
@@ -68,7 +76,11 @@ export async function openDatabase(setting: string, pool: DatabaseSettings, cloc
 }
 
 /** Opens the database of a setting, updates its schema, and returns the store. Throws `ServiceError` `unavailable`. */
-export async function openStore(setting: string, pool: DatabaseSettings, clock = createClock()): Promise<Store> {
+export async function openStore(
+  setting: string,
+  pool: DatabaseSettings,
+  clock = createClock(),
+): Promise<Store> {
   return (await openDatabase(setting, pool, clock)).store;
 }
 
@@ -83,7 +95,11 @@ export async function startService(config: Config, given: ServiceDependencies): 
   const { kind, location } = parseDatabase(config.database);
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
   const settings = { ...config.databasePool, scanTimeoutSeconds: config.api.scanTimeoutSeconds };
-  const database = await kind.open(location, { committed: metrics.observeCommit, failed }, settings);
+  const database = await kind.open(
+    location,
+    { committed: metrics.observeCommit, failed },
+    settings,
+  );
   const store = createStore(database);
   const closers: (() => unknown)[] = [() => store.close()];
   try {
@@ -100,14 +116,22 @@ export async function startService(config: Config, given: ServiceDependencies): 
         tldRule: config.zones.tldRule,
         zonesPerProject: config.zones.perProject,
         defaultLimit: config.api.defaultLimit,
-        otherAdministrators: config.adminToken !== undefined || config.auth.method.includes('keystone'),
+        otherAdministrators:
+          config.adminToken !== undefined || config.auth.method.includes('keystone'),
         maxPageBytes: config.api.maxPageBytes,
       },
       newId: given.newId ?? randomUUID,
       randomBytes: given.randomBytes ?? randomBytes,
       refuseToken: (id) => refusedTokens.add(id),
       warn({ type, id, requestId, message }) {
-        log.warn({ collection: type.collection, resource: id, ...(requestId === undefined ? {} : { request_id: requestId }) }, message);
+        log.warn(
+          {
+            collection: type.collection,
+            resource: id,
+            ...(requestId === undefined ? {} : { request_id: requestId }),
+          },
+          message,
+        );
       },
     };
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
@@ -115,7 +139,10 @@ export async function startService(config: Config, given: ServiceDependencies): 
       clock: given.clock ?? systemTime,
       refusedTokens,
       keystone: config.auth.keystone,
-      keystoneObserver: { validated: metrics.observeKeystone, cacheHit: metrics.countKeystoneCacheHit },
+      keystoneObserver: {
+        validated: metrics.observeKeystone,
+        cacheHit: metrics.countKeystoneCacheHit,
+      },
     });
     closers.push(() => authentication.close());
     const limits = connectionLimits(config, kind.shared, readOpenFilesLimit());
@@ -131,15 +158,27 @@ export async function startService(config: Config, given: ServiceDependencies): 
       authenticate: authentication.authenticate,
       known: authentication.known,
       databaseConnections: database.connections,
-      urls: { publicUrl: config.publicUrl?.replace(/\/+$/, ''), trustProxyHeaders: config.api.trustProxyHeaders },
-      errors: { insufficientRightsStatus: insufficientRightsStatus(config.auth), challenges: authentication.challenges },
+      urls: {
+        publicUrl: config.publicUrl?.replace(/\/+$/, ''),
+        trustProxyHeaders: config.api.trustProxyHeaders,
+      },
+      errors: {
+        insufficientRightsStatus: insufficientRightsStatus(config.auth),
+        challenges: authentication.challenges,
+      },
       rateLimit: config.rateLimit,
-      addressRateLimit: { requestsPerSecond: config.rateLimit.anonymousRequestsPerSecond, burst: config.rateLimit.anonymousBurst },
+      addressRateLimit: {
+        requestsPerSecond: config.rateLimit.anonymousRequestsPerSecond,
+        burst: config.rateLimit.anonymousBurst,
+      },
       allowedOrigins: config.cors.allowedOrigins,
       tls: config.tls,
     });
     closers.push(async () => {
-      const deadline = setTimeout(() => app.server.closeAllConnections(), config.stopGraceSeconds * 1000);
+      const deadline = setTimeout(
+        () => app.server.closeAllConnections(),
+        config.stopGraceSeconds * 1000,
+      );
       await app.close().finally(() => clearTimeout(deadline));
     });
     const { host, port } = splitAddress(config.listen);
@@ -174,12 +213,18 @@ export async function startService(config: Config, given: ServiceDependencies): 
 
 function reportClockStep(log: Log): (reached: string, now: string) => void {
   return (reached, now) =>
-    log.warn({ reached, now }, 'The system clock was set back. Timestamps follow it, so newer resources may have older timestamps');
+    log.warn(
+      { reached, now },
+      'The system clock was set back. Timestamps follow it, so newer resources may have older timestamps',
+    );
 }
 
 function splitAddress(listen: string): { host: string; port: number } {
   const colon = listen.lastIndexOf(':');
-  return { host: listen.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(listen.slice(colon + 1)) };
+  return {
+    host: listen.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(listen.slice(colon + 1)),
+  };
 }
 
 function isLoopback(host: string): boolean {
@@ -187,6 +232,9 @@ function isLoopback(host: string): boolean {
 }
 
 /** Clients of Keystone sign in again after 401. Clients that know both kinds of tokens expect what Designate's description specifies. */
-function insufficientRightsStatus({ insufficientRightsStatus: status, method }: Config['auth']): 401 | 403 {
+function insufficientRightsStatus({
+  insufficientRightsStatus: status,
+  method,
+}: Config['auth']): 401 | 403 {
   return status ?? (method.includes('tokens') ? 401 : 403);
 }

@@ -22,14 +22,18 @@ const FILES: SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8'
   .filter((path) => /\.tsx?$/.test(path))
   .map((path) => {
     const text = readFileSync(join(SRC, path), 'utf8');
-    const specifiers = [...text.matchAll(/^(?:import|export)\b[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm)].map(
-      ([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '',
-    );
+    const specifiers = [
+      ...text.matchAll(
+        /^(?:import|export)\b[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm,
+      ),
+    ].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '');
     return {
       path,
       folder: path.includes('/') ? (path.split('/')[0] ?? '') : '',
       lines: text.split('\n').length - 1,
-      imports: specifiers.filter((name) => name.startsWith('.')).map((name) => normalize(join(dirname(path), name))),
+      imports: specifiers
+        .filter((name) => name.startsWith('.'))
+        .map((name) => normalize(join(dirname(path), name))),
       packages: specifiers.filter((name) => !name.startsWith('.')).map(packageOf),
     };
   });
@@ -59,10 +63,15 @@ describe('who may import whom', () => {
     const rooms = ROOMS[top] ?? [];
     const roomOf = (path: string) => dirname(path).slice(top.length + 1);
     const own = FILES.filter(({ folder }) => folder === top);
-    expect(own.filter(({ path }) => !rooms.includes(roomOf(path))).map(({ path }) => path)).toEqual([]);
+    expect(own.filter(({ path }) => !rooms.includes(roomOf(path))).map(({ path }) => path)).toEqual(
+      [],
+    );
     const upward = own.flatMap(({ path, imports }) =>
       imports
-        .filter((target) => folderOf(target) === top && rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(path)))
+        .filter(
+          (target) =>
+            folderOf(target) === top && rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(path)),
+        )
         .map((target) => `${path} -> ${target}`),
     );
     expect(upward).toEqual([]);
@@ -82,7 +91,9 @@ describe('who may import whom', () => {
   test('the domain imports itself, and pure functions of the platform', () => {
     const domain = FILES.filter(({ folder }) => folder === 'domain');
     const others = domain.flatMap(({ path, imports }) =>
-      imports.filter((target) => folderOf(target) !== 'domain').map((target) => `${path} -> ${target}`),
+      imports
+        .filter((target) => folderOf(target) !== 'domain')
+        .map((target) => `${path} -> ${target}`),
     );
     const packages = domain
       .flatMap(({ packages }) => packages)
@@ -93,22 +104,38 @@ describe('who may import whom', () => {
   test('the domain takes time, ids and randomness as arguments', () => {
     const impure = FILES.filter(({ folder }) => folder === 'domain').flatMap(({ path }) => {
       const text = readFileSync(join(SRC, path), 'utf8');
-      return /Date\.now|new Date\(\)|Math\.random|performance\.|process\.|import \{[^}]*random[^}]*\} from 'node:crypto'/.test(text) ? [path] : [];
+      return /Date\.now|new Date\(\)|Math\.random|performance\.|process\.|import \{[^}]*random[^}]*\} from 'node:crypto'/.test(
+        text,
+      )
+        ? [path]
+        : [];
     });
     expect(impure).toEqual([]);
   });
 
   test('resources change in one function alone', () => {
-    const writers = FILES.filter(({ path }) => /\bstore\b[^;]*\.write\(/.test(readFileSync(join(SRC, path), 'utf8')));
+    const writers = FILES.filter(({ path }) =>
+      /\bstore\b[^;]*\.write\(/.test(readFileSync(join(SRC, path), 'utf8')),
+    );
     expect(writers.map(({ path }) => path)).toEqual(['domain/operations/change.ts']);
-    const callers = FILES.filter(({ path }) => /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/.test(readFileSync(join(SRC, path), 'utf8')));
+    const callers = FILES.filter(({ path }) =>
+      /\bwriter\.(?:insert|replace|remove|putAll|removeAll)\(/.test(
+        readFileSync(join(SRC, path), 'utf8'),
+      ),
+    );
     // Copying a database changes no resource.
-    expect(callers.map(({ path }) => path).sort()).toEqual(['domain/operations/change.ts', 'store/copy.ts']);
+    expect(callers.map(({ path }) => path).sort()).toEqual([
+      'domain/operations/change.ts',
+      'store/copy.ts',
+    ]);
   });
 
   test('an adapter imports the domain, the network and itself, never another adapter', () => {
-    const strays = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder)).flatMap(({ path, folder, imports }) =>
-      imports.filter((target) => !['domain', 'net', folder].includes(folderOf(target))).map((target) => `${path} -> ${target}`),
+    const strays = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder)).flatMap(
+      ({ path, folder, imports }) =>
+        imports
+          .filter((target) => !['domain', 'net', folder].includes(folderOf(target)))
+          .map((target) => `${path} -> ${target}`),
     );
     expect(strays).toEqual([]);
   });
@@ -116,15 +143,25 @@ describe('who may import whom', () => {
   test('the network imports itself, the errors and the DNS of the domain, and no package', () => {
     const net = FILES.filter(({ folder }) => folder === 'net');
     const strays = net.flatMap(({ path, imports }) =>
-      imports.filter((target) => !/^(?:net\/|domain\/(?:dns|model)\/)/.test(target)).map((target) => `${path} -> ${target}`),
+      imports
+        .filter((target) => !/^(?:net\/|domain\/(?:dns|model)\/)/.test(target))
+        .map((target) => `${path} -> ${target}`),
     );
-    expect({ strays, packages: net.flatMap(({ packages }) => packages).filter((name) => !isBuiltIn(name)) }).toEqual({ strays: [], packages: [] });
+    expect({
+      strays,
+      packages: net.flatMap(({ packages }) => packages).filter((name) => !isBuiltIn(name)),
+    }).toEqual({ strays: [], packages: [] });
   });
 
   test('only the network sends HTTP requests and datagrams', () => {
     const clients = FILES.filter(({ folder, path }) => {
       const text = readFileSync(join(SRC, path), 'utf8');
-      return folder !== 'net' && /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|from 'node:dgram'|\bfetch\(/.test(text);
+      return (
+        folder !== 'net' &&
+        /import \{[^}]*\b(?:request|get|Agent)\b[^}]*\} from 'node:https?'|from 'node:dgram'|\bfetch\(/.test(
+          text,
+        )
+      );
     });
     expect(clients.map(({ path }) => path)).toEqual([]);
   });
@@ -134,17 +171,24 @@ describe('who may import whom', () => {
     expect(configuration.length).toBeGreaterThan(5);
     const others = configuration.flatMap(({ path, imports }) =>
       imports
-        .filter((target) => !['domain', 'config'].includes(folderOf(target)) && target !== 'net/faults.ts')
+        .filter(
+          (target) =>
+            !['domain', 'config'].includes(folderOf(target)) && target !== 'net/faults.ts',
+        )
         .map((target) => `${path} -> ${target}`),
     );
-    const packages = configuration.flatMap(({ packages }) => packages).filter((name) => !isBuiltIn(name) && name !== 'yaml');
+    const packages = configuration
+      .flatMap(({ packages }) => packages)
+      .filter((name) => !isBuiltIn(name) && name !== 'yaml');
     expect({ others, packages }).toEqual({ others: [], packages: [] });
   });
 
   test('a package is imported in one folder, the root and the YAML of the configuration aside', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
-      for (const name of packages.filter((name) => !isBuiltIn(name) && !(folder === 'config' && name === 'yaml')))
+      for (const name of packages.filter(
+        (name) => !isBuiltIn(name) && !(folder === 'config' && name === 'yaml'),
+      ))
         folders.set(name, (folders.get(name) ?? new Set()).add(folder));
     }
     const spread = [...folders].filter(([, places]) => places.size > 1);
@@ -152,8 +196,13 @@ describe('who may import whom', () => {
   });
 
   test('a package that is imported is a dependency, and every dependency is imported', () => {
-    const declared = Object.keys((JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }).dependencies);
-    const imported = new Set(FILES.flatMap(({ packages }) => packages.filter((name) => !isBuiltIn(name))));
+    const declared = Object.keys(
+      (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object })
+        .dependencies,
+    );
+    const imported = new Set(
+      FILES.flatMap(({ packages }) => packages.filter((name) => !isBuiltIn(name))),
+    );
     expect([...imported].sort()).toEqual(declared.sort());
   });
 
@@ -162,7 +211,8 @@ describe('who may import whom', () => {
     const done = new Set<string>();
     const cycles: string[] = [];
     const visit = (path: string, trail: string[]) => {
-      if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+      if (trail.includes(path))
+        cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
       if (done.has(path) || trail.includes(path)) return;
       for (const target of importsOf.get(path) ?? []) visit(target, [...trail, path]);
       done.add(path);
@@ -172,7 +222,9 @@ describe('who may import whom', () => {
   });
 
   test('only the configuration and the main program read the environment', () => {
-    const readers = FILES.filter(({ path }) => /process\.env\b/.test(readFileSync(join(SRC, path), 'utf8'))).map(({ path }) => path);
+    const readers = FILES.filter(({ path }) =>
+      /process\.env\b/.test(readFileSync(join(SRC, path), 'utf8')),
+    ).map(({ path }) => path);
     expect(readers).toEqual(['main.ts']);
   });
 });
@@ -181,7 +233,9 @@ describe('sizes', () => {
   const lines = FILES.map((file) => file.lines).sort((one, other) => one - other);
 
   test('no file has more than 300 lines, nine of ten have at most 170', () => {
-    expect(FILES.filter((file) => file.lines > 300).map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
+    expect(
+      FILES.filter((file) => file.lines > 300).map(({ path, lines }) => `${path}: ${lines}`),
+    ).toEqual([]);
     expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(170);
   });
 });
@@ -190,16 +244,25 @@ describe('names', () => {
   test('files are in kebab-case and none is a barrel or a drawer', () => {
     const names = FILES.map(({ path }) => path.split('/').at(-1) ?? '');
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*\.tsx?$/.test(name))).toEqual([]);
-    expect(names.filter((name) => /^(?:index|utils?|helpers?|common|shared|types)\./.test(name))).toEqual([]);
+    expect(
+      names.filter((name) => /^(?:index|utils?|helpers?|common|shared|types)\./.test(name)),
+    ).toEqual([]);
   });
 
   test('nothing is called manager, helper, util, base, abstract or impl', () => {
-    const pattern = /(?:class|interface|type|function|const) \w*(?:Manager|Helper|Util|Common|Abstract|Impl|Processor)\b/;
-    expect(FILES.filter(({ path }) => pattern.test(readFileSync(join(SRC, path), 'utf8'))).map(({ path }) => path)).toEqual([]);
+    const pattern =
+      /(?:class|interface|type|function|const) \w*(?:Manager|Helper|Util|Common|Abstract|Impl|Processor)\b/;
+    expect(
+      FILES.filter(({ path }) => pattern.test(readFileSync(join(SRC, path), 'utf8'))).map(
+        ({ path }) => path,
+      ),
+    ).toEqual([]);
   });
 
   test('tests mirror the sources', () => {
-    const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
     const known = [
       ...new Set(FILES.map(({ folder }) => folder)),
       'harness',
@@ -211,6 +274,8 @@ describe('names', () => {
       'postgres',
       'limits',
     ];
-    expect(folders.map(({ name }) => relative('', name)).filter((name) => !known.includes(name))).toEqual([]);
+    expect(
+      folders.map(({ name }) => relative('', name)).filter((name) => !known.includes(name)),
+    ).toEqual([]);
   });
 });

@@ -40,7 +40,11 @@ test('it gives the machine’s time with microseconds', () => {
 test('it gives later moments however often it is asked', () => {
   const { clock } = machine('2030-01-31T12:00:00.000Z');
   const moments = Array.from({ length: 3 }, clock);
-  expect(moments).toEqual(['2030-01-31T12:00:00.000000', '2030-01-31T12:00:00.000001', '2030-01-31T12:00:00.000002']);
+  expect(moments).toEqual([
+    '2030-01-31T12:00:00.000000',
+    '2030-01-31T12:00:00.000001',
+    '2030-01-31T12:00:00.000002',
+  ]);
 });
 
 test('it follows the machine’s clock forward', () => {
@@ -73,7 +77,10 @@ test('it goes back with the machine’s clock when that was hours ahead, and rep
 });
 
 test('whatever happens to the machine’s clock, moments grow unless they follow it back, have one form, and are at most two seconds ahead', () => {
-  const step = fc.tuple(fc.constantFrom('pass', 'set'), fc.double({ min: -5000, max: 5000, noNaN: true }));
+  const step = fc.tuple(
+    fc.constantFrom('pass', 'set'),
+    fc.double({ min: -5000, max: 5000, noNaN: true }),
+  );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
       const { clock, pass, set, system, followed } = machine('2030-12-31T23:59:59.990Z');
@@ -85,7 +92,9 @@ test('whatever happens to the machine’s clock, moments grow unless they follow
         const moment = clock();
         expect(moment).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/);
         expect(moment > last).toBe(followed.length === back);
-        expect(Math.abs(Date.parse(`${moment}Z`) - system())).toBeLessThanOrEqual(moment > last ? 2010 : 10);
+        expect(Math.abs(Date.parse(`${moment}Z`) - system())).toBeLessThanOrEqual(
+          moment > last ? 2010 : 10,
+        );
         last = moment;
       }
     }),
@@ -96,7 +105,8 @@ test('left alone it stays within milliseconds of the machine’s clock', () => {
   const { clock, pass } = machine('2030-01-31T12:00:00.000Z');
   for (let index = 0; index < 1000; index += 1) {
     pass(7.3);
-    const late = Date.parse(`${clock()}Z`) - Date.parse('2030-01-31T12:00:00.000Z') - 7.3 * (index + 1);
+    const late =
+      Date.parse(`${clock()}Z`) - Date.parse('2030-01-31T12:00:00.000Z') - 7.3 * (index + 1);
     expect(Math.abs(late)).toBeLessThan(3);
   }
 });

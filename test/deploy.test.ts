@@ -16,15 +16,35 @@ function read(path: string): string {
 }
 
 function run(command: string, args: readonly string[]): { status: number | null; output: string } {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env: TOOL_ENVIRONMENT, cwd: folder });
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: TOOL_ENVIRONMENT,
+    cwd: folder,
+  });
   return { status, output: stdout + stderr };
 }
 
 /** Writes the block of docs/operations.md in this language into a file, with a certificate of the test's own for those that it names. */
 function configurationFor(language: string): string {
-  const block = blocksOf({ path: 'docs/operations.md', text: read('docs/operations.md') }).find((each) => each.language === language);
-  const [key, cert, both, file] = ['key.pem', 'cert.pem', 'both.pem', language].map((name) => join(folder, name)) as [string, string, string, string];
-  const request = ['req', '-x509', '-newkey', 'ed25519', '-nodes', '-subj', '/CN=dns.example', '-keyout', key, '-out', cert];
+  const block = blocksOf({ path: 'docs/operations.md', text: read('docs/operations.md') }).find(
+    (each) => each.language === language,
+  );
+  const [key, cert, both, file] = ['key.pem', 'cert.pem', 'both.pem', language].map((name) =>
+    join(folder, name),
+  ) as [string, string, string, string];
+  const request = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ed25519',
+    '-nodes',
+    '-subj',
+    '/CN=dns.example',
+    '-keyout',
+    key,
+    '-out',
+    cert,
+  ];
   expect(run('openssl', request).status).toBe(0);
   writeFileSync(both, readFileSync(cert, 'utf8') + readFileSync(key, 'utf8'));
   const text = block?.content
@@ -39,15 +59,26 @@ const openssl = hasProgram('openssl', 'openssl');
 
 describe('the proxies of docs/operations.md', () => {
   test.runIf(openssl && hasProgram('nginx', 'nginx'))('nginx takes its configuration', () => {
-    const { status, output } = run('nginx', ['-t', '-c', configurationFor('nginx'), '-g', `pid ${join(folder, 'nginx.pid')};`]);
+    const { status, output } = run('nginx', [
+      '-t',
+      '-c',
+      configurationFor('nginx'),
+      '-g',
+      `pid ${join(folder, 'nginx.pid')};`,
+    ]);
     expect(output).toContain('test is successful');
     expect(output).not.toContain('[warn]');
     expect(status).toBe(0);
   });
 
-  test.runIf(openssl && hasProgram('haproxy', 'haproxy'))('HAProxy takes its configuration, without a warning', () => {
-    expect(run('haproxy', ['-c', '-dW', '-f', configurationFor('haproxy')])).toMatchObject({ status: 0 });
-  });
+  test.runIf(openssl && hasProgram('haproxy', 'haproxy'))(
+    'HAProxy takes its configuration, without a warning',
+    () => {
+      expect(run('haproxy', ['-c', '-dW', '-f', configurationFor('haproxy')])).toMatchObject({
+        status: 0,
+      });
+    },
+  );
 });
 
 describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
@@ -59,11 +90,15 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
     'is one with all its credentials, each of which exists under the name that its variable has',
     () => {
       const text = read(`deploy/${unit}`).replaceAll(/^#(?=LoadCredential=|Environment=)/gm, '');
-      const credentials = [...text.matchAll(/^LoadCredential=([\w-]+):\/etc\/tsigil\/credentials\/\1$/gm)].map(([, name]) => name);
+      const credentials = [
+        ...text.matchAll(/^LoadCredential=([\w-]+):\/etc\/tsigil\/credentials\/\1$/gm),
+      ].map(([, name]) => name);
       const named = [...text.matchAll(/^Environment=(\w+_FILE)=%d\/([\w-]+)$/gm)];
       expect(credentials.length).toBeGreaterThan(2);
       expect(named.map(([, , name]) => name)).toEqual(credentials);
-      expect(OPTIONS.map(fileVariableOf)).toEqual(expect.arrayContaining(named.map(([, variable]) => variable)));
+      expect(OPTIONS.map(fileVariableOf)).toEqual(
+        expect.arrayContaining(named.map(([, variable]) => variable)),
+      );
       expectValid(unit, text);
     },
   );
@@ -77,7 +112,9 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
 
   test('gives the service more time to stop than it takes, and names real settings', () => {
     const grace = OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default;
-    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(read(`deploy/${unit}`))?.[1])).toBeGreaterThan(Number(grace));
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(read(`deploy/${unit}`))?.[1])).toBeGreaterThan(
+      Number(grace),
+    );
     expectSettings(read(`deploy/${unit}`));
   });
 });
@@ -86,7 +123,9 @@ describe('Containerfile', () => {
   const text = read('Containerfile');
 
   test('copies what is there, and names real settings', () => {
-    const sources = [...text.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '));
+    const sources = [...text.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+      paths.split(' '),
+    );
     expect(sources.length).toBeGreaterThan(3);
     expect(sources.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
     expectSettings(text);
@@ -99,11 +138,14 @@ describe('Containerfile', () => {
   });
 
   test('its health check passes while the service answers, and fails when it does not', async () => {
-    const [command = '', ...args] = JSON.parse(/HEALTHCHECK [^[]+CMD (\[.+\])$/m.exec(text)?.[1] ?? '[]') as string[];
+    const [command = '', ...args] = JSON.parse(
+      /HEALTHCHECK [^[]+CMD (\[.+\])$/m.exec(text)?.[1] ?? '[]',
+    ) as string[];
     expect(command).toBe('node');
     const service = await startTestService();
     onTestFinished(() => service.close());
-    const check = (host: string) => runCheck(args.map((arg) => arg.replace('127.0.0.1:9001', host)));
+    const check = (host: string) =>
+      runCheck(args.map((arg) => arg.replace('127.0.0.1:9001', host)));
     expect(await check(new URL(service.url).host)).toBe(0);
     expect(await check('127.0.0.1:1')).toBe(1);
   });
@@ -124,7 +166,9 @@ function expectSettings(text: string): void {
 
 /** Expects systemd to have nothing to say about a unit, with the paths of this machine. */
 function expectValid(unit: string, text: string): void {
-  const local = text.replace('/usr/bin/node /opt/tsigil', `${process.execPath} ${ROOT}`).replace(/^User=.*$/m, 'User=root');
+  const local = text
+    .replace('/usr/bin/node /opt/tsigil', `${process.execPath} ${ROOT}`)
+    .replace(/^User=.*$/m, 'User=root');
   writeFileSync(join(folder, unit), local);
   const { status, output } = run('systemd-analyze', ['verify', join(folder, unit)]);
   expect(output.split('\n').filter((line) => line.includes(unit))).toEqual([]);

@@ -12,9 +12,21 @@ import { RESOURCE_TYPES } from '../src/domain/resources/resources.ts';
 import { ERROR_CODES, ERRORS, typeOf } from '../src/domain/model/errors.ts';
 import { fileVariableOf, variableOf } from '../src/config/option.ts';
 import { OPTIONS } from '../src/config/options.ts';
-import { blocksOf, examplesOf, proseOf, readDocuments, ROOT, type Document } from './docs/documents.ts';
+import {
+  blocksOf,
+  examplesOf,
+  proseOf,
+  readDocuments,
+  ROOT,
+  type Document,
+} from './docs/documents.ts';
 import { normalise, runCommands } from './docs/shell.ts';
-import { startServiceProcess, startTestService, temporaryFolder, type ServiceProcess } from './harness/service.ts';
+import {
+  startServiceProcess,
+  startTestService,
+  temporaryFolder,
+  type ServiceProcess,
+} from './harness/service.ts';
 import { hasProgram } from './harness/tools.ts';
 
 const DOCUMENTS = readDocuments();
@@ -40,11 +52,17 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
 }
 
 test('the documents are all there', () => {
-  const pages = ['api', 'compatibility', 'configuration', 'keys', 'operations'].map((name) => `docs/${name}.md`);
+  const pages = ['api', 'compatibility', 'configuration', 'keys', 'operations'].map(
+    (name) => `docs/${name}.md`,
+  );
   const atRoot = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md'];
   expect(DOCUMENTS.map(({ path }) => path)).toEqual(expect.arrayContaining([...atRoot, ...pages]));
-  const withExamples = DOCUMENTS.filter((document) => examplesOf(document).length > 3).map(({ path }) => path);
-  expect(withExamples).toEqual(expect.arrayContaining(['README.md', 'docs/api.md', 'docs/operations.md']));
+  const withExamples = DOCUMENTS.filter((document) => examplesOf(document).length > 3).map(
+    ({ path }) => path,
+  );
+  expect(withExamples).toEqual(
+    expect.arrayContaining(['README.md', 'docs/api.md', 'docs/operations.md']),
+  );
 });
 
 describe('what documents show', () => {
@@ -57,33 +75,46 @@ describe('what documents show', () => {
       const commands = examples.map(({ command }) => command);
       const outputs = runCommands(commands, service.folder, service.url);
       const printed = outputs.map((output, index) => `$ ${commands[index]}\n${normalise(output)}`);
-      expect(printed).toEqual(examples.map(({ command, expected }) => `$ ${command}\n${normalise(expected)}`));
+      expect(printed).toEqual(
+        examples.map(({ command, expected }) => `$ ${command}\n${normalise(expected)}`),
+      );
     });
   }
 
   test('README.md: the first start prints what the page says', async () => {
     const service = await startFirstService();
-    const shown = blocksOf(documentAt('README.md')).find(({ language }) => language === 'text')?.content ?? '';
-    const printed = () => service.output().replaceAll(service.folder, '/home/ada/tsigil').replaceAll(new URL(service.url).host, '127.0.0.1:9001');
+    const shown =
+      blocksOf(documentAt('README.md')).find(({ language }) => language === 'text')?.content ?? '';
+    const printed = () =>
+      service
+        .output()
+        .replaceAll(service.folder, '/home/ada/tsigil')
+        .replaceAll(new URL(service.url).host, '127.0.0.1:9001');
     expect(shown).toContain('administrator token');
     await expect.poll(printed).toContain(shown.trimEnd());
   });
 
-  test.runIf(curl)('docs/operations.md: restoring a backup as the page says brings back what was backed up', async () => {
-    const service = await startFirstService();
-    await service.post('/v2/tlds', { name: 'kept' });
-    runCommands(['tsigil backup --to var/before-upgrade.db'], service.folder, service.url);
-    await service.post('/v2/tlds', { name: 'later' });
-    await service.stop('SIGKILL');
-    const restore = blocksOf(documentAt('docs/operations.md')).find(({ content }) => content.includes('install -m 600'))?.content ?? 'exit 1';
-    expect(runCommands([restore], service.folder, service.url)).toEqual(['']);
-    const again = await startServiceProcess(service.folder, { TSIGIL_ADMIN_TOKEN: '' });
-    onTestFinished(async () => {
-      await again.stop('SIGTERM');
-    });
-    const { body } = await again.with(service.token).get('/v2/tlds');
-    expect((body as { tlds: { name: string }[] }).tlds.map(({ name }) => name)).toEqual(['kept']);
-  });
+  test.runIf(curl)(
+    'docs/operations.md: restoring a backup as the page says brings back what was backed up',
+    async () => {
+      const service = await startFirstService();
+      await service.post('/v2/tlds', { name: 'kept' });
+      runCommands(['tsigil backup --to var/before-upgrade.db'], service.folder, service.url);
+      await service.post('/v2/tlds', { name: 'later' });
+      await service.stop('SIGKILL');
+      const restore =
+        blocksOf(documentAt('docs/operations.md')).find(({ content }) =>
+          content.includes('install -m 600'),
+        )?.content ?? 'exit 1';
+      expect(runCommands([restore], service.folder, service.url)).toEqual(['']);
+      const again = await startServiceProcess(service.folder, { TSIGIL_ADMIN_TOKEN: '' });
+      onTestFinished(async () => {
+        await again.stop('SIGTERM');
+      });
+      const { body } = await again.with(service.token).get('/v2/tlds');
+      expect((body as { tlds: { name: string }[] }).tlds.map(({ name }) => name)).toEqual(['kept']);
+    },
+  );
 
   for (const document of DOCUMENTS) {
     for (const [index, { language, content }] of blocksOf(document).entries()) {
@@ -105,21 +136,33 @@ describe('what documents show', () => {
 describe('what documents name', () => {
   for (const document of DOCUMENTS) {
     test(`${document.path}: links lead somewhere`, () => {
-      const targets = [...proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+      const targets = [...proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)].map(
+        ([, target = '']) => target,
+      );
       const relative = targets.filter((target) => !/^(?:https?|mailto):/.test(target));
       expect(relative.filter((target) => !leadsSomewhere(document, target))).toEqual([]);
     });
 
     test(`${document.path}: files and folders in backticks are there`, () => {
-      const paths = [...proseOf(document).matchAll(/`((?:src|test|scripts|docs|deploy)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+      const paths = [
+        ...proseOf(document).matchAll(/`((?:src|test|scripts|docs|deploy)\/[\w./-]*)`/g),
+      ].map(([, path = '']) => path);
       expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
     });
 
     test(`${document.path}: settings and variables exist`, () => {
       const keys = OPTIONS.map(({ key }) => key);
-      const sections = keys.filter((key) => key.includes('.')).map((key) => key.slice(0, key.indexOf('.')));
-      const dotted = [...document.text.matchAll(/`(\w+)\.(\w+)`/g)].filter(([, section = '', name]) => sections.includes(section) && name !== 'md');
-      expect(dotted.map(([, section, name]) => `${section}.${name}`).filter((key) => !keys.includes(key))).toEqual([]);
+      const sections = keys
+        .filter((key) => key.includes('.'))
+        .map((key) => key.slice(0, key.indexOf('.')));
+      const dotted = [...document.text.matchAll(/`(\w+)\.(\w+)`/g)].filter(
+        ([, section = '', name]) => sections.includes(section) && name !== 'md',
+      );
+      expect(
+        dotted
+          .map(([, section, name]) => `${section}.${name}`)
+          .filter((key) => !keys.includes(key)),
+      ).toEqual([]);
       const variables = [
         ...OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
         'TSIGIL_CONFIG',
@@ -134,23 +177,38 @@ describe('what documents name', () => {
     });
 
     test(`${document.path}: operations of the policy exist`, () => {
-      const rights = [...document.text.matchAll(/\b(?:tlds|tsigkeys|pools|zones):[a-z_]+\b/g)].map(([right]) => right);
+      const rights = [...document.text.matchAll(/\b(?:tlds|tsigkeys|pools|zones):[a-z_]+\b/g)].map(
+        ([right]) => right,
+      );
       expect(rights.filter((right) => !CONFIGURABLE_RIGHTS.includes(right))).toEqual([]);
     });
   }
 
   test('ARCHITECTURE.md shows every file of src, and no other', () => {
-    const tree = blocksOf(documentAt('ARCHITECTURE.md')).find(({ language }) => language === 'text')?.content ?? '';
-    const shown = [...tree.matchAll(/[\w.*-]+\.ts(?= |$)/gm)].map(([name]) => name).filter((name) => name !== 'docs.test.ts');
-    const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
-    const names = files.filter((path) => !path.includes('migrations')).map((path) => basename(path));
-    const covers = (pattern: string, name: string) => new RegExp(`^${pattern.replaceAll('.', '\\.').replace('*', '.*')}$`).test(name);
+    const tree =
+      blocksOf(documentAt('ARCHITECTURE.md')).find(({ language }) => language === 'text')
+        ?.content ?? '';
+    const shown = [...tree.matchAll(/[\w.*-]+\.ts(?= |$)/gm)]
+      .map(([name]) => name)
+      .filter((name) => name !== 'docs.test.ts');
+    const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.ts'),
+    );
+    const names = files
+      .filter((path) => !path.includes('migrations'))
+      .map((path) => basename(path));
+    const covers = (pattern: string, name: string) =>
+      new RegExp(`^${pattern.replaceAll('.', '\\.').replace('*', '.*')}$`).test(name);
     expect(names.filter((name) => !shown.some((pattern) => covers(pattern, name)))).toEqual([]);
     expect(shown.filter((pattern) => !names.some((name) => covers(pattern, name)))).toEqual([]);
   });
 
   test('docs/configuration.md is what `npm run docs` makes', () => {
-    const { stdout, status, stderr } = spawnSync(process.execPath, ['scripts/configuration-page.mjs'], { cwd: ROOT, encoding: 'utf8' });
+    const { stdout, status, stderr } = spawnSync(
+      process.execPath,
+      ['scripts/configuration-page.mjs'],
+      { cwd: ROOT, encoding: 'utf8' },
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(documentAt('docs/configuration.md').text).toBe(stdout);
   });
@@ -158,20 +216,36 @@ describe('what documents name', () => {
   test('docs/keys.md lists every form that keys are written in and read from', () => {
     const page = documentAt('docs/keys.md').text;
     const written = Object.entries(EXPORT_FORMATS).map(([name, { consumer, algorithms }]) => {
-      const refused = Object.keys(ALGORITHMS).filter((algorithm) => !algorithms.includes(algorithm));
-      const cells = [`\`${name}\``, consumer, refused.map((algorithm) => `\`${algorithm}\``).join(', ')];
+      const refused = Object.keys(ALGORITHMS).filter(
+        (algorithm) => !algorithms.includes(algorithm),
+      );
+      const cells = [
+        `\`${name}\``,
+        consumer,
+        refused.map((algorithm) => `\`${algorithm}\``).join(', '),
+      ];
       return `| ${cells.join(' | ')} |`.replace('|  |', '| |');
     });
-    const read = Object.entries(IMPORT_FORMATS).map(([name, { source }]) => `| \`${name}\` | ${source} |`);
-    expect(page.split('\n').filter((line) => /^\| `[a-z][a-z-]*` \|/.test(line) && !/\| [013] \|$/.test(line))).toEqual([...written, ...read]);
+    const read = Object.entries(IMPORT_FORMATS).map(
+      ([name, { source }]) => `| \`${name}\` | ${source} |`,
+    );
+    expect(
+      page
+        .split('\n')
+        .filter((line) => /^\| `[a-z][a-z-]*` \|/.test(line) && !/\| [013] \|$/.test(line)),
+    ).toEqual([...written, ...read]);
   });
 
   test('docs/api.md lists every error with its status', () => {
-    const rows = [...documentAt('docs/api.md').text.matchAll(/^\| (\d{3}) \| `(\w+)`/gm)].map(([, status, type]) => `${status} ${type}`);
+    const rows = [...documentAt('docs/api.md').text.matchAll(/^\| (\d{3}) \| `(\w+)`/gm)].map(
+      ([, status, type]) => `${status} ${type}`,
+    );
     const nouns = RESOURCE_TYPES.map(({ noun }) => noun);
     const types = ERROR_CODES.map((code) => `${ERRORS[code].status} ${typeOf(code)}`)
       .filter((row) => !row.endsWith(' unauthorized'))
-      .flatMap((row) => (row.includes('{noun}') ? nouns : ['']).map((noun) => row.replace('{noun}', noun)));
+      .flatMap((row) =>
+        (row.includes('{noun}') ? nouns : ['']).map((noun) => row.replace('{noun}', noun)),
+      );
     expect(rows.toSorted()).toEqual(types.toSorted());
   });
 
@@ -180,16 +254,28 @@ describe('what documents name', () => {
     onTestFinished(() => service.close());
     const { body } = await service.post('/v2/tlds', { name: 'com' });
     const givenId = 'req-00000000-0000-4000-8000-000000000000';
-    await service.get(`/v2/tlds/${(body as { id: string }).id}`, { 'x-openstack-request-id': givenId });
+    await service.get(`/v2/tlds/${(body as { id: string }).id}`, {
+      'x-openstack-request-id': givenId,
+    });
     const metrics = (await service.get('/metrics')).text;
-    const named = [...documentAt('docs/operations.md').text.matchAll(/`(\w+)`/g)].map(([, name]) => name);
-    const line = service.log.map((text) => JSON.parse(text) as Record<string, unknown>).find(({ globalRequestId }) => globalRequestId === givenId);
+    const named = [...documentAt('docs/operations.md').text.matchAll(/`(\w+)`/g)].map(
+      ([, name]) => name,
+    );
+    const line = service.log
+      .map((text) => JSON.parse(text) as Record<string, unknown>)
+      .find(({ globalRequestId }) => globalRequestId === givenId);
     expect(Object.keys(line ?? {}).length).toBeGreaterThan(10);
     expect(Object.keys(line ?? {}).filter((field) => !named.includes(field))).toEqual([]);
     const exported = [...metrics.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
-    expect(exported.filter((name) => /^(?:tsigil|http)_/.test(name) && !named.includes(name))).toEqual([]);
-    const pages = DOCUMENTS.flatMap(({ text }) => [...text.matchAll(/`((?:tsigil|http|process|nodejs)_\w+)`/g)].map(([, name = '']) => name));
-    expect(pages.filter((name) => !exported.includes(name.replace(/_(?:count|sum|bucket)$/, '')))).toEqual([]);
+    expect(
+      exported.filter((name) => /^(?:tsigil|http)_/.test(name) && !named.includes(name)),
+    ).toEqual([]);
+    const pages = DOCUMENTS.flatMap(({ text }) =>
+      [...text.matchAll(/`((?:tsigil|http|process|nodejs)_\w+)`/g)].map(([, name = '']) => name),
+    );
+    expect(
+      pages.filter((name) => !exported.includes(name.replace(/_(?:count|sum|bucket)$/, ''))),
+    ).toEqual([]);
   });
 });
 
@@ -199,7 +285,9 @@ function leadsSomewhere(document: Document, target: string): boolean {
   const file = path === '' ? document.path : normalize(join(dirname(document.path), path));
   if (!existsSync(join(ROOT, file))) return false;
   if (heading === undefined) return true;
-  const headings = [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, text = '']) => anchorOf(text));
+  const headings = [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^#+ (.+)$/gm)].map(
+    ([, text = '']) => anchorOf(text),
+  );
   return headings.includes(heading);
 }
 

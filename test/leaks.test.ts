@@ -7,10 +7,14 @@ const KINDS = ['log', 'error', 'metrics', 'output'];
 
 test('no secret and no token is in anything that a service showed during the run', () => {
   const { shown, secrets } = readEvidence();
-  const kinds = KINDS.filter((kind) => [...shown.keys()].some((name) => name.startsWith(`shown-${kind}-`)));
+  const kinds = KINDS.filter((kind) =>
+    [...shown.keys()].some((name) => name.startsWith(`shown-${kind}-`)),
+  );
   expect(kinds).toEqual(KINDS);
   expect(secrets.length).toBeGreaterThan(50);
   const find = secretSearch(secrets);
-  const leaks = [...shown].flatMap(([name, text]) => find(text).map((secret) => `${name}: ${secret}`));
+  const leaks = [...shown].flatMap(([name, text]) =>
+    find(text).map((secret) => `${name}: ${secret}`),
+  );
   expect(leaks).toEqual([]);
 });

@@ -5,7 +5,8 @@ import { randomCases } from './harness/sizes.ts';
 import { secretSearch, SHORTEST_SECRET } from './harness/secret-search.ts';
 
 /** Two characters only, so that parts of secrets occur by chance. */
-const text = (minLength: number, maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
+const text = (minLength: number, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
 
 test('the search finds a secret wherever it is in a text', () => {
   const secret = randomBytes(32).toString('base64');
@@ -20,11 +21,17 @@ test('the search finds a secret wherever it is in a text', () => {
 
 test('the search finds exactly the secrets that a text includes', () => {
   const secrets = fc.uniqueArray(text(SHORTEST_SECRET, SHORTEST_SECRET + 3), { maxLength: 10 });
-  const cases = fc.tuple(secrets, fc.array(text(0, 40), { maxLength: 5 }), fc.array(fc.nat(9), { maxLength: 3 }));
+  const cases = fc.tuple(
+    secrets,
+    fc.array(text(0, 40), { maxLength: 5 }),
+    fc.array(fc.nat(9), { maxLength: 3 }),
+  );
   fc.assert(
     fc.property(cases, ([all, parts, chosen]) => {
       const shown = [...parts, ...chosen.map((index) => all[index] ?? '')].join('');
-      expect(secretSearch(all)(shown).toSorted()).toEqual(all.filter((secret) => shown.includes(secret)).toSorted());
+      expect(secretSearch(all)(shown).toSorted()).toEqual(
+        all.filter((secret) => shown.includes(secret)).toSorted(),
+      );
     }),
     { numRuns: randomCases(5000) },
   );

@@ -17,7 +17,11 @@ const STATEMENTS = {
   create() {
     const row = tldRow((number += 1));
     const text = `INSERT INTO tlds (${columns.join(', ')}) VALUES ($1, $2, $3, $4, $5, $6)`;
-    return { name: 'floor-create', text, values: [row.id, row.name, row.description, row.created_at, row.updated_at, row.name] };
+    return {
+      name: 'floor-create',
+      text,
+      values: [row.id, row.name, row.description, row.created_at, row.updated_at, row.name],
+    };
   },
 };
 

@@ -5,10 +5,17 @@ import { measure, repeatFor, serveJobs } from './measure.mjs';
 
 const [path] = process.argv.slice(2);
 const database = new DatabaseSync(path);
-for (const pragma of ['journal_mode = WAL', 'synchronous = FULL', 'temp_store = MEMORY', 'wal_autocheckpoint = 8000'])
+for (const pragma of [
+  'journal_mode = WAL',
+  'synchronous = FULL',
+  'temp_store = MEMORY',
+  'wal_autocheckpoint = 8000',
+])
   database.exec(`PRAGMA ${pragma}`);
 const columns = ['id', 'name', 'description', 'created_at', 'updated_at', 'name_key'];
-const statement = database.prepare(`INSERT INTO tlds (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`);
+const statement = database.prepare(
+  `INSERT INTO tlds (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+);
 let number = 1_000_000;
 const insert = () => {
   const row = tldRow((number += 1));

@@ -9,7 +9,10 @@ const FIRST_NUMBER = 5_000_000;
 /** A list of 10,000 TLD entries in one request. The floor inserts as many rows in one transaction. */
 export async function imports(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];
-  const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('imports') }), startFloor('sqlite', path)]);
+  const [service, floor] = await Promise.all([
+    startService({ database: setting, profile: bench.profileOf('imports') }),
+    startFloor('sqlite', path),
+  ]);
   try {
     let list = 0;
     const send = async (count) => {
@@ -21,14 +24,20 @@ export async function imports(bench) {
       const headers = { ...service.headers, 'content-type': 'application/json' };
       const body = JSON.stringify({ tlds });
       const [before, began] = [service.cpu(), performance.now()];
-      const response = await fetch(`${service.url}/v2/tlds/bulk`, { method: 'POST', headers, body });
+      const response = await fetch(`${service.url}/v2/tlds/bulk`, {
+        method: 'POST',
+        headers,
+        body,
+      });
       const text = await response.text();
       const seconds = (performance.now() - began) / 1000;
       return { status: response.status, text, seconds, cpu: service.cpu() - before };
     };
     const probe = await send(1);
     if ([404, 405].includes(probe.status)) {
-      process.stderr.write(`SKIPPED: this service has no POST /v2/tlds/bulk (it returned ${probe.status})\n`);
+      process.stderr.write(
+        `SKIPPED: this service has no POST /v2/tlds/bulk (it returned ${probe.status})\n`,
+      );
       return [];
     }
     const { raw, measured } = await interleave(bench, {
@@ -43,7 +52,15 @@ export async function imports(bench) {
         return { rate: 1 / seconds, cpu, p50: seconds * 1000 };
       },
     });
-    return [rowOf({ name: 'bulk import of 10,000 TLDs', measured, floor: raw, service, target: { atMost: 3 } })];
+    return [
+      rowOf({
+        name: 'bulk import of 10,000 TLDs',
+        measured,
+        floor: raw,
+        service,
+        target: { atMost: 3 },
+      }),
+    ];
   } finally {
     await Promise.all([service.stop(), floor.stop()]);
   }

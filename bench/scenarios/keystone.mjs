@@ -24,13 +24,24 @@ export async function keystone(bench) {
   }).listen(0, '127.0.0.1');
   await once(identity, 'listening');
   const { setting, rows } = await databaseWith(1000);
-  const variables = { TSIGIL_AUTH_METHOD: '[tokens, keystone]', TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${identity.address().port}` };
-  const service = await startService({ database: setting, variables, profile: bench.profileOf('keystone') });
+  const variables = {
+    TSIGIL_AUTH_METHOD: '[tokens, keystone]',
+    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${identity.address().port}`,
+  };
+  const service = await startService({
+    database: setting,
+    variables,
+    profile: bench.profileOf('keystone'),
+  });
   const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
   const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
   const own = await ownToken(service);
-  const measure = (headers) => () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers });
-  const { ours, theirs } = await interleave(bench, { ours: measure(own), theirs: measure({ 'x-auth-token': 'gAAAAABo'.padEnd(183, 'x') }) });
+  const measure = (headers) => () =>
+    underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers });
+  const { ours, theirs } = await interleave(bench, {
+    ours: measure(own),
+    theirs: measure({ 'x-auth-token': 'gAAAAABo'.padEnd(183, 'x') }),
+  });
   const row = rowOf({
     name: 'GET with a cached Keystone token, against an own token',
     measured: theirs,

@@ -8,7 +8,10 @@ const ROWS = 100_000;
 /** Pages of 100 out of 100,000 rows. The floor is `JSON.stringify` on the same rows. */
 export async function lists(bench) {
   const { setting, rows } = await databaseWith(ROWS);
-  const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('lists') }), startFloor('json')]);
+  const [service, floor] = await Promise.all([
+    startService({ database: setting, profile: bench.profileOf('lists') }),
+    startFloor('json'),
+  ]);
   const headers = await ownToken(service);
   const queries = {
     'first page': 'limit=100',
@@ -23,7 +26,13 @@ export async function lists(bench) {
     const text = await sendRequest(service, 'GET', path);
     if (JSON.parse(text).tlds.length !== 100) throw new Error(`${path} does not have 100 rows`);
     texts[name] = text;
-    parts[name] = () => underLoad(bench, service, { traffic: 'get', args: { paths: [path], bodies: [text] }, connections: 16, headers });
+    parts[name] = () =>
+      underLoad(bench, service, {
+        traffic: 'get',
+        args: { paths: [path], bodies: [text] },
+        connections: 16,
+        headers,
+      });
   }
   const { json, ...measured } = await interleave(bench, {
     json: () => floorRun(floor, { text: texts['first page'], seconds: bench.seconds / 2 }),
@@ -32,8 +41,18 @@ export async function lists(bench) {
   await Promise.all([service.stop(), floor.stop()]);
   return [
     ...Object.keys(queries).map((name) =>
-      rowOf({ name: `list of 100 of 100,000: ${name}`, measured: measured[name], floor: json, target: { atMost: 3 } }),
+      rowOf({
+        name: `list of 100 of 100,000: ${name}`,
+        measured: measured[name],
+        floor: json,
+        target: { atMost: 3 },
+      }),
     ),
-    rowOf({ name: 'list: last page against first', measured: measured['last page'], floor: measured['first page'], target: { atMost: 1.2 } }),
+    rowOf({
+      name: 'list: last page against first',
+      measured: measured['last page'],
+      floor: measured['first page'],
+      target: { atMost: 1.2 },
+    }),
   ];
 }

@@ -38,19 +38,28 @@ export async function postgres(bench) {
       const bodies = await Promise.all(paths.map((path) => sendRequest(service, 'GET', path)));
       return () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, headers });
     };
-    const create = (service) => () => underLoad(bench, service, { traffic: 'create', args: {}, headers });
-    const raw = (statement) => () => floorRun(floor, { statement, seconds: bench.seconds, callers: CALLERS });
+    const create = (service) => () =>
+      underLoad(bench, service, { traffic: 'create', args: {}, headers });
+    const raw = (statement) => () =>
+      floorRun(floor, { statement, seconds: bench.seconds, callers: CALLERS });
     const size = Buffer.byteLength(await sendRequest(services[1], 'GET', paths[0]));
     const measured = await interleave(bench, {
       rawGet: raw('get'),
-      http: () => underLoad(bench, bare, { traffic: 'get', args: { paths: [`/${size}`], bodies: ['x'.repeat(size)] } }),
+      http: () =>
+        underLoad(bench, bare, {
+          traffic: 'get',
+          args: { paths: [`/${size}`], bodies: ['x'.repeat(size)] },
+        }),
       get1: await get(services[1]),
       get2: await get(services[2]),
       rawCreate: raw('create'),
       create1: create(services[1]),
       create2: create(services[2]),
     });
-    const both = measured.rawGet.map(({ rate, cpu }, round) => ({ rate, cpu: cpu + measured.http[round].cpu }));
+    const both = measured.rawGet.map(({ rate, cpu }, round) => ({
+      rate,
+      cpu: cpu + measured.http[round].cpu,
+    }));
     const table = [
       rowOf({
         name: 'PostgreSQL: GET, 1 process, against raw pg',
@@ -59,9 +68,25 @@ export async function postgres(bench) {
         service: services[1],
         target: { atMost: 1.6 },
       }),
-      rowOf({ name: 'PostgreSQL: GET, 1 process, against raw pg and node:http', measured: measured.get1, floor: both, service: services[1] }),
-      rowOf({ name: 'PostgreSQL: GET, 2 processes, against 1', measured: measured.get2, floor: measured.get1, metric: 'rate', service: services[2] }),
-      rowOf({ name: 'PostgreSQL: create, 1 process, against raw pg', measured: measured.create1, floor: measured.rawCreate, service: services[1] }),
+      rowOf({
+        name: 'PostgreSQL: GET, 1 process, against raw pg and node:http',
+        measured: measured.get1,
+        floor: both,
+        service: services[1],
+      }),
+      rowOf({
+        name: 'PostgreSQL: GET, 2 processes, against 1',
+        measured: measured.get2,
+        floor: measured.get1,
+        metric: 'rate',
+        service: services[2],
+      }),
+      rowOf({
+        name: 'PostgreSQL: create, 1 process, against raw pg',
+        measured: measured.create1,
+        floor: measured.rawCreate,
+        service: services[1],
+      }),
       rowOf({
         name: 'PostgreSQL: create, 2 processes, against 1',
         measured: measured.create2,

@@ -13,12 +13,20 @@ export async function start(bench) {
     await service.stop();
     return measured;
   };
-  const { empty, full } = await interleave({ ...bench, rounds: bench.rounds + 2 }, { empty: () => started(0), full: () => started(100_000) });
+  const { empty, full } = await interleave(
+    { ...bench, rounds: bench.rounds + 2 },
+    { empty: () => started(0), full: () => started(100_000) },
+  );
   const target = { atMost: 400, unit: 'ms', of: 'p50' };
   return [
     rowOf({ name: 'start to first answer, empty', measured: empty, target }),
     rowOf({ name: 'start to first answer, 100,000 rows', measured: full, target }),
-    rowOf({ name: 'start: 100,000 rows against empty', measured: full, floor: empty, target: { atMost: 1.1 } }),
+    rowOf({
+      name: 'start: 100,000 rows against empty',
+      measured: full,
+      floor: empty,
+      target: { atMost: 1.1 },
+    }),
   ];
 }
 
@@ -28,9 +36,15 @@ const MAX_MEMORY_SECONDS = 90;
 /** Resident memory of a new service, after many requests, and with many rows. */
 export async function memory(bench) {
   const { setting, rows } = await databaseWith(100_000);
-  const [fresh, service] = [await startService({}), await startService({ database: setting, profile: bench.profileOf('memory') })];
+  const [fresh, service] = [
+    await startService({}),
+    await startService({ database: setting, profile: bench.profileOf('memory') }),
+  ];
   const atMost = (name, value) => finish({ name, value, target: { atMost: 120, unit: 'MB' } });
-  const out = [atMost('memory: idle, empty', fresh.memory()), atMost('memory: idle, 100,000 rows', service.memory())];
+  const out = [
+    atMost('memory: idle, empty', fresh.memory()),
+    atMost('memory: idle, 100,000 rows', service.memory()),
+  ];
   await fresh.stop();
   const headers = await ownToken(service);
   const paths = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
@@ -39,14 +53,31 @@ export async function memory(bench) {
   const levels = [];
   const began = performance.now();
   while (levels.length < 10 && performance.now() - began < MAX_MEMORY_SECONDS * 1000) {
-    await bench.load.send({ url: service.url, headers, traffic: 'get', args: { paths, bodies }, connections: 64, amount: tenth });
+    await bench.load.send({
+      url: service.url,
+      headers,
+      traffic: 'get',
+      args: { paths, bodies },
+      connections: 64,
+      amount: tenth,
+    });
     levels.push(service.memory());
     service.emptyLog();
   }
   const requests = (tenth * levels.length).toLocaleString('en-GB');
-  out.push({ ...atMost(`memory: after ${requests} requests`, levels.at(-1)), peakMb: service.memory('VmHWM') });
+  out.push({
+    ...atMost(`memory: after ${requests} requests`, levels.at(-1)),
+    peakMb: service.memory('VmHWM'),
+  });
   const growth = median(levels.slice(-3)) / median(levels.slice(0, 4));
-  out.push(finish({ name: 'memory: end of these requests against their beginning', ratio: growth, value: growth, target: { atMost: 1.1 } }));
+  out.push(
+    finish({
+      name: 'memory: end of these requests against their beginning',
+      ratio: growth,
+      value: growth,
+      target: { atMost: 1.1 },
+    }),
+  );
   await service.stop();
   return out;
 }
@@ -54,7 +85,9 @@ export async function memory(bench) {
 /** The size of a production installation on disk: the runtime packages and the program. */
 export async function size() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
-  const shipped = Object.entries(packages).filter(([path, { dev, optional }]) => path !== '' && dev !== true && optional !== true);
+  const shipped = Object.entries(packages).filter(
+    ([path, { dev, optional }]) => path !== '' && dev !== true && optional !== true,
+  );
   const kilobytes = (paths) => {
     const { stdout } = spawnSync('du', ['-sk', ...paths], { cwd: ROOT, encoding: 'utf8' });
     return stdout
@@ -62,7 +95,15 @@ export async function size() {
       .split('\n')
       .reduce((sum, line) => sum + Number(line.split('\t')[0]), 0);
   };
-  const outermost = shipped.map(([path]) => path).filter((path) => path.lastIndexOf('node_modules/') === 0);
+  const outermost = shipped
+    .map(([path]) => path)
+    .filter((path) => path.lastIndexOf('node_modules/') === 0);
   const name = `size: ${shipped.length} packages, and the program itself ${(kilobytes(['dist']) / 1024).toFixed(1)} MB`;
-  return [finish({ name, value: kilobytes([...outermost, 'dist']) / 1024, target: { atMost: 60, unit: 'MB' } })];
+  return [
+    finish({
+      name,
+      value: kilobytes([...outermost, 'dist']) / 1024,
+      target: { atMost: 60, unit: 'MB' },
+    }),
+  ];
 }

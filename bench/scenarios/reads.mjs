@@ -7,10 +7,14 @@ import { hasWrk } from '../wrk.mjs';
 /** Reads of one resource by its id, over 1, 16 and 64 connections. The floor is `node:http` with a constant body of the same size. */
 export async function reads(bench) {
   const { setting, rows } = await databaseWith(1000);
-  const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('reads') }), startFloor('http')]);
+  const [service, floor] = await Promise.all([
+    startService({ database: setting, profile: bench.profileOf('reads') }),
+    startFloor('http'),
+  ]);
   const tlds = rows.slice(0, 100).map(({ id }) => `/v2/tlds/${id}`);
   const keys = [];
-  for (let number = 0; number < 100; number += 1) keys.push(`/v2/tsigkeys/${await createKey(service, number)}`);
+  for (let number = 0; number < 100; number += 1)
+    keys.push(`/v2/tsigkeys/${await createKey(service, number)}`);
   const headers = await ownToken(service);
   const withWrk = hasWrk();
   if (!withWrk) process.stderr.write('wrk is not installed, so only autocannon measures GET\n');
@@ -20,12 +24,40 @@ export async function reads(bench) {
     for (const connections of [1, 16, 64]) {
       const size = Buffer.byteLength(bodies[0]);
       const { measured, bare } = await interleave(bench, {
-        bare: () => underLoad(bench, floor, { traffic: 'get', args: { paths: [`/${size}`], bodies: ['x'.repeat(size)] }, connections }),
-        measured: () => underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, connections, headers }),
+        bare: () =>
+          underLoad(bench, floor, {
+            traffic: 'get',
+            args: { paths: [`/${size}`], bodies: ['x'.repeat(size)] },
+            connections,
+          }),
+        measured: () =>
+          underLoad(bench, service, {
+            traffic: 'get',
+            args: { paths, bodies },
+            connections,
+            headers,
+          }),
       });
-      out.push(rowOf({ name: `${name}, ${connections} connections`, measured, floor: bare, service, target: { atMost: 2.3 } }));
+      out.push(
+        rowOf({
+          name: `${name}, ${connections} connections`,
+          measured,
+          floor: bare,
+          service,
+          target: { atMost: 2.3 },
+        }),
+      );
     }
-    if (withWrk) out.push(await wrkRow(bench, { service: { ...service, headers }, floor, name, paths, size: Buffer.byteLength(bodies[0]) }));
+    if (withWrk)
+      out.push(
+        await wrkRow(bench, {
+          service: { ...service, headers },
+          floor,
+          name,
+          paths,
+          size: Buffer.byteLength(bodies[0]),
+        }),
+      );
   }
   await Promise.all([service.stop(), floor.stop()]);
   return out;
@@ -38,7 +70,13 @@ async function wrkRow(bench, { service, floor, name, paths, size }) {
     bare: () => underWrk(bench, floor, { paths: [`/${size}`], connections }),
     measured: () => underWrk(bench, service, { paths, connections }),
   });
-  return rowOf({ name: `${name}, ${connections} connections, wrk`, measured, floor: bare, service, target: { atMost: 3 } });
+  return rowOf({
+    name: `${name}, ${connections} connections, wrk`,
+    measured,
+    floor: bare,
+    service,
+    target: { atMost: 3 },
+  });
 }
 
 async function createKey(service, number) {

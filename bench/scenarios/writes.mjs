@@ -6,7 +6,10 @@ import { ownToken, startService } from '../service.mjs';
 /** Durable changes over 64 connections. The floor is raw SQLite with one insertion for each commit. */
 export async function writes(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];
-  const [service, floor] = await Promise.all([startService({ database: setting, profile: bench.profileOf('writes') }), startFloor('sqlite', path)]);
+  const [service, floor] = await Promise.all([
+    startService({ database: setting, profile: bench.profileOf('writes') }),
+    startFloor('sqlite', path),
+  ]);
   const headers = await ownToken(service);
   let left = 0;
   const { one, create, patch, remove } = await interleave(bench, {
@@ -20,15 +23,36 @@ export async function writes(bench) {
     remove: () => underLoad(bench, service, { traffic: 'remove', args: {}, amount: left, headers }),
   });
   const rows = [
-    rowOf({ name: 'durable create, 64 connections', measured: create, floor: one, metric: 'rate', service, target: { atLeast: 2.5 } }),
+    rowOf({
+      name: 'durable create, 64 connections',
+      measured: create,
+      floor: one,
+      metric: 'rate',
+      service,
+      target: { atLeast: 2.5 },
+    }),
     finish({
       name: 'durable create: p99',
       p99: median(create.map(({ p99 }) => p99)),
       value: median(create.map(({ p99 }) => p99)),
       target: { atMost: 25, unit: 'ms' },
     }),
-    rowOf({ name: 'PATCH, 64 connections', measured: patch, floor: one, metric: 'rate', service, target: { atLeast: 2 } }),
-    rowOf({ name: 'DELETE, 64 connections', measured: remove, floor: one, metric: 'rate', service, target: { atLeast: 2 } }),
+    rowOf({
+      name: 'PATCH, 64 connections',
+      measured: patch,
+      floor: one,
+      metric: 'rate',
+      service,
+      target: { atLeast: 2 },
+    }),
+    rowOf({
+      name: 'DELETE, 64 connections',
+      measured: remove,
+      floor: one,
+      metric: 'rate',
+      service,
+      target: { atLeast: 2 },
+    }),
   ];
   await Promise.all([service.stop(), floor.stop()]);
   return rows;

@@ -10,9 +10,14 @@ export async function zones(bench) {
   const services = [];
   const parts = {};
   for (const count of COUNTS) {
-    const service = await startService({ database: (await databaseWith(count)).setting, profile: bench.profileOf(`zones-${count}`) });
+    const service = await startService({
+      database: (await databaseWith(count)).setting,
+      profile: bench.profileOf(`zones-${count}`),
+    });
     const headers = await ownToken(service, 'bench');
-    const tlds = Array.from({ length: 100 }, (_, number) => tldName(Math.floor((number * Math.max(count, 100)) / 100)));
+    const tlds = Array.from({ length: 100 }, (_, number) =>
+      tldName(Math.floor((number * Math.max(count, 100)) / 100)),
+    );
     services.push(service);
     parts[count] = () => underLoad(bench, service, { traffic: 'zones', args: { tlds }, headers });
   }
@@ -31,17 +36,38 @@ export async function zones(bench) {
 
 /** Checks of 1,000 zone names, each below another of 100,000 TLD entries. */
 export async function checks(bench) {
-  const service = await startService({ database: (await databaseWith(100_000)).setting, profile: bench.profileOf('checks') });
-  const names = Array.from({ length: CHECKED }, (_, number) => `zone-${number}.${tldName(number * 97)}.`);
+  const service = await startService({
+    database: (await databaseWith(100_000)).setting,
+    profile: bench.profileOf('checks'),
+  });
+  const names = Array.from(
+    { length: CHECKED },
+    (_, number) => `zone-${number}.${tldName(number * 97)}.`,
+  );
   const expected = await sendRequest(service, 'POST', '/v2/tlds/check', { names });
-  if (!JSON.parse(expected).checks.every(({ allowed }) => allowed)) throw new Error('A name was refused');
+  if (!JSON.parse(expected).checks.every(({ allowed }) => allowed))
+    throw new Error('A name was refused');
   const { measured } = await interleave(bench, {
     measured: () =>
-      underLoad(bench, service, { traffic: 'post', args: { path: '/v2/tlds/check', body: JSON.stringify({ names }), expected }, connections: 4 }),
+      underLoad(bench, service, {
+        traffic: 'post',
+        args: { path: '/v2/tlds/check', body: JSON.stringify({ names }), expected },
+        connections: 4,
+      }),
   });
-  const perName = measured.map(({ rate, cpu, ...latency }) => ({ rate: rate * CHECKED, cpu: cpu / CHECKED, ...latency }));
+  const perName = measured.map(({ rate, cpu, ...latency }) => ({
+    rate: rate * CHECKED,
+    cpu: cpu / CHECKED,
+    ...latency,
+  }));
   const target = { atLeast: 200_000, unit: 'names/s', of: 'rate' };
-  const row = rowOf({ name: 'tlds/check, 1,000 names of 100,000 entries', measured: perName, metric: 'rate', service, target });
+  const row = rowOf({
+    name: 'tlds/check, 1,000 names of 100,000 entries',
+    measured: perName,
+    metric: 'rate',
+    service,
+    target,
+  });
   await service.stop();
   return [row];
 }

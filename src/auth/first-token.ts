@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { ADMIN, ADMIN_PROJECT } from '../domain/model/caller.ts';
 import type { Dependencies } from '../domain/operations/change.ts';
@@ -17,7 +25,9 @@ export async function createFirstToken(dependencies: Dependencies, file: string)
   if (await dependencies.store.exists(token, [])) return false;
   const body = { name: ADMIN, roles: [ADMIN], project_id: ADMIN_PROJECT };
   try {
-    await createResource(dependencies, token, { caller: CONFIGURED_ADMIN }, body, (created) => writePrivateFile(file, `${String(created.token)}\n`));
+    await createResource(dependencies, token, { caller: CONFIGURED_ADMIN }, body, (created) =>
+      writePrivateFile(file, `${String(created.token)}\n`),
+    );
     return true;
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'duplicate') return false; // another process has created it

@@ -42,8 +42,12 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** Returns the error for any failure of Keystone. `reason` goes to the log and contains no token. */
 function keystoneUnavailable(reason: string): ServiceError {
-  const message = 'Cannot validate the token: the identity service is unavailable or returned an unexpected response';
-  return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: new Error(`Keystone: ${reason}`) });
+  const message =
+    'Cannot validate the token: the identity service is unavailable or returned an unexpected response';
+  return new ServiceError('unavailable', message, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause: new Error(`Keystone: ${reason}`),
+  });
 }
 
 /** Creates a client. `seconds` is a monotonic clock. */
@@ -54,7 +58,8 @@ export function createKeystoneClient(
   seconds: () => number,
 ): KeystoneClient {
   const auth = serviceAuth(credentials);
-  const describe = (token: string, authority: string, deadline: Deadline) => responseOf(api, api.describeToken(token, authority, deadline));
+  const describe = (token: string, authority: string, deadline: Deadline) =>
+    responseOf(api, api.describeToken(token, authority, deadline));
   if (auth === undefined) {
     return {
       async validate(token) {
@@ -79,14 +84,22 @@ export function createKeystoneClient(
 }
 
 /** Caches a token for the service itself, and requests it on first use. Concurrent callers share one request. */
-function createSession(api: KeystoneApi, auth: object, timeoutSeconds: number, seconds: () => number) {
+function createSession(
+  api: KeystoneApi,
+  auth: object,
+  timeoutSeconds: number,
+  seconds: () => number,
+) {
   let current: Session | undefined;
   let login: Promise<Session> | undefined;
   let refused = { until: 0, reason: '' };
 
   const logIn = async (): Promise<Session> => {
     // Several callers with different deadlines share this request, so it has a separate deadline.
-    const { status, subjectToken, body } = await responseOf(api, api.issueToken(auth, deadlineAfter(timeoutSeconds)));
+    const { status, subjectToken, body } = await responseOf(
+      api,
+      api.issueToken(auth, deadlineAfter(timeoutSeconds)),
+    );
     const lifetimeSeconds = readLifetimeSeconds(body);
     if (status !== 201 || subjectToken === undefined || lifetimeSeconds === undefined) {
       const reason = `returned ${status} for the service's own credentials`;
@@ -113,9 +126,13 @@ function createSession(api: KeystoneApi, auth: object, timeoutSeconds: number, s
 }
 
 /** Waits for a response. Throws `unavailable` if there is none, and for status 429 and 5xx. */
-async function responseOf(api: KeystoneApi, request: Promise<KeystoneResponse>): Promise<KeystoneResponse> {
+async function responseOf(
+  api: KeystoneApi,
+  request: Promise<KeystoneResponse>,
+): Promise<KeystoneResponse> {
   const response = await translateNetError(api, request);
-  if (response.status >= 500 || response.status === 429) throw keystoneUnavailable(`returned ${response.status}`);
+  if (response.status >= 500 || response.status === 429)
+    throw keystoneUnavailable(`returned ${response.status}`);
   return response;
 }
 
@@ -131,8 +148,17 @@ async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Pro
 
 /** Returns the `auth` member of a request for the service's own token; undefined without credentials. */
 function serviceAuth(credentials: KeystoneCredentials): object | undefined {
-  const { username, password, applicationCredentialId: id, applicationCredentialSecret: secret } = credentials;
-  if (id !== undefined) return authOf('application_credential', { application_credential_id: id, application_credential_secret: secret });
+  const {
+    username,
+    password,
+    applicationCredentialId: id,
+    applicationCredentialSecret: secret,
+  } = credentials;
+  if (id !== undefined)
+    return authOf('application_credential', {
+      application_credential_id: id,
+      application_credential_secret: secret,
+    });
   if (username === undefined) return undefined;
   return authOf('password', {
     username,

@@ -11,7 +11,11 @@ export interface ValidToken {
 interface Description {
   readonly expires_at: string;
   readonly issued_at: string;
-  readonly user: { readonly id: string; readonly name: string; readonly domain: { readonly id: string } };
+  readonly user: {
+    readonly id: string;
+    readonly name: string;
+    readonly domain: { readonly id: string };
+  };
   readonly roles?: readonly { readonly name: string }[];
   readonly project?: { readonly id: string };
   readonly domain?: { readonly id: string };
@@ -30,14 +34,20 @@ export function readToken(body: unknown): ValidToken | undefined {
     roles: roles.map(({ name }) => name),
     projectId: project?.id ?? null,
     allProjects: false,
-    identity: { userId: user.id, userDomainId: user.domain.id, scope, domainId: domain?.id ?? null },
+    identity: {
+      userId: user.id,
+      userDomainId: user.domain.id,
+      scope,
+      domainId: domain?.id ?? null,
+    },
   };
   return { caller, expiresAt: Date.parse(description.expires_at) };
 }
 
 /** Returns the lifetime of a token, from its issue to its expiry. Both times are from Keystone's clock, so clock skew has no effect. */
 export function readLifetimeSeconds(body: unknown): number | undefined {
-  const { issued_at: issued, expires_at: expires } = ((body as { token?: unknown } | undefined)?.token ?? {}) as Partial<Description>;
+  const { issued_at: issued, expires_at: expires } = ((body as { token?: unknown } | undefined)
+    ?.token ?? {}) as Partial<Description>;
   const seconds = (Date.parse(expires ?? '') - Date.parse(issued ?? '')) / 1000;
   return Number.isNaN(seconds) ? undefined : seconds;
 }
@@ -49,12 +59,19 @@ function scopeOf({ project, domain, system }: Description): Scope {
 }
 
 function isDescription(value: unknown): value is Description {
-  const { user, roles, project, domain, expires_at: expiresAt } = (value ?? {}) as Record<string, unknown>;
+  const {
+    user,
+    roles,
+    project,
+    domain,
+    expires_at: expiresAt,
+  } = (value ?? {}) as Record<string, unknown>;
   return (
     hasText(user, 'id') &&
     hasText(user, 'name') &&
     hasText((user as { domain?: unknown }).domain, 'id') &&
-    (roles === undefined || (Array.isArray(roles) && roles.every((role) => hasText(role, 'name')))) &&
+    (roles === undefined ||
+      (Array.isArray(roles) && roles.every((role) => hasText(role, 'name')))) &&
     (project === undefined || hasText(project, 'id')) &&
     (domain === undefined || hasText(domain, 'id')) &&
     typeof expiresAt === 'string' &&
@@ -63,5 +80,9 @@ function isDescription(value: unknown): value is Description {
 }
 
 function hasText(value: unknown, member: string): boolean {
-  return typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[member] === 'string';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as Record<string, unknown>)[member] === 'string'
+  );
 }

@@ -4,7 +4,11 @@ import { hashToken } from '../domain/resources/token.ts';
 import { looksLikeToken } from '../domain/model/token-form.ts';
 import { createKeystoneApi } from '../net/keystone.ts';
 import { createCache } from './cache.ts';
-import { createKeystoneClient, type KeystoneClient, type KeystoneCredentials } from './keystone-client.ts';
+import {
+  createKeystoneClient,
+  type KeystoneClient,
+  type KeystoneCredentials,
+} from './keystone-client.ts';
 import type { ValidToken } from './keystone-token.ts';
 import type { Method } from './method.ts';
 
@@ -46,8 +50,14 @@ const REFUSED = {};
 export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObserver): Method {
   const { url = '', caFile, timeoutSeconds, cacheSeconds, cacheEntries } = settings;
   const seconds = () => performance.now() / 1000;
-  const api = createKeystoneApi(url, { ca: caFile === undefined ? undefined : readFileSync(caFile, 'utf8') });
-  const validate = observed(createKeystoneClient(api, settings, timeoutSeconds, seconds).validate, observer, seconds);
+  const api = createKeystoneApi(url, {
+    ca: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),
+  });
+  const validate = observed(
+    createKeystoneClient(api, settings, timeoutSeconds, seconds).validate,
+    observer,
+    seconds,
+  );
   const callers = createCache<Caller>(cacheEntries, seconds);
   const refusals = createCache<typeof REFUSED>(cacheEntries, seconds);
   const pending = new Map<string, Promise<Caller | undefined>>();
@@ -55,8 +65,14 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
   const validateAndCache = async (token: string, key: string): Promise<Caller | undefined> => {
     const startedAt = seconds();
     const valid = await validate(token);
-    if (valid === undefined) refusals.set(key, REFUSED, startedAt + Math.min(REFUSAL_SECONDS, cacheSeconds));
-    else callers.set(key, valid.caller, startedAt + Math.min(cacheSeconds, (valid.expiresAt - Date.now()) / 1000));
+    if (valid === undefined)
+      refusals.set(key, REFUSED, startedAt + Math.min(REFUSAL_SECONDS, cacheSeconds));
+    else
+      callers.set(
+        key,
+        valid.caller,
+        startedAt + Math.min(cacheSeconds, (valid.expiresAt - Date.now()) / 1000),
+      );
     return valid?.caller;
   };
 
@@ -75,7 +91,8 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
         observer.cacheHit(known === undefined ? 'refused' : 'valid');
         return known;
       }
-      const validation = pending.get(key) ?? validateAndCache(token, key).finally(() => pending.delete(key));
+      const validation =
+        pending.get(key) ?? validateAndCache(token, key).finally(() => pending.delete(key));
       pending.set(key, validation);
       return validation;
     },
@@ -90,7 +107,11 @@ function challengeOf(url: string): Method['challenge'] {
   return { unknownCaller: challenge, missingRight: challenge };
 }
 
-function observed(validate: KeystoneClient['validate'], observer: KeystoneObserver, seconds: () => number): KeystoneClient['validate'] {
+function observed(
+  validate: KeystoneClient['validate'],
+  observer: KeystoneObserver,
+  seconds: () => number,
+): KeystoneClient['validate'] {
   return async (token) => {
     const startedAt = seconds();
     let outcome: Outcome = 'unavailable';

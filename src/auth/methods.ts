@@ -17,7 +17,8 @@ export interface AuthDependencies {
 
 /** Every method by its name in the configuration. The first method that claims a token authenticates it. */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
-  tokens: ({ store, clock, refusedTokens }) => ownTokens(store, clock, () => performance.now() / 1000, refusedTokens),
+  tokens: ({ store, clock, refusedTokens }) =>
+    ownTokens(store, clock, () => performance.now() / 1000, refusedTokens),
   keystone: ({ keystone, keystoneObserver }) => keystoneTokens(keystone, keystoneObserver),
 };
 
@@ -34,13 +35,19 @@ export interface Authentication {
  * Authenticates callers by `adminToken`, if one is configured, and then by the methods in `names`. Refuses a token that no method claims.
  * Throws if a file in the configuration cannot be read.
  */
-export function openAuthentication(names: readonly AuthMethod[], adminToken: string | undefined, dependencies: AuthDependencies): Authentication {
+export function openAuthentication(
+  names: readonly AuthMethod[],
+  adminToken: string | undefined,
+  dependencies: AuthDependencies,
+): Authentication {
   const methods = Object.entries(METHODS)
     .filter(([name]) => names.some((chosen) => chosen === name))
     .map(([, open]) => open(dependencies));
-  const authenticators = adminToken === undefined ? methods : [configuredToken(adminToken), ...methods];
+  const authenticators =
+    adminToken === undefined ? methods : [configuredToken(adminToken), ...methods];
   return {
-    authenticate: async (token) => authenticators.find(({ claims }) => claims(token))?.authenticate(token),
+    authenticate: async (token) =>
+      authenticators.find(({ claims }) => claims(token))?.authenticate(token),
     known: (token) => authenticators.find(({ claims }) => claims(token))?.known(token),
     challenges: methods.map(({ challenge }) => challenge),
     close: () => methods.forEach(({ close }) => close()),

@@ -7,7 +7,13 @@ import { createCache } from './cache.ts';
 import type { Method } from './method.ts';
 
 /** The caller of the administrator token in the configuration. */
-export const CONFIGURED_ADMIN: Caller = { id: 'configured', name: 'admin', roles: [ADMIN], projectId: ADMIN_PROJECT, allProjects: false };
+export const CONFIGURED_ADMIN: Caller = {
+  id: 'configured',
+  name: 'admin',
+  roles: [ADMIN],
+  projectId: ADMIN_PROJECT,
+  allProjects: false,
+};
 
 /** RFC 6750 section 3. */
 const BEARER = { unknownCaller: 'Bearer', missingRight: 'Bearer error="insufficient_scope"' };
@@ -40,7 +46,12 @@ interface KnownToken {
  * Authenticates callers by the service's own tokens. Refuses an expired or deleted token immediately. If another process deleted it,
  * refuses it within 0.5 s. Also refuses tokens whose id is in `refused`. `seconds` is a monotonic clock.
  */
-export function ownTokens(store: Store, clock: Clock, seconds: () => number, refused: ReadonlySet<string> = new Set()): Method {
+export function ownTokens(
+  store: Store,
+  clock: Clock,
+  seconds: () => number,
+  refused: ReadonlySet<string> = new Set(),
+): Method {
   const { cached, find } = cacheUnchanged(store, seconds);
   const callerOf = (known: KnownToken | undefined) => {
     if (known === undefined || refused.has(known.caller.id)) return undefined;

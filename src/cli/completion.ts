@@ -17,28 +17,41 @@ interface Node {
   readonly path: string;
   readonly words: readonly Word[];
   /** Flags with a value. `choices` lists the possible values, or is `files`; undefined allows any text. */
-  readonly values: readonly { readonly flags: readonly string[]; readonly choices: readonly string[] | 'files' | undefined }[];
+  readonly values: readonly {
+    readonly flags: readonly string[];
+    readonly choices: readonly string[] | 'files' | undefined;
+  }[];
 }
 
 /** Returns the script with which `shell` completes commands, flags and the values of flags. It contains the commands of this version. */
 export function completionScript(program: Command, shell: Shell): string {
-  const nodes = [{ words: [program.name()], command: program }, ...commandsBelow(program)].map(({ words, command }) =>
-    nodeOf(words.join(' '), command),
+  const nodes = [{ words: [program.name()], command: program }, ...commandsBelow(program)].map(
+    ({ words, command }) => nodeOf(words.join(' '), command),
   );
   return `${{ bash: bashScript, zsh: zshScript, fish: fishScript }[shell](program.name(), nodes)}\n`;
 }
 
 function nodeOf(path: string, command: Command): Node {
   const options = optionsOf(command);
-  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) => argChoices.map((word) => ({ word, description })));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((word) => ({ word, description })),
+  );
   return {
     path,
     words: [
-      ...command.commands.map((child) => ({ word: child.name(), description: child.summary() || child.description() })),
+      ...command.commands.map((child) => ({
+        word: child.name(),
+        description: child.summary() || child.description(),
+      })),
       ...choices,
-      ...options.map(({ long, short, description }) => ({ word: long ?? short ?? '', description })),
+      ...options.map(({ long, short, description }) => ({
+        word: long ?? short ?? '',
+        description,
+      })),
     ],
-    values: options.filter(takesValue).map((option) => ({ flags: flagsOf(option), choices: choicesOf(option) })),
+    values: options
+      .filter(takesValue)
+      .map((option) => ({ flags: flagsOf(option), choices: choicesOf(option) })),
   };
 }
 
@@ -51,7 +64,9 @@ function flagsOf({ short, long }: Option): string[] {
 }
 
 function choicesOf({ argChoices, flags }: Option): readonly string[] | 'files' | undefined {
-  return argChoices ?? (flags.includes('<file>') ? 'files' : flags.includes('<->') ? ['-'] : undefined);
+  return (
+    argChoices ?? (flags.includes('<file>') ? 'files' : flags.includes('<->') ? ['-'] : undefined)
+  );
 }
 
 /** Quotes text with single quotes, for bash and zsh. */
@@ -68,24 +83,34 @@ function pathPatterns(nodes: readonly Node[]): string {
 }
 
 /** Returns a `case` line for each set of flags with the same values. `act` returns its shell commands. */
-function valueCases(nodes: readonly Node[], act: (choices: Node['values'][number]['choices']) => string): string[] {
+function valueCases(
+  nodes: readonly Node[],
+  act: (choices: Node['values'][number]['choices']) => string,
+): string[] {
   const patterns = new Map<string, string[]>();
   for (const { path, values } of nodes) {
     for (const { flags, choices } of values) {
       const action = act(choices);
-      patterns.set(action, [...(patterns.get(action) ?? []), ...flags.map((flag) => quote(`${path} ${flag}`))]);
+      patterns.set(action, [
+        ...(patterns.get(action) ?? []),
+        ...flags.map((flag) => quote(`${path} ${flag}`)),
+      ]);
     }
   }
   return [...patterns].map(([action, list]) => `    ${list.join(' | ')}) ${action} ;;`);
 }
 
 function bashScript(name: string, nodes: readonly Node[]): string {
-  const reply = (words: readonly string[]) => `COMPREPLY=($(compgen -W ${quote(words.join(' '))} -- "$word"))`;
+  const reply = (words: readonly string[]) =>
+    `COMPREPLY=($(compgen -W ${quote(words.join(' '))} -- "$word"))`;
   const values = valueCases(nodes, (choices) => {
-    if (choices === 'files') return 'compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word")); return';
+    if (choices === 'files')
+      return 'compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word")); return';
     return choices === undefined ? 'return' : `${reply(choices)}; return`;
   });
-  const words = nodes.map((node) => `    ${quote(node.path)}) ${reply(node.words.map(({ word }) => word))} ;;`);
+  const words = nodes.map(
+    (node) => `    ${quote(node.path)}) ${reply(node.words.map(({ word }) => word))} ;;`,
+  );
   return `# Completion of ${name} for bash, as '${name} completion bash' prints it.
 _${name}() {
   local IFS=$' \\t\\n' word=\${COMP_WORDS[COMP_CWORD]} command=${name} i
@@ -108,11 +133,16 @@ complete -F _${name} ${name}`;
 function zshScript(name: string, nodes: readonly Node[]): string {
   const values = valueCases(nodes, (choices) => {
     if (choices === 'files') return '_files; return';
-    return choices === undefined ? "_message 'value'; return" : `compadd -- ${choices.map(quote).join(' ')}; return`;
+    return choices === undefined
+      ? "_message 'value'; return"
+      : `compadd -- ${choices.map(quote).join(' ')}; return`;
   });
   // _describe splits each argument at its first unescaped colon.
-  const describe = ({ word, description }: Word) => quote(`${word.replaceAll(':', '\\:')}:${description}`);
-  const words = nodes.map((node) => `    ${quote(node.path)}) words_here=(${node.words.map(describe).join(' ')}) ;;`);
+  const describe = ({ word, description }: Word) =>
+    quote(`${word.replaceAll(':', '\\:')}:${description}`);
+  const words = nodes.map(
+    (node) => `    ${quote(node.path)}) words_here=(${node.words.map(describe).join(' ')}) ;;`,
+  );
   return `#compdef ${name}
 # Completion of ${name} for zsh, as '${name} completion zsh' prints it.
 _${name}() {
@@ -142,7 +172,9 @@ function fishScript(name: string, nodes: readonly Node[]): string {
       const about = `-d ${quoteFish(description)}`;
       if (!word.startsWith('--')) return `${when} -f -a ${quoteFish(word)} ${about}`;
       const flag = values.find(({ flags }) => flags.includes(word));
-      const shorts = (flag?.flags ?? []).filter((each) => /^-\w$/.test(each)).map((each) => ` -s ${each.slice(1)}`);
+      const shorts = (flag?.flags ?? [])
+        .filter((each) => /^-\w$/.test(each))
+        .map((each) => ` -s ${each.slice(1)}`);
       return `${when}${shorts.join('')} -l ${word.slice(2)} ${flag === undefined ? '-f' : fishValue(flag.choices)} ${about}`;
     });
   });

@@ -16,16 +16,25 @@ import { addKeyCommands } from './commands/tsigkey-commands.ts';
  * Runs the command line `argv`, which excludes the program's name, and returns the exit code. Prints errors instead of throwing them.
  * Without arguments, prints help.
  */
-export async function runCommand(argv: readonly string[], version: string, local: LocalCommands, terminal: Terminal): Promise<number> {
+export async function runCommand(
+  argv: readonly string[],
+  version: string,
+  local: LocalCommands,
+  terminal: Terminal,
+): Promise<number> {
   const program = createProgram(version, local, terminal);
   try {
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return EXIT.done;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const { sentence, hint } = error instanceof CommandError ? { sentence: error.message, hint: error.hint } : sentenceOf(error);
+    const { sentence, hint } =
+      error instanceof CommandError
+        ? { sentence: error.message, hint: error.hint }
+        : sentenceOf(error);
     printError(terminal, `${sentence}\n${hint === undefined ? '' : `${hint}\n`}`);
-    if (program.opts<{ debug?: boolean }>().debug === true) terminal.err.write(`${plainLines(inspect(error))}\n`);
+    if (program.opts<{ debug?: boolean }>().debug === true)
+      terminal.err.write(`${plainLines(inspect(error))}\n`);
     return error instanceof CommandError ? error.exitCode : EXIT.refused;
   }
 }
@@ -53,11 +62,17 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addLocalCommands(program, local);
   addResourceCommands(program, terminal);
   addKeyCommands(program, terminal);
-  const commandOf = (noun: string) => program.commands.find((command) => command.name() === noun) ?? program;
+  const commandOf = (noun: string) =>
+    program.commands.find((command) => command.name() === noun) ?? program;
   addTldImport(commandOf('tld'), terminal);
   addTokenRevoke(commandOf('token'), terminal);
   addCompletion(program, out);
-  addExamples(program, ['tsigil serve', 'tsigil tld create --name com', 'tsigil tsigkey list -f json', 'tsigil zone create --help']);
+  addExamples(program, [
+    'tsigil serve',
+    'tsigil tld create --name com',
+    'tsigil tsigkey list -f json',
+    'tsigil zone create --help',
+  ]);
   return program;
 }
 
@@ -70,14 +85,25 @@ function addCompletion(program: Command, out: Stream): void {
     .action((shell: Shell) => void out.write(completionScript(program, shell)));
   addExamples(completion, [
     'tsigil completion bash > ~/.local/share/bash-completion/completions/tsigil',
-    { command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil', purpose: 'any folder in $fpath works' },
+    {
+      command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil',
+      purpose: 'any folder in $fpath works',
+    },
     'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
   ]);
 }
 
 /** Returns the message and the hint for an error that no command expected. */
-function sentenceOf(error: unknown): { readonly sentence: string; readonly hint: string | undefined } {
-  return systemFault(error) ?? { sentence: error instanceof Error ? error.message : String(error), hint: undefined };
+function sentenceOf(error: unknown): {
+  readonly sentence: string;
+  readonly hint: string | undefined;
+} {
+  return (
+    systemFault(error) ?? {
+      sentence: error instanceof Error ? error.message : String(error),
+      hint: undefined,
+    }
+  );
 }
 
 /** Prints an error. Escapes unprintable characters, because messages may quote servers and files. */

@@ -20,7 +20,8 @@ export const API_SECTIONS = {
     }),
     maxBodyBytes: option(integer(KIB, 64 * MIB), {
       default: 112 * KIB,
-      meaning: 'The largest request body. Larger ones get 413. Lists of TLD entries may always have 2 MiB.',
+      meaning:
+        'The largest request body. Larger ones get 413. Lists of TLD entries may always have 2 MiB.',
     }),
     maxBodyBytesInFlight: option(integer(MIB, 16 * GIB), {
       default: 32 * MIB,
@@ -37,7 +38,8 @@ export const API_SECTIONS = {
     }),
     responseTimeoutSeconds: option(integer(1, 3600), {
       default: 30,
-      meaning: 'How long a caller may go without reading a byte of a response, in seconds. The service then closes the connection.',
+      meaning:
+        'How long a caller may go without reading a byte of a response, in seconds. The service then closes the connection.',
     }),
     maxUnsentBytes: option(integer(16 * MIB, 64 * GIB), {
       default: 64 * MIB,
@@ -46,11 +48,13 @@ export const API_SECTIONS = {
     }),
     scanTimeoutSeconds: option(integer(1, 600), {
       default: 10,
-      meaning: 'How long a list without an index may take, such as one with a pattern, in seconds. After that, the request gets 503.',
+      meaning:
+        'How long a list without an index may take, such as one with a pattern, in seconds. After that, the request gets 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
       default: MIB,
-      meaning: 'How many bytes of items a page may have. A page ends before the item that would exceed this, and `links.next` begins with that item.',
+      meaning:
+        'How many bytes of items a page may have. A page ends before the item that would exceed this, and `links.next` begins with that item.',
     }),
     maxConnections: option(integer(1, 1_000_000), {
       default: 4096,
@@ -71,7 +75,8 @@ export const API_SECTIONS = {
   cors: {
     allowedOrigins: option(list(origin(), 0, 1000), {
       default: [],
-      meaning: 'Origins whose pages may call the API from a browser, such as `https://console.example`.',
+      meaning:
+        'Origins whose pages may call the API from a browser, such as `https://console.example`.',
     }),
   },
   rateLimit: {
@@ -90,7 +95,8 @@ export const API_SECTIONS = {
     }),
     anonymousBurst: option(integer(1, 1_000_000), {
       default: 200,
-      meaning: 'How many requests without a valid token one address may make at once before the rate limit applies.',
+      meaning:
+        'How many requests without a valid token one address may make at once before the rate limit applies.',
     }),
   },
 };

@@ -5,27 +5,47 @@ import { option } from './option.ts';
 
 /** The settings of Keystone. */
 const KEYSTONE = {
-  url: option(url(), { meaning: 'The URL of Keystone, with or without a final `/v3`. The method `keystone` needs it.' }),
-  publicUrl: option(url(), { meaning: 'The URL of Keystone that 401 responses show to callers. Unset, it is `auth.keystone.url`.' }),
+  url: option(url(), {
+    meaning: 'The URL of Keystone, with or without a final `/v3`. The method `keystone` needs it.',
+  }),
+  publicUrl: option(url(), {
+    meaning:
+      'The URL of Keystone that 401 responses show to callers. Unset, it is `auth.keystone.url`.',
+  }),
   caFile: option(path(), {
-    meaning: "A PEM file with the CA certificates that the service trusts for Keystone. Unset, it trusts Node.js's. Needs an https URL.",
+    meaning:
+      "A PEM file with the CA certificates that the service trusts for Keystone. Unset, it trusts Node.js's. Needs an https URL.",
   }),
   username: option(line(), {
-    meaning: "The service's user in Keystone. Without a user or an application credential, the service validates each token with that token.",
+    meaning:
+      "The service's user in Keystone. Without a user or an application credential, the service validates each token with that token.",
   }),
   password: option(line(), { secret: true, meaning: 'The password of `auth.keystone.username`.' }),
-  userDomain: option(line(), { default: 'Default', meaning: 'The name of the domain of `auth.keystone.username`.' }),
+  userDomain: option(line(), {
+    default: 'Default',
+    meaning: 'The name of the domain of `auth.keystone.username`.',
+  }),
   project: option(line(), { meaning: 'The name of the project in which the user has its role.' }),
-  projectDomain: option(line(), { default: 'Default', meaning: 'The name of the domain of `auth.keystone.project`.' }),
-  applicationCredentialId: option(line(), { meaning: 'The id of an application credential, instead of user, password and project.' }),
-  applicationCredentialSecret: option(line(), { secret: true, meaning: 'The secret of `auth.keystone.applicationCredentialId`.' }),
+  projectDomain: option(line(), {
+    default: 'Default',
+    meaning: 'The name of the domain of `auth.keystone.project`.',
+  }),
+  applicationCredentialId: option(line(), {
+    meaning: 'The id of an application credential, instead of user, password and project.',
+  }),
+  applicationCredentialSecret: option(line(), {
+    secret: true,
+    meaning: 'The secret of `auth.keystone.applicationCredentialId`.',
+  }),
   timeoutSeconds: option(integer(1, 600), {
     default: 5,
-    meaning: 'How long a request waits for Keystone, in seconds: sign-in, validation and retries together.',
+    meaning:
+      'How long a request waits for Keystone, in seconds: sign-in, validation and retries together.',
   }),
   cacheSeconds: option(integer(0, 86_400), {
     default: 300,
-    meaning: 'How long a validated token is cached, in seconds. A revoked token may still work this long. 0 disables the cache.',
+    meaning:
+      'How long a validated token is cached, in seconds. A revoked token may still work this long. 0 disables the cache.',
   }),
   cacheEntries: option(integer(1, 10_000_000), {
     default: 10_000,
@@ -49,12 +69,14 @@ export const AUTH_SECTIONS = {
     }),
     method: option(oneOrMore(enumeration(AUTH_METHODS), AUTH_METHODS.length), {
       default: ['tokens'],
-      meaning: 'Which tokens the service accepts: its own (`tokens`), those of OpenStack Keystone (`keystone`), or both, as a list.',
+      meaning:
+        'Which tokens the service accepts: its own (`tokens`), those of OpenStack Keystone (`keystone`), or both, as a list.',
     }),
     keystone: KEYSTONE,
   },
   policy: option(policy(), {
     default: {},
-    meaning: 'The roles that may do an operation, such as `tlds:list: [admin, reader]`. Other operations keep the roles listed below.',
+    meaning:
+      'The roles that may do an operation, such as `tlds:list: [admin, reader]`. Other operations keep the roles listed below.',
   }),
 };

@@ -9,11 +9,24 @@ import { OPTIONS, valueAt, type Config } from './options.ts';
 /** Returns what is wrong with settings that are valid each by itself. */
 export function combinationProblems({ auth, database, tls, workers }: Config): string[] {
   const { keystone } = auth;
-  const { username, password, project, applicationCredentialId: id, applicationCredentialSecret: secret } = keystone;
+  const {
+    username,
+    password,
+    project,
+    applicationCredentialId: id,
+    applicationCredentialSecret: secret,
+  } = keystone;
   const problems = [
     togetherProblem({ 'tls.cert': tls.cert, 'tls.key': tls.key }),
-    togetherProblem({ 'auth.keystone.username': username, 'auth.keystone.password': password, 'auth.keystone.project': project }),
-    togetherProblem({ 'auth.keystone.applicationCredentialId': id, 'auth.keystone.applicationCredentialSecret': secret }),
+    togetherProblem({
+      'auth.keystone.username': username,
+      'auth.keystone.password': password,
+      'auth.keystone.project': project,
+    }),
+    togetherProblem({
+      'auth.keystone.applicationCredentialId': id,
+      'auth.keystone.applicationCredentialSecret': secret,
+    }),
   ].flatMap((problem) => problem ?? []);
   if (auth.method.includes('keystone') && keystone.url === undefined) {
     problems.push("'auth.keystone.url' must be set for the method 'keystone'");
@@ -22,7 +35,9 @@ export function combinationProblems({ auth, database, tls, workers }: Config): s
     problems.push("'auth.keystone.caFile' needs an https URL in 'auth.keystone.url'");
   }
   if (username !== undefined && id !== undefined) {
-    problems.push("'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other");
+    problems.push(
+      "'auth.keystone.username' and 'auth.keystone.applicationCredentialId' exclude each other",
+    );
   }
   const url = parseDatabaseUrl(database);
   if (workers > 1 && url !== undefined && !DATABASE_FORMS[url.scheme].shared) {
@@ -52,14 +67,22 @@ export function fileProblems(config: Config): string[] {
     const problem = failureOf(() => files.set(key, readFileSync(path)));
     if (problem !== undefined) problems.push(`'${key}': cannot read '${path}': ${problem}`);
   }
-  const [cert, key, authorities] = ['tls.cert', 'tls.key', 'auth.keystone.caFile'].map((name) => files.get(name));
+  const [cert, key, authorities] = ['tls.cert', 'tls.key', 'auth.keystone.caFile'].map((name) =>
+    files.get(name),
+  );
   if (cert !== undefined && key !== undefined) {
     const problem = failureOf(() => createSecureContext({ cert, key }));
-    if (problem !== undefined) problems.push(`'tls.cert' and 'tls.key': cannot use '${config.tls.cert}' and '${config.tls.key}': ${problem}`);
+    if (problem !== undefined)
+      problems.push(
+        `'tls.cert' and 'tls.key': cannot use '${config.tls.cert}' and '${config.tls.key}': ${problem}`,
+      );
   }
   if (authorities !== undefined) {
     const problem = failureOf(() => new X509Certificate(authorities));
-    if (problem !== undefined) problems.push(`'auth.keystone.caFile': '${config.auth.keystone.caFile}' has no PEM certificate: ${problem}`);
+    if (problem !== undefined)
+      problems.push(
+        `'auth.keystone.caFile': '${config.auth.keystone.caFile}' has no PEM certificate: ${problem}`,
+      );
   }
   return problems;
 }

@@ -27,9 +27,13 @@ export function readConfig(
 ): Config {
   const problems: string[] = [];
   const fromFile = path === undefined ? new Map<string, unknown>() : readConfigFile(path, problems);
-  for (const name of unknownVariables(environment)) problems.push(`Unknown environment variable ${name}`);
+  for (const name of unknownVariables(environment))
+    problems.push(`Unknown environment variable ${name}`);
   const config = valuesOf(TABLE, (option) => {
-    const given = readVariable(option, environment, problems) ?? { value: fromFile.get(option.key), source: `${path}: '${option.key}'` };
+    const given = readVariable(option, environment, problems) ?? {
+      value: fromFile.get(option.key),
+      source: `${path}: '${option.key}'`,
+    };
     if (given.value === undefined || given.value === null) return option.default;
     const parsed = option.kind.parse(given.value);
     if ('value' in parsed) return parsed.value;

@@ -20,15 +20,24 @@ export interface EffectiveLimits {
  * Returns the limits of connections. `openFiles` is the process's limit of open files, undefined if not known. `isShared` says
  * whether the database is one that needs connections, which are open files too.
  */
-export function connectionLimits(config: Config, isShared: boolean, openFiles: number | undefined): EffectiveLimits {
+export function connectionLimits(
+  config: Config,
+  isShared: boolean,
+  openFiles: number | undefined,
+): EffectiveLimits {
   const { maxConnections, maxConnectionsPerAddress, trustProxyHeaders } = config.api;
   const database = isShared ? config.databasePool.maxConnections : 0;
   const keystone = config.auth.method.includes('keystone') ? KEYSTONE_CONNECTIONS : 0;
-  const possible = openFiles === undefined ? Infinity : Math.max(1, openFiles - RESERVED_FILES - database - keystone);
+  const possible =
+    openFiles === undefined
+      ? Infinity
+      : Math.max(1, openFiles - RESERVED_FILES - database - keystone);
   const effective = Math.min(maxConnections, possible);
   return {
     maxConnections: effective,
-    maxConnectionsPerAddress: trustProxyHeaders ? undefined : Math.max(1, Math.min(maxConnectionsPerAddress, Math.floor(effective / 2))),
+    maxConnectionsPerAddress: trustProxyHeaders
+      ? undefined
+      : Math.max(1, Math.min(maxConnectionsPerAddress, Math.floor(effective / 2))),
     openFiles: possible < maxConnections ? openFiles : undefined,
   };
 }

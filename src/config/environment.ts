@@ -14,26 +14,37 @@ export interface Given {
 }
 
 /** The variables of all settings, and of files with the values of secrets. */
-const VARIABLES = new Set(OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]));
+const VARIABLES = new Set(
+  OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
+);
 
 /** Variables that begin like ours and are not settings: those of the client, and those that Kubernetes sets for a service named tsigil. */
-const FOREIGN_VARIABLES = /^TSIGIL_(?:CONFIG|URL|TOKEN|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
+const FOREIGN_VARIABLES =
+  /^TSIGIL_(?:CONFIG|URL|TOKEN|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
 
 /** Returns the variables of `environment` that are settings or begin like them. */
 export function settingVariables(environment: Environment): string[] {
-  return Object.keys(environment).filter((name) => name.startsWith('TSIGIL_') || VARIABLES.has(name));
+  return Object.keys(environment).filter(
+    (name) => name.startsWith('TSIGIL_') || VARIABLES.has(name),
+  );
 }
 
 /** Returns the variables of `environment` that begin like settings and are not. */
 export function unknownVariables(environment: Environment): string[] {
-  return settingVariables(environment).filter((name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name));
+  return settingVariables(environment).filter(
+    (name) => !VARIABLES.has(name) && !FOREIGN_VARIABLES.test(name),
+  );
 }
 
 /**
  * Returns the value that the environment gives an option, directly or as the name of a file; undefined if it gives none. An empty variable
  * counts as unset. Adds to `problems` when both are given and when the file cannot be used.
  */
-export function readVariable(option: Option, environment: Environment, problems: string[]): Given | undefined {
+export function readVariable(
+  option: Option,
+  environment: Environment,
+  problems: string[],
+): Given | undefined {
   const variable = variableOf(option);
   const fileVariable = fileVariableOf(option);
   const text = environment[variable] ?? '';
@@ -62,11 +73,17 @@ function readSecretFile(path: string, source: string, problems: string[]): Given
       problems.push(`${source} must name a file of at most ${MAX_SECRET_BYTES} bytes`);
       return undefined;
     }
-    const value = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replace(/\r?\n$/, '');
+    const value = new TextDecoder('utf-8', { fatal: true })
+      .decode(readFileSync(path))
+      .replace(/\r?\n$/, '');
     if (value !== '') return { value, source: `${source}: the content` };
     problems.push(`${source} is empty`);
   } catch (error) {
-    problems.push(error instanceof TypeError ? `${source} is not text in UTF-8` : `${source} cannot be read: ${faultOf(error).reason}`);
+    problems.push(
+      error instanceof TypeError
+        ? `${source} is not text in UTF-8`
+        : `${source} cannot be read: ${faultOf(error).reason}`,
+    );
   }
   return undefined;
 }

@@ -22,7 +22,12 @@ export function readConfigFile(path: string, problems: string[]): FileValues {
 /** Tells how to write a value that is text for `kind` and something else for YAML; undefined if that is not what is wrong. */
 export function quotingProblem(kind: Kind, value: unknown): string | undefined {
   const { type, enum: words } = kind.schema;
-  if (type !== 'string' || words !== undefined || !['number', 'bigint', 'boolean'].includes(typeof value)) return undefined;
+  if (
+    type !== 'string' ||
+    words !== undefined ||
+    !['number', 'bigint', 'boolean'].includes(typeof value)
+  )
+    return undefined;
   return `must be text, and YAML reads this value as a ${typeof value === 'boolean' ? 'boolean' : 'number'}. Put it in quotes`;
 }
 
@@ -43,7 +48,9 @@ function parseTree(path: string, text: string, problems: string[]): object {
   const document = parseDocument(text, { lineCounter: lines });
   for (const { code, pos } of [...document.errors, ...document.warnings]) {
     const { line, col } = lines.linePos(pos[0]);
-    problems.push(`${path}: line ${line}, column ${col} is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`);
+    problems.push(
+      `${path}: line ${line}, column ${col} is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`,
+    );
   }
   if (document.errors.length > 0) return {};
   try {

@@ -7,12 +7,18 @@ import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
 export const PATH_FORMAT = 'path';
 
 /** Text that `convert` accepts. `values` says what the text must be, to follow "must be". `convert` returns the value, or undefined. */
-function textOf(values: string, convert: (value: string) => string | undefined, hint = ''): Kind<string> {
+function textOf(
+  values: string,
+  convert: (value: string) => string | undefined,
+  hint = '',
+): Kind<string> {
   return {
     schema: { type: 'string', description: values },
     parse(given) {
       const value = typeof given === 'string' ? convert(given) : undefined;
-      return value === undefined ? { problem: `must be ${values}${hint}`, validator: 'format' } : { value };
+      return value === undefined
+        ? { problem: `must be ${values}${hint}`, validator: 'format' }
+        : { value };
     },
   };
 }
@@ -63,14 +69,21 @@ const ASCII_HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 function asciiUrl(value: string): string | undefined {
   if (!URL.canParse(value)) return undefined;
   const { protocol, hostname, username, password: secret, href } = new URL(value);
-  const isBase = ['http:', 'https:'].includes(protocol) && ASCII_HOST.test(hostname) && username + secret === '' && !/[?#]/.test(href);
+  const isBase =
+    ['http:', 'https:'].includes(protocol) &&
+    ASCII_HOST.test(hostname) &&
+    username + secret === '' &&
+    !/[?#]/.test(href);
   if (!isBase) return undefined;
   return value.endsWith('/') ? href : href.replace(/\/$/, '');
 }
 
 /** A base URL. The value is its ASCII form, which any header and response can carry. */
 export function url(): Kind<string> {
-  return textOf('an http or https URL with a host name or address, without query, fragment or user', asciiUrl);
+  return textOf(
+    'an http or https URL with a host name or address, without query, fragment or user',
+    asciiUrl,
+  );
 }
 
 /** An origin in the form in which browsers send it (RFC 6454 section 6.2). */
@@ -95,7 +108,9 @@ export function oneOrMore<T>(item: Kind<T>, max: number): Kind<readonly T[]> {
     parse(value) {
       if (Array.isArray(value)) return several.parse(value);
       const parsed = item.parse(value);
-      return 'value' in parsed ? { value: [parsed.value] } : { ...parsed, problem: `${parsed.problem}, or a list of these` };
+      return 'value' in parsed
+        ? { value: [parsed.value] }
+        : { ...parsed, problem: `${parsed.problem}, or a list of these` };
     },
   };
 }
@@ -107,12 +122,18 @@ function operation(): Kind<string> {
     parse: (value) =>
       typeof value === 'string' && CONFIGURABLE_RIGHTS.includes(value)
         ? { value }
-        : { problem: `is not an operation. Use one of: ${CONFIGURABLE_RIGHTS.join(', ')}`, validator: 'enum' },
+        : {
+            problem: `is not an operation. Use one of: ${CONFIGURABLE_RIGHTS.join(', ')}`,
+            validator: 'enum',
+          },
   };
 }
 
 /** A map from operations to the roles that may do them. */
 export function policy(): Kind<Readonly<Record<string, readonly string[]>>> {
   const kind = map(operation(), list(text({ min: 1, max: 255 }), 1, 100), 1000);
-  return { ...kind, schema: { ...kind.schema, description: 'a map from operations to lists of roles' } };
+  return {
+    ...kind,
+    schema: { ...kind.schema, description: 'a map from operations to lists of roles' },
+  };
 }

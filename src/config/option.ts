@@ -18,7 +18,9 @@ export interface Section {
 }
 
 /** The type of the values of a section. */
-export type ValuesOf<S> = { readonly [Name in keyof S]: S[Name] extends Definition<infer T> ? T : ValuesOf<S[Name]> };
+export type ValuesOf<S> = {
+  readonly [Name in keyof S]: S[Name] extends Definition<infer T> ? T : ValuesOf<S[Name]>;
+};
 
 /** A setting with its key in the configuration file: names joined by dots. */
 export interface Option<T = unknown> extends Definition<T> {
@@ -33,7 +35,10 @@ interface Details<T> {
 }
 
 /** Returns the definition of a setting of the kind `kind`. Without a default, the setting is undefined where it is not set. */
-export function option<T>(kind: Kind<T>, details: Details<NoInfer<T>> & { readonly default: NoInfer<T> }): Definition<T>;
+export function option<T>(
+  kind: Kind<T>,
+  details: Details<NoInfer<T>> & { readonly default: NoInfer<T> },
+): Definition<T>;
 export function option<T>(kind: Kind<T>, details: Details<never>): Definition<T | undefined>;
 export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | undefined> {
   const { meaning, secret = false, variable } = details;
@@ -41,11 +46,18 @@ export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | un
 }
 
 /** Returns what `visit` returns for each setting of a section and of the sections in it, in the same nesting. */
-export function mapOptions(section: Section, visit: (option: Option) => unknown, prefix = ''): Readonly<Record<string, unknown>> {
+export function mapOptions(
+  section: Section,
+  visit: (option: Option) => unknown,
+  prefix = '',
+): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(section).map(([name, node]) => {
       const key = prefix + name;
-      return [name, isDefinition(node) ? visit({ ...node, key }) : mapOptions(node, visit, `${key}.`)];
+      return [
+        name,
+        isDefinition(node) ? visit({ ...node, key }) : mapOptions(node, visit, `${key}.`),
+      ];
     }),
   );
 }
@@ -54,7 +66,10 @@ export function mapOptions(section: Section, visit: (option: Option) => unknown,
  * Returns the values of a section: for each setting what `valueOf` returns. The compiler cannot follow types through a loop over names.
  * The signature states them, because `valueOf` returns a `T` for each `Option<T>`.
  */
-export function valuesOf<S extends Section>(section: S, valueOf: <T>(option: Option<T>) => T): ValuesOf<S>;
+export function valuesOf<S extends Section>(
+  section: S,
+  valueOf: <T>(option: Option<T>) => T,
+): ValuesOf<S>;
 export function valuesOf(section: Section, valueOf: (option: Option) => unknown): unknown {
   return mapOptions(section, valueOf);
 }

@@ -9,10 +9,12 @@ import { listOptions, option, type ValuesOf } from './option.ts';
 export const TABLE = {
   listen: option(address(), {
     default: '127.0.0.1:9001',
-    meaning: 'The address to listen on. Port 0 selects a free port. Write IPv6 addresses in brackets: `[::1]:9001`.',
+    meaning:
+      'The address to listen on. Port 0 selects a free port. Write IPv6 addresses in brackets: `[::1]:9001`.',
   }),
   publicUrl: option(url(), {
-    meaning: "The URL by which callers reach the service, for links. It is used in its ASCII form. Unset, links use each request's `Host` header.",
+    meaning:
+      "The URL by which callers reach the service, for links. It is used in its ASCII form. Unset, links use each request's `Host` header.",
   }),
   database: option(databaseUrl(), {
     default: 'sqlite:var/tsigil.db',
@@ -21,7 +23,10 @@ export const TABLE = {
       'The database: `sqlite:` and the path of a file, for one process; or the `postgres:` or `postgresql:` URL of a PostgreSQL database, for any number of processes.',
   }),
   databasePool: {
-    maxConnections: option(integer(1, 1000), { default: 10, meaning: 'How many connections one process opens to a PostgreSQL database.' }),
+    maxConnections: option(integer(1, 1000), {
+      default: 10,
+      meaning: 'How many connections one process opens to a PostgreSQL database.',
+    }),
     connectTimeoutSeconds: option(integer(1, 600), {
       default: 5,
       meaning: 'How long a request waits for a connection to a PostgreSQL database, in seconds.',
@@ -38,15 +43,20 @@ export const TABLE = {
   },
   workers: option(integer(1, 256), {
     default: 1,
-    meaning: 'How many processes serve requests, for the cores of one machine. More than one needs a PostgreSQL database.',
+    meaning:
+      'How many processes serve requests, for the cores of one machine. More than one needs a PostgreSQL database.',
   }),
   adminToken: ADMIN_TOKEN,
   tls: {
-    cert: option(path(), { meaning: 'A PEM file with the certificate chain. With `tls.key`, the service accepts HTTPS only.' }),
+    cert: option(path(), {
+      meaning:
+        'A PEM file with the certificate chain. With `tls.key`, the service accepts HTTPS only.',
+    }),
     key: option(path(), { meaning: 'A PEM file with the private key of the certificate.' }),
     handshakeTimeoutSeconds: option(integer(1, 600), {
       default: 10,
-      meaning: 'How long a TLS handshake may take, in seconds. The service then closes the connection.',
+      meaning:
+        'How long a TLS handshake may take, in seconds. The service then closes the connection.',
     }),
     hstsMaxAgeSeconds: option(integer(0, 63_072_000), {
       default: 0,
@@ -59,11 +69,13 @@ export const TABLE = {
   tsigkeys: {
     strict: option(boolean(), {
       default: false,
-      meaning: 'Reject keys that no name server can use: a name that is not a domain name, or a secret that is not base64.',
+      meaning:
+        'Reject keys that no name server can use: a name that is not a domain name, or a secret that is not base64.',
     }),
     requireResource: option(boolean(), {
       default: false,
-      meaning: 'Reject keys whose `resource_id` is not the id of a pool (scope POOL) or a zone (scope ZONE).',
+      meaning:
+        'Reject keys whose `resource_id` is not the id of a pool (scope POOL) or a zone (scope ZONE).',
     }),
   },
   zones: {
@@ -72,7 +84,10 @@ export const TABLE = {
       meaning:
         "Which part of a new zone's name must be a TLD entry, if there are entries: the last label (`last-label`) or any suffix (`any-suffix`).",
     }),
-    perProject: option(integer(0, 10_000_000), { default: 0, meaning: 'How many zones one project may have. 0 sets no limit.' }),
+    perProject: option(integer(0, 10_000_000), {
+      default: 0,
+      meaning: 'How many zones one project may have. 0 sets no limit.',
+    }),
   },
   log: {
     level: option(enumeration(['info', 'warn', 'error']), {
@@ -94,5 +109,7 @@ export const OPTIONS = listOptions(TABLE);
 
 /** Returns the value of the setting with the key `key`. */
 export function valueAt(config: Config, key: string): unknown {
-  return key.split('.').reduce<unknown>((node, name) => (isObject(node) ? node[name] : undefined), config);
+  return key
+    .split('.')
+    .reduce<unknown>((node, name) => (isObject(node) ? node[name] : undefined), config);
 }

@@ -1,5 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { readActionBody, readActionParameters, type Action, type ActionRequest } from '../domain/operations/action.ts';
+import {
+  readActionBody,
+  readActionParameters,
+  type Action,
+  type ActionRequest,
+} from '../domain/operations/action.ts';
 import type { Dependencies } from '../domain/operations/change.ts';
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
@@ -22,10 +27,13 @@ export interface ActionSettings {
 /** Serves an action. One that reads a body runs as long work: a few requests at a time, in slices. */
 export function addAction(app: FastifyInstance, action: Action, settings: ActionSettings): void {
   const { body, method, right } = action;
-  const run: Run = (request, work) => (body === undefined ? work(newSlicer()) : settings.runLongWork(request, work));
+  const run: Run = (request, work) =>
+    body === undefined ? work(newSlicer()) : settings.runLongWork(request, work);
   const handler: Handler = async (request, reply) => {
     if ('file' in action) {
-      const { text, mediaType, fileName } = await run(request, async (slicer) => action.run(await readRequest(request, action, settings, slicer)));
+      const { text, mediaType, fileName } = await run(request, async (slicer) =>
+        action.run(await readRequest(request, action, settings, slicer)),
+      );
       reply.header('content-type', `${mediaType}; charset=UTF-8`);
       return reply.header('content-disposition', `attachment; filename="${fileName}"`).send(text);
     }
@@ -35,21 +43,37 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
     });
     return reply.header('content-type', JSON_TYPE).send(json);
   };
-  const limit = body?.maxBytes === undefined ? {} : { maxBodyBytes: Math.max(body.maxBytes, settings.maxBodyBytes) };
-  addRoutes(app, action.path.replaceAll(/\{(\w+)\}/g, ':$1'), [{ method, right, ...limit, handler }]);
+  const limit =
+    body?.maxBytes === undefined
+      ? {}
+      : { maxBodyBytes: Math.max(body.maxBytes, settings.maxBodyBytes) };
+  addRoutes(app, action.path.replaceAll(/\{(\w+)\}/g, ':$1'), [
+    { method, right, ...limit, handler },
+  ]);
 }
 
 type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;
 
 /** What a request gives an action. Throws `invalid_uuid`, `bad_request`, and what `readLongJsonBody` and `readActionBody` throw. */
-async function readRequest(request: FastifyRequest, action: Action, settings: ActionSettings, slicer: Slicer): Promise<ActionRequest> {
+async function readRequest(
+  request: FastifyRequest,
+  action: Action,
+  settings: ActionSettings,
+  slicer: Slicer,
+): Promise<ActionRequest> {
   const { id } = request.params as { readonly id?: string };
   return {
     dependencies: settings.dependencies,
     context: changeContext(request),
     id: id === undefined ? '' : readId(action.type, id),
-    parameters: action.parameters === undefined ? {} : readActionParameters(action.parameters, parametersOf(request)),
-    body: action.body === undefined ? undefined : readActionBody(action.body, await readLongJsonBody(request, slicer)),
+    parameters:
+      action.parameters === undefined
+        ? {}
+        : readActionParameters(action.parameters, parametersOf(request)),
+    body:
+      action.body === undefined
+        ? undefined
+        : readActionBody(action.body, await readLongJsonBody(request, slicer)),
     slicer,
     errorType: (error) => statusAndType(error, settings.errors)[1],
   };

@@ -1,7 +1,14 @@
 import { validateHeaderValue } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../domain/operations/change.ts';
-import { createResource, deleteResource, getResource, listResources, readId, updateResource } from '../domain/operations/collection.ts';
+import {
+  createResource,
+  deleteResource,
+  getResource,
+  listResources,
+  readId,
+  updateResource,
+} from '../domain/operations/collection.ts';
 import type { Parameter } from '../domain/operations/list-query.ts';
 import type { Operation, ResourceType } from '../domain/model/resource.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
@@ -15,7 +22,11 @@ import { readJsonBody } from './request/json-body.ts';
 import { withParameters } from './request/urls.ts';
 
 /** Serves the collection of `type` under `/v2`. */
-export function addCollection(app: FastifyInstance, type: ResourceType, dependencies: Dependencies): void {
+export function addCollection(
+  app: FastifyInstance,
+  type: ResourceType,
+  dependencies: Dependencies,
+): void {
   const path = `/v2/${type.collection}`;
   const { maxPageBytes } = dependencies.settings;
   const writer = createWriter(type);
@@ -24,9 +35,11 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
   const urlOf = (request: FastifyRequest) => `${request.base}${path}`;
 
-  const statusOf = (operation: Operation, ordinary: number) => type.statuses?.[operation] ?? ordinary;
+  const statusOf = (operation: Operation, ordinary: number) =>
+    type.statuses?.[operation] ?? ordinary;
   /** Lists of projects' resources say how many there are without a limit, unless the caller does not want them counted. */
-  const isCounted = (request: FastifyRequest) => type.owner !== undefined && !isTrue(String(request.headers[HIDE_COUNTS.toLowerCase()]));
+  const isCounted = (request: FastifyRequest) =>
+    type.owner !== undefined && !isTrue(String(request.headers[HIDE_COUNTS.toLowerCase()]));
 
   const handlers: Record<Operation, Handler> = {
     async create(request, reply) {
@@ -45,19 +58,30 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
     async list(request, reply) {
       const caller = signedIn(request);
       const parameters = parametersOf(request);
-      const { resources, more, total } = await listResources(dependencies, type, caller, parameters, {
-        count: isCounted(request),
-        signal: () => {
-          request.releaseConnection?.();
-          return connectionSignal(request.raw.socket);
+      const { resources, more, total } = await listResources(
+        dependencies,
+        type,
+        caller,
+        parameters,
+        {
+          count: isCounted(request),
+          signal: () => {
+            request.releaseConnection?.();
+            return connectionSignal(request.raw.socket);
+          },
         },
-      });
+      );
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       const base = urlOf(request);
       const self = withParameters(base, parameters);
       const pageOf = (shown: number) => {
         const last = more || shown < resources.length ? resources[shown - 1] : undefined;
-        const links = { self, ...(last === undefined ? {} : { next: withParameters(base, withMarker(parameters, last.id)) }) };
+        const links = {
+          self,
+          ...(last === undefined
+            ? {}
+            : { next: withParameters(base, withMarker(parameters, last.id)) }),
+        };
         const metadata = total === undefined ? '' : `,"metadata":{"total_count":${total}}`;
         return `{${collectionName}:${writer.writeList(resources, shown, base)},"links":${JSON.stringify(links)}${metadata}}`;
       };
@@ -82,7 +106,12 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
       return writer.write(resource, urlOf(request));
     },
     async delete(request, reply) {
-      const resource = await deleteResource(dependencies, type, changeContext(request), idOf(request));
+      const resource = await deleteResource(
+        dependencies,
+        type,
+        changeContext(request),
+        idOf(request),
+      );
       const status = statusOf('delete', 204);
       if (status !== 204) {
         reply.code(status).type(JSON_TYPE);
@@ -93,7 +122,9 @@ export function addCollection(app: FastifyInstance, type: ResourceType, dependen
   };
 
   for (const onItem of [false, true]) {
-    const operations = type.operations.filter((operation) => OPERATION_ROUTES[operation].onItem === onItem);
+    const operations = type.operations.filter(
+      (operation) => OPERATION_ROUTES[operation].onItem === onItem,
+    );
     addRoutes(
       app,
       onItem ? `${path}/:id` : path,

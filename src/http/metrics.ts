@@ -1,5 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client';
 import type { FastifyInstance } from 'fastify';
 import type { Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
@@ -23,7 +30,12 @@ export function createMetrics(version: string): Metrics {
   AggregatorRegistry.setRegistries([registry]); // what a worker tells the process that supervises it
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const build = { name: 'tsigil_build_info', help: 'The version that runs; always 1.', labelNames: ['version'], registers } as const;
+  const build = {
+    name: 'tsigil_build_info',
+    help: 'The version that runs; always 1.',
+    labelNames: ['version'],
+    registers,
+  } as const;
   new Gauge({ ...build, aggregator: 'max' }).set({ version }, 1);
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
@@ -96,14 +108,19 @@ export interface MetricsSources {
  * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the same text. The numbers of
  * resources are at most 15 seconds old; their series are left out when the database does not answer.
  */
-export function addMetrics(app: FastifyInstance, { registry }: Metrics, { store, ping, readAll }: MetricsSources): void {
+export function addMetrics(
+  app: FastifyInstance,
+  { registry }: Metrics,
+  { store, ping, readAll }: MetricsSources,
+): void {
   const registers = [registry];
   const countAll = cachedFlight(
     COUNTS_MAX_AGE_SECONDS,
     () => performance.now() / 1000,
     async () => {
       const counts: [collection: string, count: number][] = [];
-      for (const type of RESOURCE_TYPES) counts.push([type.collection, await store.count(type, [])]);
+      for (const type of RESOURCE_TYPES)
+        counts.push([type.collection, await store.count(type, [])]);
       return counts;
     },
   );
@@ -130,14 +147,21 @@ export function addMetrics(app: FastifyInstance, { registry }: Metrics, { store,
   });
   const read = singleFlight(readAll ?? (() => registry.metrics()));
   addRoutes(app, '/metrics', [
-    { method: 'GET', handler: async (_request, reply) => reply.header('content-type', registry.contentType).send(await read()) },
+    {
+      method: 'GET',
+      handler: async (_request, reply) =>
+        reply.header('content-type', registry.contentType).send(await read()),
+    },
   ]);
 }
 
 /** What `work` resolves with; undefined when it fails or takes too long. */
 async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
   const timeout = new AbortController();
-  const tooLate = pause(DATABASE_TIMEOUT_MS, undefined, { signal: timeout.signal, ref: false }).catch(() => undefined);
+  const tooLate = pause(DATABASE_TIMEOUT_MS, undefined, {
+    signal: timeout.signal,
+    ref: false,
+  }).catch(() => undefined);
   try {
     return await Promise.race([work.catch(() => undefined), tooLate]);
   } finally {

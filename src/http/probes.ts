@@ -8,11 +8,16 @@ export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void
   addRoutes(app, '/', [
     {
       method: 'GET',
-      handler: async (request, reply) => reply.header('content-type', JSON_TYPE).send(JSON.stringify(versionDocument(request.base))),
+      handler: async (request, reply) =>
+        reply.header('content-type', JSON_TYPE).send(JSON.stringify(versionDocument(request.base))),
     },
   ]);
   addRoutes(app, '/healthcheck', [
-    { method: 'GET', unlimited: true, handler: async (_request, reply) => reply.type('text/plain; charset=UTF-8').send('OK') },
+    {
+      method: 'GET',
+      unlimited: true,
+      handler: async (_request, reply) => reply.type('text/plain; charset=UTF-8').send('OK'),
+    },
   ]);
   addRoutes(app, '/readyz', [
     {

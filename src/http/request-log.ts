@@ -43,7 +43,10 @@ export interface RequestLog {
  * Writes a log line for each request and counts it, after the response was sent. It does so at the end of each turn of the event loop for
  * all requests of the turn: one after the other they cost half as much as each between two requests.
  */
-export function createRequestLog(app: FastifyInstance, { log, metrics, requestIdHeader }: RequestLogSettings): RequestLog {
+export function createRequestLog(
+  app: FastifyInstance,
+  { log, metrics, requestIdHeader }: RequestLogSettings,
+): RequestLog {
   let answered: Answered[] = [];
   const globalIdHeader = requestIdHeader.toLowerCase();
   const tell = () => {
@@ -77,7 +80,11 @@ export function createRequestLog(app: FastifyInstance, { log, metrics, requestId
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** One request as a log line: nothing that the caller sent but an id of a resource and, if it has the right form, a request id of its own. */
-function describeRequest({ request, reply, milliseconds }: Answered, route: string, globalIdHeader: string): object {
+function describeRequest(
+  { request, reply, milliseconds }: Answered,
+  route: string,
+  globalIdHeader: string,
+): object {
   const { caller, params } = request;
   const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
   const given = request.headers[globalIdHeader];

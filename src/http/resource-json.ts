@@ -18,17 +18,22 @@ const ESCAPED = /[\0-\x1f"\\\ud800-\udfff]/;
 
 /** Prepares the JSON of a type once: its resources always have the same members. */
 export function createWriter(type: ResourceType): ResourceWriter {
-  const [first, ...others] = shownMembers(type).map((name, index) => memberWriter(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`, name));
+  const [first, ...others] = shownMembers(type).map((name, index) =>
+    memberWriter(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`, name),
+  );
   const writeMembers = (resource: Resource, linkStart: string) => {
     let text = first?.(resource) ?? '';
     for (const write of others) text += write(resource);
     return `${text}${linkStart}${resource.id}"}`;
   };
-  const linkStartOf = (collectionUrl: string) => `,"links":{"self":${JSON.stringify(`${collectionUrl}/`).slice(0, -1)}`;
+  const linkStartOf = (collectionUrl: string) =>
+    `,"links":{"self":${JSON.stringify(`${collectionUrl}/`).slice(0, -1)}`;
   return {
     write: (resource, collectionUrl) => `${writeMembers(resource, linkStartOf(collectionUrl))}}`,
     writeWith(resource, collectionUrl, further) {
-      const members = further.map((name) => memberWriter(`,${JSON.stringify(name)}:`, name)(resource));
+      const members = further.map((name) =>
+        memberWriter(`,${JSON.stringify(name)}:`, name)(resource),
+      );
       return `${writeMembers(resource, linkStartOf(collectionUrl))}${members.join('')}}`;
     },
     writeList(resources, count, collectionUrl) {
@@ -50,7 +55,10 @@ function memberWriter(start: string, name: string): (resource: Resource) => stri
   const isPlain = PLAIN_MEMBERS.includes(name);
   return (resource) => {
     const value = resource[name];
-    if (typeof value === 'string') return isPlain || !ESCAPED.test(value) ? `${startOfText}${value}"` : start + JSON.stringify(value);
+    if (typeof value === 'string')
+      return isPlain || !ESCAPED.test(value)
+        ? `${startOfText}${value}"`
+        : start + JSON.stringify(value);
     if (value === null) return ofNull;
     return value === undefined ? '' : start + JSON.stringify(value);
   };

@@ -57,18 +57,25 @@ const NO_QUERY = Object.freeze({});
 /** The HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { dependencies, log, metrics } = options;
-  const sendError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const sendError = (
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply => {
     const known = toServiceError(error);
     const { status, headers, body } = errorAnswer(known, request.id, options.errors);
     // A busy service says so in the line of the request alone: further lines would be one more load.
     const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
-    if (status >= 500 && !isOverload) log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
+    if (status >= 500 && !isOverload)
+      log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
     return reply.code(status).headers(headers).send(body);
   };
   const requestIdHeader = `X-${options.platform}-Request-Id`;
-  const writeRefusal = (error: unknown, headers: Readonly<Record<string, string>>) => refusalText(error, headers, options.errors);
+  const writeRefusal = (error: unknown, headers: Readonly<Record<string, string>>) =>
+    refusalText(error, headers, options.errors);
   const app = Fastify({
-    serverFactory: (handle: RequestListener) => createNodeServer(handle, options, metrics.registry, writeRefusal),
+    serverFactory: (handle: RequestListener) =>
+      createNodeServer(handle, options, metrics.registry, writeRefusal),
     ...(options.tls.cert === undefined ? {} : { https: {} }), // for the URL that `listen` returns
     genReqId: () => `req-${dependencies.newId()}`,
     bodyLimit: options.maxBodyBytes,
@@ -76,17 +83,24 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: false,
     rewriteUrl: ({ url }) => pathAndQuery(url ?? '/'),
     // No route has a schema for the framework: without these it would load the compilers for them, a fifth of all that a start loads.
-    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+    schemaController: {
+      compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
+    },
     // Handlers that have a query read it themselves.
     routerOptions: { maxParamLength: options.maxHeaderBytes, querystringParser: () => NO_QUERY },
-    frameworkErrors: (error, request, reply) => void sendError(error, request, reply.header(requestIdHeader, request.id)),
+    frameworkErrors: (error, request, reply) =>
+      void sendError(error, request, reply.header(requestIdHeader, request.id)),
     clientErrorHandler: () => undefined, // the server has its own
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the guard answers before it gets here
   app.removeAllContentTypeParsers();
   // JSON is named although all is taken: the framework looks a type up at once that it knows by its name.
-  app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser(
+    ['application/json', '*'],
+    { parseAs: 'buffer' },
+    (_request, body, done) => done(null, body),
+  );
   knowAllMethods(app);
 
   const seconds = () => performance.now() / 1000;
@@ -96,11 +110,24 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const requestLog = createRequestLog(app, { log, metrics, requestIdHeader });
   let connections = 0;
   app.server.on('connection', () => (connections += 1));
-  const turns = createFairTurns({ now: () => performance.now(), later: setImmediate, connections: () => connections });
+  const turns = createFairTurns({
+    now: () => performance.now(),
+    later: setImmediate,
+    connections: () => connections,
+  });
   const waitForTurn = addFairTurns(app, turns, (request) => requestOwner(request, options));
-  const guard = createGuard(app, { ...options, policy: dependencies.policy, requestIdHeader, limitRate, addressLimit });
+  const guard = createGuard(app, {
+    ...options,
+    policy: dependencies.policy,
+    requestIdHeader,
+    limitRate,
+    addressLimit,
+  });
   const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
-  addBodyBudget(app, { maxBytesInFlight: options.maxBodyBytesInFlight, largestBody: Math.max(options.maxBodyBytes, ...largeBodies) });
+  addBodyBudget(app, {
+    maxBytesInFlight: options.maxBodyBytesInFlight,
+    largestBody: Math.max(options.maxBodyBytes, ...largeBodies),
+  });
   const enter = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
     let passed: Passed;
     try {
@@ -122,7 +149,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     else waitForTurn(request, () => enter(request, reply, done), done);
   });
   app.decorateRequest('releaseConnection', undefined);
-  if (options.databaseConnections !== undefined) addDatabaseShares(app, options.databaseConnections);
+  if (options.databaseConnections !== undefined)
+    addDatabaseShares(app, options.databaseConnections);
   app.addHook('onSend', (request, reply, payload, done) => {
     unsent.count(request, reply, payload);
     requestLog.end(request, reply);
@@ -139,7 +167,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addProbes(app, ping);
   addMetrics(app, metrics, { store: dependencies.store, ping, readAll: options.readMetrics });
   const { version, errors } = options;
-  addDocuments(app, { version, requestIdHeader, defaultLimit: dependencies.settings.defaultLimit, errors }, options.urls.publicUrl);
+  addDocuments(
+    app,
+    { version, requestIdHeader, defaultLimit: dependencies.settings.defaultLimit, errors },
+    options.urls.publicUrl,
+  );
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies);
   const runLongWork = createLongWork();
   for (const action of ACTIONS) addAction(app, action, { ...options, runLongWork });
@@ -151,11 +183,22 @@ function noCompiler(): never {
 }
 
 /** Returns the complete response to bytes that are no HTTP request, or to a request that did not arrive in full. */
-function refusalText(error: unknown, extraHeaders: Readonly<Record<string, string>>, settings: AnswerSettings): string {
+function refusalText(
+  error: unknown,
+  extraHeaders: Readonly<Record<string, string>>,
+  settings: AnswerSettings,
+): string {
   const { code } = error as NodeJS.ErrnoException;
-  const { status, headers, body } = errorAnswer(toServiceError({ statusCode: 400, ...(error as object), code }), undefined, settings);
-  const lines = Object.entries({ ...headers, ...extraHeaders, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
+  const { status, headers, body } = errorAnswer(
+    toServiceError({ statusCode: 400, ...(error as object), code }),
+    undefined,
+    settings,
   );
+  const lines = Object.entries({
+    ...headers,
+    ...extraHeaders,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }

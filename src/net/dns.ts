@@ -51,11 +51,18 @@ export async function queryOverUdp(
 }
 
 /** Sends a request over TCP and yields each message (RFC 1035 section 4.2.2) until the server closes the connection. Throws `NetError`. */
-export async function* queryOverTcp(server: NameServer, request: Buffer, timeouts: DnsTimeouts): AsyncGenerator<Buffer, void> {
+export async function* queryOverTcp(
+  server: NameServer,
+  request: Buffer,
+  timeouts: DnsTimeouts,
+): AsyncGenerator<Buffer, void> {
   const socket = connect(server.port, await resolveHost(server.host));
   socket.setTimeout(
     timeouts.seconds * 1000,
-    () => void socket.destroy(new NetError({ reason: `the server sent nothing for ${timeouts.seconds} seconds` })),
+    () =>
+      void socket.destroy(
+        new NetError({ reason: `the server sent nothing for ${timeouts.seconds} seconds` }),
+      ),
   );
   const length = Buffer.alloc(2);
   length.writeUInt16BE(request.length);

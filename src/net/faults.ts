@@ -25,8 +25,13 @@ const PEM_HINT = 'Give a file in PEM format.';
 const UNTRUSTED: Fault = { reason: 'no trusted authority signed its certificate', untrusted: true };
 const NO_TLS: Fault = { reason: 'the server does not use TLS there', hint: URL_HINT };
 const NO_HTTP: Fault = { reason: 'the response is not HTTP', hint: URL_HINT };
-const NO_ROUTE: Fault = { reason: 'no route leads there', hint: 'Check the address and the network.' };
-const CLOSED: Fault = { reason: 'the server closed the connection before its response was complete' };
+const NO_ROUTE: Fault = {
+  reason: 'no route leads there',
+  hint: 'Check the address and the network.',
+};
+const CLOSED: Fault = {
+  reason: 'the server closed the connection before its response was complete',
+};
 
 /** The codes of errors of Node.js, the operating system and OpenSSL. */
 const FAULTS: Readonly<Record<string, Fault>> = {
@@ -34,14 +39,26 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   EPERM: { reason: 'permission denied', hint: ACCESS_HINT },
   EEXIST: { reason: 'file already exists', hint: 'Choose another path.' },
   EISDIR: { reason: 'it is a folder, not a file', hint: 'Give the path of a file.' },
-  EMFILE: { reason: 'this process has too many open files', hint: 'Raise its limit of open files.' },
+  EMFILE: {
+    reason: 'this process has too many open files',
+    hint: 'Raise its limit of open files.',
+  },
   ENOENT: { reason: 'no such file or folder', hint: 'Check the path.' },
   ENOSPC: { reason: 'the disk is full', hint: 'Free some space.' },
   ENOTDIR: { reason: 'a part of the path is not a folder', hint: 'Check the path.' },
   EROFS: { reason: 'the file system is read-only' },
-  EADDRINUSE: { reason: 'address already in use', hint: 'Stop the program that listens there, or choose another address or port.' },
-  EADDRNOTAVAIL: { reason: 'this machine does not have that address', hint: 'Choose an address of this machine.' },
-  EAI_AGAIN: { reason: 'the host name cannot be resolved now', hint: 'Check the host name, and the DNS resolver of this machine.' },
+  EADDRINUSE: {
+    reason: 'address already in use',
+    hint: 'Stop the program that listens there, or choose another address or port.',
+  },
+  EADDRNOTAVAIL: {
+    reason: 'this machine does not have that address',
+    hint: 'Choose an address of this machine.',
+  },
+  EAI_AGAIN: {
+    reason: 'the host name cannot be resolved now',
+    hint: 'Check the host name, and the DNS resolver of this machine.',
+  },
   ECONNREFUSED: { reason: 'nothing listens there' },
   ECONNRESET: CLOSED,
   EHOSTUNREACH: NO_ROUTE,
@@ -50,8 +67,14 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   EPIPE: CLOSED,
   EPROTO: NO_TLS,
   ETIMEDOUT: { reason: 'the server does not respond' },
-  CERT_HAS_EXPIRED: { reason: 'its certificate has expired', hint: 'Renew the certificate of the server.' },
-  CERT_NOT_YET_VALID: { reason: 'its certificate is not valid yet', hint: 'Check the clocks of this machine and of the server.' },
+  CERT_HAS_EXPIRED: {
+    reason: 'its certificate has expired',
+    hint: 'Renew the certificate of the server.',
+  },
+  CERT_NOT_YET_VALID: {
+    reason: 'its certificate is not valid yet',
+    hint: 'Check the clocks of this machine and of the server.',
+  },
   CERT_SIGNATURE_FAILURE: UNTRUSTED,
   CERT_UNTRUSTED: UNTRUSTED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
@@ -59,7 +82,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  ERR_TLS_CERT_ALTNAME_INVALID: { reason: 'its certificate is for another host', hint: 'Use a host name that the certificate contains.' },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    reason: 'its certificate is for another host',
+    hint: 'Use a host name that the certificate contains.',
+  },
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: {
@@ -87,7 +113,9 @@ export function faultOf(error: unknown): Fault {
     return { ...faults[0], reason: [...new Set(faults.map(({ reason }) => reason))].join(', ') };
   }
   if (code === undefined) return { reason: message };
-  const known = Object.hasOwn(FAULTS, code) ? FAULTS[code] : FAMILIES.find(([codes]) => codes.test(code))?.[1];
+  const known = Object.hasOwn(FAULTS, code)
+    ? FAULTS[code]
+    : FAMILIES.find(([codes]) => codes.test(code))?.[1];
   return known ?? { reason: message || code };
 }
 
@@ -110,7 +138,10 @@ export interface SystemFault {
 /** Describes an operating system error. Returns undefined for any other error, and for one without a path or an address. */
 export function systemFault(error: unknown): SystemFault | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { code, syscall, path, address, port } = error as NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };
+  const { code, syscall, path, address, port } = error as NodeJS.ErrnoException & {
+    readonly address?: string;
+    readonly port?: number;
+  };
   if (code === undefined || syscall === undefined) return undefined;
   const host = address?.includes(':') === true ? `[${address}]` : address;
   const place = port === undefined ? (path ?? address) : `${host}:${port}`;

@@ -1,4 +1,9 @@
-import { Agent as HttpAgent, request as requestHttp, type IncomingMessage, type RequestOptions } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as requestHttp,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import { within, type Deadline } from './deadline.ts';
@@ -57,10 +62,24 @@ export interface HttpClient {
 const FIRST_PAUSE_MS = 100;
 
 /** Creates a client. */
-export function createHttpClient({ trust, maxResponseBytes, attempts, maxConnections }: HttpSettings): HttpClient {
-  const tls = { ...(trust.ca === undefined ? {} : { ca: trust.ca }), ...(trust.verify === false ? { rejectUnauthorized: false } : {}) };
-  const pool = { keepAlive: true, ...(maxConnections === undefined ? {} : { maxSockets: maxConnections }) };
-  const agents = maxConnections === undefined ? undefined : { http: new HttpAgent(pool), https: new HttpsAgent({ ...pool, ...tls }) };
+export function createHttpClient({
+  trust,
+  maxResponseBytes,
+  attempts,
+  maxConnections,
+}: HttpSettings): HttpClient {
+  const tls = {
+    ...(trust.ca === undefined ? {} : { ca: trust.ca }),
+    ...(trust.verify === false ? { rejectUnauthorized: false } : {}),
+  };
+  const pool = {
+    keepAlive: true,
+    ...(maxConnections === undefined ? {} : { maxSockets: maxConnections }),
+  };
+  const agents =
+    maxConnections === undefined
+      ? undefined
+      : { http: new HttpAgent(pool), https: new HttpsAgent({ ...pool, ...tls }) };
   const sendOnce = async (request: HttpRequest, { signal }: Deadline): Promise<HttpResponse> => {
     const secure = request.url.startsWith('https:');
     const agent = secure ? agents?.https : agents?.http;
@@ -68,18 +87,25 @@ export function createHttpClient({ trust, maxResponseBytes, attempts, maxConnect
     const incoming = await start(secure ? requestHttps : requestHttp, request, options);
     const { statusCode = 0, statusMessage = '', headers } = incoming;
     const text = await readBody(incoming, maxResponseBytes);
-    return { status: statusCode, statusText: statusMessage, text, header: (name) => headers[name]?.toString() };
+    return {
+      status: statusCode,
+      statusText: statusMessage,
+      text,
+      header: (name) => headers[name]?.toString(),
+    };
   };
   return {
     async send(request, deadline) {
-      const most = request.repeatable === true || ['GET', 'HEAD'].includes(request.method) ? attempts : 1;
+      const most =
+        request.repeatable === true || ['GET', 'HEAD'].includes(request.method) ? attempts : 1;
       for (let attempt = 1; ; attempt += 1) {
         try {
           // A request that waits for a connection does not notice its signal.
           const response = await within(deadline, sendOnce(request, deadline));
           if (attempt >= most || !isTemporary(response)) return response;
         } catch (error) {
-          if (attempt >= most || deadline.signal.aborted) throw error instanceof NetError ? error : new NetError(faultOf(error), error);
+          if (attempt >= most || deadline.signal.aborted)
+            throw error instanceof NetError ? error : new NetError(faultOf(error), error);
         }
         // The random part prevents many processes from retrying at the same time.
         await within(deadline, pause(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random())));
@@ -96,7 +122,11 @@ function isTemporary({ status }: HttpResponse): boolean {
   return status >= 500 || status === 429;
 }
 
-function start(send: typeof requestHttp, { method, url, headers, body }: HttpRequest, options: RequestOptions): Promise<IncomingMessage> {
+function start(
+  send: typeof requestHttp,
+  { method, url, headers, body }: HttpRequest,
+  options: RequestOptions,
+): Promise<IncomingMessage> {
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
     send(url, { ...options, method, headers: { ...headers, ...length } }, resolve)
@@ -110,7 +140,8 @@ async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<st
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new NetError({ reason: `the response has more than ${maxBytes} bytes` });
+    if (size > maxBytes)
+      throw new NetError({ reason: `the response has more than ${maxBytes} bytes` });
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));

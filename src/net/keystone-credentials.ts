@@ -21,12 +21,23 @@ export function authOf(kind: CredentialKind, credentials: Credentials): object {
     case 'application_credential': {
       const secret = required(credentials, 'application_credential_secret');
       const { application_credential_id: id } = credentials;
-      const named = () => ({ name: required(credentials, 'application_credential_name'), user: userOf(credentials) });
+      const named = () => ({
+        name: required(credentials, 'application_credential_name'),
+        user: userOf(credentials),
+      });
       // Keystone rejects a request with a scope, because an application credential has a fixed project.
-      return { identity: { methods: ['application_credential'], application_credential: { ...(id === undefined ? named() : { id }), secret } } };
+      return {
+        identity: {
+          methods: ['application_credential'],
+          application_credential: { ...(id === undefined ? named() : { id }), secret },
+        },
+      };
     }
     case 'token':
-      return { identity: { methods: ['token'], token: { id: required(credentials, 'token') } }, ...scopeOf(credentials) };
+      return {
+        identity: { methods: ['token'], token: { id: required(credentials, 'token') } },
+        ...scopeOf(credentials),
+      };
     case 'password': {
       const user = { ...userOf(credentials), password: required(credentials, 'password') };
       return { identity: { methods: ['password'], password: { user } }, ...scopeOf(credentials) };
@@ -40,9 +51,18 @@ function userOf(credentials: Credentials): object {
 }
 
 function scopeOf(credentials: Credentials): object {
-  const { project_id: projectId, project_name: projectName, system_scope: system, domain_id: domainId, domain_name: domainName } = credentials;
+  const {
+    project_id: projectId,
+    project_name: projectName,
+    system_scope: system,
+    domain_id: domainId,
+    domain_name: domainName,
+  } = credentials;
   if (projectId !== undefined) return { scope: { project: { id: projectId } } };
-  if (projectName !== undefined) return { scope: { project: { name: projectName, domain: domainOf(credentials, 'project_domain') } } };
+  if (projectName !== undefined)
+    return {
+      scope: { project: { name: projectName, domain: domainOf(credentials, 'project_domain') } },
+    };
   if (system !== undefined) return { scope: { system: { all: true } } };
   if (domainId !== undefined) return { scope: { domain: { id: domainId } } };
   return domainName === undefined ? {} : { scope: { domain: { name: domainName } } };
@@ -52,7 +72,8 @@ function scopeOf(credentials: Credentials): object {
 function domainOf(credentials: Credentials, prefix: 'user_domain' | 'project_domain'): object {
   const id = credentials[`${prefix}_id`];
   const name = credentials[`${prefix}_name`];
-  const { default_domain_id: defaultId = 'default', default_domain_name: defaultName } = credentials;
+  const { default_domain_id: defaultId = 'default', default_domain_name: defaultName } =
+    credentials;
   if (id !== undefined) return { id };
   if (name !== undefined) return { name };
   return defaultName === undefined ? { id: defaultId } : { name: defaultName };

@@ -30,7 +30,12 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** Creates a client of the Keystone at `url`, with or without `/v3`. */
 export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
   const base = `${url.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
-  const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: ATTEMPTS, maxConnections: MAX_CONNECTIONS });
+  const client = createHttpClient({
+    trust,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    attempts: ATTEMPTS,
+    maxConnections: MAX_CONNECTIONS,
+  });
   const send = async (request: HttpRequest, deadline: Deadline) => {
     const { status, text, header } = await client.send(request, deadline);
     return { status, subjectToken: header('x-subject-token'), body: parseJson(text) };
@@ -40,10 +45,23 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
     issueToken(auth, deadline) {
       const headers = { accept: 'application/json', 'content-type': 'application/json' };
       // Repeating the request is safe: an unused token expires.
-      return send({ method: 'POST', url: `${base}/auth/tokens`, headers, body: JSON.stringify({ auth }), repeatable: true }, deadline);
+      return send(
+        {
+          method: 'POST',
+          url: `${base}/auth/tokens`,
+          headers,
+          body: JSON.stringify({ auth }),
+          repeatable: true,
+        },
+        deadline,
+      );
     },
     describeToken(token, authority, deadline) {
-      const headers = { accept: 'application/json', 'x-auth-token': authority, 'x-subject-token': token };
+      const headers = {
+        accept: 'application/json',
+        'x-auth-token': authority,
+        'x-subject-token': token,
+      };
       // Omit the service catalogue: it is most of the response, and no code reads it.
       return send({ method: 'GET', url: `${base}/auth/tokens?nocatalog`, headers }, deadline);
     },
@@ -52,7 +70,9 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
 }
 
 /** Returns Keystone's own error; undefined for a response without one, such as that of a proxy. */
-export function keystoneError({ body }: KeystoneResponse): { readonly code?: unknown; readonly message?: string } | undefined {
+export function keystoneError({
+  body,
+}: KeystoneResponse): { readonly code?: unknown; readonly message?: string } | undefined {
   const error = (body as { error?: unknown } | undefined)?.error;
   return typeof error === 'object' && error !== null ? error : undefined;
 }

@@ -50,7 +50,11 @@ async function assertNoOtherResources(type: ResourceType, from: Reader, to: Read
 
 async function compare(type: ResourceType, from: Reader, to: Reader): Promise<void> {
   const [wanted, found] = [await from.count(type, []), await to.count(type, [])];
-  if (wanted !== found) throw new ServiceError('bad_request', `The copy has ${found} ${type.collection} instead of ${wanted}`);
+  if (wanted !== found)
+    throw new ServiceError(
+      'bad_request',
+      `The copy has ${found} ${type.collection} instead of ${wanted}`,
+    );
   for await (const rows of batches(type, from)) {
     const copies = new Map(
       (
@@ -62,7 +66,11 @@ async function compare(type: ResourceType, from: Reader, to: Reader): Promise<vo
       ).map((row) => [row.id, row]),
     );
     const different = rows.find((row) => !isDeepStrictEqual({ ...row }, { ...copies.get(row.id) }));
-    if (different !== undefined) throw new ServiceError('bad_request', `The copy of ${type.noun} '${different.id}' differs from the original`);
+    if (different !== undefined)
+      throw new ServiceError(
+        'bad_request',
+        `The copy of ${type.noun} '${different.id}' differs from the original`,
+      );
   }
 }
 

@@ -1,6 +1,18 @@
 import { dirname, resolve } from 'node:path';
-import { DATABASE_FORMS, parseDatabaseUrl, type DatabaseForm, type DatabaseScheme } from '../domain/model/database-url.ts';
-import type { Database, DatabaseObserver, DatabaseSettings, NetworkLink, ServingSettings, Snapshot } from './sql/sql.ts';
+import {
+  DATABASE_FORMS,
+  parseDatabaseUrl,
+  type DatabaseForm,
+  type DatabaseScheme,
+} from '../domain/model/database-url.ts';
+import type {
+  Database,
+  DatabaseObserver,
+  DatabaseSettings,
+  NetworkLink,
+  ServingSettings,
+  Snapshot,
+} from './sql/sql.ts';
 
 /** One kind of database. `open` and `openSnapshot` load its driver. */
 export interface DatabaseKind extends DatabaseForm {
@@ -17,7 +29,8 @@ export interface DatabaseKind extends DatabaseForm {
 const postgres: DatabaseKind = {
   ...DATABASE_FORMS.postgres,
   open: async (...details) => (await import('./postgres/open.ts')).openPostgres(...details),
-  openSnapshot: async (...details) => (await import('./postgres/read-only.ts')).openPostgresSnapshot(...details),
+  openSnapshot: async (...details) =>
+    (await import('./postgres/read-only.ts')).openPostgresSnapshot(...details),
   linkTo: async (location) => (await import('./postgres/connection.ts')).linkTo(location),
   folder: () => resolve('var'),
 };
@@ -27,7 +40,8 @@ const DATABASES: Readonly<Record<DatabaseScheme, DatabaseKind>> = {
   sqlite: {
     ...DATABASE_FORMS.sqlite,
     open: async (...details) => (await import('./sqlite/open.ts')).openSqlite(...details),
-    openSnapshot: async (location) => (await import('./sqlite/read-only.ts')).openSqliteSnapshot(location),
+    openSnapshot: async (location) =>
+      (await import('./sqlite/read-only.ts')).openSqliteSnapshot(location),
     linkTo: async () => undefined,
     folder: (location) => dirname(resolve(location)),
   },
@@ -38,6 +52,7 @@ const DATABASES: Readonly<Record<DatabaseScheme, DatabaseKind>> = {
 /** Returns the kind and location of a database URL. Throws `Error` for an invalid URL. */
 export function parseDatabase(url: string): { kind: DatabaseKind; location: string } {
   const parts = parseDatabaseUrl(url);
-  if (parts === undefined) throw new Error('Invalid database URL. Use sqlite:PATH or postgres://USER@HOST/NAME.');
+  if (parts === undefined)
+    throw new Error('Invalid database URL. Use sqlite:PATH or postgres://USER@HOST/NAME.');
   return { kind: DATABASES[parts.scheme], location: parts.location };
 }

@@ -10,7 +10,10 @@ export const MIGRATIONS: readonly Migration[] = [m0001, m0002];
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
 /** Returns the newest schema step that was applied to a database; undefined if none was. */
-export async function schemaOf({ dialect, reads }: Pick<Database, 'dialect' | 'reads'>): Promise<number | undefined> {
+export async function schemaOf({
+  dialect,
+  reads,
+}: Pick<Database, 'dialect' | 'reads'>): Promise<number | undefined> {
   const table = await reads.one(dialect.tableExists, ['schema_migrations']);
   const row = table && (await reads.one('SELECT max(number) AS newest FROM schema_migrations', []));
   return typeof row?.newest === 'number' ? row.newest : undefined;
@@ -24,8 +27,14 @@ export async function migrate(database: Database, now: string): Promise<number[]
   const steps: number[] = [];
   const { text } = database.dialect;
   await database.migrate(async (sql) => {
-    await sql.run(`CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER NOT NULL PRIMARY KEY, applied_at ${text} NOT NULL)`, []);
-    const row = await sql.one('SELECT coalesce(max(number), 0) AS newest FROM schema_migrations', []);
+    await sql.run(
+      `CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER NOT NULL PRIMARY KEY, applied_at ${text} NOT NULL)`,
+      [],
+    );
+    const row = await sql.one(
+      'SELECT coalesce(max(number), 0) AS newest FROM schema_migrations',
+      [],
+    );
     const applied = Number(row?.newest);
     if (applied > NEWEST_SCHEMA) {
       throw new ServiceError(
@@ -34,8 +43,12 @@ export async function migrate(database: Database, now: string): Promise<number[]
       );
     }
     for (const migration of MIGRATIONS.filter(({ number }) => number > applied)) {
-      for (const statement of migration.statements(database.dialect, now)) await sql.run(statement, []);
-      await sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [migration.number, now]);
+      for (const statement of migration.statements(database.dialect, now))
+        await sql.run(statement, []);
+      await sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [
+        migration.number,
+        now,
+      ]);
       steps.push(migration.number);
     }
   });

@@ -18,7 +18,11 @@ export type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>)
  * aborts when the time limit passes or the caller disconnects.
  */
 export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
-  const queue = createFairQueue({ ...slots, maxWaitingPerOwner: MAX_WAITING_PER_OWNER, maxWaiting: MAX_WAITING });
+  const queue = createFairQueue({
+    ...slots,
+    maxWaitingPerOwner: MAX_WAITING_PER_OWNER,
+    maxWaiting: MAX_WAITING,
+  });
   return async (turn, work) => {
     const controller = new AbortController();
     const { signal } = controller;
@@ -26,10 +30,16 @@ export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
     const leave = () => controller.abort(caller?.reason);
     if (caller?.aborted === true) leave();
     caller?.addEventListener('abort', leave);
-    const timer = setTimeout(() => controller.abort(tooSlow(timeoutSeconds)), timeoutSeconds * 1000);
+    const timer = setTimeout(
+      () => controller.abort(tooSlow(timeoutSeconds)),
+      timeoutSeconds * 1000,
+    );
     try {
       // The caller gets the error when the time limit passes. The slot stays occupied until `work` ends.
-      return await Promise.race([queue.run(turn.owner, () => work(signal), signal), rejectionOf(signal)]);
+      return await Promise.race([
+        queue.run(turn.owner, () => work(signal), signal),
+        rejectionOf(signal),
+      ]);
     } finally {
       clearTimeout(timer);
       caller?.removeEventListener('abort', leave);

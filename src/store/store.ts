@@ -30,30 +30,54 @@ export function createStore(database: Database): Store {
   };
   const reads = readerOn(database.reads, tableFor, database.dialect);
 
-  const scan = async <F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>> => {
+  const scan = async <F extends Fields>(
+    type: ResourceType<F>,
+    query: PageQuery,
+    turn: Turn,
+  ): Promise<Page<F>> => {
     const page = await runScan(turn, (signal) => database.scan(type.collection, query, signal));
     return page as Page<F>; // the rows of a collection are resources of its type
   };
 
-  const countByScan = async (collection: string, conditions: readonly Condition[], turn: Turn): Promise<number> => {
-    const query: PageQuery = { limit: 0, sortField: 'id', descending: false, conditions, count: true };
+  const countByScan = async (
+    collection: string,
+    conditions: readonly Condition[],
+    turn: Turn,
+  ): Promise<number> => {
+    const query: PageQuery = {
+      limit: 0,
+      sortField: 'id',
+      descending: false,
+      conditions,
+      count: true,
+    };
     return (await runScan(turn, (signal) => database.scan(collection, query, signal))).total ?? 0;
   };
 
-  const countByIndex = async <F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): Promise<number> => {
+  const countByIndex = async <F extends Fields>(
+    type: ResourceType<F>,
+    conditions: readonly Condition[],
+  ): Promise<number> => {
     const { text, parameters, use } = tableFor(type).count(conditions);
     return Number((await database.reads.one(text, parameters, use))?.count);
   };
 
-  const page = async <F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>> => {
+  const page = async <F extends Fields>(
+    type: ResourceType<F>,
+    query: PageQuery,
+    turn: Turn,
+  ): Promise<Page<F>> => {
     const { conditions } = query;
-    if (query.questions !== undefined || !isReadOffIndex(type, query)) return scan(type, query, turn);
+    if (query.questions !== undefined || !isReadOffIndex(type, query))
+      return scan(type, query, turn);
     const { resources, more } = await readPage(database.reads, tableFor(type), query);
     if (query.count !== true) return { resources, more, total: undefined };
     // If the page contains the whole list, its length is the total. Only longer lists are counted.
     if (!more && query.after === undefined) return { resources, more, total: resources.length };
     const isSmall = conditions.some((condition) => isLookup(type, condition));
-    const total = isSmall ? await countByIndex(type, conditions) : await countByScan(type.collection, conditions, turn);
+    const total = isSmall
+      ? await countByIndex(type, conditions)
+      : await countByScan(type.collection, conditions, turn);
     return { resources, more, total: Math.max(resources.length, total) };
   };
 
@@ -72,7 +96,9 @@ export function createStore(database: Database): Store {
         countChange(type);
       };
       try {
-        return await database.write((sql) => work(writerOn(readerFor(sql), sql, tableFor, database, noteChange)));
+        return await database.write((sql) =>
+          work(writerOn(readerFor(sql), sql, tableFor, database, noteChange)),
+        );
       } finally {
         // Counted again after the commit, before the caller gets the result. So no cache keeps what it read in between.
         for (const type of changed) countChange(type);
@@ -86,8 +112,18 @@ export function createStore(database: Database): Store {
 }
 
 /** Reads with `reader`. Calls `noteChange` before each change. */
-function writerOn(reader: Reader, sql: Sql, tableFor: TableFor, database: Database, noteChange: (type: ResourceType) => void): Writer {
-  const change = async (type: ResourceType, statement: string, parameters: SqlValue[]): Promise<number> => {
+function writerOn(
+  reader: Reader,
+  sql: Sql,
+  tableFor: TableFor,
+  database: Database,
+  noteChange: (type: ResourceType) => void,
+): Writer {
+  const change = async (
+    type: ResourceType,
+    statement: string,
+    parameters: SqlValue[],
+  ): Promise<number> => {
     noteChange(type);
     try {
       return await sql.run(statement, parameters);

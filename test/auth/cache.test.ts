@@ -26,17 +26,22 @@ describe('a cache', () => {
   test('retains the most recently used entries, and returns the last value set', () => {
     const step = fc.record({ key: fc.constantFrom(...KEYS), set: fc.boolean() });
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, entries) => {
-        const cache = createCache<{ index: number }>(entries, () => 0);
-        let used: { key: string; index: number }[] = []; // the model: most recently used first, at most `entries`
-        for (const [index, { key, set }] of steps.entries()) {
-          const known = used.find((entry) => entry.key === key);
-          if (!set) expect(cache.get(key)?.index).toBe(known?.index);
-          else cache.set(key, { index }, 1);
-          const current = set ? { key, index } : known;
-          if (current !== undefined) used = [current, ...used.filter((entry) => entry.key !== key)].slice(0, entries);
-        }
-      }),
+      fc.property(
+        fc.array(step, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 4 }),
+        (steps, entries) => {
+          const cache = createCache<{ index: number }>(entries, () => 0);
+          let used: { key: string; index: number }[] = []; // the model: most recently used first, at most `entries`
+          for (const [index, { key, set }] of steps.entries()) {
+            const known = used.find((entry) => entry.key === key);
+            if (!set) expect(cache.get(key)?.index).toBe(known?.index);
+            else cache.set(key, { index }, 1);
+            const current = set ? { key, index } : known;
+            if (current !== undefined)
+              used = [current, ...used.filter((entry) => entry.key !== key)].slice(0, entries);
+          }
+        },
+      ),
     );
   });
 });

@@ -14,7 +14,11 @@ test('200 with a token for one hour after the system’s clock jumped two hours 
   vi.useFakeTimers({ toFake: ['Date'], now: began });
   service = await startTestService();
   const expiresAt = new Date(began + HOUR).toISOString().replace('Z', '000');
-  const { body } = await service.post('/v2/tokens', { name: 'hour', roles: ['admin'], expires_at: expiresAt });
+  const { body } = await service.post('/v2/tokens', {
+    name: 'hour',
+    roles: ['admin'],
+    expires_at: expiresAt,
+  });
   const caller = service.with(body.token as string);
   expect((await caller.get('/v2/tlds')).status).toBe(200);
 
@@ -28,7 +32,11 @@ test('200 with a token for one hour after the system’s clock jumped two hours 
   expect(Math.abs(Date.parse(`${created}Z`) - began)).toBeLessThan(60_000);
   const warnings = service.log.filter((line) => line.includes('The system clock was set back'));
   expect(warnings).toHaveLength(1);
-  expect(JSON.parse(warnings[0] ?? '')).toMatchObject({ level: 40, reached: expect.stringMatching(/^\d{4}-/) as string, now: created });
+  expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
+    level: 40,
+    reached: expect.stringMatching(/^\d{4}-/) as string,
+    now: created,
+  });
 
   vi.setSystemTime(began + HOUR);
   expect((await caller.get('/v2/tlds')).status).toBe(401);

@@ -47,14 +47,21 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
     }, 120_000);
     afterAll(() => service.close());
 
-    const unauthenticated = { error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' } };
+    const unauthenticated = {
+      error: {
+        code: 401,
+        title: 'Unauthorized',
+        message: 'The request you have made requires authentication.',
+      },
+    };
     const expectUnknown = async (token: string, headers?: Record<string, string>) => {
       const answer = await service.with(token).get('/v2/tlds', headers);
       expect([answer.status, answer.body]).toEqual([401, unauthenticated]);
       expect(answer.headers.get('www-authenticate')).toBe(issuer.challenges.unknownCaller);
       expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
     };
-    const createZone = (token: string, name: string) => service.with(token).post('/v2/zones', { name, email: 'hostmaster@example.org' });
+    const createZone = (token: string, name: string) =>
+      service.with(token).post('/v2/zones', { name, email: 'hostmaster@example.org' });
 
     test('201 and 200 for an administrator', async () => {
       expect((await service.with(admin).post('/v2/tlds', { name: 'org' })).status).toBe(201);
@@ -62,7 +69,10 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
     });
 
     test('200 for a bearer token in Authorization', async () => {
-      expect((await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${admin}` } })).status).toBe(200);
+      expect(
+        (await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${admin}` } }))
+          .status,
+      ).toBe(200);
     });
 
     test('401 access_denied for a member and a reader', async () => {
@@ -74,7 +84,10 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
     });
 
     test('403 forbidden for a member if auth.insufficientRightsStatus is 403', async () => {
-      const other = await startTestService({ ...issuer.variables, TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
+      const other = await startTestService({
+        ...issuer.variables,
+        TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',
+      });
       const token = await issuer.issue(other, 'member', 0);
       const answer = await other.with(token).get('/v2/tlds');
       await other.close();
@@ -83,9 +96,15 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
     });
 
     test('200 for a reader if the policy allows the operation to readers, otherwise 401', async () => {
-      const other = await startTestService({ ...issuer.variables, TSIGIL_POLICY: '{"tlds:list": [reader]}' });
+      const other = await startTestService({
+        ...issuer.variables,
+        TSIGIL_POLICY: '{"tlds:list": [reader]}',
+      });
       const token = await issuer.issue(other, 'reader', 0);
-      const statuses = [await other.with(token).get('/v2/tlds'), await other.with(token).post('/v2/tlds', { name: 'net' })];
+      const statuses = [
+        await other.with(token).get('/v2/tlds'),
+        await other.with(token).post('/v2/tlds', { name: 'net' }),
+      ];
       await other.close();
       expect(statuses.map(({ status }) => status)).toEqual([200, 401]);
     });
@@ -111,7 +130,9 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       ];
       for (const token of strange) await expectUnknown(token);
       for (const authorization of ['Bearer x y\tz', 'Bearer é', `Basic ${admin}`, admin]) {
-        expect((await fetch(`${service.url}/v2/tlds`, { headers: { authorization } })).status).toBe(401);
+        expect((await fetch(`${service.url}/v2/tlds`, { headers: { authorization } })).status).toBe(
+          401,
+        );
       }
     });
 
@@ -124,8 +145,15 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       const { status, body } = await createZone(member, 'one.org.');
       expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);
       expect((await createZone(stranger, 'two.org.')).body.project_id).toBe(issuer.projects[1]);
-      const seen = async (token: string) => (await service.with(token).get('/v2/zones')).body.zones.map((zone: { name: string }) => zone.name);
-      expect([await seen(member), await seen(reader), await seen(stranger)]).toEqual([['one.org.'], ['one.org.'], ['two.org.']]);
+      const seen = async (token: string) =>
+        (await service.with(token).get('/v2/zones')).body.zones.map(
+          (zone: { name: string }) => zone.name,
+        );
+      expect([await seen(member), await seen(reader), await seen(stranger)]).toEqual([
+        ['one.org.'],
+        ['one.org.'],
+        ['two.org.'],
+      ]);
       expect((await service.with(stranger).get(`/v2/zones/${body.id}`)).status).toBe(404);
       expect((await service.with(stranger).delete(`/v2/zones/${body.id}`)).status).toBe(404);
       expect((await service.with(reader).delete(`/v2/zones/${body.id}`)).status).toBe(401);
@@ -140,7 +168,9 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
     test('401 for a member who claims to be an administrator in headers', async () => {
       const headers = identityHeaders(issuer.projects[1]);
       expect((await service.with(member).get('/v2/tlds', headers)).status).toBe(401);
-      const { status, body } = await service.with(member).post('/v2/zones', { name: 'claimed.org.', email: 'a@example.org' }, headers);
+      const { status, body } = await service
+        .with(member)
+        .post('/v2/zones', { name: 'claimed.org.', email: 'a@example.org' }, headers);
       expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);
       await expectUnknown('', headers);
     });
@@ -149,8 +179,15 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       const { headers } = await service.with(member).get('/v2/zones');
       const line = service.log
         .map((text) => JSON.parse(text))
-        .find(({ requestId, msg }) => msg === 'request' && requestId === headers.get('x-openstack-request-id'));
-      expect(line).toMatchObject({ projectId: issuer.projects[0], caller: expect.stringContaining('member'), callerId: expect.any(String) });
+        .find(
+          ({ requestId, msg }) =>
+            msg === 'request' && requestId === headers.get('x-openstack-request-id'),
+        );
+      expect(line).toMatchObject({
+        projectId: issuer.projects[0],
+        caller: expect.stringContaining('member'),
+        callerId: expect.any(String),
+      });
       expect(service.log.filter((text) => text.includes(member))).toEqual([]);
     });
   });

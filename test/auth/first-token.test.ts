@@ -1,5 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFirstToken } from '../../src/auth/first-token.ts';
@@ -63,21 +71,26 @@ describe('the file of the first administrator token', () => {
     expect(await createFirstToken(dependencies, file)).toBe(true);
   });
 
-  test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('leaves no file and no descriptor behind on a full disk', async () => {
-    disk = mountMemory(folder, '1m');
-    const place = disk?.folder ?? '';
-    expect(() => writeFileSync(join(place, 'filler'), Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
-    await expect(createFirstToken(dependencies, join(place, 'admin.token'))).rejects.toThrow(/ENOSPC/);
-    expect(readdirSync(place)).toEqual(['filler']);
-    const open = readdirSync('/proc/self/fd').flatMap((descriptor) => {
-      try {
-        return [readlinkSync(join('/proc/self/fd', descriptor))];
-      } catch {
-        return []; // the descriptor of the listing itself
-      }
-    });
-    expect(open.filter((path) => path.startsWith(place))).toEqual([]);
-    rmSync(join(place, 'filler'));
-    expect(await createFirstToken(dependencies, join(place, 'admin.token'))).toBe(true);
-  });
+  test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
+    'leaves no file and no descriptor behind on a full disk',
+    async () => {
+      disk = mountMemory(folder, '1m');
+      const place = disk?.folder ?? '';
+      expect(() => writeFileSync(join(place, 'filler'), Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
+      await expect(createFirstToken(dependencies, join(place, 'admin.token'))).rejects.toThrow(
+        /ENOSPC/,
+      );
+      expect(readdirSync(place)).toEqual(['filler']);
+      const open = readdirSync('/proc/self/fd').flatMap((descriptor) => {
+        try {
+          return [readlinkSync(join('/proc/self/fd', descriptor))];
+        } catch {
+          return []; // the descriptor of the listing itself
+        }
+      });
+      expect(open.filter((path) => path.startsWith(place))).toEqual([]);
+      rmSync(join(place, 'filler'));
+      expect(await createFirstToken(dependencies, join(place, 'admin.token'))).toBe(true);
+    },
+  );
 });

@@ -20,7 +20,10 @@ export interface Cloud {
   /** An expired token of an administrator. */
   readonly expired: string;
   /** Returns the settings of a service that accepts Keystone tokens, by the suffixes of their environment variables. By default the service has a user. */
-  variables(settings?: Readonly<Record<string, string>>, credentials?: Credentials): Record<string, string>;
+  variables(
+    settings?: Readonly<Record<string, string>>,
+    credentials?: Credentials,
+  ): Record<string, string>;
   /** Issues a token with a role in a project. The default role is `admin`. */
   issue(role?: (typeof ROLES)[number], project?: (typeof PROJECTS)[number]): Promise<string>;
 }
@@ -31,11 +34,16 @@ export async function startCloud(): Promise<Cloud> {
   const expired = await keystone.token('admin', { project: 'admin' });
   await keystone.stop();
   await keystone.start();
-  const projectIds = [await keystone.createProject('one'), await keystone.createProject('two')] as const;
+  const projectIds = [
+    await keystone.createProject('one'),
+    await keystone.createProject('two'),
+  ] as const;
   await keystone.createProject('services');
   await keystone.createRole('service');
-  for (const project of PROJECTS) for (const role of ROLES) await keystone.createUser(`${role}-${project}`, role, { project });
-  for (const scope of ['system', 'domain'] as const) await keystone.createUser(`admin-${scope}`, 'admin', scope);
+  for (const project of PROJECTS)
+    for (const role of ROLES) await keystone.createUser(`${role}-${project}`, role, { project });
+  for (const scope of ['system', 'domain'] as const)
+    await keystone.createUser(`admin-${scope}`, 'admin', scope);
   await keystone.createUser('reader-system', 'reader', 'system');
   const password = await keystone.createUser('tsigil', 'service', { project: 'services' });
   const withPassword = { USERNAME: 'tsigil', PASSWORD: password, PROJECT: 'services' };
@@ -44,13 +52,23 @@ export async function startCloud(): Promise<Cloud> {
     keystone,
     projectIds,
     withPassword,
-    withApplicationCredential: { APPLICATION_CREDENTIAL_ID: id, APPLICATION_CREDENTIAL_SECRET: secret },
+    withApplicationCredential: {
+      APPLICATION_CREDENTIAL_ID: id,
+      APPLICATION_CREDENTIAL_SECRET: secret,
+    },
     expired,
     variables(settings = {}, credentials = withPassword) {
       // The suites of both methods expect the same status.
       const all = { URL: keystone.url, TIMEOUT_SECONDS: '30', ...credentials, ...settings };
-      const named = Object.entries(all).map(([name, value]): [string, string] => [`TSIGIL_AUTH_KEYSTONE_${name}`, value]);
-      return { TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '401', ...Object.fromEntries(named) };
+      const named = Object.entries(all).map(([name, value]): [string, string] => [
+        `TSIGIL_AUTH_KEYSTONE_${name}`,
+        value,
+      ]);
+      return {
+        TSIGIL_AUTH_METHOD: 'keystone',
+        TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '401',
+        ...Object.fromEntries(named),
+      };
     },
     issue: (role = 'admin', project = 'one') => keystone.token(`${role}-${project}`, { project }),
   };
@@ -64,7 +82,11 @@ export async function start(variables: Record<string, string>): Promise<TestServ
 }
 
 /** Starts a gateway to Keystone and a service behind it. Both stop at the end of the test. */
-export async function startBehindGateway(cloud: Cloud, settings?: Credentials, credentials?: Credentials): Promise<[TestService, Gateway]> {
+export async function startBehindGateway(
+  cloud: Cloud,
+  settings?: Credentials,
+  credentials?: Credentials,
+): Promise<[TestService, Gateway]> {
   const gateway = await startGateway(cloud.keystone.url);
   onTestFinished(() => gateway.close());
   return [await start(cloud.variables({ URL: gateway.url, ...settings }, credentials)), gateway];

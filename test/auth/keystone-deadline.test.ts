@@ -27,7 +27,10 @@ async function startWith(listener: RequestListener): Promise<TestService> {
 }
 
 /** Sends a request with a token and returns the status and the seconds until the response. */
-async function ask(service: TestService, token: string): Promise<[status: number, seconds: number]> {
+async function ask(
+  service: TestService,
+  token: string,
+): Promise<[status: number, seconds: number]> {
   const startedAt = performance.now();
   const { status } = await service.with(token).get('/v2/tlds');
   return [status, (performance.now() - startedAt) / 1000];
@@ -39,7 +42,8 @@ test('503 within timeoutSeconds if sign-in, validation and a second sign-in each
     seen.push(request.method ?? '');
     setTimeout(() => {
       const token = { issued_at: '2026-01-01T00:00:00Z', expires_at: '2026-01-02T00:00:00Z' };
-      if (request.method === 'POST') response.writeHead(201, { 'x-subject-token': 'own' }).end(JSON.stringify({ token }));
+      if (request.method === 'POST')
+        response.writeHead(201, { 'x-subject-token': 'own' }).end(JSON.stringify({ token }));
       else response.writeHead(401).end(JSON.stringify({ error: { code: 401 } }));
     }, 700 * TIMEOUT_SECONDS);
   });
@@ -53,7 +57,9 @@ test('503 within timeoutSeconds if sign-in, validation and a second sign-in each
 
 test('503 within timeoutSeconds for 80 tokens at once, although Keystone gets 32 requests at a time', async () => {
   const service = await startWith(() => undefined);
-  const answers = await Promise.all(Array.from({ length: 80 }, (_, index) => ask(service, `token-${index}`)));
+  const answers = await Promise.all(
+    Array.from({ length: 80 }, (_, index) => ask(service, `token-${index}`)),
+  );
   expect(new Set(answers.map(([status]) => status))).toEqual(new Set([503]));
   expect(Math.max(...answers.map(([, seconds]) => seconds))).toBeLessThan(TIMEOUT_SECONDS * 2);
 });

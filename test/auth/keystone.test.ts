@@ -8,7 +8,14 @@ import { temporaryFolder } from '../harness/service.ts';
 import { IS_LONG } from '../harness/sizes.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { authenticationContract } from './contract.ts';
-import { PROJECTS, start, startBehindGateway, startCloud, statusOf, type Cloud } from './keystone-cloud.ts';
+import {
+  PROJECTS,
+  start,
+  startBehindGateway,
+  startCloud,
+  statusOf,
+  type Cloud,
+} from './keystone-cloud.ts';
 
 const VALIDATION = 'GET /v3/auth/tokens';
 const LOGIN = 'POST /v3/auth/tokens';
@@ -26,7 +33,8 @@ describe.runIf(installed)('keystone', () => {
   }, 180_000);
   afterAll(() => keystone.remove());
 
-  const startBehind = (...[settings, credentials]: Parameters<Cloud['variables']>) => startBehindGateway(cloud, settings, credentials);
+  const startBehind = (...[settings, credentials]: Parameters<Cloud['variables']>) =>
+    startBehindGateway(cloud, settings, credentials);
 
   for (const [name, credentials] of Object.entries({
     'Keystone tokens, validated by the service user': () => cloud.withPassword,
@@ -35,7 +43,10 @@ describe.runIf(installed)('keystone', () => {
     authenticationContract(name, async () => ({
       variables: variables({}, credentials()),
       projects: cloud.projectIds,
-      challenges: { unknownCaller: `Keystone uri="${keystone.url}"`, missingRight: `Keystone uri="${keystone.url}"` },
+      challenges: {
+        unknownCaller: `Keystone uri="${keystone.url}"`,
+        missingRight: `Keystone uri="${keystone.url}"`,
+      },
       issue: (_service, role, project) => issue(role, PROJECTS[project]),
       issueExpired: async () => cloud.expired,
       async issueRevoked() {
@@ -51,7 +62,10 @@ describe.runIf(installed)('keystone', () => {
       const service = await start(variables());
       const client = service.with(await keystone.token('admin-system', 'system'));
       expect((await client.get('/v2/tlds')).status).toBe(200);
-      const { status, body } = await client.post('/v2/zones', { name: 'example.org.', email: 'hostmaster@example.org' });
+      const { status, body } = await client.post('/v2/zones', {
+        name: 'example.org.',
+        email: 'hostmaster@example.org',
+      });
       expect([status, body.type]).toEqual([401, 'missing_project_id']);
       expect((await client.get('/v2/zones', { 'x-auth-all-projects': 'true' })).status).toBe(200);
     });
@@ -59,27 +73,41 @@ describe.runIf(installed)('keystone', () => {
     test('401 access_denied for a domain administrator and for an unscoped token', async () => {
       const service = await start(variables());
       for (const scope of ['domain', 'nothing'] as const) {
-        const { status, body } = await service.with(await keystone.token('admin-domain', scope)).get('/v2/tlds');
+        const { status, body } = await service
+          .with(await keystone.token('admin-domain', scope))
+          .get('/v2/tlds');
         expect([scope, status, body.type]).toEqual([scope, 401, 'access_denied']);
       }
     });
 
     test('200 if the policy names the scope with the role, 401 for the same role in another scope', async () => {
-      const service = await start({ ...variables(), TSIGIL_POLICY: '{"tlds:list": ["system:reader", "domain:admin"]}' });
+      const service = await start({
+        ...variables(),
+        TSIGIL_POLICY: '{"tlds:list": ["system:reader", "domain:admin"]}',
+      });
       const systemReader = await keystone.token('reader-system', 'system');
       const domainAdmin = await keystone.token('admin-domain', 'domain');
-      const statuses = [systemReader, domainAdmin, await issue('reader'), await issue('admin')].map((token) => statusOf(service, token));
+      const statuses = [systemReader, domainAdmin, await issue('reader'), await issue('admin')].map(
+        (token) => statusOf(service, token),
+      );
       expect(await Promise.all(statuses)).toEqual([200, 200, 401, 401]);
     });
 
     test('401 for an application credential with access rules, 200 for one without, with any credentials of the service', async () => {
-      const { id, secret } = await keystone.createApplicationCredential('admin-one', 'one', [{ path: '/v2/zones', method: 'GET', service: 'dns' }]);
+      const { id, secret } = await keystone.createApplicationCredential('admin-one', 'one', [
+        { path: '/v2/zones', method: 'GET', service: 'dns' },
+      ]);
       const restricted = await keystone.tokenOfApplicationCredential(id, secret);
       for (const credentials of [cloud.withPassword, cloud.withApplicationCredential, {}])
         expect(await statusOf(await start(variables({}, credentials)), restricted)).toBe(401);
       const whole = await keystone.createApplicationCredential('admin-one', 'one');
       const service = await start(variables({}, cloud.withApplicationCredential));
-      expect(await statusOf(service, await keystone.tokenOfApplicationCredential(whole.id, whole.secret))).toBe(200);
+      expect(
+        await statusOf(
+          service,
+          await keystone.tokenOfApplicationCredential(whole.id, whole.secret),
+        ),
+      ).toBe(200);
     });
 
     test('200 for an administrator if the policy requires a reader, because the role implies it', async () => {
@@ -89,8 +117,15 @@ describe.runIf(installed)('keystone', () => {
   });
 
   test('403 without the right if Keystone is the only method, 401 beside the tokens of the service', async () => {
-    const byMethod = (method: string) => start({ ...variables(), TSIGIL_AUTH_METHOD: method, TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '' });
-    const statuses = ['keystone', '[tokens, keystone]'].map(async (method) => statusOf(await byMethod(method), await issue('reader')));
+    const byMethod = (method: string) =>
+      start({
+        ...variables(),
+        TSIGIL_AUTH_METHOD: method,
+        TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '',
+      });
+    const statuses = ['keystone', '[tokens, keystone]'].map(async (method) =>
+      statusOf(await byMethod(method), await issue('reader')),
+    );
     expect(await Promise.all(statuses)).toEqual([403, 401]);
   });
 
@@ -98,13 +133,19 @@ describe.runIf(installed)('keystone', () => {
     test('are validated only by their own method', async () => {
       const gateway = await startGateway(keystone.url);
       onTestFinished(() => gateway.close());
-      const both = { ...variables({ URL: gateway.url, PUBLIC_URL: 'https://keystone.example/' }), TSIGIL_AUTH_METHOD: '[keystone, tokens]' };
+      const both = {
+        ...variables({ URL: gateway.url, PUBLIC_URL: 'https://keystone.example/' }),
+        TSIGIL_AUTH_METHOD: '[keystone, tokens]',
+      };
       const service = await start(both);
       const { body } = await service.post('/v2/tokens', { name: 'own', roles: ['admin'] });
       expect(await statusOf(service, body.token)).toBe(200);
       await service.delete(`/v2/tokens/${body.id}`);
       const { status, headers } = await service.with(body.token).get('/v2/tlds');
-      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer, Keystone uri="https://keystone.example"']);
+      expect([status, headers.get('www-authenticate')]).toEqual([
+        401,
+        'Bearer, Keystone uri="https://keystone.example"',
+      ]);
       expect(await statusOf(service, 'tsigil_nobody')).toBe(401);
       expect(await statusOf(service, '')).toBe(401);
       expect(gateway.passed).toEqual([]);
@@ -125,12 +166,16 @@ describe.runIf(installed)('keystone', () => {
     test('many concurrent requests share one validation, and later ones need none', async () => {
       const [service, gateway] = await startBehind();
       const token = await issue();
-      const statuses = await Promise.all(Array.from({ length: 40 }, () => statusOf(service, token)));
+      const statuses = await Promise.all(
+        Array.from({ length: 40 }, () => statusOf(service, token)),
+      );
       expect(new Set(statuses)).toEqual(new Set([200]));
       expect(await statusOf(service, token)).toBe(200);
       expect([gateway.count(VALIDATION), gateway.count(LOGIN)]).toEqual([1, 1]);
       const { text } = await service.get('/metrics');
-      expect(text).toContain('tsigil_keystone_validation_duration_seconds_count{outcome="valid"} 1');
+      expect(text).toContain(
+        'tsigil_keystone_validation_duration_seconds_count{outcome="valid"} 1',
+      );
       expect(text).toMatch(/tsigil_keystone_cache_hits_total\{outcome="valid"\} [1-9]/);
     });
 
@@ -138,7 +183,9 @@ describe.runIf(installed)('keystone', () => {
       const [service, gateway] = await startBehind();
       expect([await statusOf(service, 'bad'), await statusOf(service, 'bad')]).toEqual([401, 401]);
       expect(gateway.count(VALIDATION)).toBe(1);
-      expect((await service.get('/metrics')).text).toContain('tsigil_keystone_cache_hits_total{outcome="refused"} 1');
+      expect((await service.get('/metrics')).text).toContain(
+        'tsigil_keystone_cache_hits_total{outcome="refused"} 1',
+      );
     });
 
     test('holds at most cacheEntries tokens, and bad tokens evict no valid ones', async () => {
@@ -158,7 +205,9 @@ describe.runIf(installed)('keystone', () => {
       const token = await issue();
       expect([await statusOf(service, token), await statusOf(lasting, token)]).toEqual([200, 200]);
       await keystone.revoke(token);
-      await expect.poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 }).toBe(401);
+      await expect
+        .poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 })
+        .toBe(401);
       expect(await statusOf(lasting, token)).toBe(200);
     });
 
@@ -178,7 +227,9 @@ describe.runIf(installed)('keystone', () => {
       expect(await statusOf(service, await issue())).toBe(200);
       await keystone.revoke(String(gateway.passed.at(-1)?.headers['x-auth-token']));
       const tokens = [await issue('admin', 'two'), await issue('admin', 'one')];
-      expect(await Promise.all(tokens.map((token) => statusOf(service, token)))).toEqual([200, 200]);
+      expect(await Promise.all(tokens.map((token) => statusOf(service, token)))).toEqual([
+        200, 200,
+      ]);
       expect(gateway.count(LOGIN)).toBe(2);
     });
 
@@ -189,12 +240,16 @@ describe.runIf(installed)('keystone', () => {
       expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect(await statusOf(service, await issue('admin', 'two'))).toBe(503);
       expect([gateway.count(LOGIN), gateway.count(VALIDATION)]).toEqual([1, 0]);
-      expect(service.log.join()).toContain("Keystone: returned 401 for the service's own credentials");
+      expect(service.log.join()).toContain(
+        "Keystone: returned 401 for the service's own credentials",
+      );
     });
 
     test('503 if the credentials lack the right to validate tokens', async () => {
       const password = await keystone.createUser('powerless', 'reader', { project: 'services' });
-      const service = await start(variables({}, { USERNAME: 'powerless', PASSWORD: password, PROJECT: 'services' }));
+      const service = await start(
+        variables({}, { USERNAME: 'powerless', PASSWORD: password, PROJECT: 'services' }),
+      );
       expect(await statusOf(service, await issue())).toBe(503);
       expect(service.log.join()).toContain('Keystone: returned 403 to a token validation');
     });
@@ -230,7 +285,11 @@ describe.runIf(installed)('keystone', () => {
 
     test('during a restart of Keystone: 200 for cached tokens, 503 for others, and 200 for all afterwards', async () => {
       const service = await start(variables());
-      const [known, ...others] = [await issue(), await issue('admin', 'two'), await keystone.token('admin-system', 'system')];
+      const [known, ...others] = [
+        await issue(),
+        await issue('admin', 'two'),
+        await keystone.token('admin-system', 'system'),
+      ];
       expect(await statusOf(service, known)).toBe(200);
       let running = true;
       const seen = { known: new Set<number>(), others: new Set<number>() };
@@ -246,11 +305,17 @@ describe.runIf(installed)('keystone', () => {
       loads.push(...others.map((token) => traffic(token, seen.others)));
       await expect.poll(() => seen.others.has(503)).toBe(true);
       await keystone.start();
-      await expect.poll(async () => Promise.all(others.map((token) => statusOf(service, token))), { timeout: 30_000 }).toEqual([200, 200]);
+      await expect
+        .poll(async () => Promise.all(others.map((token) => statusOf(service, token))), {
+          timeout: 30_000,
+        })
+        .toEqual([200, 200]);
       running = false;
       await Promise.all(loads);
       expect(seen).toEqual({ known: new Set([200]), others: new Set([503, 200]) });
-      expect((await service.get('/metrics')).text).toMatch(/tsigil_keystone_validation_duration_seconds_count\{outcome="unavailable"\} [1-9]/);
+      expect((await service.get('/metrics')).text).toMatch(
+        /tsigil_keystone_validation_duration_seconds_count\{outcome="unavailable"\} [1-9]/,
+      );
     }, 180_000);
   });
 
@@ -287,13 +352,17 @@ describe.runIf(installed)('keystone', () => {
       const service = await start(variables());
       const token = await issue();
       expect(await statusOf(service, token)).toBe(200);
-      await expect.poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 }).toBe(401);
+      await expect
+        .poll(() => statusOf(service, token), { timeout: 30_000, interval: 200 })
+        .toBe(401);
     });
 
     test('200 for new tokens at any time, because the service renews its own token before it expires', async () => {
       const [service, gateway] = await startBehind();
       while (gateway.count(LOGIN) < 2) expect(await statusOf(service, await issue())).toBe(200);
-      const authorities = gateway.passed.filter(({ what }) => what === VALIDATION).map(({ headers }) => headers['x-auth-token']);
+      const authorities = gateway.passed
+        .filter(({ what }) => what === VALIDATION)
+        .map(({ headers }) => headers['x-auth-token']);
       expect(new Set(authorities).size).toBeGreaterThan(1);
     });
   });

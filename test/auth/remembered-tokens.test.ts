@@ -36,8 +36,17 @@ afterEach(async () => {
 });
 
 function insert(id: string, token: string): Promise<void> {
-  const row = { id, name: token, roles: ['reader'], project_id: null, expires_at: '2026-01-01T00:00:01.000000', hash: hashToken(token) };
-  return store.write((writer) => writer.insert(tokenType, { ...row, created_at: NOW, updated_at: null }));
+  const row = {
+    id,
+    name: token,
+    roles: ['reader'],
+    project_id: null,
+    expires_at: '2026-01-01T00:00:01.000000',
+    hash: hashToken(token),
+  };
+  return store.write((writer) =>
+    writer.insert(tokenType, { ...row, created_at: NOW, updated_at: null }),
+  );
 }
 
 const remove = () => store.write((writer) => writer.remove(tokenType, ID));
@@ -61,7 +70,10 @@ test('queries an unknown token every time', async () => {
     () => NOW,
     () => 0,
   );
-  expect([await authenticate('tsigil_unknown'), await authenticate('tsigil_unknown')]).toEqual([undefined, undefined]);
+  expect([await authenticate('tsigil_unknown'), await authenticate('tsigil_unknown')]).toEqual([
+    undefined,
+    undefined,
+  ]);
   expect(lookUps).toBe(2);
 });
 

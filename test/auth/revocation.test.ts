@@ -16,7 +16,9 @@ import { temporaryFolder } from '../harness/service.ts';
 const CONTEXT = { caller: CONFIGURED_ADMIN };
 const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
 const NOW = '2026-01-01T00:00:00.000000';
-const FULL = new ServiceError('unavailable', 'The database cannot be used: its disk is full', { retryAfterSeconds: 5 });
+const FULL = new ServiceError('unavailable', 'The database cannot be used: its disk is full', {
+  retryAfterSeconds: 5,
+});
 
 let folder: string;
 let opened: Store;
@@ -43,11 +45,23 @@ function dependencies(store: Store, otherAdministrators = true): Dependencies {
     maxPageBytes: 1_048_576,
   } as const;
   const refuseToken = (id: string) => void refused.add(id);
-  return { store, settings, policy: DEFAULT_POLICY, clock: () => NOW, newId: randomUUID, randomBytes, refuseToken, warn: () => undefined };
+  return {
+    store,
+    settings,
+    policy: DEFAULT_POLICY,
+    clock: () => NOW,
+    newId: randomUUID,
+    randomBytes,
+    refuseToken,
+    warn: () => undefined,
+  };
 }
 
 async function createToken(): Promise<{ id: string; token: string }> {
-  const created = await createResource(dependencies(opened), tokenType, CONTEXT, { name: randomUUID(), roles: ['admin'] });
+  const created = await createResource(dependencies(opened), tokenType, CONTEXT, {
+    name: randomUUID(),
+    roles: ['admin'],
+  });
   return { id: created.id, token: created.token as string };
 }
 
@@ -64,7 +78,9 @@ const holderOf = (token: string) =>
 
 test('503 for a revocation that cannot be stored says that other processes still accept the token, where others may run', async () => {
   const { id, token } = await createToken();
-  await expect(deleteResource(dependencies({ ...full(), exclusive: false }), tokenType, CONTEXT, id)).rejects.toMatchObject({
+  await expect(
+    deleteResource(dependencies({ ...full(), exclusive: false }), tokenType, CONTEXT, id),
+  ).rejects.toMatchObject({
     code: 'unavailable',
     message:
       'This process refuses the token until it restarts. Other processes of the service still accept it. ' +
@@ -75,16 +91,22 @@ test('503 for a revocation that cannot be stored says that other processes still
 });
 
 test('a revocation that cannot be stored is refused without effect for a token that does not exist, and for the last administrator', async () => {
-  await expect(deleteResource(dependencies(full()), tokenType, CONTEXT, randomUUID())).rejects.toBe(FULL);
+  await expect(deleteResource(dependencies(full()), tokenType, CONTEXT, randomUUID())).rejects.toBe(
+    FULL,
+  );
   const { id, token } = await createToken();
-  await expect(deleteResource(dependencies(full(), false), tokenType, CONTEXT, id)).rejects.toMatchObject({ code: 'last_administrator' });
+  await expect(
+    deleteResource(dependencies(full(), false), tokenType, CONTEXT, id),
+  ).rejects.toMatchObject({ code: 'last_administrator' });
   expect((await holderOf(token))?.id).toBe(id);
 });
 
 test('a token is refused when the database can neither be written nor read', async () => {
   const { id } = await createToken();
   const store = { ...full(), get: () => Promise.reject(FULL) };
-  await expect(deleteResource(dependencies(store), tokenType, CONTEXT, id)).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(deleteResource(dependencies(store), tokenType, CONTEXT, id)).rejects.toMatchObject({
+    code: 'unavailable',
+  });
   expect([...refused]).toEqual([id]);
 });
 

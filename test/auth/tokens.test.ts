@@ -8,11 +8,19 @@ authenticationContract("the service's own tokens", async () => ({
   projects: PROJECTS,
   challenges: { unknownCaller: 'Bearer', missingRight: 'Bearer error="insufficient_scope"' },
   async issue(service, role, project) {
-    const { body } = await service.post('/v2/tokens', { name: `${role}-${randomUUID()}`, roles: [role], project_id: PROJECTS[project] });
+    const { body } = await service.post('/v2/tokens', {
+      name: `${role}-${randomUUID()}`,
+      roles: [role],
+      project_id: PROJECTS[project],
+    });
     return body.token;
   },
   async issueExpired(service) {
-    const { body } = await service.post('/v2/tokens', { name: randomUUID(), roles: ['admin'], expires_at: '2020-01-31T12:00:00.000000' });
+    const { body } = await service.post('/v2/tokens', {
+      name: randomUUID(),
+      roles: ['admin'],
+      expires_at: '2020-01-31T12:00:00.000000',
+    });
     return body.token;
   },
   async issueRevoked(service) {

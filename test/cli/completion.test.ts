@@ -22,15 +22,35 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What is typed, and words that must and must not be offered for its last word. */
-const CASES: readonly (readonly [line: string, offered: readonly string[], not: readonly string[]])[] = [
-  ['tsigil ', ['serve', 'tld', 'tsigkey', 'zone', 'pool', 'token', 'completion'], ['create', 'list']],
+const CASES: readonly (readonly [
+  line: string,
+  offered: readonly string[],
+  not: readonly string[],
+])[] = [
+  [
+    'tsigil ',
+    ['serve', 'tld', 'tsigkey', 'zone', 'pool', 'token', 'completion'],
+    ['create', 'list'],
+  ],
   ['tsigil t', ['tld', 'tsigkey', 'token'], ['serve', 'zone']],
   ['tsigil tld ', ['create', 'list', 'show', 'set', 'delete'], ['serve', 'revoke']],
   ['tsigil token ', ['create', 'list', 'show', 'revoke'], ['set', 'delete']],
-  ['tsigil token create --', ['--name', '--role', '--project', '--expires'], ['--roles', '--expires-at', '--limit']],
-  ['tsigil tld create --', ['--name', '--description', '--url', '--format'], ['--algorithm', '--limit']],
+  [
+    'tsigil token create --',
+    ['--name', '--role', '--project', '--expires'],
+    ['--roles', '--expires-at', '--limit'],
+  ],
+  [
+    'tsigil tld create --',
+    ['--name', '--description', '--url', '--format'],
+    ['--algorithm', '--limit'],
+  ],
   ['tsigil tsigkey create --al', ['--algorithm', '--all-projects'], ['--name']],
-  ['tsigil tsigkey create --algorithm ', ['hmac-md5', 'hmac-sha256', 'hmac-sha512'], ['--name', 'create']],
+  [
+    'tsigil tsigkey create --algorithm ',
+    ['hmac-md5', 'hmac-sha256', 'hmac-sha512'],
+    ['--name', 'create'],
+  ],
   ['tsigil tsigkey create --algorithm hmac-sha256 --scope ', ['POOL', 'ZONE'], ['hmac-md5']],
   ['tsigil zone list -f ', ['table', 'json', 'yaml', 'csv', 'value'], ['--name']],
   ['tsigil zone list --format j', ['json'], ['yaml']],
@@ -42,12 +62,20 @@ const CASES: readonly (readonly [line: string, offered: readonly string[], not: 
 
 function runShell(...command: [string, ...string[]]): string[] {
   const [program, ...parameters] = command;
-  const { status, stdout, stderr } = spawnSync(program, parameters, { cwd: folder, encoding: 'utf8', env: { ...cleanEnvironment(), HOME: folder } });
+  const { status, stdout, stderr } = spawnSync(program, parameters, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...cleanEnvironment(), HOME: folder },
+  });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout.split('\n').filter(Boolean);
 }
 
-function expectOffers(words: readonly string[], offered: readonly string[], not: readonly string[]): void {
+function expectOffers(
+  words: readonly string[],
+  offered: readonly string[],
+  not: readonly string[],
+): void {
   expect(words).toEqual(expect.arrayContaining([...offered]));
   expect(words.filter((word) => not.includes(word))).toEqual([]);
 }
@@ -64,7 +92,13 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
 
   test.runIf(hasProgram('tmux', 'tmux'))('with the Tab key in a terminal', async () => {
     const home = temporaryFolder();
-    const screen = openScreen(home, 80, 10, { PATH: `${folder}/bin:${process.env.PATH}` }, 'bash --norc');
+    const screen = openScreen(
+      home,
+      80,
+      10,
+      { PATH: `${folder}/bin:${process.env.PATH}` },
+      'bash --norc',
+    );
     onTestFinished(() => {
       screen.close();
       rmSync(home, { recursive: true, force: true });
@@ -78,7 +112,12 @@ describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
 
 describe.runIf(hasProgram('fish', 'fish'))('fish', () => {
   test.each(CASES)('completes %j', (line, offered, not) => {
-    const words = runShell('fish', '--no-config', '-c', `source tsigil.fish; complete -C '${line}'`).map((word) => word.split('\t')[0] ?? '');
+    const words = runShell(
+      'fish',
+      '--no-config',
+      '-c',
+      `source tsigil.fish; complete -C '${line}'`,
+    ).map((word) => word.split('\t')[0] ?? '');
     expectOffers(words, offered, not);
   });
 });
@@ -88,8 +127,14 @@ describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Bool
     ['tsigil tsigk', 'tsigil tsigkey'],
     ['tsigil tld cre', 'tsigil tld create'],
     ['tsigil tsigkey create --res', 'tsigil tsigkey create --resource-id'],
-    ['tsigil tsigkey create --algorithm hmac-sha38', 'tsigil tsigkey create --algorithm hmac-sha384'],
-    ['tsigil tld list --cacert ../completion/a-f', 'tsigil tld list --cacert ../completion/a-file.pem'],
+    [
+      'tsigil tsigkey create --algorithm hmac-sha38',
+      'tsigil tsigkey create --algorithm hmac-sha384',
+    ],
+    [
+      'tsigil tld list --cacert ../completion/a-f',
+      'tsigil tld list --cacert ../completion/a-file.pem',
+    ],
     ['tsigil completion z', 'tsigil completion zsh'],
   ])('completes %j to %j', async (line, completed) => {
     const home = temporaryFolder();
@@ -98,8 +143,17 @@ describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Bool
     mkdirSync(join(home, 'completion'));
     writeFileSync(join(home, 'completion/a-file.pem'), '');
     writeFileSync(join(home, 'functions/_tsigil'), (await runInside({}, 'completion', 'zsh')).out);
-    writeFileSync(join(home, '.zshrc'), "fpath=(~/functions $fpath); autoload -U compinit; compinit -u; PS1='> '; cd ~/here; clear\n");
-    const screen = openScreen(home, 100, 20, { PATH: `${folder}/bin:${process.env.PATH}`, HOME: home, ZDOTDIR: home }, 'zsh');
+    writeFileSync(
+      join(home, '.zshrc'),
+      "fpath=(~/functions $fpath); autoload -U compinit; compinit -u; PS1='> '; cd ~/here; clear\n",
+    );
+    const screen = openScreen(
+      home,
+      100,
+      20,
+      { PATH: `${folder}/bin:${process.env.PATH}`, HOME: home, ZDOTDIR: home },
+      'zsh',
+    );
     onTestFinished(() => {
       screen.close();
       rmSync(home, { recursive: true, force: true });

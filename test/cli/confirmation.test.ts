@@ -1,13 +1,27 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from 'vitest';
 import { conditionOf } from '../../src/cli/output/confirmation.ts';
 import { commandsBelow, optionsOf } from '../../src/cli/flags/help.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { startWithTokens, type CreatedToken } from '../harness/administrators.ts';
 import { openScreen, type Screen } from '../harness/screen.ts';
-import { PROGRAM, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import {
+  PROGRAM,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { ROOT } from '../docs/documents.ts';
 import { NO_LOCAL_COMMANDS, runInside, type RunOptions } from './session.ts';
@@ -50,7 +64,8 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil completion': undefined,
 };
 
-const REFUSED = (obstacle: string) => `tsigil: Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
+const REFUSED = (obstacle: string) =>
+  `tsigil: Cannot ask for confirmation: ${obstacle}. Nothing was changed.\nUse --yes to go ahead.\n`;
 
 /** Standard input as a terminal on which `lines` are typed. */
 function typed(...lines: string[]): NonNullable<RunOptions['input']> {
@@ -59,19 +74,33 @@ function typed(...lines: string[]): NonNullable<RunOptions['input']> {
 
 describe('declarations', () => {
   const nothing = { write: () => undefined };
-  const terminal = { environment: {}, now: Date.now, input: Readable.from([]), out: nothing, err: nothing, onInterrupt: () => () => undefined };
+  const terminal = {
+    environment: {},
+    now: Date.now,
+    input: Readable.from([]),
+    out: nothing,
+    err: nothing,
+    onInterrupt: () => () => undefined,
+  };
   const program = createProgram('0', NO_LOCAL_COMMANDS, terminal);
   const leaves = commandsBelow(program).filter(({ command }) => command.commands.length === 0);
 
   test('every command declares whether and when it asks', () => {
-    expect(Object.fromEntries(leaves.map(({ words, command }) => [words.join(' '), conditionOf(command)]))).toEqual(COMMANDS);
+    expect(
+      Object.fromEntries(
+        leaves.map(({ words, command }) => [words.join(' '), conditionOf(command)]),
+      ),
+    ).toEqual(COMMANDS);
   });
 
   test('exactly the commands that ask have --yes, and the documentation lists them', () => {
-    const withYes = leaves.filter(({ command }) => optionsOf(command).some(({ long }) => long === '--yes')).map(({ words }) => words.join(' '));
+    const withYes = leaves
+      .filter(({ command }) => optionsOf(command).some(({ long }) => long === '--yes'))
+      .map(({ words }) => words.join(' '));
     const asking = Object.keys(COMMANDS).filter((name) => COMMANDS[name] !== undefined);
     expect(withYes.sort()).toEqual(asking.sort());
-    for (const name of asking) expect(readFileSync(join(ROOT, 'docs/command-line.md'), 'utf8')).toContain(`| \`${name}`);
+    for (const name of asking)
+      expect(readFileSync(join(ROOT, 'docs/command-line.md'), 'utf8')).toContain(`| \`${name}`);
   });
 });
 
@@ -79,27 +108,54 @@ describe('tld import --replace', () => {
   const folder = temporaryFolder();
   const list = join(folder, 'three.txt');
   writeFileSync(list, 'com\nnet\norg\n');
-  const ENTRIES = ['com', ...Array.from({ length: 40 }, (_, index) => `entry-${String(index).padStart(2, '0')}`)];
+  const ENTRIES = [
+    'com',
+    ...Array.from({ length: 40 }, (_, index) => `entry-${String(index).padStart(2, '0')}`),
+  ];
 
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
   });
-  beforeEach(() => service.post('/v2/tlds/bulk', { replace: true, tlds: ENTRIES.map((name) => ({ name })) }));
+  beforeEach(() =>
+    service.post('/v2/tlds/bulk', { replace: true, tlds: ENTRIES.map((name) => ({ name })) }),
+  );
   afterAll(async () => {
     await service.close();
     rmSync(folder, { recursive: true });
   });
-  const names = async () => ((await service.get('/v2/tlds?sort_key=name')).body.tlds as { name: string }[]).map(({ name }) => name);
+  const names = async () =>
+    ((await service.get('/v2/tlds?sort_key=name')).body.tlds as { name: string }[]).map(
+      ({ name }) => name,
+    );
   const variables = () => ({ TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token });
   const replace = (runOptions: RunOptions, ...flags: string[]) =>
-    runInside({ variables: variables(), ...runOptions }, 'tld', 'import', list, '--replace', ...flags);
+    runInside(
+      { variables: variables(), ...runOptions },
+      'tld',
+      'import',
+      list,
+      '--replace',
+      ...flags,
+    );
 
   test.each<[string, RunOptions, string]>([
-    ['standard input is not a terminal', { errorTerminal: true }, 'standard input is not a terminal'],
-    ['standard error is not a terminal', { input: typed('y\n') }, 'standard error is not a terminal'],
+    [
+      'standard input is not a terminal',
+      { errorTerminal: true },
+      'standard input is not a terminal',
+    ],
+    [
+      'standard error is not a terminal',
+      { input: typed('y\n') },
+      'standard error is not a terminal',
+    ],
     ['nothing is a terminal', {}, 'standard input is not a terminal'],
-    ['standard input is not a terminal, but standard output is', { columns: 80 }, 'standard input is not a terminal'],
+    [
+      'standard input is not a terminal, but standard output is',
+      { columns: 80 },
+      'standard input is not a terminal',
+    ],
   ])('%s: exits with 2, and nothing changes', async (_, runOptions, obstacle) => {
     const { status, err } = await replace(runOptions);
     expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for confirmation')]);
@@ -109,23 +165,42 @@ describe('tld import --replace', () => {
 
   test('the list on standard input: exits with 2, and nothing changes', async () => {
     const input = typed('com\n');
-    const { status, err } = await runInside({ variables: variables(), input, errorTerminal: true }, 'tld', 'import', '-', '--replace');
+    const { status, err } = await runInside(
+      { variables: variables(), input, errorTerminal: true },
+      'tld',
+      'import',
+      '-',
+      '--replace',
+    );
     expect([status, err.includes('has read standard input to its end')]).toEqual([2, true]);
     expect(await names()).toEqual(ENTRIES);
   });
 
-  test.each(['n\n', '\n', 'yesterday\n', ''])('the answer %j: exits with 1, and nothing changes', async (answer) => {
-    const { status, err } = await replace({ input: typed(...(answer === '' ? [] : [answer])), errorTerminal: true });
-    expect(status).toBe(1);
-    expect(err).toContain('2 added, 1 unchanged, 0 updated, 40 removed, 0 refused. Continue? [y/N] ');
-    expect(err).toContain('Nothing was changed');
-    expect(await names()).toEqual(ENTRIES);
-  });
+  test.each(['n\n', '\n', 'yesterday\n', ''])(
+    'the answer %j: exits with 1, and nothing changes',
+    async (answer) => {
+      const { status, err } = await replace({
+        input: typed(...(answer === '' ? [] : [answer])),
+        errorTerminal: true,
+      });
+      expect(status).toBe(1);
+      expect(err).toContain(
+        '2 added, 1 unchanged, 0 updated, 40 removed, 0 refused. Continue? [y/N] ',
+      );
+      expect(err).toContain('Nothing was changed');
+      expect(await names()).toEqual(ENTRIES);
+    },
+  );
 
-  test.each(['y\n', 'Yes\n'])('the answer %j replaces, also if standard output is not a terminal', async (answer) => {
-    expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({ status: 0 });
-    expect(await names()).toEqual(['com', 'net', 'org']);
-  });
+  test.each(['y\n', 'Yes\n'])(
+    'the answer %j replaces, also if standard output is not a terminal',
+    async (answer) => {
+      expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({
+        status: 0,
+      });
+      expect(await names()).toEqual(['com', 'net', 'org']);
+    },
+  );
 
   test('--yes replaces without a question', async () => {
     const { status, err } = await replace({}, '--yes');
@@ -145,7 +220,13 @@ describe('tld import --replace', () => {
     const open = (command: string) => {
       const place = temporaryFolder();
       onTestFinished(() => rmSync(place, { recursive: true, force: true }));
-      return openScreen(place, 100, 30, variables(), `bash -c "${command}; echo ended \\\${PIPESTATUS[0]}; sleep 100"`);
+      return openScreen(
+        place,
+        100,
+        30,
+        variables(),
+        `bash -c "${command}; echo ended \\\${PIPESTATUS[0]}; sleep 100"`,
+      );
     };
 
     test('asks and waits if the reader of standard output stops early', async () => {
@@ -182,7 +263,12 @@ describe('tld import --replace', () => {
       ['< /dev/null', 'standard input is not a terminal'],
       ['2> error.txt', 'standard error is not a terminal'],
     ])('%s: refuses', async (redirection, obstacle) => {
-      screen = open(`${program} ${redirection} > /dev/null; code=$?; cat error.txt 2>/dev/null; (exit $code)`.replaceAll('$', '\\$'));
+      screen = open(
+        `${program} ${redirection} > /dev/null; code=$?; cat error.txt 2>/dev/null; (exit $code)`.replaceAll(
+          '$',
+          '\\$',
+        ),
+      );
       expect((await screen.waitFor(/ended 2/)).replaceAll('\n', ' ')).toContain(obstacle);
       expect(await names()).toEqual(ENTRIES);
     });
@@ -201,11 +287,23 @@ describe('token revoke', () => {
     ({ service, tokens } = await startWithTokens(bodies));
   });
   afterEach(() => service.close());
-  const [mine, other] = [0, 1].map((index) => () => tokens[index] as CreatedToken) as [() => CreatedToken, () => CreatedToken];
+  const [mine, other] = [0, 1].map((index) => () => tokens[index] as CreatedToken) as [
+    () => CreatedToken,
+    () => CreatedToken,
+  ];
   const revoke = (runOptions: RunOptions, ...argv: string[]) =>
-    runInside({ ...runOptions, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: mine().token } }, 'token', 'revoke', ...argv);
+    runInside(
+      { ...runOptions, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: mine().token } },
+      'token',
+      'revoke',
+      ...argv,
+    );
   const names = async (token = mine()) =>
-    ((await service.with(token.token).get('/v2/tokens?sort_key=name')).body.tokens as { name: string }[]).map(({ name }) => name);
+    (
+      (await service.with(token.token).get('/v2/tokens?sort_key=name')).body.tokens as {
+        name: string;
+      }[]
+    ).map(({ name }) => name);
 
   test('revokes any other token without a question, and prints the outcome', async () => {
     expect(await revoke({}, 'reader', other().id)).toEqual({
@@ -218,20 +316,37 @@ describe('token revoke', () => {
 
   test('refuses the current token without a terminal: exit code 2, and nothing is revoked', async () => {
     for (const idOrName of ['mine', mine().id]) {
-      expect(await revoke({}, 'reader', idOrName)).toEqual({ status: 2, out: '', err: REFUSED('standard input is not a terminal') });
+      expect(await revoke({}, 'reader', idOrName)).toEqual({
+        status: 2,
+        out: '',
+        err: REFUSED('standard input is not a terminal'),
+      });
     }
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
   test('revokes nothing after the answer no for the current token: exit code 1', async () => {
     const { status, err } = await revoke({ input: typed('n\n'), errorTerminal: true }, 'mine');
-    expect([status, err]).toEqual([1, expect.stringContaining("Token 'mine' is the token that this command uses. Revoke it? [y/N] ")]);
+    expect([status, err]).toEqual([
+      1,
+      expect.stringContaining(
+        "Token 'mine' is the token that this command uses. Revoke it? [y/N] ",
+      ),
+    ]);
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
   test('revokes the current token after the others, after the answer yes', async () => {
-    const { status, out } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine', 'mine', 'reader');
-    expect([status, out]).toEqual([0, `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'mine' (id ${mine().id}).\n`]);
+    const { status, out } = await revoke(
+      { input: typed('y\n'), errorTerminal: true },
+      'mine',
+      'mine',
+      'reader',
+    );
+    expect([status, out]).toEqual([
+      0,
+      `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'mine' (id ${mine().id}).\n`,
+    ]);
     expect((await service.with(mine().token).get('/v2/tokens')).status).toBe(401);
     expect(await names(other())).toEqual(['other']);
   });
@@ -239,14 +354,22 @@ describe('token revoke', () => {
   test('warns about the last administrator token, which the service refuses to delete', async () => {
     await revoke({}, 'other');
     const { status, err } = await revoke({ input: typed('y\n'), errorTerminal: true }, 'mine');
-    expect(err).toContain("Token 'mine' is the token that this command uses. No valid administrator token remains afterwards. Revoke it? [y/N] ");
-    expect([status, err]).toEqual([1, expect.stringContaining('is the last valid administrator token')]);
+    expect(err).toContain(
+      "Token 'mine' is the token that this command uses. No valid administrator token remains afterwards. Revoke it? [y/N] ",
+    );
+    expect([status, err]).toEqual([
+      1,
+      expect.stringContaining('is the last valid administrator token'),
+    ]);
     expect(await names()).toEqual(['mine', 'reader']);
   });
 
   test('revokes any token without a question if adminToken is in use', async () => {
     const adminToken = 'the-configured-token-of-this-test';
-    const { service: second, tokens: made } = await startWithTokens([{ name: 'only', roles: ['admin'] }], { TSIGIL_ADMIN_TOKEN: adminToken });
+    const { service: second, tokens: made } = await startWithTokens(
+      [{ name: 'only', roles: ['admin'] }],
+      { TSIGIL_ADMIN_TOKEN: adminToken },
+    );
     onTestFinished(() => second.close());
     const runOptions = { variables: { TSIGIL_URL: second.url, TSIGIL_TOKEN: adminToken } };
     expect(await runInside(runOptions, 'token', 'revoke', 'only')).toEqual({

@@ -7,7 +7,12 @@ import { findConnection } from '../../src/cli/service/connection.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { CREDENTIAL_SECRET, PASSWORD, startFakeKeystone, type FakeKeystone } from './fake-keystone.ts';
+import {
+  CREDENTIAL_SECRET,
+  PASSWORD,
+  startFakeKeystone,
+  type FakeKeystone,
+} from './fake-keystone.ts';
 import { tsigil } from './run.ts';
 import { runInside } from './session.ts';
 
@@ -34,17 +39,25 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const byPassword = () => ({ OS_AUTH_URL: keystone.url, OS_USERNAME: 'ada', OS_PASSWORD: PASSWORD, OS_PROJECT_NAME: 'dns', OS_REGION_NAME: 'one' });
+const byPassword = () => ({
+  OS_AUTH_URL: keystone.url,
+  OS_USERNAME: 'ada',
+  OS_PASSWORD: PASSWORD,
+  OS_PROJECT_NAME: 'dns',
+  OS_REGION_NAME: 'one',
+});
 
 /** Lists pools, which every service has; the default one is proof of having reached it. */
-const list = (variables: Record<string, string>, ...argv: string[]) => runInside({ variables }, 'pool', 'list', '-f', 'value', '-c', 'name', ...argv);
+const list = (variables: Record<string, string>, ...argv: string[]) =>
+  runInside({ variables }, 'pool', 'list', '-f', 'value', '-c', 'name', ...argv);
 const REACHED = { status: 0, out: 'default\n', err: '' };
 
 /** Keeps `clouds` as the user's clouds.yaml, and returns the variables with which it is found. */
 function userClouds(clouds: object, secure?: object): Record<string, string> {
   writeFileSync(join(configuration, 'clouds.yaml'), stringify({ clouds }));
   rmSync(join(configuration, 'secure.yaml'), { force: true });
-  if (secure !== undefined) writeFileSync(join(configuration, 'secure.yaml'), stringify({ clouds: secure }));
+  if (secure !== undefined)
+    writeFileSync(join(configuration, 'secure.yaml'), stringify({ clouds: secure }));
   return { HOME: home };
 }
 
@@ -53,35 +66,77 @@ describe('OS_ variables', () => {
     expect(await list(byPassword())).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toEqual({
       auth: {
-        identity: { methods: ['password'], password: { user: { name: 'ada', domain: { id: 'default' }, password: PASSWORD } } },
+        identity: {
+          methods: ['password'],
+          password: { user: { name: 'ada', domain: { id: 'default' }, password: PASSWORD } },
+        },
         scope: { project: { name: 'dns', domain: { id: 'default' } } },
       },
     });
-    expect(await list({ ...byPassword(), OS_AUTH_URL: `${keystone.url}/v3/`, OS_AUTH_TYPE: 'v3password' })).toEqual(REACHED);
+    expect(
+      await list({
+        ...byPassword(),
+        OS_AUTH_URL: `${keystone.url}/v3/`,
+        OS_AUTH_TYPE: 'v3password',
+      }),
+    ).toEqual(REACHED);
   });
 
   test('domains and scopes are in the request to Keystone', async () => {
     const user = { OS_USER_DOMAIN_NAME: 'Users', OS_PROJECT_DOMAIN_ID: 'projects' };
     expect(await list({ ...byPassword(), ...user })).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toMatchObject({
-      auth: { identity: { password: { user: { domain: { name: 'Users' } } } }, scope: { project: { domain: { id: 'projects' } } } },
+      auth: {
+        identity: { password: { user: { domain: { name: 'Users' } } } },
+        scope: { project: { domain: { id: 'projects' } } },
+      },
     });
     const unscoped = { ...byPassword(), OS_PROJECT_NAME: '', OS_USERNAME: '' };
     expect(await list({ ...unscoped, OS_USER_ID: 'u1', OS_SYSTEM_SCOPE: 'all' })).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toEqual({
-      auth: { identity: { methods: ['password'], password: { user: { id: 'u1', password: PASSWORD } } }, scope: { system: { all: true } } },
+      auth: {
+        identity: { methods: ['password'], password: { user: { id: 'u1', password: PASSWORD } } },
+        scope: { system: { all: true } },
+      },
     });
   });
 
   test('an application credential needs no project', async () => {
-    const variables = { OS_AUTH_URL: keystone.url, OS_AUTH_TYPE: 'v3applicationcredential', OS_APPLICATION_CREDENTIAL_SECRET: CREDENTIAL_SECRET };
-    expect(await list({ ...variables, OS_APPLICATION_CREDENTIAL_ID: 'c1', OS_REGION_NAME: 'one', OS_PROJECT_NAME: 'ignored' })).toEqual(REACHED);
+    const variables = {
+      OS_AUTH_URL: keystone.url,
+      OS_AUTH_TYPE: 'v3applicationcredential',
+      OS_APPLICATION_CREDENTIAL_SECRET: CREDENTIAL_SECRET,
+    };
+    expect(
+      await list({
+        ...variables,
+        OS_APPLICATION_CREDENTIAL_ID: 'c1',
+        OS_REGION_NAME: 'one',
+        OS_PROJECT_NAME: 'ignored',
+      }),
+    ).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toEqual({
-      auth: { identity: { methods: ['application_credential'], application_credential: { id: 'c1', secret: CREDENTIAL_SECRET } } },
+      auth: {
+        identity: {
+          methods: ['application_credential'],
+          application_credential: { id: 'c1', secret: CREDENTIAL_SECRET },
+        },
+      },
     });
-    expect(await list({ ...variables, OS_APPLICATION_CREDENTIAL_NAME: 'ci', OS_USERNAME: 'ada', OS_REGION_NAME: 'one' })).toEqual(REACHED);
+    expect(
+      await list({
+        ...variables,
+        OS_APPLICATION_CREDENTIAL_NAME: 'ci',
+        OS_USERNAME: 'ada',
+        OS_REGION_NAME: 'one',
+      }),
+    ).toEqual(REACHED);
     expect(keystone.asked.at(-1)).toMatchObject({
-      auth: { identity: { application_credential: { name: 'ci', user: { name: 'ada', domain: { id: 'default' } } } } },
+      auth: {
+        identity: {
+          application_credential: { name: 'ci', user: { name: 'ada', domain: { id: 'default' } } },
+        },
+      },
     });
   });
 
@@ -95,9 +150,13 @@ describe('OS_ variables', () => {
   });
 
   test('TSIGIL_URL overrides the catalogue, and TSIGIL_TOKEN needs no cloud', async () => {
-    expect(await list({ ...byPassword(), OS_REGION_NAME: 'two', TSIGIL_URL: service.url })).toEqual(REACHED);
+    expect(await list({ ...byPassword(), OS_REGION_NAME: 'two', TSIGIL_URL: service.url })).toEqual(
+      REACHED,
+    );
     const before = keystone.asked.length;
-    expect(await list({ ...byPassword(), TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token })).toEqual(REACHED);
+    expect(
+      await list({ ...byPassword(), TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }),
+    ).toEqual(REACHED);
     expect(keystone.asked.length).toBe(before);
   });
 
@@ -108,7 +167,12 @@ describe('OS_ variables', () => {
       3,
       /^tsigil: The identity service .* returned 401: Wrong "credentials"\.\nCheck the credentials\. The environment sets them\.\n$/,
     ],
-    ['a path without an identity service', () => ({ OS_AUTH_URL: `${keystone.url}/other` }), 3, /returned 404\n/],
+    [
+      'a path without an identity service',
+      () => ({ OS_AUTH_URL: `${keystone.url}/other` }),
+      3,
+      /returned 404\n/,
+    ],
     [
       'an unreachable identity service',
       () => ({ OS_AUTH_URL: 'http://127.0.0.1:1' }),
@@ -121,7 +185,12 @@ describe('OS_ variables', () => {
       3,
       /no 'public' endpoint of type 'dns' in region 'three'\. Available: internal in one, public in two, public in one\n/,
     ],
-    ['an unknown interface', () => ({ OS_INTERFACE: 'admin' }), 3, /no 'admin' endpoint of type 'dns' in region 'one'/],
+    [
+      'an unknown interface',
+      () => ({ OS_INTERFACE: 'admin' }),
+      3,
+      /no 'admin' endpoint of type 'dns' in region 'one'/,
+    ],
     [
       'an unsupported authentication type',
       () => ({ OS_AUTH_TYPE: 'v3kerberos' }),
@@ -138,22 +207,42 @@ describe('OS_ variables', () => {
 });
 
 describe('clouds.yaml', () => {
-  const auth = () => ({ auth_url: keystone.url, username: 'ada', password: PASSWORD, project_name: 'dns' });
+  const auth = () => ({
+    auth_url: keystone.url,
+    username: 'ada',
+    password: PASSWORD,
+    project_name: 'dns',
+  });
 
   test('OS_CLOUD and --os-cloud select a cloud, and the flag overrides TSIGIL_ variables', async () => {
-    const variables = userClouds({ here: { auth: auth(), region_name: 'one' }, bad: { auth: auth(), region_name: 'two' } });
+    const variables = userClouds({
+      here: { auth: auth(), region_name: 'one' },
+      bad: { auth: auth(), region_name: 'two' },
+    });
     expect(await list({ ...variables, OS_CLOUD: 'here' })).toEqual(REACHED);
-    const others = { OS_CLOUD: 'bad', TSIGIL_URL: 'http://127.0.0.1:1', TSIGIL_TOKEN: 'a-token-of-somewhere-else' };
+    const others = {
+      OS_CLOUD: 'bad',
+      TSIGIL_URL: 'http://127.0.0.1:1',
+      TSIGIL_TOKEN: 'a-token-of-somewhere-else',
+    };
     expect(await list({ ...variables, ...others }, '--os-cloud', 'here')).toEqual(REACHED);
-    expect(await list({ ...variables }, '--os-cloud', 'bad', '--url', service.url)).toEqual(REACHED);
+    expect(await list({ ...variables }, '--os-cloud', 'bad', '--url', service.url)).toEqual(
+      REACHED,
+    );
   });
 
   test('secrets can be in secure.yaml or OS_PASSWORD', async () => {
     const { password, ...others } = auth();
     const cloud = { here: { auth: others, regions: ['one'], interface: 'publicURL' } };
-    expect(await list({ ...userClouds(cloud, { here: { auth: { password } } }), OS_CLOUD: 'here' })).toEqual(REACHED);
-    expect(await list({ ...userClouds(cloud), OS_CLOUD: 'here', OS_PASSWORD: password })).toEqual(REACHED);
-    expect((await list({ ...userClouds(cloud), OS_CLOUD: 'here' })).err).toMatch(/has no password\. Its auth_type requires it\./);
+    expect(
+      await list({ ...userClouds(cloud, { here: { auth: { password } } }), OS_CLOUD: 'here' }),
+    ).toEqual(REACHED);
+    expect(await list({ ...userClouds(cloud), OS_CLOUD: 'here', OS_PASSWORD: password })).toEqual(
+      REACHED,
+    );
+    expect((await list({ ...userClouds(cloud), OS_CLOUD: 'here' })).err).toMatch(
+      /has no password\. Its auth_type requires it\./,
+    );
   });
 
   test('admin_token, none and an endpoint override the catalogue', async () => {
@@ -163,19 +252,29 @@ describe('clouds.yaml', () => {
       none: { auth_type: 'none', auth: { endpoint, token: service.token } },
       override: { auth: auth(), dns_endpoint_override: endpoint },
     });
-    for (const name of ['admin', 'none', 'override']) expect(await list(variables, '--os-cloud', name)).toEqual(REACHED);
+    for (const name of ['admin', 'none', 'override'])
+      expect(await list(variables, '--os-cloud', name)).toEqual(REACHED);
   });
 
   test('the file in the current folder is first, and OS_CLIENT_CONFIG_FILE is before all', async () => {
     const here = join(folder, 'here');
     mkdirSync(here, { recursive: true });
-    const cloud = (url: string) => stringify({ clouds: { it: { auth_type: 'admin_token', auth: { endpoint: url, token: service.token } } } });
+    const cloud = (url: string) =>
+      stringify({
+        clouds: { it: { auth_type: 'admin_token', auth: { endpoint: url, token: service.token } } },
+      });
     writeFileSync(join(configuration, 'clouds.yaml'), cloud('http://127.0.0.1:1'));
     writeFileSync(join(here, 'clouds.yml'), cloud(service.url));
     const flags = ['pool', 'list', '-f', 'value', '-c', 'name', '--os-cloud', 'it'];
     expect(await tsigil(here, { HOME: home }, ...flags)).toEqual(REACHED);
     expect((await tsigil(folder, { HOME: home }, ...flags)).status).toBe(3);
-    expect(await tsigil(folder, { HOME: home, OS_CLIENT_CONFIG_FILE: join(here, 'clouds.yml') }, ...flags)).toEqual(REACHED);
+    expect(
+      await tsigil(
+        folder,
+        { HOME: home, OS_CLIENT_CONFIG_FILE: join(here, 'clouds.yml') },
+        ...flags,
+      ),
+    ).toEqual(REACHED);
   });
 
   test('a missing or unreadable file is reported without quoting it: exit code 2', async () => {
@@ -183,9 +282,15 @@ describe('clouds.yaml', () => {
     expect((await list(variables, '--os-cloud', 'nowhere')).err).toMatch(
       /^tsigil: Unknown cloud 'nowhere' in .*clouds\.yaml\. Use one of: here, there\.\n$/,
     );
-    writeFileSync(join(configuration, 'clouds.yaml'), `clouds:\n  here: {auth: {password: ${PASSWORD}\n`);
+    writeFileSync(
+      join(configuration, 'clouds.yaml'),
+      `clouds:\n  here: {auth: {password: ${PASSWORD}\n`,
+    );
     const broken = await list(variables, '--os-cloud', 'here');
-    expect([broken.status, broken.err]).toEqual([2, `tsigil: ${configuration}/clouds.yaml is not valid YAML\n`]);
+    expect([broken.status, broken.err]).toEqual([
+      2,
+      `tsigil: ${configuration}/clouds.yaml is not valid YAML\n`,
+    ]);
     const none = await list({ HOME: '/nonexistent' }, '--os-cloud', 'here');
     expect([none.status, none.err]).toEqual([
       2,
@@ -198,9 +303,13 @@ describe('clouds.yaml', () => {
 
 test('a URL can end in /v2, as catalogues have it, or in a slash', async () => {
   for (const url of ['http://dns.example/v2', 'http://dns.example/v2/', 'http://dns.example/']) {
-    expect((await findConnection({ url }, { TSIGIL_TOKEN: 'a-token' })).url).toBe('http://dns.example');
+    expect((await findConnection({ url }, { TSIGIL_TOKEN: 'a-token' })).url).toBe(
+      'http://dns.example',
+    );
   }
-  expect((await findConnection({ url: 'https://example.org/dns/v2' }, { TSIGIL_TOKEN: 'a-token' })).url).toBe('https://example.org/dns');
+  expect(
+    (await findConnection({ url: 'https://example.org/dns/v2' }, { TSIGIL_TOKEN: 'a-token' })).url,
+  ).toBe('https://example.org/dns');
 });
 
 describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
@@ -208,11 +317,32 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
   let secure: TestService;
   beforeAll(async () => {
     for (const name of ['right', 'wrong']) {
-      const flags = ['-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
-      const { status } = spawnSync('openssl', ['req', '-x509', ...flags, '-keyout', join(folder, `${name}.key`), '-out', certificate(name)]);
+      const flags = [
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=localhost',
+        '-addext',
+        'subjectAltName=IP:127.0.0.1',
+      ];
+      const { status } = spawnSync('openssl', [
+        'req',
+        '-x509',
+        ...flags,
+        '-keyout',
+        join(folder, `${name}.key`),
+        '-out',
+        certificate(name),
+      ]);
       expect(status).toBe(0);
     }
-    secure = await startTestService({ TSIGIL_TLS_CERT: certificate('right'), TSIGIL_TLS_KEY: join(folder, 'right.key') });
+    secure = await startTestService({
+      TSIGIL_TLS_CERT: certificate('right'),
+      TSIGIL_TLS_KEY: join(folder, 'right.key'),
+    });
   });
   afterAll(() => secure.close());
 
@@ -222,19 +352,39 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
     expect(await list(variables, '--cacert', certificate('right'))).toEqual(REACHED);
     const cloud = { OS_ENDPOINT: secure.url, OS_TOKEN: secure.token };
     expect(await list({ ...cloud, OS_CACERT: certificate('right') })).toEqual(REACHED);
-    const clouds = { here: { auth_type: 'admin_token', auth: { endpoint: secure.url, token: secure.token } } };
-    expect(await list({ ...userClouds({ here: { ...clouds.here, cacert: certificate('right') } }), OS_CLOUD: 'here' })).toEqual(REACHED);
-    expect(await list({ ...userClouds({ here: { ...clouds.here, verify: false } }), OS_CLOUD: 'here' })).toEqual(REACHED);
+    const clouds = {
+      here: { auth_type: 'admin_token', auth: { endpoint: secure.url, token: secure.token } },
+    };
+    expect(
+      await list({
+        ...userClouds({ here: { ...clouds.here, cacert: certificate('right') } }),
+        OS_CLOUD: 'here',
+      }),
+    ).toEqual(REACHED);
+    expect(
+      await list({ ...userClouds({ here: { ...clouds.here, verify: false } }), OS_CLOUD: 'here' }),
+    ).toEqual(REACHED);
   });
 
   test('an untrusted certificate is refused: exit code 3 and what to do', async () => {
     for (const flags of [[], ['--cacert', certificate('wrong')]]) {
-      const { status, err } = await list({ TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token }, ...flags);
+      const { status, err } = await list(
+        { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token },
+        ...flags,
+      );
       expect(status).toBe(3);
       expect(err).toMatch(
         /cannot be reached: no trusted authority signed its certificate\nSet the CA file that signed its certificate with --cacert\.\n$/,
       );
     }
-    expect((await list({ TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token }, '--cacert', '/nonexistent')).status).toBe(2);
+    expect(
+      (
+        await list(
+          { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token },
+          '--cacert',
+          '/nonexistent',
+        )
+      ).status,
+    ).toBe(2);
   });
 });

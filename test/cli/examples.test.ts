@@ -10,7 +10,13 @@ const nothing = () => undefined;
 const noCommand = async () => undefined;
 const PROGRAM = createProgram(
   '0.0.0',
-  { serve: noCommand, checkConfig: nothing, backUp: noCommand, migrate: noCommand, copyDatabase: noCommand },
+  {
+    serve: noCommand,
+    checkConfig: nothing,
+    backUp: noCommand,
+    migrate: noCommand,
+    copyDatabase: noCommand,
+  },
   {
     environment: {},
     now: () => 0,
@@ -48,13 +54,24 @@ describe.runIf(hasProgram('openssl', 'openssl'))('the examples of resource types
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test.each(['zone', 'tld', 'tsigkey', 'pool'])('of %s all succeed, in the order of the help', (noun) => {
-    const commands = COMMANDS.filter(({ words }) => words[1] === noun && ['create', 'list', 'show', 'set', 'delete'].includes(words[2] ?? ''))
-      .flatMap(({ command }) => examplesOf(command))
-      .map(({ command }) => command);
-    const token = `export TSIGIL_TOKEN='${service.token}'`;
-    const outputs = runCommands([token, ...commands.map((command) => `set -o pipefail; ${command}; echo "exit code $?"`)], folder, service.url);
-    expect(commands.length).toBeGreaterThan(4);
-    for (const [index, command] of commands.entries()) expect(outputs[index + 1]?.trimEnd(), command).toMatch(/exit code 0$/);
-  });
+  test.each(['zone', 'tld', 'tsigkey', 'pool'])(
+    'of %s all succeed, in the order of the help',
+    (noun) => {
+      const commands = COMMANDS.filter(
+        ({ words }) =>
+          words[1] === noun && ['create', 'list', 'show', 'set', 'delete'].includes(words[2] ?? ''),
+      )
+        .flatMap(({ command }) => examplesOf(command))
+        .map(({ command }) => command);
+      const token = `export TSIGIL_TOKEN='${service.token}'`;
+      const outputs = runCommands(
+        [token, ...commands.map((command) => `set -o pipefail; ${command}; echo "exit code $?"`)],
+        folder,
+        service.url,
+      );
+      expect(commands.length).toBeGreaterThan(4);
+      for (const [index, command] of commands.entries())
+        expect(outputs[index + 1]?.trimEnd(), command).toMatch(/exit code 0$/);
+    },
+  );
 });

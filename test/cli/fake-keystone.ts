@@ -30,23 +30,51 @@ interface Request {
 }
 
 /** Starts it. Whoever signs in gets `token`, and a catalogue with `endpoints`. */
-export async function startFakeKeystone(token: string, endpoints: readonly Endpoint[]): Promise<FakeKeystone> {
+export async function startFakeKeystone(
+  token: string,
+  endpoints: readonly Endpoint[],
+): Promise<FakeKeystone> {
   const asked: unknown[] = [];
   const server = createServer((request, response) => {
     void json(request).then((body) => {
       asked.push(body);
       const { identity } = (body as Request).auth;
-      const valid = identity.password?.user.password === PASSWORD || identity.application_credential?.secret === CREDENTIAL_SECRET;
-      if (request.url !== '/identity/v3/auth/tokens' || request.method !== 'POST') return response.writeHead(404).end('<html>Not found</html>');
+      const valid =
+        identity.password?.user.password === PASSWORD ||
+        identity.application_credential?.secret === CREDENTIAL_SECRET;
+      if (request.url !== '/identity/v3/auth/tokens' || request.method !== 'POST')
+        return response.writeHead(404).end('<html>Not found</html>');
       if (!valid)
-        return response.writeHead(401).end(JSON.stringify({ error: { code: 401, message: 'Wrong "credentials".', title: 'Unauthorized' } }));
+        return response
+          .writeHead(401)
+          .end(
+            JSON.stringify({
+              error: { code: 401, message: 'Wrong "credentials".', title: 'Unauthorized' },
+            }),
+          );
       const catalog = [
-        { type: 'identity', endpoints: [{ interface: 'public', region_id: 'one', url: 'http://127.0.0.1:1' }] },
-        { type: 'dns', endpoints: endpoints.map(({ region, ...endpoint }) => ({ ...endpoint, region_id: region, region })) },
+        {
+          type: 'identity',
+          endpoints: [{ interface: 'public', region_id: 'one', url: 'http://127.0.0.1:1' }],
+        },
+        {
+          type: 'dns',
+          endpoints: endpoints.map(({ region, ...endpoint }) => ({
+            ...endpoint,
+            region_id: region,
+            region,
+          })),
+        },
       ];
-      return response.writeHead(201, { 'x-subject-token': token }).end(JSON.stringify({ token: { catalog } }));
+      return response
+        .writeHead(201, { 'x-subject-token': token })
+        .end(JSON.stringify({ token: { catalog } }));
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/identity`, asked, close: () => void server.close() };
+  return {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/identity`,
+    asked,
+    close: () => void server.close(),
+  };
 }

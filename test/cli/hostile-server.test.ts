@@ -32,14 +32,20 @@ afterAll(() => {
 
 function respond(method: string, path: string, response: ServerResponse): void {
   if (answer === 'page') {
-    response.writeHead(500, `Oh ${NASTY_HEADER}`, { 'x-openstack-request-id': NASTY_HEADER }).end(`<html>${NASTY}</html>`);
+    response
+      .writeHead(500, `Oh ${NASTY_HEADER}`, { 'x-openstack-request-id': NASTY_HEADER })
+      .end(`<html>${NASTY}</html>`);
   } else if (answer === 'refusal') {
     const status = path.includes('identity') ? 401 : 429;
     const headers = { 'x-openstack-request-id': NASTY_HEADER, 'retry-after': NASTY_HEADER };
-    response.writeHead(status, headers).end(JSON.stringify({ message: NASTY, error: { message: NASTY }, type: NASTY }));
+    response
+      .writeHead(status, headers)
+      .end(JSON.stringify({ message: NASTY, error: { message: NASTY }, type: NASTY }));
   } else if (path.includes('/identity')) {
     const endpoints = [{ interface: NASTY, region: NASTY, url: NASTY }];
-    response.writeHead(201, { 'x-subject-token': 'token' }).end(JSON.stringify({ token: { catalog: [{ type: 'dns', endpoints }] } }));
+    response
+      .writeHead(201, { 'x-subject-token': 'token' })
+      .end(JSON.stringify({ token: { catalog: [{ type: 'dns', endpoints }] } }));
   } else {
     response.writeHead(200).end(JSON.stringify(bodyFor(method, path)));
   }
@@ -47,10 +53,31 @@ function respond(method: string, path: string, response: ServerResponse): void {
 
 function bodyFor(method: string, path: string): unknown {
   const item = (id: string) => {
-    const texts = ['name', 'description', 'algorithm', 'scope', 'resource_id', 'token', 'email', 'status', 'type', 'action', 'project_id'];
+    const texts = [
+      'name',
+      'description',
+      'algorithm',
+      'scope',
+      'resource_id',
+      'token',
+      'email',
+      'status',
+      'type',
+      'action',
+      'project_id',
+    ];
     const text = Object.fromEntries(texts.map((member) => [member, NASTY]));
     const records = [{ priority: NASTY, hostname: NASTY }];
-    return { id, ...text, secret: NASTY, key: NASTY, roles: [NASTY], attributes: { [NASTY]: NASTY }, masters: [NASTY], ns_records: records };
+    return {
+      id,
+      ...text,
+      secret: NASTY,
+      key: NASTY,
+      roles: [NASTY],
+      attributes: { [NASTY]: NASTY },
+      masters: [NASTY],
+      ns_records: records,
+    };
   };
   if (path.endsWith('/bulk')) {
     const counts = { added: 1, unchanged: 0, updated: 1, refused: 1, removed: 1 };
@@ -63,9 +90,12 @@ function bodyFor(method: string, path: string): unknown {
     }));
     return { counts, results, removed: [{ name: NASTY }] };
   }
-  if (path.includes('/servers/localhost/tsigkeys')) return path.endsWith('tsigkeys') ? [{ id: NASTY }] : item(ID);
+  if (path.includes('/servers/localhost/tsigkeys'))
+    return path.endsWith('tsigkeys') ? [{ id: NASTY }] : item(ID);
   const collection = /^\/v2\/(\w+)(?:\?|$)/.exec(path)?.[1];
-  return method === 'GET' && collection !== undefined ? { [collection]: [item(ID), item(NASTY)], links: {} } : item(ID);
+  return method === 'GET' && collection !== undefined
+    ? { [collection]: [item(ID), item(NASTY)], links: {} }
+    : item(ID);
 }
 
 function file(name: string, content: string): string {
@@ -75,8 +105,16 @@ function file(name: string, content: string): string {
 
 const list = file('list.txt', `com\nnet\n${NASTY}\norg\n`);
 const csv = file('list.csv', `com,"${NASTY}"\nnet,"${NASTY}"\n${NASTY},x\n`);
-const keys = file('keys.conf', `key "${NASTY.replaceAll(/[\r\n]/g, '')}" { algorithm hmac-sha256; secret "c2VjcmV0"; };\n`);
-const clouds = file('clouds.yaml', JSON.stringify({ clouds: { [NASTY]: {}, odd: { auth_type: NASTY, auth: { auth_url: 'http://127.0.0.1:1' } } } }));
+const keys = file(
+  'keys.conf',
+  `key "${NASTY.replaceAll(/[\r\n]/g, '')}" { algorithm hmac-sha256; secret "c2VjcmV0"; };\n`,
+);
+const clouds = file(
+  'clouds.yaml',
+  JSON.stringify({
+    clouds: { [NASTY]: {}, odd: { auth_type: NASTY, auth: { auth_url: 'http://127.0.0.1:1' } } },
+  }),
+);
 const scope = ['--scope', 'POOL', '--resource-id', OTHER_ID];
 
 const nouns = ['tld', 'tsigkey', 'zone', 'pool'];
@@ -121,22 +159,40 @@ describe('no control character from a server or a file reaches the terminal', ()
   test.each(['success', 'refusal', 'page'] as const)('%s', async (kind) => {
     answer = kind;
     const token = file('token', 'token');
-    const surroundings = { variables: { TSIGIL_URL: url, TSIGIL_TOKEN: 'token', OS_CLIENT_CONFIG_FILE: clouds, PDNS_API_KEY: 'key' } };
+    const surroundings = {
+      variables: {
+        TSIGIL_URL: url,
+        TSIGIL_TOKEN: 'token',
+        OS_CLIENT_CONFIG_FILE: clouds,
+        PDNS_API_KEY: 'key',
+      },
+    };
     for (const command of commands) {
       const argv = command.map((word) => (word === 'URL' ? url : word === 'TOKEN' ? token : word));
       const { out, err } = await runInside(surroundings, ...argv);
       const printed = `${out}${err}`;
-      expect({ argv, control: /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/u.exec(printed)?.[0] }).toEqual({ argv, control: undefined });
+      expect({
+        argv,
+        control: /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/u.exec(printed)?.[0],
+      }).toEqual({ argv, control: undefined });
       // A line feed in a cell of CSV is the value's; csv is read by programs.
       if (!argv.includes('csv'))
-        expect({ argv, lines: printed.split('\n').filter((line) => line.startsWith('tsigil: forged')) }).toEqual({ argv, lines: [] });
+        expect({
+          argv,
+          lines: printed.split('\n').filter((line) => line.startsWith('tsigil: forged')),
+        }).toEqual({ argv, lines: [] });
     }
   });
 
   test('an identity service', async () => {
     for (const kind of ['success', 'refusal', 'page'] as const) {
       answer = kind;
-      const variables = { OS_AUTH_URL: `${url}/identity`, OS_USERNAME: 'u', OS_PASSWORD: 'p', OS_PROJECT_NAME: 'p' };
+      const variables = {
+        OS_AUTH_URL: `${url}/identity`,
+        OS_USERNAME: 'u',
+        OS_PASSWORD: 'p',
+        OS_PROJECT_NAME: 'p',
+      };
       const { status, err } = await runInside({ variables }, 'tld', 'list');
       expect(status).toBe(3);
       expect(err).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e]|^tsigil: forged/mu);

@@ -24,15 +24,33 @@ describe.runIf(hasProgram('man', 'man-db'))('man', () => {
   test('renders it without a warning, with every command, flag and example unchanged', () => {
     const file = join(folder, 'tsigil.1');
     writeFileSync(file, printed);
-    const environment = { ...process.env, MANWIDTH: '200', LC_ALL: 'C.UTF-8', MANPAGER: 'cat', GROFF_NO_SGR: '1' };
-    const { status, stdout, stderr } = spawnSync('man', ['--warnings', '--no-hyphenation', '--no-justification', '-l', file], {
-      encoding: 'utf8',
-      env: environment,
-    });
+    const environment = {
+      ...process.env,
+      MANWIDTH: '200',
+      LC_ALL: 'C.UTF-8',
+      MANPAGER: 'cat',
+      GROFF_NO_SGR: '1',
+    };
+    const { status, stdout, stderr } = spawnSync(
+      'man',
+      ['--warnings', '--no-hyphenation', '--no-justification', '-l', file],
+      {
+        encoding: 'utf8',
+        env: environment,
+      },
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     // Bold and underlined letters are overstruck.
     const text = stdout.replaceAll(/.\x08/gu, '');
-    for (const section of ['NAME', 'SYNOPSIS', 'COMMANDS', 'EXIT STATUS', 'ENVIRONMENT', 'FILES', 'EXAMPLES'])
+    for (const section of [
+      'NAME',
+      'SYNOPSIS',
+      'COMMANDS',
+      'EXIT STATUS',
+      'ENVIRONMENT',
+      'FILES',
+      'EXAMPLES',
+    ])
       expect(text).toMatch(new RegExp(`^${section}$`, 'm'));
     for (const command of [
       'serve',
@@ -45,7 +63,13 @@ describe.runIf(hasProgram('man', 'man-db'))('man', () => {
     ]) {
       expect(text.split('\n').map((line) => line.trim())).toContain(command);
     }
-    for (const flag of ['--secret-file <file>', '--no-description', '--os-cloud <name>', '--sort <key>', '-f, --format <format>'])
+    for (const flag of [
+      '--secret-file <file>',
+      '--no-description',
+      '--os-cloud <name>',
+      '--sort <key>',
+      '-f, --format <format>',
+    ])
       expect(text).toContain(flag);
     expect(text).toContain("tsigil tld create --name com --description 'Commercial'");
     expect(text).toContain('tsigil tld create --name рф');

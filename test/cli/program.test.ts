@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +27,8 @@ describe('help', () => {
     const alone = await run();
     expect([alone.status, alone.err]).toEqual([0, '']);
     expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\]\n/);
-    for (const command of ['serve', 'check-config', 'backup', 'token']) expect(alone.out).toMatch(new RegExp(`^ {2}${command}\\b.+`, 'm'));
+    for (const command of ['serve', 'check-config', 'backup', 'token'])
+      expect(alone.out).toMatch(new RegExp(`^ {2}${command}\\b.+`, 'm'));
     expect(await run('--help')).toEqual(alone);
     expect(await run('help')).toEqual(alone);
   });
@@ -39,7 +49,16 @@ describe('help', () => {
     ],
     [
       ['token', 'create', '--help'],
-      ['--name', '--role', '--project', '--expires', '--url', '--token-file', '--format', '--column'],
+      [
+        '--name',
+        '--role',
+        '--project',
+        '--expires',
+        '--url',
+        '--token-file',
+        '--format',
+        '--column',
+      ],
     ],
     [
       ['token', 'list', '--help'],
@@ -61,7 +80,9 @@ describe('help', () => {
   });
 
   test('--version prints the version in package.json', async () => {
-    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as { version: string };
+    const { version } = JSON.parse(
+      readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'),
+    ) as { version: string };
     expect(await run('--version')).toEqual({ status: 0, out: `${version}\n`, err: '' });
   });
 });
@@ -87,7 +108,12 @@ describe('usage errors', () => {
 });
 
 describe('--debug', () => {
-  const list = (...argv: string[]) => tsigil(folder, { TSIGIL_URL: 'http://127.0.0.1:1', TSIGIL_TOKEN: 'a-token-to-be-kept-secret' }, ...argv);
+  const list = (...argv: string[]) =>
+    tsigil(
+      folder,
+      { TSIGIL_URL: 'http://127.0.0.1:1', TSIGIL_TOKEN: 'a-token-to-be-kept-secret' },
+      ...argv,
+    );
 
   test('adds the stack and the cause to an error, but no token; without it, neither is printed', async () => {
     expect((await list('token', 'list')).err).not.toMatch(/^ +at /m);
@@ -106,7 +132,10 @@ describe('--debug', () => {
 
 describe('check-config', () => {
   test('prints the effective configuration from the file and the environment, with secrets hidden', async () => {
-    writeFileSync(join(folder, 'tsigil.yaml'), 'listen: 127.0.0.1:8053\napi:\n  defaultLimit: 50\n');
+    writeFileSync(
+      join(folder, 'tsigil.yaml'),
+      'listen: 127.0.0.1:8053\napi:\n  defaultLimit: 50\n',
+    );
     const token = 'an-administrator-token-in-the-environment';
     const { status, out, err } = await tsigil(
       folder,
@@ -118,18 +147,25 @@ describe('check-config', () => {
     expect(out).toMatch(/^ {2}defaultLimit: 60$/m);
     expect(out).toMatch(/^adminToken: \(hidden\)$/m);
     expect(out).not.toContain(token);
-    expect((await run('check-config', '--config', 'tsigil.yaml')).out).toMatch(/^ {2}defaultLimit: 50$/m);
+    expect((await run('check-config', '--config', 'tsigil.yaml')).out).toMatch(
+      /^ {2}defaultLimit: 50$/m,
+    );
   });
 
   test('lists every problem on standard error: exit code 2', async () => {
     writeFileSync(join(folder, 'bad.yaml'), 'listen: nowhere\nlsiten: 5\n');
     const { status, out, err } = await run('check-config', '--config', 'bad.yaml');
     expect([status, out]).toEqual([2, '']);
-    expect(err).toBe("tsigil: The configuration is not valid:\n  - bad.yaml: unknown setting 'lsiten'\n  - bad.yaml: 'listen' must be `host:port`\n");
+    expect(err).toBe(
+      "tsigil: The configuration is not valid:\n  - bad.yaml: unknown setting 'lsiten'\n  - bad.yaml: 'listen' must be `host:port`\n",
+    );
   });
 
   test('names the setting of a file that cannot be read: exit code 2', async () => {
-    writeFileSync(join(folder, 'files.yaml'), 'auth:\n  keystone:\n    url: https://keystone.example\n    caFile: nosuch.pem\n');
+    writeFileSync(
+      join(folder, 'files.yaml'),
+      'auth:\n  keystone:\n    url: https://keystone.example\n    caFile: nosuch.pem\n',
+    );
     const { status, out, err } = await run('check-config', '--config', 'files.yaml');
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(
@@ -150,7 +186,12 @@ describe('backup', () => {
     const service = await startServiceProcess(folder);
     const names = Array.from({ length: 200 }, (_, index) => `tld-${index}`);
     await Promise.all(names.map((name) => service.post('/v2/tlds', { name })));
-    const key = { name: 'k', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842' };
+    const key = {
+      name: 'k',
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
+      resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+    };
     const { body: kept } = await service.post('/v2/tsigkeys', key);
     expect(await run('backup', '--to', 'copy.db')).toEqual({ status: 0, out: '', err: '' });
     await service.post('/v2/tlds', { name: 'later' });

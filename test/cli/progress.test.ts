@@ -7,7 +7,12 @@ import { displayWidth } from '../../src/cli/output/table.ts';
 function startBar(total: number, columns = 80) {
   const clock = { now: 1000 };
   const drawn: string[] = [];
-  const progress = startProgress({ isTTY: true, columns, write: (text) => drawn.push(text) }, 'Importing', total, () => clock.now);
+  const progress = startProgress(
+    { isTTY: true, columns, write: (text) => drawn.push(text) },
+    'Importing',
+    total,
+    () => clock.now,
+  );
   return { clock, drawn, progress };
 }
 
@@ -16,7 +21,9 @@ describe('the progress bar', () => {
     const { clock, drawn, progress } = startBar(10_000);
     clock.now += 2000;
     progress.advance(4300);
-    expect(drawn.at(-1)).toBe('\rImporting [===========>              ]  43% 4,300 of 10,000, 2,150/s, 0:03 left\x1b[K');
+    expect(drawn.at(-1)).toBe(
+      '\rImporting [===========>              ]  43% 4,300 of 10,000, 2,150/s, 0:03 left\x1b[K',
+    );
     clock.now += 2000;
     progress.advance(5700);
     expect(drawn.at(-1)).toMatch(/^\rImporting \[=+\] 100% 10,000 of 10,000\x1b\[K$/);
@@ -54,11 +61,23 @@ describe('the progress bar', () => {
   test('never reaches the last column, with any numbers', () => {
     const count = fc.integer({ min: 0, max: 10_000_000 });
     fc.assert(
-      fc.property(count, count, fc.double({ min: 0, max: 1e6, noNaN: true }), fc.integer({ min: 1, max: 300 }), (done, total, seconds, columns) => {
-        const line = progressLine('Importing 日本', Math.min(done, total), total, seconds, columns);
-        expect(displayWidth(line)).toBeLessThan(Math.max(columns, 1));
-        expect(line).not.toMatch(/NaN|Infinity/);
-      }),
+      fc.property(
+        count,
+        count,
+        fc.double({ min: 0, max: 1e6, noNaN: true }),
+        fc.integer({ min: 1, max: 300 }),
+        (done, total, seconds, columns) => {
+          const line = progressLine(
+            'Importing 日本',
+            Math.min(done, total),
+            total,
+            seconds,
+            columns,
+          );
+          expect(displayWidth(line)).toBeLessThan(Math.max(columns, 1));
+          expect(line).not.toMatch(/NaN|Infinity/);
+        },
+      ),
     );
   });
 });

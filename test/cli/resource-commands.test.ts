@@ -15,7 +15,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const run = (...argv: string[]): Promise<Ended> => runInside({ variables }, ...argv);
-const runWith = (runOptions: RunOptions, ...argv: string[]): Promise<Ended> => runInside({ variables, ...runOptions }, ...argv);
+const runWith = (runOptions: RunOptions, ...argv: string[]): Promise<Ended> =>
+  runInside({ variables, ...runOptions }, ...argv);
 
 /** What a command that succeeds prints as JSON. */
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
@@ -24,7 +25,8 @@ async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> 
   return JSON.parse(out) as T;
 }
 
-const names = (...argv: string[]) => json<{ name: string }[]>(...argv, '-c', 'name').then((items) => items.map(({ name }) => name));
+const names = (...argv: string[]) =>
+  json<{ name: string }[]>(...argv, '-c', 'name').then((items) => items.map(({ name }) => name));
 
 const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
 
@@ -46,14 +48,37 @@ describe('each resource type', () => {
     },
     {
       noun: 'zone',
-      create: ['a.example.org.', '--email', 'a@example.org', '--ttl', '300', '--attributes', 'tier:gold', 'note:a:b'],
-      created: { name: 'a.example.org.', email: 'a@example.org', ttl: 300, attributes: { tier: 'gold', note: 'a:b' }, type: 'PRIMARY' },
+      create: [
+        'a.example.org.',
+        '--email',
+        'a@example.org',
+        '--ttl',
+        '300',
+        '--attributes',
+        'tier:gold',
+        'note:a:b',
+      ],
+      created: {
+        name: 'a.example.org.',
+        email: 'a@example.org',
+        ttl: 300,
+        attributes: { tier: 'gold', note: 'a:b' },
+        type: 'PRIMARY',
+      },
       set: ['--ttl', '600', '--description', 'Two'],
       changed: { name: 'a.example.org.', ttl: 600, description: 'Two' },
     },
     {
       noun: 'pool',
-      create: ['--name', 'a-pool', '--ns-records', '1:ns1.example.org.', '2:ns2.example.org.', '--attributes', 'tier:gold'],
+      create: [
+        '--name',
+        'a-pool',
+        '--ns-records',
+        '1:ns1.example.org.',
+        '2:ns2.example.org.',
+        '--attributes',
+        'tier:gold',
+      ],
       created: {
         name: 'a-pool',
         attributes: { tier: 'gold' },
@@ -65,24 +90,42 @@ describe('each resource type', () => {
       set: ['--no-attributes', '--no-ns-records', '--description', 'Three'],
       changed: { name: 'a-pool', attributes: {}, ns_records: [], description: 'Three' },
     },
-  ])('$noun: creates, lists, shows and sets by id and by name, and deletes', async ({ noun, create, created, set, changed }) => {
-    const item = await json(noun, 'create', ...create);
-    expect(item).toMatchObject(created);
-    const { id, name } = item as { id: string; name: string };
-    expect(await names(noun, 'list', '--name', name)).toEqual([name]);
-    expect(await json(noun, 'show', name)).toEqual(item);
-    expect(await json(noun, 'show', id.toUpperCase())).toEqual(item);
-    const after = await json(noun, 'set', name, ...set);
-    expect(after).toMatchObject(changed);
-    expect(await json(noun, 'show', id)).toEqual(after);
-    expect(await run(noun, 'delete', id)).toEqual({ status: 0, out: `${id}: deleted\n`, err: '' });
-    expect((await run(noun, 'show', id)).status).toBe(1);
-  });
+  ])(
+    '$noun: creates, lists, shows and sets by id and by name, and deletes',
+    async ({ noun, create, created, set, changed }) => {
+      const item = await json(noun, 'create', ...create);
+      expect(item).toMatchObject(created);
+      const { id, name } = item as { id: string; name: string };
+      expect(await names(noun, 'list', '--name', name)).toEqual([name]);
+      expect(await json(noun, 'show', name)).toEqual(item);
+      expect(await json(noun, 'show', id.toUpperCase())).toEqual(item);
+      const after = await json(noun, 'set', name, ...set);
+      expect(after).toMatchObject(changed);
+      expect(await json(noun, 'show', id)).toEqual(after);
+      expect(await run(noun, 'delete', id)).toEqual({
+        status: 0,
+        out: `${id}: deleted\n`,
+        err: '',
+      });
+      expect((await run(noun, 'show', id)).status).toBe(1);
+    },
+  );
 
   test('creates a SECONDARY zone with its primaries', async () => {
-    const zone = await json('zone', 'create', 'secondary.example.org.', '--type', 'SECONDARY', '--masters', '192.0.2.1', '192.0.2.2:5300');
+    const zone = await json(
+      'zone',
+      'create',
+      'secondary.example.org.',
+      '--type',
+      'SECONDARY',
+      '--masters',
+      '192.0.2.1',
+      '192.0.2.2:5300',
+    );
     expect(zone).toMatchObject({ type: 'SECONDARY', masters: ['192.0.2.1', '192.0.2.2:5300'] });
-    expect(await json('zone', 'set', 'secondary.example.org.', '--masters', '192.0.2.3')).toMatchObject({ masters: ['192.0.2.3'] });
+    expect(
+      await json('zone', 'set', 'secondary.example.org.', '--masters', '192.0.2.3'),
+    ).toMatchObject({ masters: ['192.0.2.3'] });
   });
 });
 
@@ -90,9 +133,12 @@ describe('names', () => {
   test('a Unicode name is sent as A-labels, and either form finds it', async () => {
     const created = await json('tld', 'create', '--name', 'рф');
     expect(created.name).toBe('xn--p1ai');
-    for (const name of ['рф', 'xn--p1ai', 'XN--P1AI']) expect(await json('tld', 'show', name)).toEqual(created);
+    for (const name of ['рф', 'xn--p1ai', 'XN--P1AI'])
+      expect(await json('tld', 'show', name)).toEqual(created);
     expect(await names('tld', 'list', '--name', 'рф')).toEqual(['xn--p1ai']);
-    expect((await json('zone', 'create', 'bücher.рф', '--email', 'a@example.org')).name).toBe('xn--bcher-kva.xn--p1ai.');
+    expect((await json('zone', 'create', 'bücher.рф', '--email', 'a@example.org')).name).toBe(
+      'xn--bcher-kva.xn--p1ai.',
+    );
     expect(await names('zone', 'list', '--name', '*.рф.')).toEqual(['xn--bcher-kva.xn--p1ai.']);
     expect((await run('zone', 'delete', 'bücher.рф')).out).toBe('bücher.рф: deleted\n');
     expect((await run('tld', 'delete', 'рф')).status).toBe(0);
@@ -101,7 +147,10 @@ describe('names', () => {
   test('a name with an asterisk is a name, not a pattern', async () => {
     await json('tsigkey', 'create', '--name', 'star-one', ...KEY);
     const { status, err } = await run('tsigkey', 'show', 'star-*');
-    expect([status, err]).toEqual([1, "tsigil: No tsigkey is named 'star-*'\nRun 'tsigil tsigkey list' to list all tsigkeys.\n"]);
+    expect([status, err]).toEqual([
+      1,
+      "tsigil: No tsigkey is named 'star-*'\nRun 'tsigil tsigkey list' to list all tsigkeys.\n",
+    ]);
     const star = await json('tsigkey', 'create', '--name', 'star-*', ...KEY);
     expect((await json('tsigkey', 'show', 'star-*')).id).toBe(star.id);
   });
@@ -109,17 +158,30 @@ describe('names', () => {
   test('an ambiguous name selects no resource', async () => {
     const first = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org');
     const pool = await json('pool', 'create', '--name', 'second');
-    const second = await json('zone', 'create', 'twice.example.org.', '--email', 'a@example.org', '--pool-id', String(pool.id));
+    const second = await json(
+      'zone',
+      'create',
+      'twice.example.org.',
+      '--email',
+      'a@example.org',
+      '--pool-id',
+      String(pool.id),
+    );
     const { status, out, err } = await run('zone', 'delete', 'twice.example.org.');
     expect([status, out]).toEqual([1, '']);
-    expect(err).toContain(`2 zones are named 'twice.example.org.' (ids: ${String(first.id)}, ${String(second.id)})\nUse an id instead.\n`);
+    expect(err).toContain(
+      `2 zones are named 'twice.example.org.' (ids: ${String(first.id)}, ${String(second.id)})\nUse an id instead.\n`,
+    );
   });
 });
 
 describe('lists', () => {
   beforeAll(async () => {
     for (let number = 0; number < 8; number += 1) {
-      await service.post('/v2/tlds', { name: `many-${number}`, description: number % 2 === 0 ? 'even' : 'odd' });
+      await service.post('/v2/tlds', {
+        name: `many-${number}`,
+        description: number % 2 === 0 ? 'even' : 'odd',
+      });
     }
   });
 
@@ -127,25 +189,51 @@ describe('lists', () => {
     const all = Array.from({ length: 8 }, (_, number) => `many-${number}`);
     expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name')).toEqual(all);
     for (const limit of [1, 3, 4, 7, 9]) {
-      expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name', '--limit', String(limit))).toEqual(all.slice(0, limit));
+      expect(
+        await names('tld', 'list', '--name', 'many-*', '--sort', 'name', '--limit', String(limit)),
+      ).toEqual(all.slice(0, limit));
     }
-    expect(await names('tld', 'list', '--name', 'many-*', '--sort', 'name:desc', '--limit', '2')).toEqual(['many-7', 'many-6']);
+    expect(
+      await names('tld', 'list', '--name', 'many-*', '--sort', 'name:desc', '--limit', '2'),
+    ).toEqual(['many-7', 'many-6']);
   });
 
   test('every filter is a flag', async () => {
-    expect(await names('tld', 'list', '--name', 'MANY-*', '--description', 'odd', '--sort', 'name')).toEqual([
-      'many-1',
-      'many-3',
-      'many-5',
-      'many-7',
-    ]);
+    expect(
+      await names('tld', 'list', '--name', 'MANY-*', '--description', 'odd', '--sort', 'name'),
+    ).toEqual(['many-1', 'many-3', 'many-5', 'many-7']);
     const id = String((await json('pool', 'show', 'default')).id);
-    await json('tsigkey', 'create', '--name', 'filtered', '--algorithm', 'hmac-sha384', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID);
+    await json(
+      'tsigkey',
+      'create',
+      '--name',
+      'filtered',
+      '--algorithm',
+      'hmac-sha384',
+      '--scope',
+      'ZONE',
+      '--resource-id',
+      UNKNOWN_ID,
+    );
     expect(await names('tsigkey', 'list', '--algorithm', 'hmac-sha38*')).toEqual(['filtered']);
-    expect(await names('tsigkey', 'list', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID)).toEqual(['filtered']);
+    expect(await names('tsigkey', 'list', '--scope', 'ZONE', '--resource-id', UNKNOWN_ID)).toEqual([
+      'filtered',
+    ]);
     expect(await names('tsigkey', 'list', '--orphaned')).toEqual(['filtered']);
-    expect(await names('tsigkey', 'list', '--no-orphaned', '--resource-id', id)).not.toContain('filtered');
-    await json('zone', 'create', 'filtered.example.org', '--email', 'f@example.org', '--ttl', '77', '--description', 'f');
+    expect(await names('tsigkey', 'list', '--no-orphaned', '--resource-id', id)).not.toContain(
+      'filtered',
+    );
+    await json(
+      'zone',
+      'create',
+      'filtered.example.org',
+      '--email',
+      'f@example.org',
+      '--ttl',
+      '77',
+      '--description',
+      'f',
+    );
     for (const filter of [
       ['--ttl', '77'],
       ['--email', 'f@*'],
@@ -153,12 +241,16 @@ describe('lists', () => {
     ]) {
       expect(await names('zone', 'list', ...filter)).toEqual(['filtered.example.org.']);
     }
-    expect(await names('zone', 'list', '--status', 'ACTIVE', '--type', 'PRIMARY')).toContain('filtered.example.org.');
+    expect(await names('zone', 'list', '--status', 'ACTIVE', '--type', 'PRIMARY')).toContain(
+      'filtered.example.org.',
+    );
     expect(await names('pool', 'list', '--name', 'def*')).toEqual(['default']);
   });
 
   test('columns are in the requested order, in every format', async () => {
-    const list = async (...argv: string[]) => (await run('tld', 'list', '--name', 'many-0', '-c', 'description', '-c', 'name', ...argv)).out;
+    const list = async (...argv: string[]) =>
+      (await run('tld', 'list', '--name', 'many-0', '-c', 'description', '-c', 'name', ...argv))
+        .out;
     expect(await list()).toBe('description\tname\neven\tmany-0\n');
     expect(await list('-f', 'csv')).toBe('description,name\neven,many-0\n');
     expect(await list('-f', 'value')).toBe('even many-0\n');
@@ -170,19 +262,33 @@ describe('lists', () => {
     const before = service.log.length;
     await names('tld', 'list', '--name', 'many-*', '--limit', '2');
     await endOfTurn();
-    expect(service.log.slice(before).filter((line) => line.includes('"route":"/v2/tlds"'))).toHaveLength(1);
+    expect(
+      service.log.slice(before).filter((line) => line.includes('"route":"/v2/tlds"')),
+    ).toHaveLength(1);
   });
 });
 
 describe('projects', () => {
   test('--sudo-project-id acts for another project, and --all-projects lists all', async () => {
-    await json('zone', 'create', 'theirs.example.net.', '--email', 'a@example.org', '--sudo-project-id', 'p2');
+    await json(
+      'zone',
+      'create',
+      'theirs.example.net.',
+      '--email',
+      'a@example.org',
+      '--sudo-project-id',
+      'p2',
+    );
     expect(await names('zone', 'list', '--name', 'theirs.*')).toEqual([]);
-    expect(await names('zone', 'list', '--name', 'theirs.*', '--sudo-project-id', 'p2')).toEqual(['theirs.example.net.']);
+    expect(await names('zone', 'list', '--name', 'theirs.*', '--sudo-project-id', 'p2')).toEqual([
+      'theirs.example.net.',
+    ]);
     const { out } = await run('zone', 'list', '--all-projects', '--name', 'theirs.*', '-f', 'csv');
     expect(out).toMatch(/^id,name,type,serial,status,action,project_id\n.*,p2\n$/);
     expect((await run('zone', 'show', 'theirs.example.net.')).status).toBe(1);
-    expect((await json('zone', 'show', 'theirs.example.net.', '--all-projects')).project_id).toBe('p2');
+    expect((await json('zone', 'show', 'theirs.example.net.', '--all-projects')).project_id).toBe(
+      'p2',
+    );
   });
 });
 
@@ -205,7 +311,11 @@ describe('delete', () => {
       return () => void (released += 1);
     };
     const ended = runWith({ onInterrupt }, 'tld', 'delete', 'i1', 'i2', 'i3');
-    await expect.poll(async () => (await service.get('/v2/tlds?name=i1')).body.tlds.length as number, { interval: 1 }).toBe(0);
+    await expect
+      .poll(async () => (await service.get('/v2/tlds?name=i1')).body.tlds.length as number, {
+        interval: 1,
+      })
+      .toBe(0);
     interrupt();
     const { status, out, err } = await ended;
     const done = out.split('\n').length - 1;
@@ -216,18 +326,54 @@ describe('delete', () => {
 
 describe('errors', () => {
   test.each([
-    [['tld', 'create', '--name', 'com.'], 1, /^tsigil: Invalid Tld: 'name' must not end in a period \(request req-/],
-    [['tld', 'create', '--name', 'many-1'], 1, /^tsigil: Duplicate Tld \(request req-.*\)\nRun 'tsigil tld list' to list all tlds\.\n$/],
-    [['tld', 'set', 'many-1'], 2, /^tsigil: No field to change was given\nRun 'tsigil tld set --help' to list the fields\.\n$/],
-    [['tld', 'list', '--sort', 'colour'], 2, /^tsigil: Invalid --sort 'colour'\. Use one of: created_at, /],
+    [
+      ['tld', 'create', '--name', 'com.'],
+      1,
+      /^tsigil: Invalid Tld: 'name' must not end in a period \(request req-/,
+    ],
+    [
+      ['tld', 'create', '--name', 'many-1'],
+      1,
+      /^tsigil: Duplicate Tld \(request req-.*\)\nRun 'tsigil tld list' to list all tlds\.\n$/,
+    ],
+    [
+      ['tld', 'set', 'many-1'],
+      2,
+      /^tsigil: No field to change was given\nRun 'tsigil tld set --help' to list the fields\.\n$/,
+    ],
+    [
+      ['tld', 'list', '--sort', 'colour'],
+      2,
+      /^tsigil: Invalid --sort 'colour'\. Use one of: created_at, /,
+    ],
     [['tld', 'list', '--sort', 'name:up'], 2, /^tsigil: Invalid --sort 'name:up'/],
     [['tld', 'list', '--limit', '0'], 2, /must be a whole number above 0/],
-    [['tld', 'list', '-c', 'nmae'], 2, /^tsigil: Unknown column 'nmae'\. Use one of: id, name, description, created_at, updated_at\.\n$/],
-    [['tld', 'list', '--algorithm', 'x'], 2, /unknown option '--algorithm'\nRun the command with --help /],
+    [
+      ['tld', 'list', '-c', 'nmae'],
+      2,
+      /^tsigil: Unknown column 'nmae'\. Use one of: id, name, description, created_at, updated_at\.\n$/,
+    ],
+    [
+      ['tld', 'list', '--algorithm', 'x'],
+      2,
+      /unknown option '--algorithm'\nRun the command with --help /,
+    ],
     [['tld', 'list', '--sudo-project-id', 'a b'], 2, /^tsigil: Invalid --sudo-project-id 'a b'/],
-    [['tsigkey', 'create', '--name', 'a', '--algorithm', 'none'], 2, /Allowed choices are hmac-md5, .*\nRun the command with --help /],
-    [['zone', 'create', 'a.example.org.', '--email', 'a@b', '--ttl', 'long'], 2, /^tsigil: Invalid --ttl 'long'\. Use a whole number\.\n$/],
-    [['pool', 'create', '--name', 'a', '--attributes', 'gold'], 2, /^tsigil: Invalid --attributes 'gold'\. Use the form key:value\.\n$/],
+    [
+      ['tsigkey', 'create', '--name', 'a', '--algorithm', 'none'],
+      2,
+      /Allowed choices are hmac-md5, .*\nRun the command with --help /,
+    ],
+    [
+      ['zone', 'create', 'a.example.org.', '--email', 'a@b', '--ttl', 'long'],
+      2,
+      /^tsigil: Invalid --ttl 'long'\. Use a whole number\.\n$/,
+    ],
+    [
+      ['pool', 'create', '--name', 'a', '--attributes', 'gold'],
+      2,
+      /^tsigil: Invalid --attributes 'gold'\. Use the form key:value\.\n$/,
+    ],
     [
       ['pool', 'create', '--name', 'a', '--ns-records', 'first:ns1.example.org.'],
       2,
@@ -236,16 +382,33 @@ describe('errors', () => {
     [['zone', 'create'], 2, /missing required argument 'name'\nRun the command with --help /],
     [['zone', 'delete'], 2, /missing required argument 'zone'/],
     [['tld', 'lits'], 2, /unknown command 'lits'\n\(Did you mean list\?\)\n/],
-  ])('tsigil %j: exit code %i, with the error and what to do on standard error', async (argv, code, message) => {
-    const { status, out, err } = await run(...argv);
-    expect([status, out]).toEqual([code, '']);
-    expect(err).toMatch(message);
-    expect(err).not.toMatch(/^ +at /m);
-  });
+  ])(
+    'tsigil %j: exit code %i, with the error and what to do on standard error',
+    async (argv, code, message) => {
+      const { status, out, err } = await run(...argv);
+      expect([status, out]).toEqual([code, '']);
+      expect(err).toMatch(message);
+      expect(err).not.toMatch(/^ +at /m);
+    },
+  );
 
   test('a zone name that conflicts with another project is refused: exit code 1, not 3', async () => {
-    await json('zone', 'create', 'taken.example.net.', '--email', 'a@example.org', '--sudo-project-id', 'p2');
-    const { status, err } = await run('zone', 'create', 'below.taken.example.net.', '--email', 'a@example.org');
+    await json(
+      'zone',
+      'create',
+      'taken.example.net.',
+      '--email',
+      'a@example.org',
+      '--sudo-project-id',
+      'p2',
+    );
+    const { status, err } = await run(
+      'zone',
+      'create',
+      'below.taken.example.net.',
+      '--email',
+      'a@example.org',
+    );
     expect([status, err.split('\n').length]).toEqual([1, 2]);
   });
 
@@ -260,6 +423,8 @@ describe('errors', () => {
       'a@b',
     );
     expect(status).toBe(3);
-    expect(err).toMatch(/Use the token of a project, or select a project with --sudo-project-id\.\n$/);
+    expect(err).toMatch(
+      /Use the token of a project, or select a project with --sudo-project-id\.\n$/,
+    );
   });
 });

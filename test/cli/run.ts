@@ -12,13 +12,26 @@ export interface Ended {
 }
 
 /** Runs the built program in `folder` with its output in pipes. */
-export function tsigil(folder: string, variables: Record<string, string>, ...argv: string[]): Promise<Ended> {
+export function tsigil(
+  folder: string,
+  variables: Record<string, string>,
+  ...argv: string[]
+): Promise<Ended> {
   return runProgram(folder, variables, process.execPath, PROGRAM, ...argv);
 }
 
 /** Runs any program so. */
-export async function runProgram(folder: string, variables: Record<string, string>, program: string, ...argv: string[]): Promise<Ended> {
-  const child = spawn(program, argv, { cwd: folder, env: cleanEnvironment(variables), stdio: ['ignore', 'pipe', 'pipe'] });
+export async function runProgram(
+  folder: string,
+  variables: Record<string, string>,
+  program: string,
+  ...argv: string[]
+): Promise<Ended> {
+  const child = spawn(program, argv, {
+    cwd: folder,
+    env: cleanEnvironment(variables),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const [out, err, [status]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   for (const [token] of out.matchAll(/tsigil_[\w-]{43}/g)) recordSecret(token);

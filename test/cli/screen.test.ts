@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { displayWidth } from '../../src/cli/output/table.ts';
 import { openScreen, type Screen } from '../harness/screen.ts';
-import { PROGRAM, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import {
+  PROGRAM,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
 const NODE = `'${process.execPath}'`;
@@ -20,14 +25,21 @@ const DESCRIPTIONS = [
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
-  for (const [index, description] of DESCRIPTIONS.entries()) await service.post('/v2/tlds', { name: `sample-${index}`, description });
+  for (const [index, description] of DESCRIPTIONS.entries())
+    await service.post('/v2/tlds', { name: `sample-${index}`, description });
 });
 afterAll(() => service.close());
 
 function open(columns: number, rows: number, command: string): Screen {
   const folder = temporaryFolder();
   const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
-  const screen = openScreen(folder, columns, rows, variables, `sh -c "${command}; echo; echo ended \\$?; sleep 100"`);
+  const screen = openScreen(
+    folder,
+    columns,
+    rows,
+    variables,
+    `sh -c "${command}; echo; echo ended \\$?; sleep 100"`,
+  );
   onTestFinished(() => {
     screen.close();
     rmSync(folder, { recursive: true, force: true });
@@ -36,27 +48,44 @@ function open(columns: number, rows: number, command: string): Screen {
 }
 
 describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
-  test.each([80, 200])('a table keeps its frame at %i columns, with any content', async (columns) => {
-    const text = await open(columns, 50, `${NODE} '${PROGRAM}' tld list --name 'sample-*' --sort name`).waitFor(/ended 0/);
-    const lines = text.split('\n').filter((line) => /^[+|]/.test(line));
-    expect(lines[0]?.length).toBeLessThanOrEqual(columns);
-    for (const line of lines) {
-      expect(line).toMatch(/^[+|].*[+|]$/);
-      // The terminal itself joins what it cannot show, so the width is only certain for the rest.
-      if (!/[\u0600-\u06ff]|\p{Emoji_Presentation}/u.test(line)) expect(displayWidth(line)).toBe(lines[0]?.length);
-    }
-    expect(text).toContain('日本語の説明：トップレベル');
-    expect(text).toContain('forged | row \\u202e');
-    if (columns === 200) expect(text).toContain('Ünïcödé with a combining');
-  });
+  test.each([80, 200])(
+    'a table keeps its frame at %i columns, with any content',
+    async (columns) => {
+      const text = await open(
+        columns,
+        50,
+        `${NODE} '${PROGRAM}' tld list --name 'sample-*' --sort name`,
+      ).waitFor(/ended 0/);
+      const lines = text.split('\n').filter((line) => /^[+|]/.test(line));
+      expect(lines[0]?.length).toBeLessThanOrEqual(columns);
+      for (const line of lines) {
+        expect(line).toMatch(/^[+|].*[+|]$/);
+        // The terminal itself joins what it cannot show, so the width is only certain for the rest.
+        if (!/[\u0600-\u06ff]|\p{Emoji_Presentation}/u.test(line))
+          expect(displayWidth(line)).toBe(lines[0]?.length);
+      }
+      expect(text).toContain('日本語の説明：トップレベル');
+      expect(text).toContain('forged | row \\u202e');
+      if (columns === 200) expect(text).toContain('Ünïcödé with a combining');
+    },
+  );
 
   test('a table shows 1,500 rows, none wider than the terminal', async () => {
     const many = await startTestService();
     onTestFinished(() => many.close());
-    const create = (number: number) => many.post('/v2/tlds', { name: `n-${number}`, description: DESCRIPTIONS[number % DESCRIPTIONS.length] });
-    for (let start = 0; start < 1500; start += 100) await Promise.all(Array.from({ length: 100 }, (_, index) => create(start + index)));
+    const create = (number: number) =>
+      many.post('/v2/tlds', {
+        name: `n-${number}`,
+        description: DESCRIPTIONS[number % DESCRIPTIONS.length],
+      });
+    for (let start = 0; start < 1500; start += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, index) => create(start + index)));
     const flags = `--url ${many.url} --token-file token --sort name`;
-    const screen = open(80, 40, `printf '${many.token}' > token; ${NODE} '${PROGRAM}' tld list ${flags}`);
+    const screen = open(
+      80,
+      40,
+      `printf '${many.token}' > token; ${NODE} '${PROGRAM}' tld list ${flags}`,
+    );
     const text = await screen.waitFor(/ended 0/);
     const lines = text.split('\n').slice(0, -2);
     expect(text).toContain('| n-999 ');
@@ -77,7 +106,9 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
       process.stdin.setRawMode(true).once('data', () => { bar.stop(); console.log('5000 imported'); process.exit(); });`,
     );
     const screen = open(80, 10, `${NODE} ${script}`);
-    expect(await screen.waitFor(/50%/)).toBe('Importing [=============>            ]  50% 5,000 of 10,000, 1,000/s, 0:05 left');
+    expect(await screen.waitFor(/50%/)).toBe(
+      'Importing [=============>            ]  50% 5,000 of 10,000, 1,000/s, 0:05 left',
+    );
     screen.type('Enter');
     const text = await screen.waitFor(/ended 0/);
     expect(text).toMatch(/^5000 imported\n/m);

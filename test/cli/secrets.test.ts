@@ -20,11 +20,13 @@ afterAll(async () => {
 });
 
 const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', POOL_ID];
-const run = (runOptions: RunOptions, ...argv: string[]) => runInside({ variables, ...runOptions }, 'tsigkey', ...argv);
+const run = (runOptions: RunOptions, ...argv: string[]) =>
+  runInside({ variables, ...runOptions }, 'tsigkey', ...argv);
 
 /** The secret that the service keeps for a key. */
 async function keptSecret(name: string): Promise<string | undefined> {
-  return ((await service.get(`/v2/tsigkeys?name=${name}`)).body.tsigkeys as { secret: string }[])[0]?.secret;
+  return ((await service.get(`/v2/tsigkeys?name=${name}`)).body.tsigkeys as { secret: string }[])[0]
+    ?.secret;
 }
 
 describe('setting a secret', () => {
@@ -39,7 +41,10 @@ describe('setting a secret', () => {
 
   test('--secret - reads standard input, with or without a final line feed', async () => {
     for (const [index, input] of [SECRET, `${SECRET}\n`, `${SECRET}\r\n`].entries()) {
-      expect((await run({ input }, 'create', '--name', `piped-${index}`, ...KEY, '--secret', '-')).status).toBe(0);
+      expect(
+        (await run({ input }, 'create', '--name', `piped-${index}`, ...KEY, '--secret', '-'))
+          .status,
+      ).toBe(0);
       expect(await keptSecret(`piped-${index}`)).toBe(SECRET);
     }
   });
@@ -47,9 +52,13 @@ describe('setting a secret', () => {
   test('--secret-file reads a file, and both flags also change a key', async () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
-    expect((await run({}, 'create', '--name', 'from-file', ...KEY, '--secret-file', file)).status).toBe(0);
+    expect(
+      (await run({}, 'create', '--name', 'from-file', ...KEY, '--secret-file', file)).status,
+    ).toBe(0);
     expect(await keptSecret('from-file')).toBe(SECRET);
-    expect((await run({ input: 'bmV3IHNlY3JldA==' }, 'set', 'from-file', '--secret', '-')).status).toBe(0);
+    expect(
+      (await run({ input: 'bmV3IHNlY3JldA==' }, 'set', 'from-file', '--secret', '-')).status,
+    ).toBe(0);
     expect(await keptSecret('from-file')).toBe('bmV3IHNlY3JldA==');
     expect((await run({}, 'set', 'from-file', '--secret-file', file)).status).toBe(0);
     expect(await keptSecret('from-file')).toBe(SECRET);
@@ -70,25 +79,60 @@ describe('setting a secret', () => {
   });
 
   test.each([
-    ['nothing on standard input', '', ['--secret', '-'], /^tsigil: Standard input does not contain a secret on one line\n$/],
-    ['two lines on standard input', 'a\nb\n', ['--secret', '-'], /^tsigil: Standard input does not contain/],
+    [
+      'nothing on standard input',
+      '',
+      ['--secret', '-'],
+      /^tsigil: Standard input does not contain a secret on one line\n$/,
+    ],
+    [
+      'two lines on standard input',
+      'a\nb\n',
+      ['--secret', '-'],
+      /^tsigil: Standard input does not contain/,
+    ],
     [
       'a missing file',
       '',
       ['--secret-file', '/nonexistent/secret'],
       /^tsigil: '\/nonexistent\/secret' cannot be read: no such file or folder\nCheck the path\.\n$/,
     ],
-    ['both flags', SECRET, ['--secret', '-', '--secret-file', '/dev/null'], /cannot be used with option/],
-    ['a flag and --generate', SECRET, ['--secret', '-', '--generate'], /cannot be used with option/],
+    [
+      'both flags',
+      SECRET,
+      ['--secret', '-', '--secret-file', '/dev/null'],
+      /cannot be used with option/,
+    ],
+    [
+      'a flag and --generate',
+      SECRET,
+      ['--secret', '-', '--generate'],
+      /cannot be used with option/,
+    ],
   ])('%s: exit code 2', async (_, input, flags, message) => {
-    const { status, out, err } = await run({ input }, 'create', '--name', 'wrong', ...KEY, ...flags);
+    const { status, out, err } = await run(
+      { input },
+      'create',
+      '--name',
+      'wrong',
+      ...KEY,
+      ...flags,
+    );
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
   });
 
   test('a secret is not read from a terminal, which would show it', async () => {
     const input = Object.assign(Readable.from([]), { isTTY: true });
-    const { status, err } = await run({ input }, 'create', '--name', 'typed', ...KEY, '--secret', '-');
+    const { status, err } = await run(
+      { input },
+      'create',
+      '--name',
+      'typed',
+      ...KEY,
+      '--secret',
+      '-',
+    );
     expect([status, err]).toEqual([
       2,
       'tsigil: Cannot read the secret: standard input is a terminal\nPipe the secret to the command, or use --secret-file FILE.\n',
@@ -99,7 +143,13 @@ describe('setting a secret', () => {
 describe('printing secrets', () => {
   const secret = 'c2VjcmV0IHRoYXQgaXMgc2hvd24gb24gZGVtYW5k';
   beforeAll(async () => {
-    await service.post('/v2/tsigkeys', { name: 'shown', algorithm: 'hmac-sha256', secret, scope: 'POOL', resource_id: POOL_ID });
+    await service.post('/v2/tsigkeys', {
+      name: 'shown',
+      algorithm: 'hmac-sha256',
+      secret,
+      scope: 'POOL',
+      resource_id: POOL_ID,
+    });
   });
 
   test.each([
@@ -111,15 +161,35 @@ describe('printing secrets', () => {
       for (const columns of [undefined, 200]) {
         const runOptions = columns === undefined ? {} : { columns };
         const hidden = await run(runOptions, ...argv, '-f', format);
-        expect([hidden.status, hidden.out.includes('(hidden)'), hidden.out.includes(secret)]).toEqual([0, true, false]);
+        expect([
+          hidden.status,
+          hidden.out.includes('(hidden)'),
+          hidden.out.includes(secret),
+        ]).toEqual([0, true, false]);
         const shown = await run(runOptions, ...argv, '-f', format, '--reveal');
-        expect([shown.status, shown.out.includes('(hidden)'), shown.out.includes(secret)]).toEqual([0, false, true]);
+        expect([shown.status, shown.out.includes('(hidden)'), shown.out.includes(secret)]).toEqual([
+          0,
+          false,
+          true,
+        ]);
       }
     }
   });
 
   test('create hides it too, and --reveal -f value -c secret prints only the secret', async () => {
-    const hidden = await run({ input: secret }, 'create', '--name', 'hidden-at-first', ...KEY, '--secret', '-', '-f', 'json', '-c', 'secret');
+    const hidden = await run(
+      { input: secret },
+      'create',
+      '--name',
+      'hidden-at-first',
+      ...KEY,
+      '--secret',
+      '-',
+      '-f',
+      'json',
+      '-c',
+      'secret',
+    );
     expect(JSON.parse(hidden.out)).toEqual({ secret: '(hidden)' });
     const shown = await run(
       { input: secret },

@@ -21,11 +21,23 @@ function refuse(): never {
 }
 
 /** Commands about the service itself, which tests run as the built program. */
-export const NO_LOCAL_COMMANDS: LocalCommands = { serve: refuse, checkConfig: refuse, backUp: refuse, migrate: refuse, copyDatabase: refuse };
+export const NO_LOCAL_COMMANDS: LocalCommands = {
+  serve: refuse,
+  checkConfig: refuse,
+  backUp: refuse,
+  migrate: refuse,
+  copyDatabase: refuse,
+};
 
 /** Runs one command inside this process, and returns what it printed and its exit code. */
 export async function runInside(runOptions: RunOptions, ...argv: string[]): Promise<Ended> {
-  const { variables = {}, input = '', columns, errorTerminal = false, onInterrupt = () => () => undefined } = runOptions;
+  const {
+    variables = {},
+    input = '',
+    columns,
+    errorTerminal = false,
+    onInterrupt = () => () => undefined,
+  } = runOptions;
   const printed = { out: '', err: '' };
   const stream = (name: 'out' | 'err') => ({
     ...(columns === undefined ? {} : { isTTY: true, columns }),

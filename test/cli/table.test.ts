@@ -40,7 +40,9 @@ describe('tables', () => {
         ],
         style(80),
       ),
-    ).toBe('+----+------+\n| id | name |\n+----+------+\n| 1  | 日本 |\n| 2  | com  |\n+----+------+\n');
+    ).toBe(
+      '+----+------+\n| id | name |\n+----+------+\n| 1  | 日本 |\n| 2  | com  |\n+----+------+\n',
+    );
   });
 
   test('without rows have only a header', () => {
@@ -48,7 +50,11 @@ describe('tables', () => {
   });
 
   test('wrap long text at blanks and do not break ids', () => {
-    const table = drawTable(['id', 'description'], [[ID, 'a description that is longer than what is left of the line']], style(64));
+    const table = drawTable(
+      ['id', 'description'],
+      [[ID, 'a description that is longer than what is left of the line']],
+      style(64),
+    );
     expect(table.split('\n').slice(3, 6)).toEqual([
       `| ${ID} | a description that is |`,
       `| ${' '.repeat(36)} | longer than what is   |`,
@@ -63,7 +69,9 @@ describe('tables', () => {
   });
 
   test('are wider than a terminal that is too narrow for any table', () => {
-    expect(drawTable(['id', 'name'], [[ID, 'com']], style(12)).split('\n')[0]).toHaveLength(36 + 3 + 7 + 1);
+    expect(drawTable(['id', 'name'], [[ID, 'com']], style(12)).split('\n')[0]).toHaveLength(
+      36 + 3 + 7 + 1,
+    );
   });
 
   test('keep all text, and no line is longer than the terminal', () => {
@@ -71,26 +79,41 @@ describe('tables', () => {
       .oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.lorem({ maxCount: 20 }))
       .map((text) => text.replaceAll(/[\p{C}\s|]+/gu, ' '));
     fc.assert(
-      fc.property(fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 }), fc.integer({ min: 40, max: 200 }), (rows, width) => {
-        const lines = drawTable(['one', 'two', 'three'], rows, style(width)).trimEnd().split('\n');
-        const squeeze = (text: string) => text.replaceAll(' ', '');
-        for (const line of lines) expect(displayWidth(line)).toBe(displayWidth(lines[0] ?? ''));
-        expect(displayWidth(lines[0] ?? '')).toBeLessThanOrEqual(width);
-        const columns = [0, 1, 2].map((index) =>
-          lines
-            .slice(3)
-            .map((line) => line.split('|')[index + 1] ?? '')
-            .join(''),
-        );
-        expect(columns.map(squeeze)).toEqual([0, 1, 2].map((index) => squeeze(rows.map((row) => row[index]).join(''))));
-      }),
+      fc.property(
+        fc.array(fc.tuple(cell, cell, cell), { maxLength: 5 }),
+        fc.integer({ min: 40, max: 200 }),
+        (rows, width) => {
+          const lines = drawTable(['one', 'two', 'three'], rows, style(width))
+            .trimEnd()
+            .split('\n');
+          const squeeze = (text: string) => text.replaceAll(' ', '');
+          for (const line of lines) expect(displayWidth(line)).toBe(displayWidth(lines[0] ?? ''));
+          expect(displayWidth(lines[0] ?? '')).toBeLessThanOrEqual(width);
+          const columns = [0, 1, 2].map((index) =>
+            lines
+              .slice(3)
+              .map((line) => line.split('|')[index + 1] ?? '')
+              .join(''),
+          );
+          expect(columns.map(squeeze)).toEqual(
+            [0, 1, 2].map((index) => squeeze(rows.map((row) => row[index]).join(''))),
+          );
+        },
+      ),
     );
   });
 });
 
 describe('formats', () => {
   const items = [
-    { name: 'a "b", c', description: 'one\ntwo', list: ['x', 'y'], map: { tier: 'gold' }, records: [{ priority: 1, hostname: 'ns1.' }], none: null },
+    {
+      name: 'a "b", c',
+      description: 'one\ntwo',
+      list: ['x', 'y'],
+      map: { tier: 'gold' },
+      records: [{ priority: 1, hostname: 'ns1.' }],
+      none: null,
+    },
   ];
   const columns = ['name', 'description', 'list', 'map', 'records', 'none'];
 
@@ -101,14 +124,18 @@ describe('formats', () => {
   });
 
   test('value and table in a pipe write each row on one line', () => {
-    expect(formatList(items, columns, { format: 'value' }, PIPE)).toBe('a "b", c one\\ntwo x, y tier:gold 1:ns1. \n');
-    expect(formatItem(items[0] ?? {}, ['description'], { format: 'table' }, PIPE)).toBe('Field\tValue\ndescription\tone\\ntwo\n');
+    expect(formatList(items, columns, { format: 'value' }, PIPE)).toBe(
+      'a "b", c one\\ntwo x, y tier:gold 1:ns1. \n',
+    );
+    expect(formatItem(items[0] ?? {}, ['description'], { format: 'table' }, PIPE)).toBe(
+      'Field\tValue\ndescription\tone\\ntwo\n',
+    );
   });
 
   test('json contains the requested columns', () => {
-    expect(JSON.parse(formatList(items, columns, { format: 'json', column: ['map', 'none'] }, PIPE))).toEqual([
-      { map: { tier: 'gold' }, none: null },
-    ]);
+    expect(
+      JSON.parse(formatList(items, columns, { format: 'json', column: ['map', 'none'] }, PIPE)),
+    ).toEqual([{ map: { tier: 'gold' }, none: null }]);
   });
 
   test('no format prints cursor movements or bidirectional controls', () => {
@@ -117,7 +144,9 @@ describe('formats', () => {
     for (const format of FORMATS) {
       for (const each of [PIPE, style(80)]) {
         const columns = Object.keys(items[0] ?? {});
-        const printed = formatItem(items[0] ?? {}, columns, { format }, each) + formatList(items, columns, { format }, each);
+        const printed =
+          formatItem(items[0] ?? {}, columns, { format }, each) +
+          formatList(items, columns, { format }, each);
         expect(printed.replaceAll(/[\n\t]/g, '')).not.toMatch(/[\p{Cc}\u202e\u2066\u200f]/u);
       }
     }
@@ -126,7 +155,23 @@ describe('formats', () => {
   test('json and yaml are exact for any text', () => {
     const text = fc.oneof(
       fc.string(),
-      fc.string({ unit: fc.constantFrom('a', ' ', '\n', '\t', '\x1b', '\u009b', '\u2028', '\u202e', "'", '"', '\\', ':', '-') }),
+      fc.string({
+        unit: fc.constantFrom(
+          'a',
+          ' ',
+          '\n',
+          '\t',
+          '\x1b',
+          '\u009b',
+          '\u2028',
+          '\u202e',
+          "'",
+          '"',
+          '\\',
+          ':',
+          '-',
+        ),
+      }),
     );
     fc.assert(
       fc.property(text, text, (name, value) => {
@@ -161,7 +206,12 @@ describe('colours', () => {
     ['are off in a pipe', {}, {}, false],
     ['are off with NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '1' }, false],
     ['are on with an empty NO_COLOR', { isTTY: true, columns: 80 }, { NO_COLOR: '' }, true],
-    ['are off on a terminal without colours', { isTTY: true, columns: 80 }, { TERM: 'dumb' }, false],
+    [
+      'are off on a terminal without colours',
+      { isTTY: true, columns: 80 },
+      { TERM: 'dumb' },
+      false,
+    ],
   ])('%s', (_, stream, environment, colours) => {
     const write = () => undefined;
     const chosen = textStyleOf({ ...stream, write }, environment);

@@ -12,7 +12,12 @@ import { MAX_ENTRIES } from '../../src/domain/operations/bulk-request.ts';
 import { toAsciiName } from '../../src/domain/model/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { hasPublicSuffixList, PUBLIC_SUFFIX_LIST } from '../harness/public-suffix-list.ts';
-import { cleanEnvironment, PROGRAM, startTestService, type TestService } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startTestService,
+  type TestService,
+} from '../harness/service.ts';
 import { everything, namesOf, numbered } from '../harness/tlds.ts';
 import { hasProgram } from '../harness/tools.ts';
 
@@ -33,7 +38,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  await service.post('/v2/tlds/bulk', { replace: true, tlds: [{ name: 'first', description: 'There before' }] });
+  await service.post('/v2/tlds/bulk', {
+    replace: true,
+    tlds: [{ name: 'first', description: 'There before' }],
+  });
 });
 
 function start(program: string, argv: readonly string[], url = service.url): ChildProcess {
@@ -43,7 +51,8 @@ function start(program: string, argv: readonly string[], url = service.url): Chi
 
 async function finish(child: ChildProcess, input: string | undefined): Promise<Ended> {
   const { stdin, stdout, stderr } = child;
-  if (stdin === null || stdout === null || stderr === null) throw new Error('The command has no pipes');
+  if (stdin === null || stdout === null || stderr === null)
+    throw new Error('The command has no pipes');
   stdin.on('error', () => undefined); // a command that does not read it
   if (input !== undefined) stdin.end(input);
   const exited = once(child, 'exit') as Promise<[number | null]>;
@@ -68,7 +77,11 @@ const ASCII_TLDS = tlds.map((name) => toAsciiName(name) ?? '').sort();
 
 describe('published lists', () => {
   test('imports the IANA list, and changes nothing the second time', async () => {
-    const list = file('tlds.txt', '# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC', ...ASCII_TLDS.map((name) => name.toUpperCase()));
+    const list = file(
+      'tlds.txt',
+      '# Version 2026112100, Last Updated Sat Nov 21 07:07:01 2026 UTC',
+      ...ASCII_TLDS.map((name) => name.toUpperCase()),
+    );
     const count = tlds.length;
     expect(await tldImport([list])).toEqual({
       status: 0,
@@ -80,17 +93,28 @@ describe('published lists', () => {
     expect(again.out).toContain(`0 added, ${count} unchanged, 0 updated`);
   });
 
-  test.runIf(hasPublicSuffixList())('imports the ICANN section of the Public Suffix List, then all of it', async () => {
-    const icann = await tldImport([PUBLIC_SUFFIX_LIST]);
-    expect(icann).toMatchObject({ status: 0, err: '' });
-    const found = new Set(await names());
-    for (const name of ['com', 'co.uk', 'ck', 'xn--p1ai', 'kawasaki.jp']) expect(found).toContain(name);
-    for (const name of ['github.io', 'www.ck', 'city.kawasaki.jp', '*.ck']) expect(found).not.toContain(name);
-    const all = await tldImport([PUBLIC_SUFFIX_LIST, '--section', 'all', '--wildcards', 'refuse']);
-    expect(all.status).toBe(1);
-    expect(all.err).toMatch(/^line \d+: '\*\.ck': a TLD entry cannot express a wildcard$/m);
-    expect(await names()).toContain('github.io');
-  });
+  test.runIf(hasPublicSuffixList())(
+    'imports the ICANN section of the Public Suffix List, then all of it',
+    async () => {
+      const icann = await tldImport([PUBLIC_SUFFIX_LIST]);
+      expect(icann).toMatchObject({ status: 0, err: '' });
+      const found = new Set(await names());
+      for (const name of ['com', 'co.uk', 'ck', 'xn--p1ai', 'kawasaki.jp'])
+        expect(found).toContain(name);
+      for (const name of ['github.io', 'www.ck', 'city.kawasaki.jp', '*.ck'])
+        expect(found).not.toContain(name);
+      const all = await tldImport([
+        PUBLIC_SUFFIX_LIST,
+        '--section',
+        'all',
+        '--wildcards',
+        'refuse',
+      ]);
+      expect(all.status).toBe(1);
+      expect(all.err).toMatch(/^line \d+: '\*\.ck': a TLD entry cannot express a wildcard$/m);
+      expect(await names()).toContain('github.io');
+    },
+  );
 
   test('imports 10,000 names within 3 s, including the start of the command', async () => {
     const list = file('many.txt', ...numbered(10_000).map(({ name }) => name));
@@ -105,19 +129,33 @@ describe('published lists', () => {
   test('imports a list larger than one request, but not with --all-or-nothing', async () => {
     const list = file('more.txt', ...numbered(MAX_ENTRIES + 1).map(({ name }) => name));
     const whole = await tldImport([list, '--all-or-nothing']);
-    expect([whole.status, whole.err]).toEqual([1, expect.stringContaining('too large for one request')]);
+    expect([whole.status, whole.err]).toEqual([
+      1,
+      expect.stringContaining('too large for one request'),
+    ]);
     expect(await names()).toEqual(['first']);
     expect((await tldImport([list])).out).toContain(`${MAX_ENTRIES + 1} added`);
   });
 });
 
 describe('refused lines', () => {
-  const LINES = ['com,"Commercial', 'things"', 'a b,x', 'FIRST,Otherwise', 'com', 'a,b,c', `long,${'x'.repeat(161)}`, 'рф,'];
+  const LINES = [
+    'com,"Commercial',
+    'things"',
+    'a b,x',
+    'FIRST,Otherwise',
+    'com',
+    'a,b,c',
+    `long,${'x'.repeat(161)}`,
+    'рф,',
+  ];
 
   test('are reported by number, and the others are imported', async () => {
     const { status, out, err } = await tldImport([file('mixed.csv', ...LINES)]);
     expect(status).toBe(1);
-    expect(out).toBe('Read as csv: 7 entries\n2 added, 0 unchanged, 1 updated, 0 removed, 4 refused\n');
+    expect(out).toBe(
+      'Read as csv: 7 entries\n2 added, 0 unchanged, 1 updated, 0 removed, 4 refused\n',
+    );
     expect(err.split('\n')).toEqual([
       expect.stringMatching(/^line 3: 'a b': 'name' must be labels /),
       "line 5: 'com': line 1 has the same name",
@@ -126,18 +164,23 @@ describe('refused lines', () => {
       'tsigil: Refused: 4 of 7 entries; the others were imported',
       '',
     ]);
-    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual([
-      ['first', 'Otherwise'],
-      ['com', 'Commercial\nthings'],
-      ['xn--p1ai', ''],
-    ]);
+    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual(
+      [
+        ['first', 'Otherwise'],
+        ['com', 'Commercial\nthings'],
+        ['xn--p1ai', ''],
+      ],
+    );
   });
 
   test.each([['--all-or-nothing'], ['--replace', '--yes'], ['--replace', '--dry-run']])(
     'are all reported, and nothing changes: %s %s',
     async (...flags) => {
       const before = await everything(service);
-      const { status, err } = await tldImport([file('mixed.csv', ...LINES), ...flags.filter(Boolean)]);
+      const { status, err } = await tldImport([
+        file('mixed.csv', ...LINES),
+        ...flags.filter(Boolean),
+      ]);
       expect(status).toBe(1);
       expect(err.match(/^line \d+/gm)).toEqual(['line 3', 'line 5', 'line 6', 'line 7']);
       expect(err).toContain('Refused: 4 of 7 entries, so nothing was changed');
@@ -162,7 +205,10 @@ describe('refused lines', () => {
 describe('differences', () => {
   test('are printed by --dry-run, which changes nothing', async () => {
     const before = await everything(service);
-    const { status, out } = await tldImport(['-', '--format', 'csv', '--delimiter', ';', '--dry-run'], 'net\nfirst;"New, and better"\n');
+    const { status, out } = await tldImport(
+      ['-', '--format', 'csv', '--delimiter', ';', '--dry-run'],
+      'net\nfirst;"New, and better"\n',
+    );
     expect([status, out]).toEqual([
       0,
       "Read as csv: 2 entries\n+ net\n~ first: 'There before' -> 'New, and better'\nWould be: 1 added, 0 unchanged, 1 updated, 0 removed, 0 refused\n",
@@ -172,20 +218,39 @@ describe('differences', () => {
 
   test('are printed by --replace, which makes the TLDs equal to the list', async () => {
     const dry = await tldImport(['-', '--replace', '--dry-run'], 'com\nnet\n');
-    expect(dry.out).toBe('Read as plain: 2 entries\n+ com\n+ net\n- first\nWould be: 2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n');
+    expect(dry.out).toBe(
+      'Read as plain: 2 entries\n+ com\n+ net\n- first\nWould be: 2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n',
+    );
     expect(await names()).toEqual(['first']);
     const real = await tldImport(['-', '--replace', '--yes'], 'com\nnet\n');
-    expect(real.out).toBe('Read as plain: 2 entries\n+ com\n+ net\n- first\n2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n');
+    expect(real.out).toBe(
+      'Read as plain: 2 entries\n+ com\n+ net\n- first\n2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n',
+    );
     expect(await names()).toEqual(['com', 'net']);
     const again = await tldImport(['-', '--replace'], 'net\ncom\n');
-    expect([again.status, again.out]).toEqual([0, 'Read as plain: 2 entries\n0 added, 2 unchanged, 0 updated, 0 removed, 0 refused\n']);
+    expect([again.status, again.out]).toEqual([
+      0,
+      'Read as plain: 2 entries\n0 added, 2 unchanged, 0 updated, 0 removed, 0 refused\n',
+    ]);
   });
 });
 
 describe('invalid lists', () => {
   test.each([
-    ['a missing file', ['nosuch.txt'], '', 2, "'nosuch.txt' cannot be read: no such file or folder\nCheck the path."],
-    ['an empty list', ['-', '--replace', '--yes'], '# only a comment\n', 1, "'-' contains no entries"],
+    [
+      'a missing file',
+      ['nosuch.txt'],
+      '',
+      2,
+      "'nosuch.txt' cannot be read: no such file or folder\nCheck the path.",
+    ],
+    [
+      'an empty list',
+      ['-', '--replace', '--yes'],
+      '# only a comment\n',
+      1,
+      "'-' contains no entries",
+    ],
     ['an unknown format', ['-', '--format', 'zone'], '', 2, 'zone'],
     ['a delimiter of two characters', ['-', '--delimiter', '::'], '', 2, 'one character'],
   ])('%s', async (_what, argv, input, status, message) => {
@@ -196,7 +261,10 @@ describe('invalid lists', () => {
 
   test('are refused if they are not UTF-8', async () => {
     writeFileSync(join(folder, 'latin1.csv'), Buffer.from('com,Köln\n', 'latin1'));
-    expect(await tldImport(['latin1.csv'])).toMatchObject({ status: 2, err: "tsigil: 'latin1.csv' is not valid UTF-8 text\nConvert it to UTF-8.\n" });
+    expect(await tldImport(['latin1.csv'])).toMatchObject({
+      status: 2,
+      err: "tsigil: 'latin1.csv' is not valid UTF-8 text\nConvert it to UTF-8.\n",
+    });
   });
 });
 
@@ -219,12 +287,18 @@ describe('interruptions', () => {
     await once(proxy, 'listening');
     const { port } = proxy.address() as { port: number };
     const list = file('many.txt', ...numbered(10_000).map(({ name }) => name));
-    const child = start(process.execPath, [PROGRAM, 'tld', 'import', list], `http://127.0.0.1:${port}`);
+    const child = start(
+      process.execPath,
+      [PROGRAM, 'tld', 'import', list],
+      `http://127.0.0.1:${port}`,
+    );
     started.push(child);
     const { status, out, err } = await finish(child, '');
     const done = (await names()).length - 1;
     expect(status).toBe(130);
-    expect(err).toContain(`Stopped after ${done} of 10000 entries\nRun the same command again to continue.\n`);
+    expect(err).toContain(
+      `Stopped after ${done} of 10000 entries\nRun the same command again to continue.\n`,
+    );
     expect(out).toContain(`${done} added`);
     expect(done).toBeGreaterThanOrEqual(2000);
     expect(done).toBeLessThan(10_000);
@@ -233,13 +307,20 @@ describe('interruptions', () => {
   test('a lost connection is reported with what is done', async () => {
     const child = start(process.execPath, [PROGRAM, 'tld', 'import', '-'], 'http://127.0.0.1:9');
     const { status, out } = await finish(child, 'com\n');
-    expect([status, out]).toEqual([3, 'Read as plain: 1 entries\n0 added, 0 unchanged, 0 updated, 0 removed, 0 refused\n']);
+    expect([status, out]).toEqual([
+      3,
+      'Read as plain: 1 entries\n0 added, 0 unchanged, 0 updated, 0 removed, 0 refused\n',
+    ]);
   });
 
   describe('on a terminal', () => {
     const script = hasProgram('script', 'bsdutils');
     const onTerminal = (command: string, input: string | undefined) => {
-      const child = start('script', ['-qec', `'${process.execPath}' '${PROGRAM}' tld import ${command}`, '/dev/null']);
+      const child = start('script', [
+        '-qec',
+        `'${process.execPath}' '${PROGRAM}' tld import ${command}`,
+        '/dev/null',
+      ]);
       if (input !== undefined) {
         child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
           if (chunk.includes('[y/N]')) child.stdin?.write(input);

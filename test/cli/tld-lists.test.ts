@@ -3,38 +3,77 @@ import fc from 'fast-check';
 import tlds from 'tlds';
 import { describe, expect, test } from 'vitest';
 import { isRelativeName } from '../../src/domain/model/dns-name.ts';
-import { detectFormat, LIST_FORMATS, readTldList, type ListOptions } from '../../src/cli/tld-lists/read-list.ts';
+import {
+  detectFormat,
+  LIST_FORMATS,
+  readTldList,
+  type ListOptions,
+} from '../../src/cli/tld-lists/read-list.ts';
 import { PUBLIC_SUFFIX_LIST, hasPublicSuffixList } from '../harness/public-suffix-list.ts';
 
 const OPTIONS: ListOptions = { delimiter: ',', section: 'icann', wildcards: 'parent' };
 
-const read = (format: (typeof LIST_FORMATS)[number], text: string, options: Partial<ListOptions> = {}) =>
-  readTldList(text, format, { ...OPTIONS, ...options });
+const read = (
+  format: (typeof LIST_FORMATS)[number],
+  text: string,
+  options: Partial<ListOptions> = {},
+) => readTldList(text, format, { ...OPTIONS, ...options });
 
 /** Text in which what means something to the formats is frequent. */
 const anyText = fc
-  .array(fc.oneof(fc.constantFrom('\n', '\r\n', '\r', '"', '""', ',', '//', '#', '*.', '!', ' ', '.', 'com', 'рф'), fc.string()), { maxLength: 60 })
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '\n',
+        '\r\n',
+        '\r',
+        '"',
+        '""',
+        ',',
+        '//',
+        '#',
+        '*.',
+        '!',
+        ' ',
+        '.',
+        'com',
+        'рф',
+      ),
+      fc.string(),
+    ),
+    { maxLength: 60 },
+  )
   .map((parts) => parts.join(''));
 
 describe('any text in any format', () => {
-  test.each(LIST_FORMATS)('%s: never throws, and every entry and refusal has an existing line, once and in order', (format) => {
-    fc.assert(
-      fc.property(anyText, fc.constantFrom('icann', 'private', 'all'), fc.constantFrom('parent', 'skip', 'refuse'), (text, section, wildcards) => {
-        const { entries, refused, leftOut } = read(format, text, { section, wildcards });
-        const lines = text.split(/\r\n|\r|\n/);
-        for (const list of [entries, refused]) {
-          const numbers = list.map(({ line }) => line);
-          expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
-          for (const number of numbers) expect(lines[number - 1]?.trim()).not.toBe(undefined);
-        }
-        const all = [...entries, ...refused].map(({ line }) => line);
-        expect(new Set(all).size).toBe(all.length);
-        expect(all.length + leftOut).toBeLessThanOrEqual(lines.length);
-        expect(new Set(entries.map(({ name }) => name.toLowerCase())).size).toBe(entries.length);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  test.each(LIST_FORMATS)(
+    '%s: never throws, and every entry and refusal has an existing line, once and in order',
+    (format) => {
+      fc.assert(
+        fc.property(
+          anyText,
+          fc.constantFrom('icann', 'private', 'all'),
+          fc.constantFrom('parent', 'skip', 'refuse'),
+          (text, section, wildcards) => {
+            const { entries, refused, leftOut } = read(format, text, { section, wildcards });
+            const lines = text.split(/\r\n|\r|\n/);
+            for (const list of [entries, refused]) {
+              const numbers = list.map(({ line }) => line);
+              expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+              for (const number of numbers) expect(lines[number - 1]?.trim()).not.toBe(undefined);
+            }
+            const all = [...entries, ...refused].map(({ line }) => line);
+            expect(new Set(all).size).toBe(all.length);
+            expect(all.length + leftOut).toBeLessThanOrEqual(lines.length);
+            expect(new Set(entries.map(({ name }) => name.toLowerCase())).size).toBe(
+              entries.length,
+            );
+          },
+        ),
+        { numRuns: 500 },
+      );
+    },
+  );
 
   test('its format is always detected', () => {
     fc.assert(fc.property(anyText, (text) => LIST_FORMATS.includes(detectFormat(text, ','))));
@@ -47,7 +86,9 @@ describe('csv', () => {
     const delimiters = fc.constantFrom(',', ';', '\t', '|', '.', ']', '^', '\\');
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(field, fc.option(field, { nil: undefined }), fc.boolean()), { maxLength: 20 }),
+        fc.array(fc.tuple(field, fc.option(field, { nil: undefined }), fc.boolean()), {
+          maxLength: 20,
+        }),
         delimiters,
         (records, delimiter) => {
           const quote = (text: string) => `"${text.replaceAll('"', '""')}"`;
@@ -57,7 +98,9 @@ describe('csv', () => {
             .map(([name, description], index) => {
               const unique = `${index}${name}`;
               lines.set(unique, line);
-              const record = [unique, ...(description === undefined ? [] : [description])].map(quote).join(delimiter);
+              const record = [unique, ...(description === undefined ? [] : [description])]
+                .map(quote)
+                .join(delimiter);
               line += record.split('\n').length;
               return record;
             })
@@ -65,7 +108,9 @@ describe('csv', () => {
           const { entries, refused } = read('csv', text, { delimiter });
           expect(refused).toEqual([]);
           expect(entries.map((entry) => entry.line)).toEqual([...lines.values()]);
-          expect(entries.map((entry) => entry.description)).toEqual(records.map(([, description]) => description));
+          expect(entries.map((entry) => entry.description)).toEqual(
+            records.map(([, description]) => description),
+          );
         },
       ),
     );
@@ -107,7 +152,10 @@ describe('csv', () => {
 
 describe('plain and iana', () => {
   test('ignore comments, blanks and periods, and turn names into A-labels', () => {
-    const { entries } = read('plain', '# all\n\n  com  # the first\n.net\norg.\n// more\nCo.Uk\nрф\na#b');
+    const { entries } = read(
+      'plain',
+      '# all\n\n  com  # the first\n.net\norg.\n// more\nCo.Uk\nрф\na#b',
+    );
     expect(entries).toEqual([
       { line: 3, name: 'com' },
       { line: 4, name: 'net' },
@@ -145,32 +193,54 @@ GitHub.io
 extra`;
 
 describe('psl', () => {
-  const names = (options: Partial<ListOptions>) => read('psl', SMALL, options).entries.map(({ line, name }) => `${line} ${name}`);
+  const names = (options: Partial<ListOptions>) =>
+    read('psl', SMALL, options).entries.map(({ line, name }) => `${line} ${name}`);
 
   test('reads the selected section, rules outside both, and the parents of wildcards that are not rules themselves', () => {
     expect(names({})).toEqual(['3 com', '4 ck', '6 xn--ciqpn.hk', '8 kw', '14 extra']);
     expect(names({ section: 'private' })).toEqual(['11 github.io', '14 extra']);
-    expect(names({ section: 'all', wildcards: 'skip' })).toEqual(['3 com', '6 xn--ciqpn.hk', '8 kw', '11 github.io', '14 extra']);
+    expect(names({ section: 'all', wildcards: 'skip' })).toEqual([
+      '3 com',
+      '6 xn--ciqpn.hk',
+      '8 kw',
+      '11 github.io',
+      '14 extra',
+    ]);
   });
 
   test('imports, refuses or skips every rule', () => {
     expect(read('psl', SMALL).leftOut).toBe(4);
     const { refused } = read('psl', SMALL, { section: 'all', wildcards: 'refuse' });
-    expect(refused.map(({ line, text }) => `${line} ${text}`)).toEqual(['4 *.ck', '7 *.kw', '12 *.a.*.example']);
+    expect(refused.map(({ line, text }) => `${line} ${text}`)).toEqual([
+      '4 *.ck',
+      '7 *.kw',
+      '12 *.a.*.example',
+    ]);
   });
 
-  test.runIf(hasPublicSuffixList())('reads the whole list: every rule except exceptions and wildcards is a valid name', () => {
-    const text = readFileSync(PUBLIC_SUFFIX_LIST, 'utf8');
-    expect(detectFormat(text, ',')).toBe('psl');
-    const rules = text.split('\n').filter((line) => line !== '' && !line.startsWith('//'));
-    const wildcards = rules.filter((rule) => rule.startsWith('*.')).length;
-    const exceptions = rules.filter((rule) => rule.startsWith('!')).length;
-    const { entries, refused, leftOut } = read('psl', text, { section: 'all', wildcards: 'skip' });
-    expect(entries.length).toBeGreaterThan(8000);
-    expect({ count: entries.length + wildcards + exceptions, refused }).toEqual({ count: rules.length, refused: [] });
-    expect(leftOut).toBe(wildcards + exceptions);
-    expect(entries.filter(({ name }) => !isRelativeName(name) || name !== name.toLowerCase())).toEqual([]);
-  });
+  test.runIf(hasPublicSuffixList())(
+    'reads the whole list: every rule except exceptions and wildcards is a valid name',
+    () => {
+      const text = readFileSync(PUBLIC_SUFFIX_LIST, 'utf8');
+      expect(detectFormat(text, ',')).toBe('psl');
+      const rules = text.split('\n').filter((line) => line !== '' && !line.startsWith('//'));
+      const wildcards = rules.filter((rule) => rule.startsWith('*.')).length;
+      const exceptions = rules.filter((rule) => rule.startsWith('!')).length;
+      const { entries, refused, leftOut } = read('psl', text, {
+        section: 'all',
+        wildcards: 'skip',
+      });
+      expect(entries.length).toBeGreaterThan(8000);
+      expect({ count: entries.length + wildcards + exceptions, refused }).toEqual({
+        count: rules.length,
+        refused: [],
+      });
+      expect(leftOut).toBe(wildcards + exceptions);
+      expect(
+        entries.filter(({ name }) => !isRelativeName(name) || name !== name.toLowerCase()),
+      ).toEqual([]);
+    },
+  );
 });
 
 test.each([

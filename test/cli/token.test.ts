@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { recordSecret } from '../harness/evidence.ts';
-import { PROGRAM, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import {
+  PROGRAM,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { runProgram, tsigil, type Ended } from './run.ts';
 
@@ -41,7 +46,16 @@ async function tokenNamed(name: string): Promise<Record<string, unknown> | undef
 
 describe('token create', () => {
   test('-f value prints only the token, which is valid', async () => {
-    const { status, out, err } = await run('token', 'create', '--name', newName(), '--role', 'admin', '-f', 'value');
+    const { status, out, err } = await run(
+      'token',
+      'create',
+      '--name',
+      newName(),
+      '--role',
+      'admin',
+      '-f',
+      'value',
+    );
     expect([status, err]).toEqual([0, '']);
     expect(out.trimEnd()).toMatch(TOKEN);
     expect(out).toBe(`${out.trimEnd()}\n`);
@@ -50,14 +64,34 @@ describe('token create', () => {
 
   test('creates the requested token and prints all its members', async () => {
     const name = newName();
-    const flags = ['--role', 'reader', '--role', 'writer', '--project', 'p1', '--expires', '2030-01-31T12:00:00', '-f', 'json'];
+    const flags = [
+      '--role',
+      'reader',
+      '--role',
+      'writer',
+      '--project',
+      'p1',
+      '--expires',
+      '2030-01-31T12:00:00',
+      '-f',
+      'json',
+    ];
     const { status, out } = await run('token', 'create', '--name', name, ...flags);
     expect(status).toBe(0);
     const shown = JSON.parse(out) as Record<string, unknown>;
     expect(Object.keys(shown)).toEqual([...COLUMNS, 'token']);
-    expect(shown).toMatchObject({ name, roles: ['reader', 'writer'], project_id: 'p1', expires_at: '2030-01-31T12:00:00.000000' });
+    expect(shown).toMatchObject({
+      name,
+      roles: ['reader', 'writer'],
+      project_id: 'p1',
+      expires_at: '2030-01-31T12:00:00.000000',
+    });
     expect(shown.token).toMatch(TOKEN);
-    expect(await tokenNamed(name)).toMatchObject({ id: shown.id, roles: ['reader', 'writer'], project_id: 'p1' });
+    expect(await tokenNamed(name)).toMatchObject({
+      id: shown.id,
+      roles: ['reader', 'writer'],
+      project_id: 'p1',
+    });
   });
 
   test.each([
@@ -67,7 +101,8 @@ describe('token create', () => {
   ])('--expires %s counts from now', async (expires, seconds) => {
     const before = Date.now();
     const { out } = await create('--expires', expires, '-f', 'json', '-c', 'expires_at');
-    const moment = Date.parse(`${(JSON.parse(out) as { expires_at: string }).expires_at}Z`) - seconds * 1000;
+    const moment =
+      Date.parse(`${(JSON.parse(out) as { expires_at: string }).expires_at}Z`) - seconds * 1000;
     expect(moment).toBeGreaterThanOrEqual(before);
     expect(moment).toBeLessThanOrEqual(Date.now());
   });
@@ -76,28 +111,46 @@ describe('token create', () => {
     ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000000'],
     ['2030-01-31T12:00:00.5', '2030-01-31T12:00:00.500000'],
   ])('--expires %s is that time', async (expires, expected) => {
-    expect((await create('--expires', expires, '-f', 'json', '-c', 'expires_at')).out).toBe(`${JSON.stringify({ expires_at: expected }, null, 2)}\n`);
+    expect((await create('--expires', expires, '-f', 'json', '-c', 'expires_at')).out).toBe(
+      `${JSON.stringify({ expires_at: expected }, null, 2)}\n`,
+    );
   });
 
-  test.each(['soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])('--expires %j is a usage error: exit code 2', async (expires) => {
-    const { status, out, err } = await create(`--expires=${expires}`);
-    expect([status, out]).toEqual([2, '']);
-    expect(err).toMatch(/^tsigil: Invalid time '.*'\. Use a timestamp .*\n$/);
-  });
+  test.each(['soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])(
+    '--expires %j is a usage error: exit code 2',
+    async (expires) => {
+      const { status, out, err } = await create(`--expires=${expires}`);
+      expect([status, out]).toEqual([2, '']);
+      expect(err).toMatch(/^tsigil: Invalid time '.*'\. Use a timestamp .*\n$/);
+    },
+  );
 
   test('a name that is taken is refused with the reason and the request id: exit code 1', async () => {
     const name = newName();
     expect((await run('token', 'create', '--name', name, '--role', 'reader')).status).toBe(0);
     const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader');
     expect([status, out]).toEqual([1, '']);
-    expect(err).toMatch(/^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\nRun 'tsigil token list' to list all tokens\.\n$/);
+    expect(err).toMatch(
+      /^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\nRun 'tsigil token list' to list all tokens\.\n$/,
+    );
   });
 
   test('a misspelt column is an error before a token is created', async () => {
     const name = newName();
-    const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader', '-c', 'tokne');
+    const { status, out, err } = await run(
+      'token',
+      'create',
+      '--name',
+      name,
+      '--role',
+      'reader',
+      '-c',
+      'tokne',
+    );
     expect([status, out]).toEqual([2, '']);
-    expect(err).toBe(`tsigil: Unknown column 'tokne'. Use one of: ${[...COLUMNS, 'token'].join(', ')}.\n`);
+    expect(err).toBe(
+      `tsigil: Unknown column 'tokne'. Use one of: ${[...COLUMNS, 'token'].join(', ')}.\n`,
+    );
     expect(await tokenNamed(name)).toBeUndefined();
   });
 });
@@ -114,15 +167,30 @@ describe('formats', () => {
   let id: string;
   beforeAll(async () => {
     name = `quoted "${newName()}", and more`;
-    id = (await service.post('/v2/tokens', { name, roles: ['reader', 'writer'] })).body.id as string;
+    id = (await service.post('/v2/tokens', { name, roles: ['reader', 'writer'] })).body
+      .id as string;
   });
   const list = async (...argv: string[]) => (await run('token', 'list', ...argv)).out;
 
   test('takes filters, an order and a limit', async () => {
     const project = randomUUID();
     const names = [newName(), newName(), newName()].sort();
-    for (const each of names) await service.post('/v2/tokens', { name: each, roles: ['reader'], project_id: project });
-    expect(await list('--project', project, '--sort', 'name:desc', '--limit', '2', '-f', 'value', '-c', 'name')).toBe(`${names[2]}\n${names[1]}\n`);
+    for (const each of names)
+      await service.post('/v2/tokens', { name: each, roles: ['reader'], project_id: project });
+    expect(
+      await list(
+        '--project',
+        project,
+        '--sort',
+        'name:desc',
+        '--limit',
+        '2',
+        '-f',
+        'value',
+        '-c',
+        'name',
+      ),
+    ).toBe(`${names[2]}\n${names[1]}\n`);
   });
 
   test('table in a pipe: a line of names and a line per row, separated by tabs', async () => {
@@ -134,7 +202,12 @@ describe('formats', () => {
 
   test('json', async () => {
     const tokens = JSON.parse(await list('-f', 'json')) as Record<string, unknown>[];
-    expect(tokens.find((token) => token.id === id)).toMatchObject({ id, name, roles: ['reader', 'writer'], project_id: null });
+    expect(tokens.find((token) => token.id === id)).toMatchObject({
+      id,
+      name,
+      roles: ['reader', 'writer'],
+      project_id: null,
+    });
     expect(tokens.map((token) => token.name)).toEqual(tokens.map((token) => token.name).toSorted());
   });
 
@@ -149,43 +222,77 @@ describe('formats', () => {
   });
 
   test('value: the columns in the requested order, without their names', async () => {
-    expect((await list('-f', 'value', '-c', 'name', '-c', 'id')).split('\n')).toContain(`${name} ${id}`);
+    expect((await list('-f', 'value', '-c', 'name', '-c', 'id')).split('\n')).toContain(
+      `${name} ${id}`,
+    );
   });
 
-  test.skipIf(!hasProgram('script', 'bsdutils'))('table on a terminal: with a frame, and without colours if they are disabled', async () => {
-    const command = `'${process.execPath}' '${PROGRAM}' token list -c id -c name`;
-    const { out } = await runProgram(folder, { ...variables, NO_COLOR: '1' }, 'script', '-qec', command, '/dev/null');
-    const lines = out.replaceAll('\r', '').trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^\+-+\+-+\+$/);
-    expect(lines[1]).toMatch(/^\| id +\| name +\|$/);
-    expect([lines[2], lines.at(-1)]).toEqual([lines[0], lines[0]]);
-    expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
-    expect(out).toContain(`| ${id} | ${name}`);
-  });
+  test.skipIf(!hasProgram('script', 'bsdutils'))(
+    'table on a terminal: with a frame, and without colours if they are disabled',
+    async () => {
+      const command = `'${process.execPath}' '${PROGRAM}' token list -c id -c name`;
+      const { out } = await runProgram(
+        folder,
+        { ...variables, NO_COLOR: '1' },
+        'script',
+        '-qec',
+        command,
+        '/dev/null',
+      );
+      const lines = out.replaceAll('\r', '').trimEnd().split('\n');
+      expect(lines[0]).toMatch(/^\+-+\+-+\+$/);
+      expect(lines[1]).toMatch(/^\| id +\| name +\|$/);
+      expect([lines[2], lines.at(-1)]).toEqual([lines[0], lines[0]]);
+      expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
+      expect(out).toContain(`| ${id} | ${name}`);
+    },
+  );
 
   test('lists all pages', async () => {
     const small = await startTestService({ TSIGIL_API_DEFAULT_LIMIT: '3' });
     const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
     for (const each of names) await small.post('/v2/tokens', { name: each, roles: ['reader'] });
-    const { out } = await tsigil(folder, { TSIGIL_URL: small.url, TSIGIL_TOKEN: small.token }, 'token', 'list', '-f', 'value', '-c', 'name');
+    const { out } = await tsigil(
+      folder,
+      { TSIGIL_URL: small.url, TSIGIL_TOKEN: small.token },
+      'token',
+      'list',
+      '-f',
+      'value',
+      '-c',
+      'name',
+    );
     expect(out).toBe(names.map((each) => `${each}\n`).join(''));
     await small.close();
   });
 
   test('exits without an error if the reader closes the pipe', async () => {
     const command = `'${process.execPath}' '${PROGRAM}' token list -f json | true`;
-    expect(await runProgram(folder, variables, 'bash', '-c', command)).toEqual({ status: 0, out: '', err: '' });
+    expect(await runProgram(folder, variables, 'bash', '-c', command)).toEqual({
+      status: 0,
+      out: '',
+      err: '',
+    });
   });
 });
 
 describe('token revoke', () => {
   test('revokes several tokens by name and by id, and the service then refuses them', async () => {
     const [one, two] = [newName(), newName()];
-    const first = (await run('token', 'create', '--name', one, '--role', 'admin', '-f', 'value')).out.trim();
+    const first = (
+      await run('token', 'create', '--name', one, '--role', 'admin', '-f', 'value')
+    ).out.trim();
     await run('token', 'create', '--name', two, '--role', 'reader');
-    const [firstId, secondId] = [(await tokenNamed(one))?.id as string, (await tokenNamed(two))?.id as string];
+    const [firstId, secondId] = [
+      (await tokenNamed(one))?.id as string,
+      (await tokenNamed(two))?.id as string,
+    ];
     const { status, out, err } = await run('token', 'revoke', one, secondId);
-    expect([status, out, err]).toEqual([0, `Revoked token '${one}' (id ${firstId}).\nRevoked token '${two}' (id ${secondId}).\n`, '']);
+    expect([status, out, err]).toEqual([
+      0,
+      `Revoked token '${one}' (id ${firstId}).\nRevoked token '${two}' (id ${secondId}).\n`,
+      '',
+    ]);
     expect((await service.with(first).get('/v2/tlds')).status).toBe(401);
     expect([await tokenNamed(one), await tokenNamed(two)]).toEqual([undefined, undefined]);
   });
@@ -217,18 +324,37 @@ describe('token revoke', () => {
 });
 
 describe('service URL and token', () => {
-  const list = (changes: Record<string, string>, ...argv: string[]) => tsigil(folder, { ...variables, ...changes }, 'token', 'list', ...argv);
+  const list = (changes: Record<string, string>, ...argv: string[]) =>
+    tsigil(folder, { ...variables, ...changes }, 'token', 'list', ...argv);
 
   test('a token can be in a file; --token-file overrides TSIGIL_TOKEN, --url overrides TSIGIL_URL', async () => {
     const file = join(folder, 'a.token');
     writeFileSync(file, `${service.token}\n`);
-    const { status } = await list({ TSIGIL_TOKEN: 'wrong', TSIGIL_URL: 'http://127.0.0.1:1' }, '--token-file', file, '--url', `${service.url}/`);
+    const { status } = await list(
+      { TSIGIL_TOKEN: 'wrong', TSIGIL_URL: 'http://127.0.0.1:1' },
+      '--token-file',
+      file,
+      '--url',
+      `${service.url}/`,
+    );
     expect(status).toBe(0);
   });
 
   test('the first token is found in the folder of a service', async () => {
-    const made = await startTestService({ TSIGIL_ADMIN_TOKEN: '', TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'var/tsigil.db')}` });
-    const { status, out } = await tsigil(folder, { TSIGIL_URL: made.url, TSIGIL_TOKEN: '' }, 'token', 'list', '-f', 'value', '-c', 'name');
+    const made = await startTestService({
+      TSIGIL_ADMIN_TOKEN: '',
+      TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'var/tsigil.db')}`,
+    });
+    const { status, out } = await tsigil(
+      folder,
+      { TSIGIL_URL: made.url, TSIGIL_TOKEN: '' },
+      'token',
+      'list',
+      '-f',
+      'value',
+      '-c',
+      'name',
+    );
     expect([status, out]).toEqual([0, 'admin\n']);
     await made.close();
     rmSync(join(folder, 'var'), { recursive: true });
@@ -245,7 +371,11 @@ describe('service URL and token', () => {
       { TSIGIL_URL: 'http://127.0.0.1:1' },
       /^tsigil: 'http:\/\/127\.0\.0\.1:1' cannot be reached: nothing listens there\nCheck that the service is running, .*\n$/,
     ],
-    ['no token', { TSIGIL_TOKEN: '' }, /^tsigil: No token: 'var\/admin\.token' cannot be read: no such file or folder\nSet TSIGIL_TOKEN, .*\n$/],
+    [
+      'no token',
+      { TSIGIL_TOKEN: '' },
+      /^tsigil: No token: 'var\/admin\.token' cannot be read: no such file or folder\nSet TSIGIL_TOKEN, .*\n$/,
+    ],
   ])('%s: exit code 3 and what to do', async (_, changes, message) => {
     const { status, out, err } = await list(changes);
     expect([status, out]).toEqual([3, '']);
@@ -256,18 +386,22 @@ describe('service URL and token', () => {
     const token = (await create('-f', 'value')).out.trim();
     const { status, err } = await list({ TSIGIL_TOKEN: token });
     expect(status).toBe(3);
-    expect(err).toMatch(/^tsigil: Access denied: tokens:list .*\n.*its roles do not permit this request\. Use another token\.\n$/);
+    expect(err).toMatch(
+      /^tsigil: Access denied: tokens:list .*\n.*its roles do not permit this request\. Use another token\.\n$/,
+    );
   });
 
-  test.each(['ftp://127.0.0.1', 'localhost:9001', 'http://user:password@127.0.0.1', 'http://127.0.0.1/?a=b'])(
-    '%s is not a service URL: exit code 2',
-    async (url) => {
-      const { status, err } = await list({ TSIGIL_URL: url });
-      expect(status).toBe(2);
-      expect(err).toMatch(/^tsigil: Invalid service URL.*\. Use an http or https URL .*\n$/);
-      expect(err).not.toContain('password');
-    },
-  );
+  test.each([
+    'ftp://127.0.0.1',
+    'localhost:9001',
+    'http://user:password@127.0.0.1',
+    'http://127.0.0.1/?a=b',
+  ])('%s is not a service URL: exit code 2', async (url) => {
+    const { status, err } = await list({ TSIGIL_URL: url });
+    expect(status).toBe(2);
+    expect(err).toMatch(/^tsigil: Invalid service URL.*\. Use an http or https URL .*\n$/);
+    expect(err).not.toContain('password');
+  });
 
   test('an invalid token is never printed: exit code 2', async () => {
     const file = join(folder, 'two.token');
@@ -275,7 +409,10 @@ describe('service URL and token', () => {
     recordSecret(secret);
     writeFileSync(file, `${secret}\nsecond line\n`);
     const { status, err } = await list({}, '--token-file', file);
-    expect([status, err]).toEqual([2, `tsigil: ${file} has no valid token. Use one line of printable ASCII characters without blanks.\n`]);
+    expect([status, err]).toEqual([
+      2,
+      `tsigil: ${file} has no valid token. Use one line of printable ASCII characters without blanks.\n`,
+    ]);
     expect((await list({ TSIGIL_TOKEN: `${secret}\u20ac` })).err).not.toContain(secret);
   });
 
@@ -287,11 +424,15 @@ describe('service URL and token', () => {
     }).listen(0, '127.0.0.1');
     const portOf = (server: typeof elsewhere) => (server.address() as { port: number }).port;
     await once(elsewhere, 'listening');
-    const redirecting = createServer((_, response) => response.writeHead(307, { location: `http://127.0.0.1:${portOf(elsewhere)}/` }).end());
+    const redirecting = createServer((_, response) =>
+      response.writeHead(307, { location: `http://127.0.0.1:${portOf(elsewhere)}/` }).end(),
+    );
     await once(redirecting.listen(0, '127.0.0.1'), 'listening');
     const { status, err } = await list({ TSIGIL_URL: `http://127.0.0.1:${portOf(redirecting)}` });
     expect(status).toBe(1);
-    expect(err).toMatch(/Unexpected response from 'http:\/\/127\.0\.0\.1:\d+': 307 Temporary Redirect/);
+    expect(err).toMatch(
+      /Unexpected response from 'http:\/\/127\.0\.0\.1:\d+': 307 Temporary Redirect/,
+    );
     expect(seen).toEqual([]);
     elsewhere.close();
     redirecting.close();

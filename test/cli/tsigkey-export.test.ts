@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -20,18 +28,28 @@ beforeEach(() => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-const tsigil = (...argv: string[]) => runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } }, ...argv);
-const written = (format: string) => exportKey(format, { name: 'transfer.example', algorithm: 'hmac-sha256', secret: SECRET }).text;
+const tsigil = (...argv: string[]) =>
+  runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } }, ...argv);
+const written = (format: string) =>
+  exportKey(format, { name: 'transfer.example', algorithm: 'hmac-sha256', secret: SECRET }).text;
 
-test.each(Object.keys(EXPORT_FORMATS))('0 for %s to standard output, by name, by id, and with -o -', async (format) => {
-  for (const argv of [['Transfer.example.'], [key.id], [key.id, '-o', '-']]) {
-    expect(await tsigil('tsigkey', 'export', '--format', format, ...argv)).toEqual({ status: 0, out: written(format), err: '' });
-  }
-});
+test.each(Object.keys(EXPORT_FORMATS))(
+  '0 for %s to standard output, by name, by id, and with -o -',
+  async (format) => {
+    for (const argv of [['Transfer.example.'], [key.id], [key.id, '-o', '-']]) {
+      expect(await tsigil('tsigkey', 'export', '--format', format, ...argv)).toEqual({
+        status: 0,
+        out: written(format),
+        err: '',
+      });
+    }
+  },
+);
 
 describe('files', () => {
   const path = () => join(folder, 'transfer.key');
-  const exported = (...argv: string[]) => tsigil('tsigkey', 'export', key.id, '--format', 'bind', '-o', path(), ...argv);
+  const exported = (...argv: string[]) =>
+    tsigil('tsigkey', 'export', key.id, '--format', 'bind', '-o', path(), ...argv);
 
   test('0 creates the file with mode 0600, and prints nothing', async () => {
     expect(await exported()).toEqual({ status: 0, out: '', err: '' });
@@ -56,14 +74,31 @@ describe('files', () => {
   });
 
   test('2 for an impossible path, and no file remains', async () => {
-    const { status, err } = await tsigil('tsigkey', 'export', key.id, '--format', 'bind', '-o', join(folder, 'none/at.all'), '--overwrite');
+    const { status, err } = await tsigil(
+      'tsigkey',
+      'export',
+      key.id,
+      '--format',
+      'bind',
+      '-o',
+      join(folder, 'none/at.all'),
+      '--overwrite',
+    );
     expect([status, readdirSync(folder)]).toEqual([2, []]);
     expect(err).toContain('cannot be written');
   });
 
   test('1 for a key that the consumer cannot use, and no file is created', async () => {
     const odd = await create(service, TSIGKEYS, 'two words');
-    const { status, out, err } = await tsigil('tsigkey', 'export', odd.id, '--format', 'bind', '-o', path());
+    const { status, out, err } = await tsigil(
+      'tsigkey',
+      'export',
+      odd.id,
+      '--format',
+      'bind',
+      '-o',
+      path(),
+    );
     expect([status, out, existsSync(path())]).toEqual([1, '', false]);
     expect(err).toContain('the name must be a domain name');
   });

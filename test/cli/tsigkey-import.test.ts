@@ -21,14 +21,25 @@ afterEach(() => service.close());
 
 const OTHER_SECRET = 'bm90IHRoZSBzYW1lIGtleSBhcyBiZWZvcmUgYXQgYWxs';
 const APPLIES_TO = ['--scope', 'POOL', '--resource-id', POOL_ID];
-const key = (name: string, members: Partial<Key> = {}): Key => ({ name, algorithm: 'hmac-sha256', secret: SECRET, ...members });
+const key = (name: string, members: Partial<Key> = {}): Key => ({
+  name,
+  algorithm: 'hmac-sha256',
+  secret: SECRET,
+  ...members,
+});
 
 function tsigil(input: string, variables: Record<string, string>, ...argv: string[]) {
-  return runInside({ input, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...variables } }, ...argv);
+  return runInside(
+    { input, variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token, ...variables } },
+    ...argv,
+  );
 }
-const importText = (input: string, ...argv: string[]) => tsigil(input, {}, 'tsigkey', 'import', '-', ...APPLIES_TO, ...argv);
+const importText = (input: string, ...argv: string[]) =>
+  tsigil(input, {}, 'tsigkey', 'import', '-', ...APPLIES_TO, ...argv);
 const kept = async () =>
-  itemsOf(await service.get('/v2/tsigkeys?sort_key=name'), TSIGKEYS).map(({ name, algorithm, secret }) => ({ name, algorithm, secret }));
+  itemsOf(await service.get('/v2/tsigkeys?sort_key=name'), TSIGKEYS).map(
+    ({ name, algorithm, secret }) => ({ name, algorithm, secret }),
+  );
 
 describe('files', () => {
   test('130 for Ctrl-C between two keys, with what is done', async () => {
@@ -38,8 +49,18 @@ describe('files', () => {
       return () => undefined;
     };
     const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
-    const ended = await runInside({ input: lines, variables, onInterrupt }, 'tsigkey', 'import', '-', ...APPLIES_TO);
-    expect(ended).toMatchObject({ status: 130, out: '', err: 'tsigil: Stopped after 0 of 3 keys\n' });
+    const ended = await runInside(
+      { input: lines, variables, onInterrupt },
+      'tsigkey',
+      'import',
+      '-',
+      ...APPLIES_TO,
+    );
+    expect(ended).toMatchObject({
+      status: 130,
+      out: '',
+      err: 'tsigil: Stopped after 0 of 3 keys\n',
+    });
     expect(await kept()).toEqual([]);
   });
 
@@ -49,7 +70,12 @@ describe('files', () => {
     expect([status, err]).toEqual([0, '']);
     expect(out).toMatch(/^line \d: added: transfer\.example\.?\n1 added\n$/);
     const [made] = itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS);
-    expect(made).toMatchObject({ algorithm: 'hmac-sha256', secret: SECRET, scope: 'POOL', resource_id: POOL_ID });
+    expect(made).toMatchObject({
+      algorithm: 'hmac-sha256',
+      secret: SECRET,
+      scope: 'POOL',
+      resource_id: POOL_ID,
+    });
     expect(made?.name).toMatch(/^transfer\.example\.?$/);
   });
 
@@ -67,32 +93,53 @@ line 5: invalid: the algorithm must be one of hmac-md5, hmac-sha1, hmac-sha224, 
 line 6: invalid: NEW. is a duplicate of the key at line 1
 `);
     expect(err).toBe('tsigil: 1 added, 1 unchanged, 1 different, 2 invalid\n');
-    expect(await kept()).toEqual([key('Same.'), key('new'), key('other')].toSorted((one, other) => (one.name < other.name ? -1 : 1)));
+    expect(await kept()).toEqual(
+      [key('Same.'), key('new'), key('other')].toSorted((one, other) =>
+        one.name < other.name ? -1 : 1,
+      ),
+    );
   });
 
   test('0 with --update, which updates algorithm and secret, and keeps names and ids', async () => {
     const { id } = await create(service, TSIGKEYS, 'Other');
     const { status, out } = await importText(`hmac-sha512:other:${OTHER_SECRET}\n`, '--update');
     expect([status, out]).toEqual([0, 'line 1: updated: other\n1 updated\n']);
-    expect((await service.get(`/v2/tsigkeys/${id}`)).body).toMatchObject({ name: 'Other', algorithm: 'hmac-sha512', secret: OTHER_SECRET });
+    expect((await service.get(`/v2/tsigkeys/${id}`)).body).toMatchObject({
+      name: 'Other',
+      algorithm: 'hmac-sha512',
+      secret: OTHER_SECRET,
+    });
   });
 
-  test.each([[[]], [['--update']]])('0 with --dry-run, which prints the same and changes nothing, %j', async (flags) => {
-    await create(service, TSIGKEYS, 'other');
-    const before = await service.get('/v2/tsigkeys');
-    const text = `hmac-sha256:new:${SECRET}\n${flags.length === 0 ? '' : `hmac-sha512:other:${OTHER_SECRET}\n`}`;
-    const dry = await importText(text, '--dry-run', ...flags);
-    expect(dry.status).toBe(0);
-    expect(dry.out).toContain(' (dry run: nothing was changed)');
-    expect((await service.get('/v2/tsigkeys')).text).toBe(before.text);
-    const { out } = await importText(text, ...flags);
-    expect(dry.out.replace(' (dry run: nothing was changed)', '')).toBe(out);
-  });
+  test.each([[[]], [['--update']]])(
+    '0 with --dry-run, which prints the same and changes nothing, %j',
+    async (flags) => {
+      await create(service, TSIGKEYS, 'other');
+      const before = await service.get('/v2/tsigkeys');
+      const text = `hmac-sha256:new:${SECRET}\n${flags.length === 0 ? '' : `hmac-sha512:other:${OTHER_SECRET}\n`}`;
+      const dry = await importText(text, '--dry-run', ...flags);
+      expect(dry.status).toBe(0);
+      expect(dry.out).toContain(' (dry run: nothing was changed)');
+      expect((await service.get('/v2/tsigkeys')).text).toBe(before.text);
+      const { out } = await importText(text, ...flags);
+      expect(dry.out.replace(' (dry run: nothing was changed)', '')).toBe(out);
+    },
+  );
 
   test('1 with the reason for a key that the service refuses, and the next key is imported', async () => {
     await service.close();
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
-    const { status, out } = await tsigil(`hmac-sha256:a:${SECRET}\n`, {}, 'tsigkey', 'import', '-', '--scope', 'ZONE', '--resource-id', POOL_ID);
+    const { status, out } = await tsigil(
+      `hmac-sha256:a:${SECRET}\n`,
+      {},
+      'tsigkey',
+      'import',
+      '-',
+      '--scope',
+      'ZONE',
+      '--resource-id',
+      POOL_ID,
+    );
     expect(status).toBe(1);
     expect(out).toMatch(/^line 1: refused: a: The resource_id .* is not the id of a zone/);
   });
@@ -100,12 +147,23 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
   test('0 for a file name and a given format', async () => {
     const path = join(folder, 'keys.txt');
     writeFileSync(path, `from-file hmac-sha256. ${SECRET}\n`);
-    const { status, out } = await tsigil('', {}, 'tsigkey', 'import', path, '--format', 'pdnsutil', ...APPLIES_TO);
+    const { status, out } = await tsigil(
+      '',
+      {},
+      'tsigkey',
+      'import',
+      path,
+      '--format',
+      'pdnsutil',
+      ...APPLIES_TO,
+    );
     expect([status, out]).toEqual([0, 'line 1: added: from-file\n1 added\n']);
   });
 
   test('1 for invalid text with its line, without the secret, and nothing is imported', async () => {
-    const { status, out, err } = await importText(`key a { algorithm hmac-sha256; secret "${SECRET}"; };\nkey b {\n  secret "${SECRET}"\n`);
+    const { status, out, err } = await importText(
+      `key a { algorithm hmac-sha256; secret "${SECRET}"; };\nkey b {\n  secret "${SECRET}"\n`,
+    );
     expect([status, out]).toEqual([1, '']);
     expect(err).toContain('Nothing was imported: line 3:');
     expect(err).not.toContain(SECRET.slice(0, 8));
@@ -118,7 +176,11 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     [`hmac-sha256:a:${SECRET}`, ['--format', 'yaml'], 'Allowed choices are bind, knot, nsd'],
     [`hmac-sha256:a:${SECRET}`, ['--resource-id', 'the-pool'], 'must be a UUID'],
     [`hmac-sha256:a:${SECRET}`, ['--from', 'http://127.0.0.1:1'], 'Give exactly one source'],
-    [`hmac-sha256:a:${SECRET}`, ['--from-powerdns', 'http://127.0.0.1:1'], 'Give exactly one source'],
+    [
+      `hmac-sha256:a:${SECRET}`,
+      ['--from-powerdns', 'http://127.0.0.1:1'],
+      'Give exactly one source',
+    ],
   ])('2 for %j with %j', async (input, flags, message) => {
     const { status, out, err } = await importText(input, ...flags);
     expect([status, out]).toEqual([2, '']);
@@ -126,7 +188,15 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
   });
 
   test('2 without --scope and --resource-id', async () => {
-    const { status, err } = await tsigil(`hmac-sha256:a:${SECRET}`, {}, 'tsigkey', 'import', '-', '--scope', 'POOL');
+    const { status, err } = await tsigil(
+      `hmac-sha256:a:${SECRET}`,
+      {},
+      'tsigkey',
+      'import',
+      '-',
+      '--scope',
+      'POOL',
+    );
     expect(status).toBe(2);
     expect(err).toContain('--scope and --resource-id');
   });
@@ -140,9 +210,13 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
   });
   afterEach(() => other.close());
 
-  const copy = (...argv: string[]) => tsigil('', { TSIGIL_FROM_TOKEN: other.token }, noun, 'import', '--from', other.url, ...argv);
+  const copy = (...argv: string[]) =>
+    tsigil('', { TSIGIL_FROM_TOKEN: other.token }, noun, 'import', '--from', other.url, ...argv);
   const listed = async (from: TestService) =>
-    itemsOf(await from.get(`/v2/${collection}?sort_key=name&limit=1000`), sample).map((item) => ({ ...item, links: {} }));
+    itemsOf(await from.get(`/v2/${collection}?sort_key=name&limit=1000`), sample).map((item) => ({
+      ...item,
+      links: {},
+    }));
 
   test('0 copies everything with ids and timestamps, and the second time nothing', async () => {
     for (let index = 0; index < 25; index += 1) await create(other, sample, `${noun}-${index}`);
@@ -169,7 +243,9 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     await create(other, sample, 'free');
     const { status, out, err } = await copy();
     expect(status).toBe(1);
-    expect(out).toMatch(/: different: taken already exists with a different id, name, created_at; it was not changed\n/);
+    expect(out).toMatch(
+      /: different: taken already exists with a different id, name, created_at; it was not changed\n/,
+    );
     expect(err).toContain('1 added, 1 different');
     expect((await listed(service)).map(({ id, name }) => [id === mine.id, name])).toEqual([
       [true, 'Taken'],
@@ -187,8 +263,22 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
   });
 
   test('3 if it refuses the token, or is unreachable', async () => {
-    expect((await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', other.url)).status).toBe(3);
-    expect((await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', 'http://127.0.0.1:1')).status).toBe(3);
+    expect(
+      (await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', other.url))
+        .status,
+    ).toBe(3);
+    expect(
+      (
+        await tsigil(
+          '',
+          { TSIGIL_FROM_TOKEN: 'nobody' },
+          noun,
+          'import',
+          '--from',
+          'http://127.0.0.1:1',
+        )
+      ).status,
+    ).toBe(3);
   });
 
   test('2 with --update, because a copy replaces nothing', async () => {
@@ -209,7 +299,14 @@ test('0 copies more keys than one request can contain', async () => {
     }));
     for (const part of [items.slice(0, 350), items.slice(350)])
       expect((await other.post('/v2/tsigkeys/import', { tsigkeys: part })).status).toBe(200);
-    const { status, out } = await tsigil('', { TSIGIL_FROM_TOKEN: other.token }, 'tsigkey', 'import', '--from', other.url);
+    const { status, out } = await tsigil(
+      '',
+      { TSIGIL_FROM_TOKEN: other.token },
+      'tsigkey',
+      'import',
+      '--from',
+      other.url,
+    );
     expect([status, out.split('\n').at(-2)]).toEqual([0, '700 added']);
     expect(itemsOf(await service.get('/v2/tsigkeys?limit=1000'), TSIGKEYS)).toHaveLength(700);
   } finally {
@@ -221,11 +318,15 @@ const powerdns = NAME_SERVERS.find(({ name }) => name === 'PowerDNS');
 describe.runIf(powerdns?.installed)('PowerDNS', () => {
   test('0 imports every key from the API; 3 with a wrong API key', async () => {
     const allowed = key('allowed');
-    const others = [key('second.example', { algorithm: 'hmac-sha512' }), key('third', { algorithm: 'hmac-md5' })];
+    const others = [
+      key('second.example', { algorithm: 'hmac-sha512' }),
+      key('third', { algorithm: 'hmac-md5' }),
+    ];
     const server = await powerdns?.start({ allowed, others });
     try {
       const { url = '', key: apiKey = '' } = server?.api ?? {};
-      const imported = (variables: Record<string, string>) => tsigil('', variables, 'tsigkey', 'import', '--from-powerdns', url, ...APPLIES_TO);
+      const imported = (variables: Record<string, string>) =>
+        tsigil('', variables, 'tsigkey', 'import', '--from-powerdns', url, ...APPLIES_TO);
       const { status, out, err } = await imported({ PDNS_API_KEY: apiKey });
       expect([status, err, out.split('\n').at(-2)]).toEqual([0, '', '3 added']);
       expect(await kept()).toEqual([allowed, ...others]);

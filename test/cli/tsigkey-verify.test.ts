@@ -12,21 +12,32 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const verify = (...argv: string[]) =>
-  runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } }, 'tsigkey', 'verify', ...argv);
+  runInside(
+    { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
+    'tsigkey',
+    'verify',
+    ...argv,
+  );
 
 const [bind] = NAME_SERVERS;
 describe.runIf(bind?.installed)('against a name server', () => {
   let server: NameServer | undefined;
   let at: readonly string[];
   beforeAll(async () => {
-    server = await bind?.start({ allowed: { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET }, others: [] });
+    server = await bind?.start({
+      allowed: { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET },
+      others: [],
+    });
     at = ['--server', `127.0.0.1:${server?.port}`, '--zone', 'A.test'];
   });
   afterAll(() => server?.stop());
 
   test.each([
     [[], 'good: the server accepts the key and signed its response with it\n'],
-    [['--transfer'], `good: the server sent the zone (${ZONE_RECORDS} records), signed with the key\n`],
+    [
+      ['--transfer'],
+      `good: the server sent the zone (${ZONE_RECORDS} records), signed with the key\n`,
+    ],
     [['--update'], 'good: the server accepts the key and signed its response with it\n'],
   ])('0 for a key that the server accepts, %j', async (flags, out) => {
     expect(await verify('Allowed.', ...at, ...flags)).toEqual({ status: 0, out, err: '' });
@@ -35,7 +46,9 @@ describe.runIf(bind?.installed)('against a name server', () => {
   test('1 for one that it does not accept, with what to do', async () => {
     const { status, out, err } = await verify('unknown', ...at);
     expect([status, out]).toEqual([1, '']);
-    expect(err).toMatch(/^tsigil: unknown key: the server does not know the key \(BADKEY\)\nLoad the key into the server\./);
+    expect(err).toMatch(
+      /^tsigil: unknown key: the server does not know the key \(BADKEY\)\nLoad the key into the server\./,
+    );
   });
 });
 
@@ -59,7 +72,10 @@ test.each([
   [['Allowed.', '--server', '127.0.0.1:99999', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '[::1', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '127.0.0.1', '--zone', 'a..b'], 'a domain name'],
-  [['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '--transfer', '--update'], 'cannot be used with'],
+  [
+    ['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '--transfer', '--update'],
+    'cannot be used with',
+  ],
 ])('2 for %j', async (argv, message) => {
   const { status, out, err } = await verify(...argv);
   expect([status, out]).toEqual([2, '']);

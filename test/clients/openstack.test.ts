@@ -29,8 +29,16 @@ interface Ended {
 }
 
 /** Runs a program in the folder, with an environment that contains no settings of another cloud. */
-async function run(environment: Record<string, string>, input: string, program: string, ...argv: string[]): Promise<Ended> {
-  const child = spawn(program, argv, { cwd: folder, env: { PATH: '/usr/bin:/bin', HOME: folder, LC_ALL: 'C.UTF-8', ...environment } });
+async function run(
+  environment: Record<string, string>,
+  input: string,
+  program: string,
+  ...argv: string[]
+): Promise<Ended> {
+  const child = spawn(program, argv, {
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin', HOME: folder, LC_ALL: 'C.UTF-8', ...environment },
+  });
   child.stdin.end(input);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const [out, err, [status]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
@@ -40,7 +48,9 @@ async function run(environment: Record<string, string>, input: string, program: 
 
 /** Runs commands without blanks in their words, in one process of the client. Each must succeed. Returns their JSON output. */
 async function openstack(...commands: string[]): Promise<Record<string, unknown>[]> {
-  const lines = commands.map((command) => (/^(?:tld|tsigkey) delete/.test(command) ? command : `${command} -f json --noindent`));
+  const lines = commands.map((command) =>
+    /^(?:tld|tsigkey) delete/.test(command) ? command : `${command} -f json --noindent`,
+  );
   const { out, err } = await run(variables, `${lines.join('\n')}\n`, 'openstack');
   expect(err).toBe('');
   return out
@@ -53,7 +63,9 @@ const one = (...argv: string[]): Promise<Ended> => run(variables, '', 'openstack
 
 /** Returns the id of the only resource of a collection with this name. */
 async function idOf(collection: string, name: string): Promise<string> {
-  const found = (await service.get(`/v2/${collection}?name=${name}`)).body[collection] as { id: string }[];
+  const found = (await service.get(`/v2/${collection}?name=${name}`)).body[collection] as {
+    id: string;
+  }[];
   expect(found).toHaveLength(1);
   return found[0]?.id ?? '';
 }
@@ -61,9 +73,15 @@ async function idOf(collection: string, name: string): Promise<string> {
 /** The plug-in is a separate package, whose commands the client lists. */
 function hasClient(): boolean {
   const help =
-    hasProgram('openstack', 'python3-openstackclient') && spawnSync('openstack', ['tsigkey', 'list', '--help'], { encoding: 'utf8' }).stdout;
+    hasProgram('openstack', 'python3-openstackclient') &&
+    spawnSync('openstack', ['tsigkey', 'list', '--help'], { encoding: 'utf8' }).stdout;
   return (
-    help !== false && isMet(help.includes('--algorithm'), 'openstack', 'openstack tsigkey is not installed (Debian package python3-designateclient)')
+    help !== false &&
+    isMet(
+      help.includes('--algorithm'),
+      'openstack',
+      'openstack tsigkey is not installed (Debian package python3-designateclient)',
+    )
   );
 }
 
@@ -72,32 +90,60 @@ const installed = hasClient();
 /** Signs in with an existing token, as scripts do. */
 async function signInWithToken(): Promise<void> {
   service = await startTestService(PAGES);
-  variables = { OS_AUTH_TYPE: 'admin_token', OS_ENDPOINT: `${service.url}/v2`, OS_TOKEN: service.token };
+  variables = {
+    OS_AUTH_TYPE: 'admin_token',
+    OS_ENDPOINT: `${service.url}/v2`,
+    OS_TOKEN: service.token,
+  };
 }
 
-describe.runIf(installed)('the unmodified OpenStack client with a token', { timeout: PATIENCE }, () => {
-  beforeEach(signInWithToken);
-  testCommands();
+describe.runIf(installed)(
+  'the unmodified OpenStack client with a token',
+  { timeout: PATIENCE },
+  () => {
+    beforeEach(signInWithToken);
+    testCommands();
 
-  test('a refused command prints the reason and exits with 1', async () => {
-    const create = ['tsigkey', 'create', '--name', 'k', '--secret', SECRET, '--resource-id', POOL_ID, '--scope', 'POOL'];
-    await service.post('/v2/tlds', { name: 'taken' });
-    const cases: [string[], RegExp][] = [
-      [['tld', 'show', 'nosuch'], /Name nosuch didn't resolve/],
-      [['tld', 'delete', UNKNOWN_ID], /Could not find Tld/],
-      [['tld', 'create', '--name', 'taken'], /Duplicate Tld/],
-      [['tld', 'create', '--name', 'with space'], /Invalid Tld: 'name' must be labels/],
-      [[...create, '--algorithm', 'hmac-none'], /Invalid TsigKey: 'algorithm' must be one of hmac-md5/],
-      [['zone', 'create', 'a.untaken.', '--email', 'a@example.org'], /Invalid TLD: no TLD entry for 'untaken'/],
-      [['--os-token', 'a-token-that-is-not-valid', 'tld', 'list'], /Forbidden|requires authentication/],
-    ];
-    const ended = await Promise.all(cases.map(([argv]) => one(...argv)));
-    for (const [index, { status, out, err }] of ended.entries()) {
-      expect([status, out], err).toEqual([1, '']);
-      expect(err).toMatch(cases[index]?.[1] ?? /^$/);
-    }
-  });
-});
+    test('a refused command prints the reason and exits with 1', async () => {
+      const create = [
+        'tsigkey',
+        'create',
+        '--name',
+        'k',
+        '--secret',
+        SECRET,
+        '--resource-id',
+        POOL_ID,
+        '--scope',
+        'POOL',
+      ];
+      await service.post('/v2/tlds', { name: 'taken' });
+      const cases: [string[], RegExp][] = [
+        [['tld', 'show', 'nosuch'], /Name nosuch didn't resolve/],
+        [['tld', 'delete', UNKNOWN_ID], /Could not find Tld/],
+        [['tld', 'create', '--name', 'taken'], /Duplicate Tld/],
+        [['tld', 'create', '--name', 'with space'], /Invalid Tld: 'name' must be labels/],
+        [
+          [...create, '--algorithm', 'hmac-none'],
+          /Invalid TsigKey: 'algorithm' must be one of hmac-md5/,
+        ],
+        [
+          ['zone', 'create', 'a.untaken.', '--email', 'a@example.org'],
+          /Invalid TLD: no TLD entry for 'untaken'/,
+        ],
+        [
+          ['--os-token', 'a-token-that-is-not-valid', 'tld', 'list'],
+          /Forbidden|requires authentication/,
+        ],
+      ];
+      const ended = await Promise.all(cases.map(([argv]) => one(...argv)));
+      for (const [index, { status, out, err }] of ended.entries()) {
+        expect([status, out], err).toEqual([1, '']);
+        expect(err).toMatch(cases[index]?.[1] ?? /^$/);
+      }
+    });
+  },
+);
 
 describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone'))(
   'the unmodified OpenStack client with a password',
@@ -111,7 +157,11 @@ describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone')
     });
     afterAll(() => keystone.remove());
     beforeEach(async () => {
-      service = await startTestService({ ...PAGES, TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_KEYSTONE_URL: keystone.url });
+      service = await startTestService({
+        ...PAGES,
+        TSIGIL_AUTH_METHOD: 'keystone',
+        TSIGIL_AUTH_KEYSTONE_URL: keystone.url,
+      });
       await keystone.publish('dns', service.url);
       variables = {
         OS_AUTH_URL: `${keystone.url}/v3`,
@@ -128,25 +178,35 @@ describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone')
   },
 );
 
-describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))('docs/openstack-clients.md', { timeout: PATIENCE }, () => {
-  beforeEach(signInWithToken);
+describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))(
+  'docs/openstack-clients.md',
+  { timeout: PATIENCE },
+  () => {
+    beforeEach(signInWithToken);
 
-  test('every example works, in the order of the page', async () => {
-    const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
-    expect(blocks.length).toBeGreaterThan(5);
-    mkdirSync(join(folder, 'var'), { recursive: true });
-    writeFileSync(join(folder, 'var/admin.token'), `${service.token}\n`);
-    const script = blocks.join('\n').replaceAll('127.0.0.1:9001', new URL(service.url).host);
-    const { status, err } = await run({}, '', 'bash', '--norc', '-euo', 'pipefail', '-c', script);
-    expect({ status, err }).toEqual({ status: 0, err: '' });
-    expect((await service.get('/v2/tlds?name=com')).body.tlds).toEqual([]);
-  });
-});
+    test('every example works, in the order of the page', async () => {
+      const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(
+        ([, block = '']) => block,
+      );
+      expect(blocks.length).toBeGreaterThan(5);
+      mkdirSync(join(folder, 'var'), { recursive: true });
+      writeFileSync(join(folder, 'var/admin.token'), `${service.token}\n`);
+      const script = blocks.join('\n').replaceAll('127.0.0.1:9001', new URL(service.url).host);
+      const { status, err } = await run({}, '', 'bash', '--norc', '-euo', 'pipefail', '-c', script);
+      expect({ status, err }).toEqual({ status: 0, err: '' });
+      expect((await service.get('/v2/tlds?name=com')).body.tlds).toEqual([]);
+    });
+  },
+);
 
 /** The tests of every command on TLDs, keys and zones, for a signed-in caller. */
 function testCommands(): void {
   test('openstack tld: create, list, show, set and delete, by name and by id', async () => {
-    const [created, ...others] = await openstack('tld create --name one --description First', 'tld create --name two', 'tld create --name three');
+    const [created, ...others] = await openstack(
+      'tld create --name one --description First',
+      'tld create --name two',
+      'tld create --name three',
+    );
     expect(created).toMatchObject({ name: 'one', description: 'First', updated_at: null });
     expect(others.map(({ description }) => description)).toEqual([null, null]);
     const id = String(created?.id);
@@ -169,19 +229,36 @@ function testCommands(): void {
     expect(renamed).toMatchObject({ id, name: 'first', description: 'First' });
     expect(redescribed).toMatchObject({ id, name: 'first', description: 'Still-first' });
     expect(emptied).toMatchObject({ id, name: 'first', description: null });
-    expect(await openstack('tld delete first', `tld delete ${await idOf('tlds', 'two')}`, 'tld list')).toEqual([
-      [{ id: await idOf('tlds', 'three'), name: 'three', description: '' }],
-    ]);
+    expect(
+      await openstack('tld delete first', `tld delete ${await idOf('tlds', 'two')}`, 'tld list'),
+    ).toEqual([[{ id: await idOf('tlds', 'three'), name: 'three', description: '' }]]);
   });
 
   test('openstack tsigkey: create, list, show, set and delete, by name and by id', async () => {
     const create = (name: string, algorithm: string, scope: string) =>
       `tsigkey create --name ${name} --algorithm ${algorithm} --secret ${SECRET} --scope ${scope} --resource-id ${POOL_ID}`;
-    const [created] = await openstack(create('k1', 'hmac-sha256', 'POOL'), create('k2', 'hmac-sha512', 'ZONE'), create('k3', 'hmac-sha512', 'POOL'));
-    expect(created).toMatchObject({ name: 'k1', algorithm: 'hmac-sha256', secret: SECRET, scope: 'POOL', resource_id: POOL_ID });
+    const [created] = await openstack(
+      create('k1', 'hmac-sha256', 'POOL'),
+      create('k2', 'hmac-sha512', 'ZONE'),
+      create('k3', 'hmac-sha512', 'POOL'),
+    );
+    expect(created).toMatchObject({
+      name: 'k1',
+      algorithm: 'hmac-sha256',
+      secret: SECRET,
+      scope: 'POOL',
+      resource_id: POOL_ID,
+    });
     const id = String(created?.id);
-    const lists = await openstack('tsigkey list', 'tsigkey list --name k2', 'tsigkey list --algorithm hmac-sha512', 'tsigkey list --scope POOL');
-    const names = (lists as unknown as { name: string }[][]).map((list) => list.map(({ name }) => name));
+    const lists = await openstack(
+      'tsigkey list',
+      'tsigkey list --name k2',
+      'tsigkey list --algorithm hmac-sha512',
+      'tsigkey list --scope POOL',
+    );
+    const names = (lists as unknown as { name: string }[][]).map((list) =>
+      list.map(({ name }) => name),
+    );
     expect(names).toEqual([['k1', 'k2', 'k3'], ['k2'], ['k2', 'k3'], ['k1', 'k3']]);
     const [byName, byId, renamed, changed] = await openstack(
       'tsigkey show k1',
@@ -191,8 +268,21 @@ function testCommands(): void {
     );
     expect([byName, byId]).toEqual([created, created]);
     expect(renamed).toMatchObject({ id, name: 'k0', secret: SECRET });
-    expect(changed).toMatchObject({ id, name: 'k0', algorithm: 'hmac-sha384', secret: 'bmV3IHNlY3JldA==', scope: 'ZONE' });
-    expect(await openstack('tsigkey delete k0', `tsigkey delete ${await idOf('tsigkeys', 'k2')}`, 'tsigkey delete k3', 'tsigkey list')).toEqual([[]]);
+    expect(changed).toMatchObject({
+      id,
+      name: 'k0',
+      algorithm: 'hmac-sha384',
+      secret: 'bmV3IHNlY3JldA==',
+      scope: 'ZONE',
+    });
+    expect(
+      await openstack(
+        'tsigkey delete k0',
+        `tsigkey delete ${await idOf('tsigkeys', 'k2')}`,
+        'tsigkey delete k3',
+        'tsigkey list',
+      ),
+    ).toEqual([[]]);
   });
 
   test('openstack zone: create, list, show, set and delete, also of other projects', async () => {
@@ -203,9 +293,26 @@ function testCommands(): void {
       'zone create e.example. --email e@example.org',
     );
     // In a separate process, because the client would use the project of one command for the next ones.
-    const theirs = await one('zone', 'create', 'c.example.', '--email', 'c@example.org', '--sudo-project-id', 'p2', '-f', 'json');
+    const theirs = await one(
+      'zone',
+      'create',
+      'c.example.',
+      '--email',
+      'c@example.org',
+      '--sudo-project-id',
+      'p2',
+      '-f',
+      'json',
+    );
     expect(JSON.parse(theirs.out)).toMatchObject({ name: 'c.example.', project_id: 'p2' });
-    expect(created).toMatchObject({ name: 'a.example.', email: 'a@example.org', ttl: 300, description: 'Zone', status: 'ACTIVE', type: 'PRIMARY' });
+    expect(created).toMatchObject({
+      name: 'a.example.',
+      email: 'a@example.org',
+      ttl: 300,
+      description: 'Zone',
+      status: 'ACTIVE',
+      type: 'PRIMARY',
+    });
     expect(secondary).toMatchObject({ type: 'SECONDARY', masters: '192.0.2.1, 192.0.2.2:5300' });
     const all = await one('zone', 'list', '--all-projects', '-f', 'json');
     const id = String(created?.id);

@@ -1,11 +1,17 @@
 /** For each setting: its variable, a value that is not its default, and a bad one. */
-export const CASES: Readonly<Record<string, readonly [variable: string, good: unknown, bad: unknown]>> = {
+export const CASES: Readonly<
+  Record<string, readonly [variable: string, good: unknown, bad: unknown]>
+> = {
   listen: ['TSIGIL_LISTEN', '[::1]:8080', 'localhost'],
   publicUrl: ['TSIGIL_PUBLIC_URL', 'https://dns.example/api', 'dns.example'],
   database: ['TSIGIL_DATABASE_URL', 'sqlite:/srv/t.db', 'mysql://localhost'],
   'databasePool.maxConnections': ['TSIGIL_DATABASE_POOL_MAX_CONNECTIONS', 25, 0],
   'databasePool.connectTimeoutSeconds': ['TSIGIL_DATABASE_POOL_CONNECT_TIMEOUT_SECONDS', 2, 601],
-  'databasePool.statementTimeoutSeconds': ['TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS', 3, 'long'],
+  'databasePool.statementTimeoutSeconds': [
+    'TSIGIL_DATABASE_POOL_STATEMENT_TIMEOUT_SECONDS',
+    3,
+    'long',
+  ],
   'databasePool.password': ['PGPASSWORD', 'p4ss two', ['a']],
   workers: ['TSIGIL_WORKERS', 4, 257],
   adminToken: ['TSIGIL_ADMIN_TOKEN', 'a-token-of-my-own-that-nobody-guesses', 'two words'],
@@ -15,16 +21,32 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'tls.hstsMaxAgeSeconds': ['TSIGIL_TLS_HSTS_MAX_AGE_SECONDS', 31_536_000, -1],
   'auth.insufficientRightsStatus': ['TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS', 403, 404],
   'auth.method': ['TSIGIL_AUTH_METHOD', ['tokens', 'keystone'], 'password'],
-  'auth.keystone.url': ['TSIGIL_AUTH_KEYSTONE_URL', 'https://keystone.example:5000', 'keystone.example'],
-  'auth.keystone.publicUrl': ['TSIGIL_AUTH_KEYSTONE_PUBLIC_URL', 'https://keystone.example:5000', 'keystone.example'],
+  'auth.keystone.url': [
+    'TSIGIL_AUTH_KEYSTONE_URL',
+    'https://keystone.example:5000',
+    'keystone.example',
+  ],
+  'auth.keystone.publicUrl': [
+    'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL',
+    'https://keystone.example:5000',
+    'keystone.example',
+  ],
   'auth.keystone.caFile': ['TSIGIL_AUTH_KEYSTONE_CA_FILE', 'ca.pem', ['ca.pem']],
   'auth.keystone.username': ['TSIGIL_AUTH_KEYSTONE_USERNAME', 'someone', ['a']],
   'auth.keystone.password': ['TSIGIL_AUTH_KEYSTONE_PASSWORD', 'p4ss two', ['a']],
   'auth.keystone.userDomain': ['TSIGIL_AUTH_KEYSTONE_USER_DOMAIN', 'People', ['a']],
   'auth.keystone.project': ['TSIGIL_AUTH_KEYSTONE_PROJECT', 'service', ['a']],
   'auth.keystone.projectDomain': ['TSIGIL_AUTH_KEYSTONE_PROJECT_DOMAIN', 'Services', ['a']],
-  'auth.keystone.applicationCredentialId': ['TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID', 'abc', ['a']],
-  'auth.keystone.applicationCredentialSecret': ['TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_SECRET', 's3cret', ['a']],
+  'auth.keystone.applicationCredentialId': [
+    'TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID',
+    'abc',
+    ['a'],
+  ],
+  'auth.keystone.applicationCredentialSecret': [
+    'TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_SECRET',
+    's3cret',
+    ['a'],
+  ],
   'auth.keystone.timeoutSeconds': ['TSIGIL_AUTH_KEYSTONE_TIMEOUT_SECONDS', 1, 0],
   'auth.keystone.cacheSeconds': ['TSIGIL_AUTH_KEYSTONE_CACHE_SECONDS', 0, -1],
   'auth.keystone.cacheEntries': ['TSIGIL_AUTH_KEYSTONE_CACHE_ENTRIES', 10, 0],
@@ -42,10 +64,18 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   'api.maxConnections': ['TSIGIL_API_MAX_CONNECTIONS', 100, 0],
   'api.maxConnectionsPerAddress': ['TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS', 10, 1.5],
   'api.trustProxyHeaders': ['TSIGIL_API_TRUST_PROXY_HEADERS', true, 'yes'],
-  'cors.allowedOrigins': ['TSIGIL_CORS_ALLOWED_ORIGINS', ['https://console.example'], ['https://console.example/path']],
+  'cors.allowedOrigins': [
+    'TSIGIL_CORS_ALLOWED_ORIGINS',
+    ['https://console.example'],
+    ['https://console.example/path'],
+  ],
   'rateLimit.requestsPerSecond': ['TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND', 50, -1],
   'rateLimit.burst': ['TSIGIL_RATE_LIMIT_BURST', 5, 0],
-  'rateLimit.anonymousRequestsPerSecond': ['TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND', 0, -1],
+  'rateLimit.anonymousRequestsPerSecond': [
+    'TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND',
+    0,
+    -1,
+  ],
   'rateLimit.anonymousBurst': ['TSIGIL_RATE_LIMIT_ANONYMOUS_BURST', 5, 0],
   'tsigkeys.strict': ['TSIGIL_TSIGKEYS_STRICT', true, 1],
   'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
@@ -55,8 +85,15 @@ export const CASES: Readonly<Record<string, readonly [variable: string, good: un
   stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
 };
 
-const USER = { 'auth.keystone.username': 'tsigil', 'auth.keystone.password': 'p4ss', 'auth.keystone.project': 'service' };
-const CREDENTIAL = { 'auth.keystone.applicationCredentialId': 'abc', 'auth.keystone.applicationCredentialSecret': 's3cret' };
+const USER = {
+  'auth.keystone.username': 'tsigil',
+  'auth.keystone.password': 'p4ss',
+  'auth.keystone.project': 'service',
+};
+const CREDENTIAL = {
+  'auth.keystone.applicationCredentialId': 'abc',
+  'auth.keystone.applicationCredentialSecret': 's3cret',
+};
 
 /** The settings without which another is refused. */
 export const COMPANIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {

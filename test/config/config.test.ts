@@ -21,7 +21,10 @@ function fileWith(text: string): string {
 }
 
 /** Everything wrong with a configuration. */
-function problemsOf(text: string | undefined, environment: NodeJS.ProcessEnv = {}): readonly string[] {
+function problemsOf(
+  text: string | undefined,
+  environment: NodeJS.ProcessEnv = {},
+): readonly string[] {
   try {
     readConfig(text === undefined ? undefined : fileWith(text), environment);
   } catch (error) {
@@ -32,14 +35,20 @@ function problemsOf(text: string | undefined, environment: NodeJS.ProcessEnv = {
 }
 
 function valueOf(config: object, key: string): unknown {
-  return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
+  return key
+    .split('.')
+    .reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
 }
 
 /** A file that sets `key`, in its sections if it has any, and its companions. */
 function textOf(key: string, value: unknown): string {
   const nested = key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
-  const companions = Object.entries(COMPANIONS[key] ?? {}).filter(([companion]) => companion !== key);
-  return companions.length === 0 ? stringify(nested) : stringify({ ...Object.fromEntries(companions), [key]: value });
+  const companions = Object.entries(COMPANIONS[key] ?? {}).filter(
+    ([companion]) => companion !== key,
+  );
+  return companions.length === 0
+    ? stringify(nested)
+    : stringify({ ...Object.fromEntries(companions), [key]: value });
 }
 
 describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({ option, key }) => {
@@ -57,34 +66,49 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
   });
 
   test('is read from its variable, before the file', () => {
-    const companions = Object.entries(COMPANIONS[key] ?? {}).map(([companion, value]) => [CASES[companion]?.[0] ?? '', value] as const);
+    const companions = Object.entries(COMPANIONS[key] ?? {}).map(
+      ([companion, value]) => [CASES[companion]?.[0] ?? '', value] as const,
+    );
     const environment = { ...Object.fromEntries(companions), [variable]: text(good) };
     expect(valueOf(readConfig(undefined, environment), key)).toEqual(good);
-    expect(valueOf(readConfig(fileWith(textOf(key, option.default)), environment), key)).toEqual(good);
+    expect(valueOf(readConfig(fileWith(textOf(key, option.default)), environment), key)).toEqual(
+      good,
+    );
   });
 
   test('has its default when the variable is empty or the file says null', () => {
-    expect(valueOf(readConfig(fileWith(stringify({ [key]: null })), { [variable]: '' }), key)).toEqual(option.default);
+    expect(
+      valueOf(readConfig(fileWith(stringify({ [key]: null })), { [variable]: '' }), key),
+    ).toEqual(option.default);
   });
 
   test('a bad value is refused in the file and in the variable, by name', () => {
     const named = new RegExp(`(?:${key.replaceAll('.', '\\.')}' |^${variable} ).*(?:must|is not)`);
     expect(problemsOf(stringify({ [key]: bad }))).toContainEqual(expect.stringMatching(named));
-    expect(problemsOf(undefined, { [variable]: text(bad) })).toContainEqual(expect.stringMatching(named));
+    expect(problemsOf(undefined, { [variable]: text(bad) })).toContainEqual(
+      expect.stringMatching(named),
+    );
   });
 });
 
 describe('names', () => {
   test('every setting has a test case above and a variable of its own, by one rule but for the database and its password', () => {
     expect(OPTIONS.map(({ key }) => key)).toEqual(Object.keys(CASES));
-    for (const option of OPTIONS.filter(({ key }) => !['database', 'databasePool.password'].includes(key))) {
+    for (const option of OPTIONS.filter(
+      ({ key }) => !['database', 'databasePool.password'].includes(key),
+    )) {
       const words = option.key.split(/\.|(?=[A-Z])/).map((word) => word.toUpperCase());
       expect(variableOf(option)).toBe(['TSIGIL', ...words].join('_'));
     }
   });
 
   test('unknown keys and variables are refused by name', () => {
-    expect(problemsOf('lsiten: 127.0.0.1:1\napi:\n  defaultLimits: 5\nnosuch:\n  a: 1\n', { TSIGIL_LISTENS: 'x', TSIGIL_DATABASE: 'x' })).toEqual([
+    expect(
+      problemsOf('lsiten: 127.0.0.1:1\napi:\n  defaultLimits: 5\nnosuch:\n  a: 1\n', {
+        TSIGIL_LISTENS: 'x',
+        TSIGIL_DATABASE: 'x',
+      }),
+    ).toEqual([
       expect.stringMatching(/tsigil\.yaml: unknown setting 'lsiten'$/),
       expect.stringMatching(/unknown setting 'api\.defaultLimits'$/),
       expect.stringMatching(/unknown setting 'nosuch'$/),
@@ -119,7 +143,9 @@ describe('the file', () => {
 
   test('a setting may be written with dots, but not twice', () => {
     expect(readConfig(fileWith('api.defaultLimit: 7\n'), {}).api.defaultLimit).toBe(7);
-    expect(problemsOf('api.defaultLimit: 7\napi:\n  defaultLimit: 8\n')).toEqual([expect.stringMatching(/'api\.defaultLimit' is set twice$/)]);
+    expect(problemsOf('api.defaultLimit: 7\napi:\n  defaultLimit: 8\n')).toEqual([
+      expect.stringMatching(/'api\.defaultLimit' is set twice$/),
+    ]);
   });
 
   test('a doubled key is refused with its place', () => {
@@ -129,7 +155,9 @@ describe('the file', () => {
   });
 
   test('one that is not there is refused with its name', () => {
-    expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(/nosuch\.yaml cannot be read: no such file or folder$/);
+    expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(
+      /nosuch\.yaml cannot be read: no such file or folder$/,
+    );
   });
 
   test('no message shows what stands in it, however it is broken', () => {
@@ -161,7 +189,10 @@ describe('the file', () => {
       fc.property(fc.string({ minLength: 6, maxLength: 20, unit: 'grapheme' }), (text) => {
         const token = `${text} 7 ${text}`;
         fc.pre(!/['"]/.test(token));
-        for (const problems of [problemsOf(`adminToken: ${text}\nlisten: 5\n`), problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: token })]) {
+        for (const problems of [
+          problemsOf(`adminToken: ${text}\nlisten: 5\n`),
+          problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: token }),
+        ]) {
           // Short words of the messages themselves would be found by chance.
           if (!/^[\w ,.:()-]*$/.test(text)) expect(problems.join('\n')).not.toContain(text);
         }
@@ -181,50 +212,86 @@ describe('a number or a boolean in the file where text is due', () => {
     const problems = problemsOf(`${key}: ${text}\n`);
     const type = text === 'true' ? 'boolean' : 'number';
     expect(problems[0]).toMatch(
-      new RegExp(`tsigil\\.yaml: '${key.replaceAll('.', '\\.')}' must be text, and YAML reads this value as a ${type}\\. Put it in quotes$`),
+      new RegExp(
+        `tsigil\\.yaml: '${key.replaceAll('.', '\\.')}' must be text, and YAML reads this value as a ${type}\\. Put it in quotes$`,
+      ),
     );
     expect(problems.join()).not.toContain(text);
   });
 
   test('is not called a matter of quotes where no text is right', () => {
-    expect(problemsOf('log.level: 5\n')).toEqual([expect.stringMatching(/'log\.level' must be one of info, warn, error$/)]);
+    expect(problemsOf('log.level: 5\n')).toEqual([
+      expect.stringMatching(/'log\.level' must be one of info, warn, error$/),
+    ]);
   });
 
   test('is text in a variable', () => {
-    const environment = { TSIGIL_AUTH_KEYSTONE_USERNAME: '1', TSIGIL_AUTH_KEYSTONE_PASSWORD: '123', TSIGIL_AUTH_KEYSTONE_PROJECT: 'true' };
-    expect(readConfig(undefined, environment).auth.keystone).toMatchObject({ username: '1', password: '123', project: 'true' });
+    const environment = {
+      TSIGIL_AUTH_KEYSTONE_USERNAME: '1',
+      TSIGIL_AUTH_KEYSTONE_PASSWORD: '123',
+      TSIGIL_AUTH_KEYSTONE_PROJECT: 'true',
+    };
+    expect(readConfig(undefined, environment).auth.keystone).toMatchObject({
+      username: '1',
+      password: '123',
+      project: 'true',
+    });
   });
 });
 
 describe('problems', () => {
   test('all are listed at once, from the file and the environment', () => {
-    const problems = problemsOf('listen: 5\nnosuch: 1\napi:\n  defaultLimit: 5000\ntls:\n  cert: a.pem\n', {
-      TSIGIL_LOG_LEVEL: 'loud',
-      TSIGIL_NOSUCH: '1',
-      TSIGIL_POLICY: '{tlds:fly: [admin], tlds:list: admin}',
-    });
+    const problems = problemsOf(
+      'listen: 5\nnosuch: 1\napi:\n  defaultLimit: 5000\ntls:\n  cert: a.pem\n',
+      {
+        TSIGIL_LOG_LEVEL: 'loud',
+        TSIGIL_NOSUCH: '1',
+        TSIGIL_POLICY: '{tlds:fly: [admin], tlds:list: admin}',
+      },
+    );
     expect(problems).toHaveLength(7);
     expect(new ConfigError(problems).message.split('\n')).toHaveLength(8);
   });
 
   test('TLS needs both files', () => {
-    expect(problemsOf(undefined, { TSIGIL_TLS_KEY: 'key.pem' })).toEqual(["'tls.cert' and 'tls.key' must be set together"]);
+    expect(problemsOf(undefined, { TSIGIL_TLS_KEY: 'key.pem' })).toEqual([
+      "'tls.cert' and 'tls.key' must be set together",
+    ]);
   });
 
   test('several processes need a database that they can share', () => {
-    expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual(["'workers' above 1 needs a database that processes can share: postgres"]);
+    expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual([
+      "'workers' above 1 needs a database that processes can share: postgres",
+    ]);
     expect(problemsOf('workers: 2\ndatabase: postgresql://db.example/tsigil\n')).toEqual([]);
   });
 
-  test.each(['sqlite:', 'sqlite::memory:', 'sqlite://host/t.db', 'postgres:x', 'postgres:///tsigil', 'postgres://', 'constructor:x'])(
-    '%s names no database',
-    (database) => {
-      expect(problemsOf(undefined, { TSIGIL_DATABASE_URL: database })).toEqual([expect.stringMatching(/^TSIGIL_DATABASE_URL must be/)]);
-    },
-  );
+  test.each([
+    'sqlite:',
+    'sqlite::memory:',
+    'sqlite://host/t.db',
+    'postgres:x',
+    'postgres:///tsigil',
+    'postgres://',
+    'constructor:x',
+  ])('%s names no database', (database) => {
+    expect(problemsOf(undefined, { TSIGIL_DATABASE_URL: database })).toEqual([
+      expect.stringMatching(/^TSIGIL_DATABASE_URL must be/),
+    ]);
+  });
 
-  test.each(['127.0.0.1', ':9001', '127.0.0.1:65536', '127.0.0.1:-1', '::1:9001', 'a b:1', '127.0.0.1:9001/'])('%s is no address', (listen) => {
-    expect(problemsOf(undefined, { TSIGIL_LISTEN: listen })).toEqual(['TSIGIL_LISTEN must be `host:port`']);
+  test.each([
+    '127.0.0.1',
+    ':9001',
+    '127.0.0.1:65536',
+    '127.0.0.1:-1',
+    '::1:9001',
+    'a b:1',
+    '127.0.0.1:9001/',
+  ])('%s is no address', (listen) => {
+    expect(problemsOf(undefined, { TSIGIL_LISTEN: listen })).toEqual([
+      'TSIGIL_LISTEN must be `host:port`',
+    ]);
   });
 
   test('an administrator token needs 32 characters, and the message says how to make one', () => {
@@ -232,11 +299,15 @@ describe('problems', () => {
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(31) })).toEqual([
       'TSIGIL_ADMIN_TOKEN must be 32 to 512 printable ASCII characters without blanks. Make one with: openssl rand -hex 32',
     ]);
-    expect(problemsOf('adminToken: short\n')).toEqual([expect.stringMatching(/: 'adminToken' must be 32 to 512 .* openssl rand -hex 32$/)]);
+    expect(problemsOf('adminToken: short\n')).toEqual([
+      expect.stringMatching(/: 'adminToken' must be 32 to 512 .* openssl rand -hex 32$/),
+    ]);
   });
 
   test('rights on tokens cannot be opened to other roles', () => {
-    expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([expect.stringMatching(/'tokens:create' is not an operation/)]);
+    expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([
+      expect.stringMatching(/'tokens:create' is not an operation/),
+    ]);
   });
 });
 
@@ -261,28 +332,47 @@ describe('variables', () => {
       const token = character.repeat(32);
       expect(readConfig(undefined, { TSIGIL_ADMIN_TOKEN: token }).adminToken).toBe(token);
     }
-    expect(readConfig(undefined, { TSIGIL_PUBLIC_URL: 'http://true' }).publicUrl).toBe('http://true');
-    expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: `${'token'.repeat(8)} # of mine` })).toHaveLength(1);
+    expect(readConfig(undefined, { TSIGIL_PUBLIC_URL: 'http://true' }).publicUrl).toBe(
+      'http://true',
+    );
+    expect(
+      problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: `${'token'.repeat(8)} # of mine` }),
+    ).toHaveLength(1);
   });
 });
 
 describe('the effective configuration', () => {
   test('is YAML that can be read back, but for secrets, which are hidden', () => {
     const token = 'very-secret-token'.repeat(2);
-    const environment = { TSIGIL_ADMIN_TOKEN: token, TSIGIL_API_DEFAULT_LIMIT: '20', TSIGIL_POLICY: 'tlds:list: [reader]' };
+    const environment = {
+      TSIGIL_ADMIN_TOKEN: token,
+      TSIGIL_API_DEFAULT_LIMIT: '20',
+      TSIGIL_POLICY: 'tlds:list: [reader]',
+    };
     const config = readConfig(undefined, environment);
     const described = printed(config);
     expect(described).not.toContain(token);
     expect((parse(described) as { adminToken: string }).adminToken).toBe('(hidden)');
-    const again = readConfig(fileWith(described.replace(/^adminToken:.*$/m, '')), { TSIGIL_ADMIN_TOKEN: token });
+    const again = readConfig(fileWith(described.replace(/^adminToken:.*$/m, '')), {
+      TSIGIL_ADMIN_TOKEN: token,
+    });
     expect(again).toEqual(config);
   });
 
   test.each([
     ['postgres://tsigil:s3cret@db.example/tsigil', 'postgres://tsigil:(hidden)@db.example/tsigil'],
-    ['postgresql://:s3cret@db.example:5433/tsigil?sslmode=require', 'postgresql://:(hidden)@db.example:5433/tsigil?sslmode=require'],
-    ['postgres://tsigil:s3cret@s3cret@db.example/tsigil', 'postgres://tsigil:(hidden)@db.example/tsigil'],
-    ['postgres://a@b/c?password=s3cret&sslpassword=s3cret&options=x', 'postgres://a@b/c?password=(hidden)&sslpassword=(hidden)&options=x'],
+    [
+      'postgresql://:s3cret@db.example:5433/tsigil?sslmode=require',
+      'postgresql://:(hidden)@db.example:5433/tsigil?sslmode=require',
+    ],
+    [
+      'postgres://tsigil:s3cret@s3cret@db.example/tsigil',
+      'postgres://tsigil:(hidden)@db.example/tsigil',
+    ],
+    [
+      'postgres://a@b/c?password=s3cret&sslpassword=s3cret&options=x',
+      'postgres://a@b/c?password=(hidden)&sslpassword=(hidden)&options=x',
+    ],
     ['postgres://tsigil@db.example:5433/tsigil', 'postgres://tsigil@db.example:5433/tsigil'],
     ['sqlite:/srv/a:b@c/t.db', 'sqlite:/srv/a:b@c/t.db'],
   ])('hides the password in the URL of a database: %s', (database, shown) => {

@@ -2,12 +2,19 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { connectionLimits, readOpenFilesLimit } from '../../src/config/connection-limits.ts';
 
-const limits = (variables: Record<string, string>, isShared: boolean, openFiles: number | undefined) =>
-  connectionLimits(readConfig(undefined, variables), isShared, openFiles);
+const limits = (
+  variables: Record<string, string>,
+  isShared: boolean,
+  openFiles: number | undefined,
+) => connectionLimits(readConfig(undefined, variables), isShared, openFiles);
 
 test('the settings count where the limit of open files allows them or is not known', () => {
   for (const openFiles of [undefined, 20_000, 4136]) {
-    expect(limits({}, false, openFiles)).toEqual({ maxConnections: 4096, maxConnectionsPerAddress: 1024, openFiles: undefined });
+    expect(limits({}, false, openFiles)).toEqual({
+      maxConnections: 4096,
+      maxConnectionsPerAddress: 1024,
+      openFiles: undefined,
+    });
   }
 });
 
@@ -16,12 +23,21 @@ test.each([
   [{ TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: '100' }, true, 1024, 884, 442],
   [{ TSIGIL_AUTH_METHOD: 'keystone', TSIGIL_AUTH_KEYSTONE_URL: 'http://k' }, false, 1024, 952, 476],
   [{}, false, 10, 1, 1],
-])('fewer open files allow fewer connections: %j, shared database %s, %i files', (variables, isShared, openFiles, maxConnections, share) => {
-  expect(limits(variables, isShared, openFiles)).toEqual({ maxConnections, maxConnectionsPerAddress: share, openFiles });
-});
+])(
+  'fewer open files allow fewer connections: %j, shared database %s, %i files',
+  (variables, isShared, openFiles, maxConnections, share) => {
+    expect(limits(variables, isShared, openFiles)).toEqual({
+      maxConnections,
+      maxConnectionsPerAddress: share,
+      openFiles,
+    });
+  },
+);
 
 test('there is no limit per address where a proxy is trusted', () => {
-  expect(limits({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' }, false, undefined).maxConnectionsPerAddress).toBeUndefined();
+  expect(
+    limits({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' }, false, undefined).maxConnectionsPerAddress,
+  ).toBeUndefined();
 });
 
 test('the limit of open files of this process is known', () => {

@@ -28,48 +28,68 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-const PATHS = OPTIONS.filter(({ kind }) => kind.schema.format === PATH_FORMAT).map((option) => ({ key: option.key, variable: variableOf(option) }));
+const PATHS = OPTIONS.filter(({ kind }) => kind.schema.format === PATH_FORMAT).map((option) => ({
+  key: option.key,
+  variable: variableOf(option),
+}));
 
 test('every setting with the word file in its name, and those of TLS, are the paths that are checked', () => {
-  expect(PATHS.map(({ key }) => key)).toEqual(OPTIONS.map(({ key }) => key).filter((key) => /file|tls\.(?:cert|key)$/i.test(key)));
+  expect(PATHS.map(({ key }) => key)).toEqual(
+    OPTIONS.map(({ key }) => key).filter((key) => /file|tls\.(?:cert|key)$/i.test(key)),
+  );
 });
 
 describe.each(PATHS)('$key', ({ key, variable }) => {
-  const companions = Object.fromEntries(Object.entries(COMPANIONS[key] ?? {}).map(([companion]) => [CASES[companion]?.[0] ?? '', TEXT]));
+  const companions = Object.fromEntries(
+    Object.entries(COMPANIONS[key] ?? {}).map(([companion]) => [CASES[companion]?.[0] ?? '', TEXT]),
+  );
 
   test('is refused by name when the file is missing or is a folder', () => {
     const nosuch = join(folder, 'nosuch.pem');
     expect(problemsOf({ ...companions, [variable]: nosuch })).toContainEqual(
-      expect.stringMatching(new RegExp(`^'${key}': cannot read '${nosuch}': no such file or folder$`)),
+      expect.stringMatching(
+        new RegExp(`^'${key}': cannot read '${nosuch}': no such file or folder$`),
+      ),
     );
     expect(problemsOf({ ...companions, [variable]: join(folder, 'folder') })).toContainEqual(
-      expect.stringMatching(new RegExp(`^'${key}': cannot read '.*folder': it is a folder, not a file$`)),
+      expect.stringMatching(
+        new RegExp(`^'${key}': cannot read '.*folder': it is a folder, not a file$`),
+      ),
     );
   });
 
   test('is refused by name when the file has no certificate or key', () => {
-    expect(problemsOf({ ...companions, [variable]: TEXT })).toEqual([expect.stringMatching(new RegExp(`'${key}'.*: .*(?:cannot use|has no)`))]);
+    expect(problemsOf({ ...companions, [variable]: TEXT })).toEqual([
+      expect.stringMatching(new RegExp(`'${key}'.*: .*(?:cannot use|has no)`)),
+    ]);
   });
 });
 
-test.runIf(hasProgram('openssl', 'openssl'))('usable certificates, keys and authorities are accepted', () => {
-  const authority = createAuthority(folder, 'authority');
-  createCertificate(folder, 'authority');
-  const environment = {
-    TSIGIL_TLS_CERT: join(folder, 'server.pem'),
-    TSIGIL_TLS_KEY: join(folder, 'server.key'),
-    TSIGIL_AUTH_KEYSTONE_CA_FILE: authority,
-  };
-  expect(problemsOf(environment)).toEqual([]);
-  expect(problemsOf({ ...environment, TSIGIL_TLS_KEY: join(folder, 'authority.key') })).toEqual([
-    expect.stringMatching(
-      /^'tls\.cert' and 'tls\.key': cannot use .*server\.pem' and .*authority\.key': .*the key does not belong to the certificate$/,
-    ),
-  ]);
-});
+test.runIf(hasProgram('openssl', 'openssl'))(
+  'usable certificates, keys and authorities are accepted',
+  () => {
+    const authority = createAuthority(folder, 'authority');
+    createCertificate(folder, 'authority');
+    const environment = {
+      TSIGIL_TLS_CERT: join(folder, 'server.pem'),
+      TSIGIL_TLS_KEY: join(folder, 'server.key'),
+      TSIGIL_AUTH_KEYSTONE_CA_FILE: authority,
+    };
+    expect(problemsOf(environment)).toEqual([]);
+    expect(problemsOf({ ...environment, TSIGIL_TLS_KEY: join(folder, 'authority.key') })).toEqual([
+      expect.stringMatching(
+        /^'tls\.cert' and 'tls\.key': cannot use .*server\.pem' and .*authority\.key': .*the key does not belong to the certificate$/,
+      ),
+    ]);
+  },
+);
 
 test('files are reported together with all other problems', () => {
-  const problems = problemsOf({ TSIGIL_TLS_CERT: '/nosuch', TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch', TSIGIL_WORKERS: '0' });
+  const problems = problemsOf({
+    TSIGIL_TLS_CERT: '/nosuch',
+    TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch',
+    TSIGIL_WORKERS: '0',
+  });
   expect(problems).toEqual([
     'TSIGIL_WORKERS must be an integer from 1 to 256',
     "'tls.cert' and 'tls.key' must be set together",
@@ -79,5 +99,7 @@ test('files are reported together with all other problems', () => {
 });
 
 test('commands that do not serve accept a configuration whose files they cannot read', () => {
-  expect(readConfig(undefined, { TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch' }).auth.keystone.caFile).toBe('/nosuch');
+  expect(
+    readConfig(undefined, { TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch' }).auth.keystone.caFile,
+  ).toBe('/nosuch');
 });

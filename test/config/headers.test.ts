@@ -27,38 +27,72 @@ describe('a URL that headers or responses carry', () => {
     ['http://[2001:DB8::1]:9001', 'http://[2001:db8::1]:9001'],
     ['https://dns.example/a"b', 'https://dns.example/a%22b'],
   ])('is used and shown in its ASCII form: %j', (given, ascii) => {
-    const names = ['TSIGIL_PUBLIC_URL', 'TSIGIL_AUTH_KEYSTONE_URL', 'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL'];
+    const names = [
+      'TSIGIL_PUBLIC_URL',
+      'TSIGIL_AUTH_KEYSTONE_URL',
+      'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL',
+    ];
     const config = readConfig(undefined, Object.fromEntries(names.map((name) => [name, given])));
-    expect(parse(printed(config))).toMatchObject({ publicUrl: ascii, auth: { keystone: { url: ascii, publicUrl: ascii } } });
+    expect(parse(printed(config))).toMatchObject({
+      publicUrl: ascii,
+      auth: { keystone: { url: ascii, publicUrl: ascii } },
+    });
   });
 
   test.each(
-    ['TSIGIL_PUBLIC_URL', 'TSIGIL_AUTH_KEYSTONE_URL', 'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL'].flatMap((variable) =>
-      ['http://a"b', "http://a'b", 'http://a{b', 'http://', 'http://h?', 'http://h#', 'http://:x@h', 'ftp://h', '//h', 'h', 'http://\u{7f}'].map(
-        (value) => [variable, value],
-      ),
+    ['TSIGIL_PUBLIC_URL', 'TSIGIL_AUTH_KEYSTONE_URL', 'TSIGIL_AUTH_KEYSTONE_PUBLIC_URL'].flatMap(
+      (variable) =>
+        [
+          'http://a"b',
+          "http://a'b",
+          'http://a{b',
+          'http://',
+          'http://h?',
+          'http://h#',
+          'http://:x@h',
+          'ftp://h',
+          '//h',
+          'h',
+          'http://\u{7f}',
+        ].map((value) => [variable, value]),
     ),
   )('%s is refused by name when no header can carry it: %j', (variable = '', value = '') => {
-    const problem = 'must be an http or https URL with a host name or address, without query, fragment or user';
+    const problem =
+      'must be an http or https URL with a host name or address, without query, fragment or user';
     expect(problemsOf(variable, value)).toEqual([`${variable} ${problem}`]);
   });
 });
 
 describe('cors.allowedOrigins', () => {
   test('are used and shown in their ASCII form', () => {
-    const config = readConfig(undefined, { TSIGIL_CORS_ALLOWED_ORIGINS: '["https://bücher.example"]' });
-    expect(parse(printed(config))).toMatchObject({ cors: { allowedOrigins: ['https://xn--bcher-kva.example'] } });
+    const config = readConfig(undefined, {
+      TSIGIL_CORS_ALLOWED_ORIGINS: '["https://bücher.example"]',
+    });
+    expect(parse(printed(config))).toMatchObject({
+      cors: { allowedOrigins: ['https://xn--bcher-kva.example'] },
+    });
   });
 
-  test.each(['https://console.example/', 'https://console.example/path', 'null', '*', 'https://a"b', 'file:///x'])(
-    'are refused by name when no browser sends one: %j',
-    (origin) => {
-      const problem = 'item 0 must be an origin such as `https://console.example`, without a path';
-      expect(problemsOf('TSIGIL_CORS_ALLOWED_ORIGINS', JSON.stringify([origin]))).toEqual([`TSIGIL_CORS_ALLOWED_ORIGINS ${problem}`]);
-    },
-  );
+  test.each([
+    'https://console.example/',
+    'https://console.example/path',
+    'null',
+    '*',
+    'https://a"b',
+    'file:///x',
+  ])('are refused by name when no browser sends one: %j', (origin) => {
+    const problem = 'item 0 must be an origin such as `https://console.example`, without a path';
+    expect(problemsOf('TSIGIL_CORS_ALLOWED_ORIGINS', JSON.stringify([origin]))).toEqual([
+      `TSIGIL_CORS_ALLOWED_ORIGINS ${problem}`,
+    ]);
+  });
 });
 
-test.each(['Ö', 'a b', 'a\r\nb', 'x'.repeat(65)])('api.platform is refused by name when it cannot be part of a header name: %j', (word) => {
-  expect(problemsOf('TSIGIL_API_PLATFORM', word)).toEqual(['TSIGIL_API_PLATFORM must be a word of 1 to 64 letters']);
-});
+test.each(['Ö', 'a b', 'a\r\nb', 'x'.repeat(65)])(
+  'api.platform is refused by name when it cannot be part of a header name: %j',
+  (word) => {
+    expect(problemsOf('TSIGIL_API_PLATFORM', word)).toEqual([
+      'TSIGIL_API_PLATFORM must be a word of 1 to 64 letters',
+    ]);
+  },
+);

@@ -1,13 +1,25 @@
 import { expect, test } from 'vitest';
 import { boolean, enumeration, integer, list, text } from '../../src/domain/model/field.ts';
 import { object } from '../../src/domain/model/object.ts';
-import { fileVariableOf, listOptions, option, valuesOf, variableOf } from '../../src/config/option.ts';
+import {
+  fileVariableOf,
+  listOptions,
+  option,
+  valuesOf,
+  variableOf,
+} from '../../src/config/option.ts';
 
 const TABLE = {
   strict: option(boolean(), { default: false, meaning: 'A switch.' }),
   servers: {
-    list: option(list(object({ host: text({ min: 1, max: 255 }), port: integer(1, 65_535) }), 0, 10), { default: [], meaning: 'A list of objects.' }),
-    rule: option(enumeration(['first', 'all']), { meaning: 'A setting without a default.', secret: true }),
+    list: option(
+      list(object({ host: text({ min: 1, max: 255 }), port: integer(1, 65_535) }), 0, 10),
+      { default: [], meaning: 'A list of objects.' },
+    ),
+    rule: option(enumeration(['first', 'all']), {
+      meaning: 'A setting without a default.',
+      secret: true,
+    }),
   },
 };
 
@@ -28,7 +40,11 @@ test('the type of the values follows from the table', () => {
 test('keys and variables follow from the names in the table', () => {
   const options = listOptions(TABLE);
   expect(options.map(({ key }) => key)).toEqual(['strict', 'servers.list', 'servers.rule']);
-  expect(options.map(variableOf)).toEqual(['TSIGIL_STRICT', 'TSIGIL_SERVERS_LIST', 'TSIGIL_SERVERS_RULE']);
+  expect(options.map(variableOf)).toEqual([
+    'TSIGIL_STRICT',
+    'TSIGIL_SERVERS_LIST',
+    'TSIGIL_SERVERS_RULE',
+  ]);
   expect(options.map(fileVariableOf)).toEqual([undefined, undefined, 'TSIGIL_SERVERS_RULE_FILE']);
 });
 

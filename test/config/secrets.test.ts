@@ -12,7 +12,9 @@ const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function valueOf(config: object, key: string): unknown {
-  return key.split('.').reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
+  return key
+    .split('.')
+    .reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
 }
 
 function secretFile(content: string | Buffer): string {
@@ -39,8 +41,15 @@ const SECRETS = OPTIONS.filter(({ secret }) => secret).map((option) => ({
 }));
 
 describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
-  const companions = Object.fromEntries(Object.entries(COMPANIONS[key] ?? {}).map(([companion, value]) => [CASES[companion]?.[0] ?? '', value]));
-  const others = Object.fromEntries(Object.entries(companions).filter(([name]) => name !== variableOf(option)));
+  const companions = Object.fromEntries(
+    Object.entries(COMPANIONS[key] ?? {}).map(([companion, value]) => [
+      CASES[companion]?.[0] ?? '',
+      value,
+    ]),
+  );
+  const others = Object.fromEntries(
+    Object.entries(companions).filter(([name]) => name !== variableOf(option)),
+  );
   const good = String(CASES[key]?.[1]);
   const read = (file: string) => readConfig(undefined, { ...others, [variable]: file });
   const refusal = (file: string) => problemsOf({ ...others, [variable]: file });
@@ -51,27 +60,44 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
 
   test('both variables exclude each other', () => {
     const environment = { ...others, [variableOf(option)]: good, [variable]: secretFile(good) };
-    expect(problemsOf(environment)).toContain(`${variableOf(option)} and ${variable} exclude each other. Set one of them`);
+    expect(problemsOf(environment)).toContain(
+      `${variableOf(option)} and ${variable} exclude each other. Set one of them`,
+    );
   });
 
   test('beats the configuration file, and counts as unset when it is empty', () => {
     const path = join(folder, 'tsigil.yaml');
     writeFileSync(path, stringify({ [key]: `${good}-of-the-file` }));
     expect(valueOf(readConfig(path, { ...others, [variable]: secretFile(good) }), key)).toBe(good);
-    expect(valueOf(readConfig(path, { ...others, [variable]: '' }), key)).toBe(`${good}-of-the-file`);
+    expect(valueOf(readConfig(path, { ...others, [variable]: '' }), key)).toBe(
+      `${good}-of-the-file`,
+    );
   });
 
   test('a value without a slash is not shown, because it may be the secret itself; a device and a long file are refused', () => {
-    expect(refusal('the-secret-itself')[0]).toBe(`${variable} cannot be read: no such file or folder`);
-    expect(refusal('/dev/zero')[0]).toBe(`${variable}: '/dev/zero' must name a file of at most 65536 bytes`);
-    expect(refusal(secretFile('x'.repeat(65_537)))[0]).toMatch(/must name a file of at most 65536 bytes$/);
+    expect(refusal('the-secret-itself')[0]).toBe(
+      `${variable} cannot be read: no such file or folder`,
+    );
+    expect(refusal('/dev/zero')[0]).toBe(
+      `${variable}: '/dev/zero' must name a file of at most 65536 bytes`,
+    );
+    expect(refusal(secretFile('x'.repeat(65_537)))[0]).toMatch(
+      /must name a file of at most 65536 bytes$/,
+    );
   });
 
   test('a file that cannot be read, is empty, is not text or holds a bad value is refused by the name of the variable, and never shown', () => {
-    expect(refusal('/nosuch')[0]).toMatch(new RegExp(`^${variable}: '/nosuch' cannot be read: no such file or folder$`));
-    expect(refusal('/')[0]).toMatch(new RegExp(`^${variable}: '/' cannot be read: it is a folder, not a file$`));
-    for (const content of ['', '\n']) expect(refusal(secretFile(content))[0]).toMatch(new RegExp(`^${variable}: '.*' is empty$`));
-    expect(refusal(secretFile(Buffer.from(good + 'é', 'latin1')))[0]).toMatch(new RegExp(`^${variable}: '.*' is not text in UTF-8$`));
+    expect(refusal('/nosuch')[0]).toMatch(
+      new RegExp(`^${variable}: '/nosuch' cannot be read: no such file or folder$`),
+    );
+    expect(refusal('/')[0]).toMatch(
+      new RegExp(`^${variable}: '/' cannot be read: it is a folder, not a file$`),
+    );
+    for (const content of ['', '\n'])
+      expect(refusal(secretFile(content))[0]).toMatch(new RegExp(`^${variable}: '.*' is empty$`));
+    expect(refusal(secretFile(Buffer.from(good + 'é', 'latin1')))[0]).toMatch(
+      new RegExp(`^${variable}: '.*' is not text in UTF-8$`),
+    );
     const [problem = ''] = refusal(secretFile(`${good}\n${good}\n`));
     expect(problem).toMatch(new RegExp(`^${variable}: '.*': the content must be `));
     expect(problem).not.toContain(good);
@@ -79,5 +105,7 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
 });
 
 test('a setting that is no secret has no variable for a file', () => {
-  expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual(['Unknown environment variable TSIGIL_LISTEN_FILE']);
+  expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual([
+    'Unknown environment variable TSIGIL_LISTEN_FILE',
+  ]);
 });

@@ -34,19 +34,25 @@ const SETTINGS = {
   otherAdministrators: false,
 } as const;
 
-async function eachText(label: string, size: number, work: (text: string) => unknown): Promise<void> {
-  for (const [kind, make] of Object.entries(HARD_TEXTS)) await expectLinear(`${label}, ${kind}`, make, size, work);
+async function eachText(
+  label: string,
+  size: number,
+  work: (text: string) => unknown,
+): Promise<void> {
+  for (const [kind, make] of Object.entries(HARD_TEXTS))
+    await expectLinear(`${label}, ${kind}`, make, size, work);
 }
 
 const readAll = (bytes: Buffer) => [...parseAndCheck(bytes)];
 
 describe('the time for a text grows no faster than its length', () => {
-  test.each(Object.entries(names).flatMap(([name, work]) => (typeof work === 'function' ? [{ name, work }] : [])))(
-    'in $name',
-    async ({ name, work }) => {
-      await eachText(name, BODY, work);
-    },
-  );
+  test.each(
+    Object.entries(names).flatMap(([name, work]) =>
+      typeof work === 'function' ? [{ name, work }] : [],
+    ),
+  )('in $name', async ({ name, work }) => {
+    await eachText(name, BODY, work);
+  });
 
   test.each<[string, (text: string) => unknown]>([
     ['a zone name', zoneNameProblem],
@@ -67,10 +73,16 @@ describe('the time for a text grows no faster than its length', () => {
   });
 
   test('in a body that must be read as JSON', async () => {
-    for (const wrap of [JSON.stringify, (text: string) => `{"a":${JSON.stringify(text)},"b:":${JSON.stringify(text)}}`, (text: string) => text]) {
+    for (const wrap of [
+      JSON.stringify,
+      (text: string) => `{"a":${JSON.stringify(text)},"b:":${JSON.stringify(text)}}`,
+      (text: string) => text,
+    ]) {
       await eachText('a body', LIST_BYTES / 2, (text) => readAll(Buffer.from(wrap(text))));
     }
-    for (const [kind, make] of Object.entries(HARD_VALUES).filter(([kind]) => !kind.endsWith('in objects') && !kind.endsWith('in arrays'))) {
+    for (const [kind, make] of Object.entries(HARD_VALUES).filter(
+      ([kind]) => !kind.endsWith('in objects') && !kind.endsWith('in arrays'),
+    )) {
       const text = (size: number) => Buffer.from(JSON.stringify({ 'a:': make(size) }));
       await expectLinear(`a body of ${kind}`, text, LIST_BYTES, readAll);
     }
@@ -78,7 +90,8 @@ describe('the time for a text grows no faster than its length', () => {
       ['[', ']'],
       ['{"a:":', '}'],
     ] as const) {
-      const text = (size: number) => Buffer.from(`${open.repeat(size / 8)}0${close.repeat(size / 8)}`);
+      const text = (size: number) =>
+        Buffer.from(`${open.repeat(size / 8)}0${close.repeat(size / 8)}`);
       await expectLinear(`a body of ${open}`, text, LIST_BYTES, readAll);
     }
     const blanks = (size: number) => Buffer.from(`["a"${' '.repeat(size)},":"${' '.repeat(size)}]`);
@@ -94,50 +107,77 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
     test.each(givenFields(type))('in the member %s', async (name) => {
       const body = (value: unknown) => readCreation(type, { [name]: value }, SETTINGS);
       await eachText(name, BODY, body);
-      for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(`${name}, ${kind}`, make, BODY, body);
+      for (const [kind, make] of Object.entries(HARD_VALUES))
+        await expectLinear(`${name}, ${kind}`, make, BODY, body);
       const list = (text: string) => body([text, text]);
       await eachText(`an item of ${name}`, BODY, list);
-      await eachText(`a value in ${name}`, BODY, (text) => body({ [text]: text, priority: 1, hostname: text }));
-      await eachText(`a hostname in ${name}`, BODY, (text) => body([{ priority: 1, hostname: text }]));
+      await eachText(`a value in ${name}`, BODY, (text) =>
+        body({ [text]: text, priority: 1, hostname: text }),
+      );
+      await eachText(`a hostname in ${name}`, BODY, (text) =>
+        body([{ priority: 1, hostname: text }]),
+      );
     });
 
     test('in a body of unknown members', async () => {
-      for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
+      for (const [kind, make] of Object.entries(HARD_VALUES))
+        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
     });
 
     test('in the parameters of a list', async () => {
-      const known = [...Object.keys(type.filters), ...Object.keys(type.questions ?? {}), 'limit', 'marker', 'sort_key', 'sort_dir'];
-      for (const name of known) await eachText(name, HEAD, (text) => readListRequest(type, [[name, text]], 1000));
+      const known = [
+        ...Object.keys(type.filters),
+        ...Object.keys(type.questions ?? {}),
+        'limit',
+        'marker',
+        'sort_key',
+        'sort_dir',
+      ];
+      for (const name of known)
+        await eachText(name, HEAD, (text) => readListRequest(type, [[name, text]], 1000));
       const [first = '', second = ''] = known;
       const many: Readonly<Record<string, (size: number) => Parameter[]>> = {
         'one filter': (size) => Array.from({ length: size / 5 }, () => [first, '*']),
-        'one filter behind another': (size) => Array.from({ length: size / 5 }, (_, index) => [index < size / 10 ? first : second, '*']),
-        'unknown filters': (size) => Array.from({ length: size / 8 }, (_, index) => [`f${index}`, '']),
+        'one filter behind another': (size) =>
+          Array.from({ length: size / 5 }, (_, index) => [index < size / 10 ? first : second, '*']),
+        'unknown filters': (size) =>
+          Array.from({ length: size / 8 }, (_, index) => [`f${index}`, '']),
         limits: (size) => Array.from({ length: size / 8 }, () => ['limit', '1']),
       };
-      for (const [kind, make] of Object.entries(many)) await expectLinear(kind, make, HEAD, (parameters) => readListRequest(type, parameters, 1000));
+      for (const [kind, make] of Object.entries(many))
+        await expectLinear(kind, make, HEAD, (parameters) =>
+          readListRequest(type, parameters, 1000),
+        );
     });
   },
 );
 
 describe('the time for a request about many things grows no faster than its body', () => {
   test('in the names of a check', async () => {
-    await eachText('a name', BODY, (text) => readActionBody(NAMES_BODY, { names: [text] }).names.map(zoneNameProblem));
-    for (const [kind, make] of Object.entries(HARD_VALUES)) await expectLinear(kind, make, BODY, (names) => readActionBody(NAMES_BODY, { names }));
+    await eachText('a name', BODY, (text) =>
+      readActionBody(NAMES_BODY, { names: [text] }).names.map(zoneNameProblem),
+    );
+    for (const [kind, make] of Object.entries(HARD_VALUES))
+      await expectLinear(kind, make, BODY, (names) => readActionBody(NAMES_BODY, { names }));
   });
 
   test('in the options of a list of entries', async () => {
     for (const [kind, make] of Object.entries(HARD_VALUES)) {
       await expectLinear(kind, make, MAX_LIST_BYTES, (value) => readActionBody(BULK_BODY, value));
       for (const name of ['mode', 'replace', 'dry_run', 'tlds']) {
-        await expectLinear(`${name}, ${kind}`, make, MAX_LIST_BYTES, (value) => readActionBody(BULK_BODY, { [name]: value }));
+        await expectLinear(`${name}, ${kind}`, make, MAX_LIST_BYTES, (value) =>
+          readActionBody(BULK_BODY, { [name]: value }),
+        );
       }
     }
   });
 
-  test.each(IMPORTABLE_TYPES.map((type) => ({ type, collection: type.collection })))('in one of the $collection to import', async ({ type }) => {
-    for (const [kind, make] of Object.entries(HARD_VALUES)) {
-      await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
-    }
-  });
+  test.each(IMPORTABLE_TYPES.map((type) => ({ type, collection: type.collection })))(
+    'in one of the $collection to import',
+    async ({ type }) => {
+      for (const [kind, make] of Object.entries(HARD_VALUES)) {
+        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
+      }
+    },
+  );
 });

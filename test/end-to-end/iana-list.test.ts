@@ -4,7 +4,9 @@ import { toAsciiName } from '../../src/domain/model/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /** The IANA list as A-labels. */
-const NAMES = tlds.map((name) => (/^[a-z0-9-]+$/.test(name) ? name : (toAsciiName(name) ?? ''))).sort();
+const NAMES = tlds
+  .map((name) => (/^[a-z0-9-]+$/.test(name) ? name : (toAsciiName(name) ?? '')))
+  .sort();
 
 let service: TestService;
 beforeAll(async () => {
@@ -16,7 +18,11 @@ test('the API stores the whole IANA list and returns it page by page unchanged',
   expect(NAMES.length).toBeGreaterThan(1400);
   expect(new Set(NAMES).size).toBe(NAMES.length);
 
-  const statuses = await inTurns(NAMES, 20, async (name) => (await service.post('/v2/tlds', { name })).status);
+  const statuses = await inTurns(
+    NAMES,
+    20,
+    async (name) => (await service.post('/v2/tlds', { name })).status,
+  );
   expect(new Set(statuses)).toEqual(new Set([201]));
 
   const read: string[] = [];
@@ -34,11 +40,17 @@ test('the API stores the whole IANA list and returns it page by page unchanged',
   const everything = await service.get('/v2/tlds?limit=max');
   expect(everything.body.tlds).toHaveLength(1000);
   const found = await service.get('/v2/tlds?name=xn--*');
-  expect(found.body.tlds.map((tld: { name: string }) => tld.name).sort()).toEqual(NAMES.filter((name) => name.startsWith('xn--')));
+  expect(found.body.tlds.map((tld: { name: string }) => tld.name).sort()).toEqual(
+    NAMES.filter((name) => name.startsWith('xn--')),
+  );
 });
 
 /** Runs `work` for every item, at most `width` at a time. */
-async function inTurns<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
+async function inTurns<T, R>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
   const worker = async () => {

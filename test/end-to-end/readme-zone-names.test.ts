@@ -7,14 +7,18 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 /** The rows of the table of zone names in README.md: a name, the status, and the reason. */
 const ROWS = [
-  ...readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').matchAll(/^\| `(\S+\.)` \| (\d{3})(?: `(\w+)`)? \| (.+) \|$/gm),
+  ...readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8').matchAll(
+    /^\| `(\S+\.)` \| (\d{3})(?: `(\w+)`)? \| (.+) \|$/gm,
+  ),
 ].map(([, name = '', status, type, why = '']) => ({ name, status: Number(status), type, why }));
 
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
   const entries = [...tlds.map((name) => toAsciiName(name)), 'co.uk'];
-  const { status, text } = await service.post('/v2/tlds/bulk', { tlds: entries.map((name) => ({ name })) });
+  const { status, text } = await service.post('/v2/tlds/bulk', {
+    tlds: entries.map((name) => ({ name })),
+  });
   expect(status, text).toBe(200);
 });
 afterAll(() => service.close());
@@ -29,7 +33,10 @@ test('README.md shows ten names, some created and some refused', () => {
 describe('the zone names of README.md, with the IANA list and co.uk as entries', () => {
   test.each(ROWS)('$status for $name', async ({ name, status, type, why }) => {
     const answer = await service.post('/v2/zones', { name, email: 'hostmaster@example.com' });
-    expect({ status: answer.status, type: answer.body.type }, answer.text).toEqual({ status, type: type ?? 'PRIMARY' });
+    expect({ status: answer.status, type: answer.body.type }, answer.text).toEqual({
+      status,
+      type: type ?? 'PRIMARY',
+    });
     if (status === 201) expect(answer.body.name).toBe(name);
     else expect(answer.body.message).toContain(why);
   });
@@ -39,11 +46,12 @@ describe('the zone names of README.md, with the IANA list and co.uk as entries',
     expect(body.checks[0].allowed).toBe(status === 201);
   });
 
-  test.each(ROWS.flatMap(({ name, why }) => [...why.matchAll(/`(\S+)` is an entry/g)].map(([, entry = '']) => ({ name, entry }))))(
-    '$entry is an entry, as the row of $name says',
-    async ({ entry }) => {
-      const { body } = await service.get(`/v2/tlds?name=${entry}`);
-      expect(body.tlds).toHaveLength(1);
-    },
-  );
+  test.each(
+    ROWS.flatMap(({ name, why }) =>
+      [...why.matchAll(/`(\S+)` is an entry/g)].map(([, entry = '']) => ({ name, entry })),
+    ),
+  )('$entry is an entry, as the row of $name says', async ({ entry }) => {
+    const { body } = await service.get(`/v2/tlds?name=${entry}`);
+    expect(body.tlds).toHaveLength(1);
+  });
 });

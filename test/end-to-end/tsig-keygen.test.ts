@@ -13,16 +13,33 @@ describe.runIf(hasProgram('tsig-keygen', 'bind9'))('keys from tsig-keygen', () =
   });
   afterAll(() => service.close());
 
-  test.each(Object.keys(ALGORITHMS))('the API stores and returns a %s key as the tool printed it', async (algorithm) => {
-    const name = `xfr.${algorithm}.example.`;
-    const printed = execFileSync('tsig-keygen', ['-a', algorithm, name], { encoding: 'utf8', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
-    const [, printedName, printedAlgorithm, secret] = /key "([^"]+)" \{\s+algorithm ([^;]+);\s+secret "([^"]+)";\s+\};/.exec(printed) ?? [];
-    expect([printedName, printedAlgorithm]).toEqual([name, algorithm]);
+  test.each(Object.keys(ALGORITHMS))(
+    'the API stores and returns a %s key as the tool printed it',
+    async (algorithm) => {
+      const name = `xfr.${algorithm}.example.`;
+      const printed = execFileSync('tsig-keygen', ['-a', algorithm, name], {
+        encoding: 'utf8',
+        env: { PATH: `${process.env.PATH}:/usr/sbin` },
+      });
+      const [, printedName, printedAlgorithm, secret] =
+        /key "([^"]+)" \{\s+algorithm ([^;]+);\s+secret "([^"]+)";\s+\};/.exec(printed) ?? [];
+      expect([printedName, printedAlgorithm]).toEqual([name, algorithm]);
 
-    const created = await service.post('/v2/tsigkeys', { name, algorithm, secret, scope: 'POOL', resource_id: POOL });
-    expect(created.status).toBe(201);
-    const { body } = await service.get(`/v2/tsigkeys/${created.body.id}`);
-    expect(body).toEqual(created.body);
-    expect([body.name, body.algorithm, body.secret]).toEqual([printedName, printedAlgorithm, secret]);
-  });
+      const created = await service.post('/v2/tsigkeys', {
+        name,
+        algorithm,
+        secret,
+        scope: 'POOL',
+        resource_id: POOL,
+      });
+      expect(created.status).toBe(201);
+      const { body } = await service.get(`/v2/tsigkeys/${created.body.id}`);
+      expect(body).toEqual(created.body);
+      expect([body.name, body.algorithm, body.secret]).toEqual([
+        printedName,
+        printedAlgorithm,
+        secret,
+      ]);
+    },
+  );
 });

@@ -18,9 +18,13 @@ export async function startWithTokens(
   const folder = temporaryFolder();
   const first = await startTestService({}, { folder, ...dependencies });
   const tokens: CreatedToken[] = [];
-  for (const body of bodies) tokens.push((await first.post('/v2/tokens', body)).body as CreatedToken);
+  for (const body of bodies)
+    tokens.push((await first.post('/v2/tokens', body)).body as CreatedToken);
   await first.close();
-  const service = await startTestService({ TSIGIL_ADMIN_TOKEN: '', ...variables }, { folder, ...dependencies });
+  const service = await startTestService(
+    { TSIGIL_ADMIN_TOKEN: '', ...variables },
+    { folder, ...dependencies },
+  );
   const close = async () => {
     await service.close();
     rmSync(folder, { recursive: true });

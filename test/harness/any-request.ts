@@ -7,7 +7,9 @@ import type { Sample } from './samples.ts';
 
 /** Returns everything that the service stores. */
 async function everything(service: Client): Promise<string> {
-  const lists = await Promise.all(['/v2/tlds', '/v2/tsigkeys', '/v2/tokens'].map((path) => service.get(path)));
+  const lists = await Promise.all(
+    ['/v2/tlds', '/v2/tsigkeys', '/v2/tokens'].map((path) => service.get(path)),
+  );
   return lists.map(({ text }) => text).join('\n');
 }
 
@@ -15,7 +17,12 @@ async function everything(service: Client): Promise<string> {
  * Sends a request on a new connection, and checks what must hold for every response: it arrives in time and is not a 5xx. If it
  * is an error, it says what is wrong, and the service has changed nothing.
  */
-export async function ask(service: Client, line: string, headers: readonly string[], body: string | Uint8Array = ''): Promise<WireAnswer> {
+export async function ask(
+  service: Client,
+  line: string,
+  headers: readonly string[],
+  body: string | Uint8Array = '',
+): Promise<WireAnswer> {
   const before = await everything(service);
   const answer = await sendRequest(service.url, [line, ...headers], body);
   expectAnswer(answer, line.startsWith('HEAD '));
@@ -45,4 +52,5 @@ export const withBody = (service: Client, body: string | Uint8Array) => [
 ];
 
 /** Returns the path of a collection, or a path below it. */
-export const pathOf = ({ collection }: Sample, ...rest: string[]) => ['/v2', collection, ...rest].join('/');
+export const pathOf = ({ collection }: Sample, ...rest: string[]) =>
+  ['/v2', collection, ...rest].join('/');

@@ -15,7 +15,12 @@ export interface Client {
   readonly url: string;
   readonly token: string;
   /** `body` is sent as JSON. Text and bytes are sent unchanged, with the media type of JSON. */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
@@ -31,12 +36,17 @@ export function createClient(url: string, token: string): Client {
     noteSecrets(body);
     const answer = await fetch(url + path, {
       method,
-      headers: { 'x-auth-token': token, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        'x-auth-token': token,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
     });
     const text = await answer.text();
     await endOfTurn();
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
+    const isJson =
+      answer.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
     const parsed: unknown = isJson ? JSON.parse(text) : undefined;
     if (answer.status >= 400) recordShown('error', text);
     else if (path === '/metrics') recordShown('metrics', text);

@@ -18,10 +18,19 @@ export interface Behaviour {
 }
 
 /** Opens connections to the service at `url` that never end by themselves. */
-export async function openConnections(url: string, count: number, behaviour: Behaviour = {}): Promise<Socket[]> {
+export async function openConnections(
+  url: string,
+  count: number,
+  behaviour: Behaviour = {},
+): Promise<Socket[]> {
   const { hostname, port } = new URL(url);
   const { text: first = '', reads = true, address = ATTACKER } = behaviour;
-  const options = { host: hostname, port: Number(port), localAddress: address, allowHalfOpen: true };
+  const options = {
+    host: hostname,
+    port: Number(port),
+    localAddress: address,
+    allowHalfOpen: true,
+  };
   const sockets = Array.from({ length: count }, () => connect(options));
   for (const socket of sockets) {
     socket.on('error', () => undefined);
@@ -33,7 +42,10 @@ export async function openConnections(url: string, count: number, behaviour: Beh
 }
 
 /** The answer to a GET request over a connection of its own; the certificate is not checked. */
-export async function getOnce(url: string, headers: Record<string, string> = {}): Promise<{ headers: IncomingMessage['headers']; text: string }> {
+export async function getOnce(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<{ headers: IncomingMessage['headers']; text: string }> {
   const options = { agent: false, headers, rejectUnauthorized: false } as const;
   const request = url.startsWith('https:') ? getSecurely(url, options) : getPlainly(url, options);
   const [response] = (await once(request, 'response')) as [IncomingMessage];

@@ -20,13 +20,19 @@ export async function readDocument({ get }: Client): Promise<ApiDocument> {
 
 /** The operation of a method and a path; the path is the template of the document. */
 export function operationAt(document: ApiDocument, path: string, method: string): OperationObject {
-  const operation = document.paths[path]?.[method.toLowerCase() as (typeof DOCUMENTED_METHODS)[number]];
+  const operation =
+    document.paths[path]?.[method.toLowerCase() as (typeof DOCUMENTED_METHODS)[number]];
   if (operation === undefined) throw new Error(`The document has no ${method} ${path}`);
   return operation;
 }
 
 /** Returns the response that the document describes for an operation and a status. Throws if there is none. */
-export function responseTo(document: ApiDocument, path: string, method: string, status: number): ResponseObject {
+export function responseTo(
+  document: ApiDocument,
+  path: string,
+  method: string,
+  status: number,
+): ResponseObject {
   const response = operationAt(document, path, method).responses[status];
   if (response === undefined) throw new Error(`${method} ${path} may not answer ${status}`);
   return resolve(document, response);
@@ -34,7 +40,9 @@ export function responseTo(document: ApiDocument, path: string, method: string, 
 
 /** The examples of a JSON body, by name. */
 export function examplesOf(content: Content | undefined): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(content?.[JSON_BODY]?.examples ?? {}).map(([name, { value }]) => [name, value]));
+  return Object.fromEntries(
+    Object.entries(content?.[JSON_BODY]?.examples ?? {}).map(([name, { value }]) => [name, value]),
+  );
 }
 
 /** Returns the violations of the document's JSON schemas in `value`. */
@@ -51,40 +59,75 @@ function complaints(document: ApiDocument, schema: object, value: unknown): unkn
 const validators = new WeakMap<object, ValidateFunction>();
 
 function compile(document: ApiDocument, schema: object): ValidateFunction {
-  const formats = { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, uri: (text: string) => URL.canParse(text), 'date-time': /^[\d-]+T[\d:]+Z$/ };
+  const formats = {
+    uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+    uri: (text: string) => URL.canParse(text),
+    'date-time': /^[\d-]+T[\d:]+Z$/,
+  };
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
   return ajv.compile({ $id: 'api', components: document.components, ...schema });
 }
 
 /** Expects that the document allows `answer`: its status, its significant headers, and its body. */
-export function expectDocumented(document: ApiDocument, path: string, method: string, answer: Answer): void {
+export function expectDocumented(
+  document: ApiDocument,
+  path: string,
+  method: string,
+  answer: Answer,
+): void {
   const response = responseTo(document, path, method, answer.status);
   const documented = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
   const meaningful = Object.keys(document.components.headers).map((name) => name.toLowerCase());
-  for (const name of meaningful.filter((name) => answer.headers.has(name))) expect([...documented]).toContain(name);
+  for (const name of meaningful.filter((name) => answer.headers.has(name)))
+    expect([...documented]).toContain(name);
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
   expect(answer.headers.get('content-type')?.split(';')[0]).toBe(mediaType);
   if (content === undefined) expect(answer.text).toBe('');
-  else expect(complaints(document, content.schema, mediaType === JSON_BODY ? answer.body : answer.text)).toBeUndefined();
+  else
+    expect(
+      complaints(document, content.schema, mediaType === JSON_BODY ? answer.body : answer.text),
+    ).toBeUndefined();
 }
 
 /** Expects `answer` to be the error of this type in the document: members, values, and the message if it does not depend on the request. */
-export function expectPromised(document: ApiDocument, path: string, method: string, answer: Answer, type: string): void {
+export function expectPromised(
+  document: ApiDocument,
+  path: string,
+  method: string,
+  answer: Answer,
+  type: string,
+): void {
   expectDocumented(document, path, method, answer);
-  const promised = examplesOf(responseTo(document, path, method, answer.status).content)[type] as Record<string, unknown>;
+  const promised = examplesOf(responseTo(document, path, method, answer.status).content)[
+    type
+  ] as Record<string, unknown>;
   const { message, ...rest } = answer.body as Record<string, unknown>;
   expect(promised, `${method} ${path} may not answer ${type}: ${answer.text}`).toBeDefined();
   expect(Object.keys(promised), type).toEqual(Object.keys(answer.body as object));
-  const varying = { request_id: rest.request_id, ...(rest.errors === undefined ? {} : { errors: rest.errors }) };
+  const varying = {
+    request_id: rest.request_id,
+    ...(rest.errors === undefined ? {} : { errors: rest.errors }),
+  };
   expect({ ...promised, ...rest }, type).toEqual({ ...promised, ...varying });
   if (!VARYING.has(type)) expect(message, type).toBe(promised.message);
 }
 
 /** The error types whose message depends on the request. */
-const VARYING = new Set(['access_denied', 'bad_request', 'invalid_object', 'method_not_allowed', 'request_too_large']);
+const VARYING = new Set([
+  'access_denied',
+  'bad_request',
+  'invalid_object',
+  'method_not_allowed',
+  'request_too_large',
+]);
 
 /** Returns a client with a new token with this role in this project. */
-export async function holder(of: Client, name: string, role: string, projectId: string | null = null): Promise<Client> {
+export async function holder(
+  of: Client,
+  name: string,
+  role: string,
+  projectId: string | null = null,
+): Promise<Client> {
   const { body } = await of.post('/v2/tokens', { name, roles: [role], project_id: projectId });
   return of.with(String(body.token));
 }
@@ -96,6 +139,9 @@ export function describedAt(base: string): ApiSettings {
     version: '1',
     requestIdHeader: 'X-Openstack-Request-Id',
     defaultLimit: 20,
-    errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
+    errors: {
+      insufficientRightsStatus: 401,
+      challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }],
+    },
   };
 }

@@ -7,7 +7,8 @@ import { SHORTEST_SECRET } from './secret-search.ts';
 /** The folder of this run. */
 export function runFolder(): string {
   const folder = process.env.TEST_RUN_FOLDER;
-  if (folder === undefined) throw new Error('The suites run under vitest, which sets TEST_RUN_FOLDER');
+  if (folder === undefined)
+    throw new Error('The suites run under vitest, which sets TEST_RUN_FOLDER');
   return folder;
 }
 
@@ -39,7 +40,9 @@ export function recordSecret(secret: unknown): void {
 export function readEvidence(): { shown: Map<string, string>; secrets: string[] } {
   const files = readdirSync(runFolder());
   const read = (name: string) => readFileSync(join(runFolder(), name), 'utf8');
-  const shown = new Map(files.filter((name) => name.startsWith('shown-')).map((name) => [name, read(name)]));
+  const shown = new Map(
+    files.filter((name) => name.startsWith('shown-')).map((name) => [name, read(name)]),
+  );
   const secrets = files
     .filter((name) => name.startsWith('secrets-'))
     .flatMap((name) => read(name).split('\n').filter(Boolean))

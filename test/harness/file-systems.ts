@@ -21,7 +21,8 @@ function run(...command: [string, ...string[]]): boolean {
 export function mountMemory(parent: string, size: string): SmallFileSystem | undefined {
   const folder = join(parent, 'memory');
   mkdirSync(folder);
-  if (!run('mount', '-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', folder)) return undefined;
+  if (!run('mount', '-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', folder))
+    return undefined;
   return mounted(folder);
 }
 
@@ -30,7 +31,10 @@ export function mountExt4(parent: string): SmallFileSystem | undefined {
   const folder = join(parent, 'ext4');
   const image = join(parent, 'ext4.img');
   mkdirSync(folder);
-  const made = run('truncate', '-s', '16M', image) && run('mkfs.ext4', '-q', image) && run('mount', '-o', 'loop', image, folder);
+  const made =
+    run('truncate', '-s', '16M', image) &&
+    run('mkfs.ext4', '-q', image) &&
+    run('mount', '-o', 'loop', image, folder);
   return made ? mounted(folder) : undefined;
 }
 
@@ -46,7 +50,10 @@ function mounted(folder: string): SmallFileSystem {
 }
 
 /** Returns whether this user can mount small file systems, and prints a warning if not. */
-export function canMount(mount: (parent: string) => SmallFileSystem | undefined, what: string): boolean {
+export function canMount(
+  mount: (parent: string) => SmallFileSystem | undefined,
+  what: string,
+): boolean {
   const parent = mkdtempSync(join(tmpdir(), 'tsigil-mount-'));
   const probe = mount(parent);
   probe?.remove();

@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
@@ -22,14 +28,21 @@ export interface Gateway {
 }
 
 /** Starts a gateway to the HTTP server at `target`. It uses HTTPS if it has a key and a certificate. */
-export async function startGateway(target: string, tls?: { key: string; cert: string }): Promise<Gateway> {
+export async function startGateway(
+  target: string,
+  tls?: { key: string; cert: string },
+): Promise<Gateway> {
   const passed: Passed[] = [];
   let decide: Parameters<Gateway['behave']>[0] = () => 'pass';
   const listener: RequestListener = (incoming, outgoing) => {
-    passed.push({ what: `${incoming.method} ${incoming.url?.split('?')[0]}`, headers: incoming.headers });
+    passed.push({
+      what: `${incoming.method} ${incoming.url?.split('?')[0]}`,
+      headers: incoming.headers,
+    });
     const decision = decide();
     if (decision === 'pass') pass(incoming, outgoing, target);
-    else if (decision !== 'silence') outgoing.writeHead(decision, { 'content-type': 'text/html' }).end(`<h1>${decision}</h1>`);
+    else if (decision !== 'silence')
+      outgoing.writeHead(decision, { 'content-type': 'text/html' }).end(`<h1>${decision}</h1>`);
   };
   const server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener);
   server.listen(0, '127.0.0.1');

@@ -13,17 +13,29 @@ const HOPELESS_MS = 2000;
 const MAX_RATIO = 10;
 
 /** Expects that the processor's time of `work` grows no faster than the size of what `make` makes. `work` may throw. */
-export async function expectLinear<T>(label: string, make: (size: number) => T, size: number, work: (input: T) => unknown): Promise<void> {
+export async function expectLinear<T>(
+  label: string,
+  make: (size: number) => T,
+  size: number,
+  work: (input: T) => unknown,
+): Promise<void> {
   const large = make(size);
   const first = await milliseconds(work, large);
   if (first < HARMLESS_MS) return;
   const small = make(Math.floor(size / 4));
   let [smallMs, largeMs] = [await milliseconds(work, small), first];
-  for (let tries = 1; tries < TRIES && largeMs / smallMs >= MAX_RATIO && first < HOPELESS_MS; tries += 1) {
+  for (
+    let tries = 1;
+    tries < TRIES && largeMs / smallMs >= MAX_RATIO && first < HOPELESS_MS;
+    tries += 1
+  ) {
     smallMs = Math.min(smallMs, await milliseconds(work, small));
     largeMs = Math.min(largeMs, await milliseconds(work, large));
   }
-  expect(largeMs / smallMs, `${label}: ${smallMs.toFixed(1)} ms, and ${largeMs.toFixed(1)} ms for four times as much`).toBeLessThan(MAX_RATIO);
+  expect(
+    largeMs / smallMs,
+    `${label}: ${smallMs.toFixed(1)} ms, and ${largeMs.toFixed(1)} ms for four times as much`,
+  ).toBeLessThan(MAX_RATIO);
 }
 
 /** The processor's time that `work` takes: what else the machine does makes little difference to it. */
@@ -41,7 +53,9 @@ async function milliseconds<T>(work: (input: T) => unknown, input: T): Promise<n
 /** Many different characters, none of which is ASCII. */
 function differentCharacters(size: number): string {
   return Array.from({ length: size }, (_, index) =>
-    String.fromCharCode(index % 20_000 < 10_000 ? 0x4e00 + (index % 10_000) : 0xac00 + (index % 10_000)),
+    String.fromCharCode(
+      index % 20_000 < 10_000 ? 0x4e00 + (index % 10_000) : 0xac00 + (index % 10_000),
+    ),
   ).join('');
 }
 
@@ -63,24 +77,67 @@ export const HARD_TEXTS: Readonly<Record<string, (size: number) => string>> = Ob
 function hardTexts(): Record<string, (size: number) => string> {
   return {
     ...Object.fromEntries(
-      ['a', 'A', '0', '.', '-', ' ', ':', '@', '"', '\\', '[', ']', '%', '#', '/', '?', '*', '\n', '\0', 'é', '\u0301', '\ud800', '\u00ad', '😀'].map(
-        (character) => [JSON.stringify(character), (size: number) => character.repeat(size / character.length)],
-      ),
-    ),
-    ...Object.fromEntries(
-      ['a.', 'a-', '-a', 'é.', '1.', '::', 'a:', 'a@', '\u0301\u0316', 'xn--', '%41', '\\"', '/*', 'key "', ' #', '\r\n'].map((pair) => [
-        JSON.stringify(pair),
-        (size: number) => pair.repeat(size / pair.length),
+      [
+        'a',
+        'A',
+        '0',
+        '.',
+        '-',
+        ' ',
+        ':',
+        '@',
+        '"',
+        '\\',
+        '[',
+        ']',
+        '%',
+        '#',
+        '/',
+        '?',
+        '*',
+        '\n',
+        '\0',
+        'é',
+        '\u0301',
+        '\ud800',
+        '\u00ad',
+        '😀',
+      ].map((character) => [
+        JSON.stringify(character),
+        (size: number) => character.repeat(size / character.length),
       ]),
     ),
+    ...Object.fromEntries(
+      [
+        'a.',
+        'a-',
+        '-a',
+        'é.',
+        '1.',
+        '::',
+        'a:',
+        'a@',
+        '\u0301\u0316',
+        'xn--',
+        '%41',
+        '\\"',
+        '/*',
+        'key "',
+        ' #',
+        '\r\n',
+      ].map((pair) => [JSON.stringify(pair), (size: number) => pair.repeat(size / pair.length)]),
+    ),
     'different characters': differentCharacters,
-    'a label of different characters behind a good one': (size) => `www.${differentCharacters(size)}`,
-    'labels of different characters': (size) => (differentCharacters(size).match(/.{1,60}/gu) ?? []).join('.'),
+    'a label of different characters behind a good one': (size) =>
+      `www.${differentCharacters(size)}`,
+    'labels of different characters': (size) =>
+      (differentCharacters(size).match(/.{1,60}/gu) ?? []).join('.'),
     'blanks around a letter': (size) => `${' '.repeat(size / 2)}a${' '.repeat(size / 2)}`,
     'a bearer of blanks': (size) => `bearer ${' '.repeat(size)}`,
     'slashes before a letter': (size) => `${'/'.repeat(size)}a`,
     'an address without an end': (size) => `[${'0:'.repeat(size / 2)}`,
-    'different words': (size) => Array.from({ length: size / 8 }, (_, index) => `word${index}`).join(' '),
+    'different words': (size) =>
+      Array.from({ length: size / 8 }, (_, index) => `word${index}`).join(' '),
   };
 }
 
@@ -94,8 +151,15 @@ function hardValues(): Record<string, (size: number) => unknown> {
     'different numbers': (size) => Array.from({ length: size / 6 }, (_, index) => index),
     'different texts': (size) => Array.from({ length: size / 8 }, (_, index) => `t-${index}`),
     'equal texts': (size) => Array.from({ length: size / 8 }, () => 'ns1.example.'),
-    'different objects': (size) => Array.from({ length: size / 40 }, (_, index) => ({ priority: 1, hostname: `ns${index}.example.` })),
-    'different members': (size) => Object.fromEntries(Array.from({ length: size / 12 }, (_, index) => [`member-${index}`, 'value'])),
+    'different objects': (size) =>
+      Array.from({ length: size / 40 }, (_, index) => ({
+        priority: 1,
+        hostname: `ns${index}.example.`,
+      })),
+    'different members': (size) =>
+      Object.fromEntries(
+        Array.from({ length: size / 12 }, (_, index) => [`member-${index}`, 'value']),
+      ),
     'arrays in arrays': (size) => nested(size, (inner) => [inner]),
     'objects in objects': (size) => nested(size / 5, (inner) => ({ a: inner })),
   };

@@ -5,14 +5,44 @@ const FIRST = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.
 
 /** Labels that have a special meaning in some configuration syntax, or that a careless parser could misread. */
 const NASTY_LABELS = [
-  ...['key', 'id', 'name', 'secret', 'algorithm', 'server', 'zone', 'include', 'none', 'any', 'hmac-sha256'],
-  ...['null', 'true', 'no', '0', '007', '1e3', '0x1f', '_', '__', 'xn--p1ai', 'a--b', 'A', 'l'.repeat(63)],
+  ...[
+    'key',
+    'id',
+    'name',
+    'secret',
+    'algorithm',
+    'server',
+    'zone',
+    'include',
+    'none',
+    'any',
+    'hmac-sha256',
+  ],
+  ...[
+    'null',
+    'true',
+    'no',
+    '0',
+    '007',
+    '1e3',
+    '0x1f',
+    '_',
+    '__',
+    'xn--p1ai',
+    'a--b',
+    'A',
+    'l'.repeat(63),
+  ],
 ];
 
 const label = fc.oneof(
   fc.constantFrom(...NASTY_LABELS),
   fc
-    .tuple(fc.constantFrom(...FIRST), fc.string({ unit: fc.constantFrom(...FIRST, '-'), maxLength: 20 }), fc.constantFrom(...FIRST))
+    .tuple(
+      fc.constantFrom(...FIRST),
+      fc.string({ unit: fc.constantFrom(...FIRST, '-'), maxLength: 20 }),
+      fc.constantFrom(...FIRST),
+    )
     .map((parts) => parts.join('')),
 );
 
@@ -39,6 +69,37 @@ export const keysWith = (algorithms: readonly string[]): fc.Arbitrary<Key> =>
 
 /** Text that attempts an injection, in one syntax or another. */
 export const INJECTIONS = [
-  ...['a"; }; include "/etc/passwd', 'a\nalgorithm hmac-md5', "a'", 'a b', 'a\tb', 'a#b', 'a;b', 'a{b}', 'a:b', 'a\\', '$(id)', '${id}', '`id`'],
-  ...['*', '@', 'a/b', 'ключ', '-a', 'a-', '..', 'a..b', 'l'.repeat(65), `${'l'.repeat(60)}.`.repeat(5), '\u2028', '%s', 'a,b', '[a]', '&a', '!a'],
+  ...[
+    'a"; }; include "/etc/passwd',
+    'a\nalgorithm hmac-md5',
+    "a'",
+    'a b',
+    'a\tb',
+    'a#b',
+    'a;b',
+    'a{b}',
+    'a:b',
+    'a\\',
+    '$(id)',
+    '${id}',
+    '`id`',
+  ],
+  ...[
+    '*',
+    '@',
+    'a/b',
+    'ключ',
+    '-a',
+    'a-',
+    '..',
+    'a..b',
+    'l'.repeat(65),
+    `${'l'.repeat(60)}.`.repeat(5),
+    '\u2028',
+    '%s',
+    'a,b',
+    '[a]',
+    '&a',
+    '!a',
+  ],
 ];

@@ -27,7 +27,11 @@ export interface Keystone {
   token(user: string, scope: TokenScope): Promise<string>;
   revoke(token: string): Promise<void>;
   /** Creates an application credential of a user for a project, for all requests or with access rules. */
-  createApplicationCredential(user: string, project: string, accessRules?: object[]): Promise<{ id: string; secret: string }>;
+  createApplicationCredential(
+    user: string,
+    project: string,
+    accessRules?: object[],
+  ): Promise<{ id: string; secret: string }>;
   tokenOfApplicationCredential(id: string, secret: string): Promise<string>;
   /** Makes `url` the only endpoint of this service type in the catalogue, in the region `test`. */
   publish(type: string, url: string): Promise<void>;
@@ -42,10 +46,22 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
   const passwords = new Map([['admin', newPassword()]]);
   const users = new Map<string, string>();
   writeFileSync(join(folder, 'keystone.conf'), configuration(folder, 1));
-  const manage = (...words: string[]) => run('keystone-manage', ['--config-file', join(folder, 'keystone.conf'), ...words]);
-  const owner = ['--keystone-user', String(process.getuid?.()), '--keystone-group', String(process.getgid?.())];
+  const manage = (...words: string[]) =>
+    run('keystone-manage', ['--config-file', join(folder, 'keystone.conf'), ...words]);
+  const owner = [
+    '--keystone-user',
+    String(process.getuid?.()),
+    '--keystone-group',
+    String(process.getgid?.()),
+  ];
   await Promise.all([manage('db_sync'), manage('fernet_setup', ...owner)]);
-  await manage('bootstrap', '--bootstrap-password', passwords.get('admin') ?? '', '--bootstrap-region-id', 'test');
+  await manage(
+    'bootstrap',
+    '--bootstrap-password',
+    passwords.get('admin') ?? '',
+    '--bootstrap-region-id',
+    'test',
+  );
 
   let complaints = '';
   let port = 0;
@@ -55,11 +71,17 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
 
   const start = async (tokenSeconds = 3600) => {
     writeFileSync(join(folder, 'keystone.conf'), configuration(folder, tokenSeconds));
-    const child = spawn('/usr/bin/python3', [join(import.meta.dirname, 'keystone.py'), folder, String(port)]);
+    const child = spawn('/usr/bin/python3', [
+      join(import.meta.dirname, 'keystone.py'),
+      folder,
+      String(port),
+    ]);
     complaints = '';
     child.stderr.on('data', (text: Buffer) => (complaints += text.toString()));
     process.once('exit', () => child.kill()); // for a failed test that does not stop it
-    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`Keystone ended with ${code}: ${complaints}`)));
+    const ended = once(child, 'exit').then(([code]) =>
+      Promise.reject(new Error(`Keystone ended with ${code}: ${complaints}`)),
+    );
     ended.catch(() => undefined);
     const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer];
     server = child;
@@ -72,14 +94,22 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     server.kill('SIGTERM');
     await ended;
   };
-  const request = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
+  const request = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: object,
+  ) => {
     const answer = await fetch(`${url()}/v3${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
-    if (!answer.ok) throw new Error(`Keystone answered ${answer.status} to ${method} ${path}: ${text} ${complaints}`);
+    if (!answer.ok)
+      throw new Error(
+        `Keystone answered ${answer.status} to ${method} ${path}: ${text} ${complaints}`,
+      );
 
     return { headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
   };
@@ -90,17 +120,25 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     return issued;
   };
   const token: Keystone['token'] = (user, scope) => {
-    const password = { user: { name: user, password: passwords.get(user), domain: { id: DEFAULT_DOMAIN } } };
+    const password = {
+      user: { name: user, password: passwords.get(user), domain: { id: DEFAULT_DOMAIN } },
+    };
     return logIn({ identity: { methods: ['password'], password }, ...describeScope(scope) });
   };
-  const asAdmin = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+  const asAdmin = async (
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+  ) => {
     adminToken ??= await token('admin', { project: 'admin' });
     return request(method, path, { 'x-auth-token': adminToken, ...headers }, body);
   };
   const ids = new Map<string, string>();
   const idOf = async (collection: string, name: string): Promise<string> => {
     const key = `${collection} ${name}`;
-    const id = ids.get(key) ?? (await asAdmin('GET', `/${collection}?name=${name}`)).body[collection][0].id;
+    const id =
+      ids.get(key) ?? (await asAdmin('GET', `/${collection}?name=${name}`)).body[collection][0].id;
     ids.set(key, id);
     return id;
   };
@@ -115,7 +153,9 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
       rmSync(folder, { recursive: true, force: true });
     },
     async createProject(name) {
-      const { body } = await asAdmin('POST', '/projects', { project: { name, domain_id: DEFAULT_DOMAIN } });
+      const { body } = await asAdmin('POST', '/projects', {
+        project: { name, domain_id: DEFAULT_DOMAIN },
+      });
       return body.project.id;
     },
     async createRole(name) {
@@ -124,31 +164,44 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     async createUser(name, role, scope) {
       const password = passwords.get(name) ?? newPassword();
       if (!users.has(name)) {
-        const { body } = await asAdmin('POST', '/users', { user: { name, password, domain_id: DEFAULT_DOMAIN } });
+        const { body } = await asAdmin('POST', '/users', {
+          user: { name, password, domain_id: DEFAULT_DOMAIN },
+        });
         users.set(name, body.user.id);
         passwords.set(name, password);
       }
-      const target = typeof scope === 'object' ? `/projects/${await idOf('projects', scope.project)}` : TARGETS[scope];
+      const target =
+        typeof scope === 'object'
+          ? `/projects/${await idOf('projects', scope.project)}`
+          : TARGETS[scope];
       await asAdmin('PUT', `${target}/users/${users.get(name)}/roles/${await idOf('roles', role)}`);
       return password;
     },
     token,
     tokenOfApplicationCredential: (id, secret) =>
-      logIn({ identity: { methods: ['application_credential'], application_credential: { id, secret } } }),
+      logIn({
+        identity: { methods: ['application_credential'], application_credential: { id, secret } },
+      }),
     async revoke(subject) {
       await asAdmin('DELETE', '/auth/tokens', undefined, { 'x-subject-token': subject });
     },
     async publish(type, url) {
       const { body: known } = await asAdmin('GET', `/services?type=${type}`);
-      const id = known.services[0]?.id ?? (await asAdmin('POST', '/services', { service: { type, name: type } })).body.service.id;
+      const id =
+        known.services[0]?.id ??
+        (await asAdmin('POST', '/services', { service: { type, name: type } })).body.service.id;
       const { body: former } = await asAdmin('GET', `/endpoints?service_id=${id}`);
       for (const endpoint of former.endpoints) await asAdmin('DELETE', `/endpoints/${endpoint.id}`);
-      await asAdmin('POST', '/endpoints', { endpoint: { service_id: id, interface: 'public', region_id: 'test', url } });
+      await asAdmin('POST', '/endpoints', {
+        endpoint: { service_id: id, interface: 'public', region_id: 'test', url },
+      });
     },
     async createApplicationCredential(user, project, accessRules) {
       const own = { 'x-auth-token': await token(user, { project }) };
       const path = `/users/${users.get(user)}/application_credentials`;
-      const { body } = await request('POST', path, own, { application_credential: { name: randomUUID(), access_rules: accessRules } });
+      const { body } = await request('POST', path, own, {
+        application_credential: { name: randomUUID(), access_rules: accessRules },
+      });
       recordSecret(body.application_credential.secret);
       return body.application_credential;
     },

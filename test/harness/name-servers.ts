@@ -64,29 +64,48 @@ export const NAME_SERVERS: readonly NameServerKind[] = [
     command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
     configure: configureBind,
   }),
-  kind('Knot', hasProgram('knotd', 'knot'), { command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')], configure: configureKnot }),
-  kind('NSD', hasProgram('nsd', 'nsd'), { command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')], configure: configureNsd }),
-  kind('PowerDNS', hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-server'), {
-    command: (folder) => ['pdns_server', `--config-dir=${folder}`],
-    configure: configurePowerdns,
-    finish: finishPowerdns,
+  kind('Knot', hasProgram('knotd', 'knot'), {
+    command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')],
+    configure: configureKnot,
   }),
+  kind('NSD', hasProgram('nsd', 'nsd'), {
+    command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')],
+    configure: configureNsd,
+  }),
+  kind(
+    'PowerDNS',
+    hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-server'),
+    {
+      command: (folder) => ['pdns_server', `--config-dir=${folder}`],
+      configure: configurePowerdns,
+      finish: finishPowerdns,
+    },
+  ),
 ];
 
 function kind(name: string, installed: boolean, recipe: Recipe): NameServerKind {
   return { name, installed, start: (keys) => start(name, recipe, keys) };
 }
 
-async function start(name: string, { command, configure, finish }: Recipe, keys: ServerKeys): Promise<NameServer> {
+async function start(
+  name: string,
+  { command, configure, finish }: Recipe,
+  keys: ServerKeys,
+): Promise<NameServer> {
   const folder = mkdtempSync(join(tmpdir(), `tsigil-${name.toLowerCase()}-`));
   for (const { secret } of [keys.allowed, ...keys.others]) recordSecret(secret);
   const port = await freePort();
   writeFileSync(join(folder, 'a.test.zone'), ZONE_FILE);
   configure(folder, port, keys);
   const [program, ...parameters] = command(folder);
-  const child = spawn(program, parameters, { cwd: folder, env: TOOL_ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, parameters, {
+    cwd: folder,
+    env: TOOL_ENVIRONMENT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit');
@@ -123,7 +142,9 @@ zone "a.test" { type primary; file "${folder}/a.test.zone"; allow-transfer { ${g
 
 function configureKnot(folder: string, port: number, { allowed, others }: ServerKeys): void {
   const sections = [allowed, ...others].map((key) => exportKey('knot', key).text);
-  const keys = sections.map((text, index) => (index === 0 ? text : text.replace('key:\n', ''))).join('');
+  const keys = sections
+    .map((text, index) => (index === 0 ? text : text.replace('key:\n', '')))
+    .join('');
   writeFileSync(
     join(folder, 'knot.conf'),
     `server:
@@ -202,20 +223,47 @@ function configurePowerdns(folder: string, port: number): void {
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(folder, 'pdns.conf'), lines.join(''));
-  run(folder, 'pdnsutil', `--config-dir=${folder}`, 'load-zone', 'a.test', join(folder, 'a.test.zone'));
+  run(
+    folder,
+    'pdnsutil',
+    `--config-dir=${folder}`,
+    'load-zone',
+    'a.test',
+    join(folder, 'a.test.zone'),
+  );
 }
 
-async function finishPowerdns(port: number, { allowed, others }: ServerKeys): Promise<NameServer['api']> {
+async function finishPowerdns(
+  port: number,
+  { allowed, others }: ServerKeys,
+): Promise<NameServer['api']> {
   const api = { url: `http://127.0.0.2:${port}`, key: API_KEY };
   const call = async (method: string, path: string, body: string) => {
     const headers = { 'x-api-key': api.key, 'content-type': 'application/json' };
-    const answer = await fetch(`${api.url}/api/v1/servers/localhost${path}`, { method, headers, body });
+    const answer = await fetch(`${api.url}/api/v1/servers/localhost${path}`, {
+      method,
+      headers,
+      body,
+    });
     if (!answer.ok) throw new Error(`PowerDNS answered ${answer.status}: ${await answer.text()}`);
   };
-  for (const key of [allowed, ...others]) await call('POST', '/tsigkeys', exportKey('powerdns', key).text);
-  await call('PUT', '/zones/a.test.', JSON.stringify({ master_tsig_key_ids: [`${allowed.name}.`] }));
-  await call('PUT', '/zones/a.test./metadata/TSIG-ALLOW-DNSUPDATE', JSON.stringify({ metadata: [allowed.name] }));
-  await call('PUT', '/zones/a.test./metadata/ALLOW-DNSUPDATE-FROM', JSON.stringify({ metadata: ['127.0.0.0/8'] }));
+  for (const key of [allowed, ...others])
+    await call('POST', '/tsigkeys', exportKey('powerdns', key).text);
+  await call(
+    'PUT',
+    '/zones/a.test.',
+    JSON.stringify({ master_tsig_key_ids: [`${allowed.name}.`] }),
+  );
+  await call(
+    'PUT',
+    '/zones/a.test./metadata/TSIG-ALLOW-DNSUPDATE',
+    JSON.stringify({ metadata: [allowed.name] }),
+  );
+  await call(
+    'PUT',
+    '/zones/a.test./metadata/ALLOW-DNSUPDATE-FROM',
+    JSON.stringify({ metadata: ['127.0.0.0/8'] }),
+  );
   return api;
 }
 
@@ -229,7 +277,12 @@ function isFolder(path: string): boolean {
 
 /** Runs a program to its end and returns its output. Throws with the output if it fails. */
 export function run(folder: string, program: string, ...parameters: string[]): string {
-  const { status, stdout, stderr } = spawnSync(program, parameters, { cwd: folder, env: TOOL_ENVIRONMENT, encoding: 'utf8', timeout: 20_000 });
+  const { status, stdout, stderr } = spawnSync(program, parameters, {
+    cwd: folder,
+    env: TOOL_ENVIRONMENT,
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
   if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
   return stdout;
 }
@@ -247,9 +300,13 @@ async function freePort(): Promise<number> {
 async function answers(port: number, server: ChildProcess, output: () => string): Promise<void> {
   const question = checkRequest('query', ZONE, 1, '');
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
+    if (server.exitCode !== null)
+      throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
     try {
-      const answer = await queryOverUdp({ host: '127.0.0.1', port }, question, () => true, { tries: 1, seconds: 0.2 });
+      const answer = await queryOverUdp({ host: '127.0.0.1', port }, question, () => true, {
+        tries: 1,
+        seconds: 0.2,
+      });
       if (answer.readUInt16BE(6) === 1) return;
     } catch (error) {
       if (!(error instanceof NetError)) throw error;

@@ -14,11 +14,19 @@ export interface Nginx {
 }
 
 /** Starts nginx in the foreground on `port` with its files in `folder`. */
-export async function startNginx(folder: string, port: number, upstreams: readonly number[]): Promise<Nginx> {
+export async function startNginx(
+  folder: string,
+  port: number,
+  upstreams: readonly number[],
+): Promise<Nginx> {
   mkdirSync(folder, { recursive: true });
-  const configure = (out: number | undefined) => writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port, upstreams, out));
+  const configure = (out: number | undefined) =>
+    writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port, upstreams, out));
   configure(undefined);
-  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
+    stdio: 'ignore',
+    env: { PATH: `${process.env.PATH}:/usr/sbin` },
+  });
   while (!(await listens(port))) {
     if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`);
     await pause(20); // polls, because nginx does not announce that it is ready
@@ -30,7 +38,8 @@ export async function startNginx(folder: string, port: number, upstreams: readon
       configure(index);
       child.kill('SIGHUP');
       // The workers with the old configuration exit when the last request that they forwarded has a response.
-      while (workersOf(child).length === 0 || workersOf(child).some((pid) => before.includes(pid))) await pause(20);
+      while (workersOf(child).length === 0 || workersOf(child).some((pid) => before.includes(pid)))
+        await pause(20);
     },
     async stop() {
       const ended = once(child, 'exit');
@@ -41,7 +50,12 @@ export async function startNginx(folder: string, port: number, upstreams: readon
 }
 
 /** A reload closes keep-alive connections of clients, so there are none. */
-function configuration(folder: string, port: number, upstreams: readonly number[], out: number | undefined): string {
+function configuration(
+  folder: string,
+  port: number,
+  upstreams: readonly number[],
+  out: number | undefined,
+): string {
   const path = (name: string) => join(folder, name);
   return `daemon off;
 worker_processes 1;

@@ -1,6 +1,16 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,7 +37,9 @@ export const SERVER_USER = 65_534;
  * Starts a server from the binaries in the development dependency. It copies them to a folder that every user can read, and
  * creates their library links, which packages cannot contain. `overrides` are settings of the server.
  */
-export async function startPostgres(overrides: Readonly<Record<string, string | number>> = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  overrides: Readonly<Record<string, string | number>> = {},
+): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-postgres-'));
   const native = copyBinaries(folder);
   const data = join(folder, 'data');
@@ -37,10 +49,14 @@ export async function startPostgres(overrides: Readonly<Record<string, string | 
   chmodSync(folder, 0o755);
   if (isRoot) chownSync(data, SERVER_USER, SERVER_USER);
   const options = { ...identity, cwd: data, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' } };
-  const made = spawnSync(join(native, 'bin/initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
-    ...options,
-    encoding: 'utf8',
-  });
+  const made = spawnSync(
+    join(native, 'bin/initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+    {
+      ...options,
+      encoding: 'utf8',
+    },
+  );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message}`);
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
@@ -56,7 +72,10 @@ export async function startPostgres(overrides: Readonly<Record<string, string | 
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let server: ChildProcess | undefined;
   const start = async () => {
-    server = spawn(join(native, 'bin/postgres'), ['-D', data, ...flags], { ...options, stdio: 'ignore' });
+    server = spawn(join(native, 'bin/postgres'), ['-D', data, ...flags], {
+      ...options,
+      stdio: 'ignore',
+    });
     await answers(url, server);
   };
   const stop = async (signal: NodeJS.Signals) => {
@@ -96,7 +115,10 @@ function copyBinaries(folder: string): string {
   const source = join(dirname(dirname(entry)), 'native');
   const native = join(folder, 'native');
   cpSync(source, native, { recursive: true, verbatimSymlinks: true });
-  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
   for (const link of links) {
     const target = join(folder, link.target);
     if (!existsSync(target)) symlinkSync(basename(link.source), target);

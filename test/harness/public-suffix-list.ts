@@ -6,5 +6,9 @@ export const PUBLIC_SUFFIX_LIST = '/usr/share/publicsuffix/public_suffix_list.da
 
 /** Returns whether the Public Suffix List is installed, and treats its absence as `hasProgram` does. */
 export function hasPublicSuffixList(): boolean {
-  return isMet(existsSync(PUBLIC_SUFFIX_LIST), 'publicsuffix', `${PUBLIC_SUFFIX_LIST} is not there (Debian package publicsuffix)`);
+  return isMet(
+    existsSync(PUBLIC_SUFFIX_LIST),
+    'publicsuffix',
+    `${PUBLIC_SUFFIX_LIST} is not there (Debian package publicsuffix)`,
+  );
 }

@@ -35,9 +35,25 @@ export const TSIGKEYS: Sample = {
   collection: 'tsigkeys',
   noun: 'tsigkey',
   title: 'TsigKey',
-  members: ['id', 'name', 'algorithm', 'secret', 'scope', 'resource_id', 'created_at', 'updated_at', 'links'],
+  members: [
+    'id',
+    'name',
+    'algorithm',
+    'secret',
+    'scope',
+    'resource_id',
+    'created_at',
+    'updated_at',
+    'links',
+  ],
   required: ['name', 'algorithm', 'scope', 'resource_id'],
-  body: (name) => ({ name, algorithm: 'hmac-sha256', secret: SECRET, scope: 'POOL', resource_id: POOL_ID }),
+  body: (name) => ({
+    name,
+    algorithm: 'hmac-sha256',
+    secret: SECRET,
+    scope: 'POOL',
+    resource_id: POOL_ID,
+  }),
   change: { scope: 'ZONE' },
 };
 
@@ -67,8 +83,15 @@ export function itemsOf(answer: Answer, { collection }: Pick<Sample, 'collection
 
 /** Expects an error in the service's own format, with the request id of the header, and returns its message. */
 export function expectError(answer: Answer, status: number, type: string): string {
-  expect({ status: answer.status, type: (answer.body as { type?: string }).type }, answer.text).toEqual({ status, type });
-  const { code, message, request_id: requestId } = answer.body as { code: number; message: string; request_id: string };
+  expect(
+    { status: answer.status, type: (answer.body as { type?: string }).type },
+    answer.text,
+  ).toEqual({ status, type });
+  const {
+    code,
+    message,
+    request_id: requestId,
+  } = answer.body as { code: number; message: string; request_id: string };
   expect(code).toBe(status);
   expect(message).not.toBe('');
   expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
@@ -79,6 +102,8 @@ export function expectError(answer: Answer, status: number, type: string): strin
 /** Returns the paths and broken rules of an `invalid_object` response. */
 export function problemsOf(answer: Answer): string[] {
   expectError(answer, 400, 'invalid_object');
-  const { errors } = (answer.body as { errors: { errors: { path: unknown[]; validator: string; message: string }[] } }).errors;
+  const { errors } = (
+    answer.body as { errors: { errors: { path: unknown[]; validator: string; message: string }[] } }
+  ).errors;
   return errors.map(({ path, validator }) => `${path.join('.')}: ${validator}`);
 }

@@ -14,11 +14,21 @@ export interface Screen {
 }
 
 /** Opens a terminal (tmux) of `columns` by `rows` in `folder`, which runs `command`. */
-export function openScreen(folder: string, columns: number, rows: number, variables: Record<string, string>, command: string): Screen {
+export function openScreen(
+  folder: string,
+  columns: number,
+  rows: number,
+  variables: Record<string, string>,
+  command: string,
+): Screen {
   const socket = `${folder}/tmux`;
   const environment = { ...cleanEnvironment(variables), LC_ALL: 'C.UTF-8', TMUX: '' };
   const tmux = (...parameters: string[]): string => {
-    const { status, stdout, stderr } = spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...parameters], { encoding: 'utf8', env: environment });
+    const { status, stdout, stderr } = spawnSync(
+      'tmux',
+      ['-S', socket, '-f', '/dev/null', ...parameters],
+      { encoding: 'utf8', env: environment },
+    );
     if (status !== 0) throw new Error(`tmux ${parameters[0]}: ${stderr}`);
     return stdout;
   };

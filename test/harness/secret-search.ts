@@ -11,7 +11,10 @@ const BLOCK = SHORTEST_SECRET / 2;
 export function secretSearch(secrets: readonly string[]): (text: string) => string[] {
   const candidates = new Map<string, { secret: string; at: number }[]>();
   for (const secret of secrets) {
-    if (secret.length < SHORTEST_SECRET) throw new RangeError(`A secret has ${secret.length} characters. The search needs ${SHORTEST_SECRET}.`);
+    if (secret.length < SHORTEST_SECRET)
+      throw new RangeError(
+        `A secret has ${secret.length} characters. The search needs ${SHORTEST_SECRET}.`,
+      );
     // The end of a secret, because many secrets begin with the same words.
     for (let at = secret.length - SHORTEST_SECRET; at < secret.length - BLOCK; at += 1) {
       const block = secret.slice(at, at + BLOCK);

@@ -22,7 +22,8 @@ export interface TestService extends Client {
 /** Returns the database URL of a test whose files are in `folder`: a file there, or a database of this run's PostgreSQL server. */
 async function testDatabase(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL;
-  if (process.env.TEST_DATABASE !== 'postgres' || server === undefined) return `sqlite:${join(folder, 'tsigil.db')}`;
+  if (process.env.TEST_DATABASE !== 'postgres' || server === undefined)
+    return `sqlite:${join(folder, 'tsigil.db')}`;
   return createDatabase(server, basename(folder));
 }
 
@@ -88,12 +89,25 @@ export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS
  * Starts the built program in `folder` and waits until it listens. Rejects with its output if it exits instead. `limits` are options
  * of `ulimit`, such as `-n 64`.
  */
-export async function startServiceProcess(folder: string, variables: Record<string, string> = {}, limits?: string): Promise<ServiceProcess> {
+export async function startServiceProcess(
+  folder: string,
+  variables: Record<string, string> = {},
+  limits?: string,
+): Promise<ServiceProcess> {
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
-  const environment = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_ADMIN_TOKEN: adminToken, ...variables });
+  const environment = cleanEnvironment({
+    TSIGIL_LISTEN: '127.0.0.1:0',
+    TSIGIL_ADMIN_TOKEN: adminToken,
+    ...variables,
+  });
   const serve = [process.execPath, PROGRAM, 'serve'];
-  const [file = '', ...words] = limits === undefined ? serve : ['sh', '-c', `ulimit ${limits} && exec "$@"`, 'sh', ...serve];
-  const child = spawn(file, words, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [file = '', ...words] =
+    limits === undefined ? serve : ['sh', '-c', `ulimit ${limits} && exec "$@"`, 'sh', ...serve];
+  const child = spawn(file, words, {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
   const url = await new Promise<string>((resolve, reject) => {

@@ -20,10 +20,18 @@ const HOLD = `
 `;
 
 /** Starts a program that opens the database file `path`, runs `statements` such as `BEGIN IMMEDIATE`, and leaves the connection open. */
-export async function startForeignProgram(path: string, statements: string): Promise<ForeignProgram> {
-  const child = spawn(process.execPath, ['-e', HOLD, path, statements], { stdio: ['pipe', 'pipe', 'inherit'] });
+export async function startForeignProgram(
+  path: string,
+  statements: string,
+): Promise<ForeignProgram> {
+  const child = spawn(process.execPath, ['-e', HOLD, path, statements], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
-  await Promise.race([once(child.stdout, 'data'), exited.then(() => Promise.reject(new Error(`${statements} failed`)))]);
+  await Promise.race([
+    once(child.stdout, 'data'),
+    exited.then(() => Promise.reject(new Error(`${statements} failed`))),
+  ]);
   return {
     async release() {
       child.stdin.end();
@@ -40,7 +48,9 @@ const QUERY = `
 
 /** The rows that `statement` finds in the database file `path`, read by another program. */
 export function queryByAnotherProgram(path: string, statement: string): unknown[] {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', QUERY, path, statement], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', QUERY, path, statement], {
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout) as unknown[];
 }
@@ -70,7 +80,9 @@ export interface Opener {
 }
 
 export async function startOpener(): Promise<Opener> {
-  const child = spawn(process.execPath, ['-e', OPEN, join(PROGRAM, '../store/sqlite/open.js')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['-e', OPEN, join(PROGRAM, '../store/sqlite/open.js')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   child.stdout.setEncoding('utf8');
   await once(child.stdout, 'data');

@@ -17,7 +17,13 @@ export interface Ledger {
 const RESOURCE_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const COLLECTIONS = {
   tlds: (name: string) => ({ name, description: `made by ${name}` }),
-  tsigkeys: (name: string) => ({ name, algorithm: 'hmac-sha256', secret: `s-${name}`, scope: 'POOL', resource_id: RESOURCE_ID }),
+  tsigkeys: (name: string) => ({
+    name,
+    algorithm: 'hmac-sha256',
+    secret: `s-${name}`,
+    scope: 'POOL',
+    resource_id: RESOURCE_ID,
+  }),
 } as const;
 type Collection = keyof typeof COLLECTIONS;
 
@@ -46,7 +52,11 @@ async function ask(client: Client, method: string, path: string, body?: object) 
  * of them, or undefined to stop. Its argument is whether all requests for the previous resource got a response. Returns the
  * number of acknowledged writes. Throws if a response is wrong.
  */
-export async function storm(next: (answered: boolean) => Client | undefined, prefix: string, ledger: Ledger): Promise<number> {
+export async function storm(
+  next: (answered: boolean) => Client | undefined,
+  prefix: string,
+  ledger: Ledger,
+): Promise<number> {
   let acknowledged = 0;
   let answered = true;
   for (let step = 0; ; step += 1) {
@@ -60,7 +70,13 @@ export async function storm(next: (answered: boolean) => Client | undefined, pre
 }
 
 /** The life of one resource: creation, a change if `length` is above 0, and deletion if it is above 1. */
-async function live(client: Client, collection: Collection, name: string, length: number, ledger: Ledger) {
+async function live(
+  client: Client,
+  collection: Collection,
+  name: string,
+  length: number,
+  ledger: Ledger,
+) {
   ledger.unanswered.set(name, collection);
   const created = await ask(client, 'POST', `/v2/${collection}`, COLLECTIONS[collection](name));
   if (created === undefined) return { acknowledged: 0, answered: false };
@@ -89,14 +105,17 @@ async function live(client: Client, collection: Collection, name: string, length
   return { acknowledged: 3, answered: true };
 }
 
-async function readAll(client: Client): Promise<Map<string, { collection: string; resource: Record<string, unknown> }>> {
+async function readAll(
+  client: Client,
+): Promise<Map<string, { collection: string; resource: Record<string, unknown> }>> {
   const all = new Map<string, { collection: string; resource: Record<string, unknown> }>();
   for (const collection of Object.keys(COLLECTIONS)) {
     let path: string | undefined = `/v2/${collection}`;
     while (path !== undefined) {
       const page: { status: number; body: Record<string, never> } = await client.get(path);
       expect(page.status).toBe(200);
-      for (const resource of page.body[collection] as unknown as Record<string, unknown>[]) all.set(resource.id as string, { collection, resource });
+      for (const resource of page.body[collection] as unknown as Record<string, unknown>[])
+        all.set(resource.id as string, { collection, resource });
       const { next } = page.body.links as unknown as { next?: string };
       path = next === undefined ? undefined : new URL(next).pathname + new URL(next).search;
     }
@@ -111,15 +130,22 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
     const there = found.get(id);
     const actual = there === undefined ? undefined : essence(there.resource);
     // One possible state: the write was acknowledged, and the row must match exactly. Two: the complete row before or after the write.
-    if (entry.possible.length === 1) expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
-    else expect(entry.possible.map((state) => state && withoutUpdatedAt(state))).toContain(actual && withoutUpdatedAt(actual));
+    if (entry.possible.length === 1)
+      expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
+    else
+      expect(entry.possible.map((state) => state && withoutUpdatedAt(state))).toContain(
+        actual && withoutUpdatedAt(actual),
+      );
     entry.possible = [actual];
   }
   for (const [id, { collection, resource }] of found) {
     if (ledger.resources.has(id)) continue;
     const name = resource.name as string;
     expect(ledger.unanswered.get(name), `${name}: nobody asked for it`).toBe(collection);
-    expect(resource).toMatchObject({ ...COLLECTIONS[collection as Collection](name), updated_at: null });
+    expect(resource).toMatchObject({
+      ...COLLECTIONS[collection as Collection](name),
+      updated_at: null,
+    });
     ledger.resources.set(id, { collection, possible: [essence(resource)] });
   }
   ledger.unanswered.clear();
@@ -132,5 +158,8 @@ export function emptyLedger(): Ledger {
 
 /** Returns the number of resources with several possible states. */
 export function countInDoubt(ledger: Ledger): number {
-  return ledger.unanswered.size + [...ledger.resources.values()].filter(({ possible }) => possible.length > 1).length;
+  return (
+    ledger.unanswered.size +
+    [...ledger.resources.values()].filter(({ possible }) => possible.length > 1).length
+  );
 }

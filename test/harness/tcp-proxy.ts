@@ -31,7 +31,8 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
       });
       from.on('data', (data) => {
         if (behaviour === 'stall') return;
-        const sprung = from === near && trap !== undefined && data.includes(trap.bytes) ? trap : undefined;
+        const sprung =
+          from === near && trap !== undefined && data.includes(trap.bytes) ? trap : undefined;
         if (sprung === undefined) return void to.write(data);
         trap = undefined;
         if (sprung.when === 'before') far.destroy();

@@ -29,9 +29,11 @@ export const namesOf = (kept: readonly Kept[]) => kept.map(({ name }) => name).s
 /** Returns entries with these names. */
 export const named = (...names: string[]) => names.map((name) => ({ name }));
 /** Returns this many entries with different names. */
-export const numbered = (count: number, prefix = 'name') => Array.from({ length: count }, (_, index) => ({ name: `${prefix}-${index}` }));
+export const numbered = (count: number, prefix = 'name') =>
+  Array.from({ length: count }, (_, index) => ({ name: `${prefix}-${index}` }));
 /** Returns the outcome of each entry, in the order of the list. */
-export const outcomesOf = ({ body }: Answer) => (body.results as { outcome: string }[]).map(({ outcome }) => outcome);
+export const outcomesOf = ({ body }: Answer) =>
+  (body.results as { outcome: string }[]).map(({ outcome }) => outcome);
 
 /** Returns the response if it has this status, and otherwise fails the test. */
 export function expectStatus(answer: Answer, status: number): Answer {

@@ -1,14 +1,18 @@
 import { spawnSync } from 'node:child_process';
 
 /** An environment whose PATH includes programs for administrators. */
-export const TOOL_ENVIRONMENT: NodeJS.ProcessEnv = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+export const TOOL_ENVIRONMENT: NodeJS.ProcessEnv = {
+  ...process.env,
+  PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
+};
 
 /**
  * Returns whether a program is installed, for suites that need one. If it is missing, prints a warning, and throws if the
  * environment variable REQUIRE names the program or is `all`.
  */
 export function hasProgram(name: string, debianPackage: string): boolean {
-  const found = spawnSync('sh', ['-c', `command -v ${name}`], { env: TOOL_ENVIRONMENT }).status === 0;
+  const found =
+    spawnSync('sh', ['-c', `command -v ${name}`], { env: TOOL_ENVIRONMENT }).status === 0;
   return isMet(found, name, `${name} is not installed (Debian package ${debianPackage})`);
 }
 

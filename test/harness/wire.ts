@@ -14,7 +14,10 @@ export interface WireAnswer {
  * Sends raw bytes, for requests that no HTTP client would send, and reads until the service closes the connection. Rejects if the
  * service does not close it, so a request to which the service may respond should include `Connection: close`.
  */
-export function sendBytes(url: string, ...chunks: readonly (string | Uint8Array)[]): Promise<string> {
+export function sendBytes(
+  url: string,
+  ...chunks: readonly (string | Uint8Array)[]
+): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     let received = '';
@@ -34,8 +37,14 @@ export function sendBytes(url: string, ...chunks: readonly (string | Uint8Array)
 }
 
 /** Sends one request on a new connection. `head` is its request line and headers, without `Connection` and the blank line. */
-export async function sendRequest(url: string, head: readonly string[], body: string | Uint8Array = ''): Promise<WireAnswer> {
-  return readAnswer(await sendBytes(url, `${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n`, body));
+export async function sendRequest(
+  url: string,
+  head: readonly string[],
+  body: string | Uint8Array = '',
+): Promise<WireAnswer> {
+  return readAnswer(
+    await sendBytes(url, `${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n`, body),
+  );
 }
 
 /** Parses the last response in `text`, which may follow a `100 Continue`. */
@@ -47,7 +56,11 @@ export function readAnswer(text: string): WireAnswer {
     const colon = line.indexOf(':');
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
   });
-  return { status: Number(statusLine.split(' ')[1]), headers: new Map(headers), body: rest.join('\r\n\r\n') };
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers: new Map(headers),
+    body: rest.join('\r\n\r\n'),
+  };
 }
 
 /** Reads all answers in `text`, in their order. Each must say how long its body is. */

@@ -3,7 +3,20 @@ import type { Answer, Client } from './client.ts';
 
 /** The members of a zone, in the order of responses. */
 export const ZONE_MEMBERS = [
-  ...['id', 'pool_id', 'project_id', 'name', 'email', 'description', 'ttl', 'serial', 'shared', 'status', 'action', 'version'],
+  ...[
+    'id',
+    'pool_id',
+    'project_id',
+    'name',
+    'email',
+    'description',
+    'ttl',
+    'serial',
+    'shared',
+    'status',
+    'action',
+    'version',
+  ],
   ...['attributes', 'type', 'masters', 'transferred_at', 'created_at', 'updated_at', 'links'],
 ];
 
@@ -16,12 +29,18 @@ export interface Zone extends Readonly<Record<string, unknown>> {
 }
 
 /** Returns a body that creates a PRIMARY zone. */
-export function primary(name: string, members: Record<string, unknown> = {}): Record<string, unknown> {
+export function primary(
+  name: string,
+  members: Record<string, unknown> = {},
+): Record<string, unknown> {
   return { name, email: 'hostmaster@example.org', ...members };
 }
 
 /** Returns a body that creates a SECONDARY zone. */
-export function secondary(name: string, members: Record<string, unknown> = {}): Record<string, unknown> {
+export function secondary(
+  name: string,
+  members: Record<string, unknown> = {},
+): Record<string, unknown> {
   return { name, type: 'SECONDARY', masters: ['192.0.2.1'], ...members };
 }
 
@@ -46,8 +65,16 @@ export function zoneNamesOf(answer: Answer): string[] {
 let tokens = 0;
 
 /** Returns a client with a new token with these roles in this project. */
-export async function clientFor(admin: Client, roles: string[], projectId: string | null): Promise<Client> {
-  const answer = await admin.post('/v2/tokens', { name: `token-${(tokens += 1)}`, roles, project_id: projectId });
+export async function clientFor(
+  admin: Client,
+  roles: string[],
+  projectId: string | null,
+): Promise<Client> {
+  const answer = await admin.post('/v2/tokens', {
+    name: `token-${(tokens += 1)}`,
+    roles,
+    project_id: projectId,
+  });
   expect(answer.status, answer.text).toBe(201);
   return admin.with((answer.body as { token: string }).token);
 }
@@ -67,7 +94,12 @@ export async function createTlds(client: Client, ...names: string[]): Promise<Ma
 export async function checkNames(client: Client, names: readonly string[]): Promise<string[]> {
   const answer = await client.post('/v2/tlds/check', { names });
   expect(answer.status, answer.text).toBe(200);
-  const checks = answer.body.checks as { name: string; allowed: boolean; rule: string | null; message: string | null }[];
+  const checks = answer.body.checks as {
+    name: string;
+    allowed: boolean;
+    rule: string | null;
+    message: string | null;
+  }[];
   expect(checks.map(({ name }) => name)).toEqual(names);
   for (const check of checks) {
     expect(Object.keys(check)).toEqual(['name', 'allowed', 'rule', 'message']);
@@ -84,7 +116,9 @@ export async function removeAll(admin: Client): Promise<void> {
   const zones = zonesOf(await admin.get('/v2/zones', all));
   const depthOf = ({ name }: Zone) => name.split('.').length;
   for (const depth of [...new Set(zones.map(depthOf))].sort((one, other) => other - one)) {
-    const removals = zones.filter((zone) => depthOf(zone) === depth).map(({ id }) => admin.delete(`/v2/zones/${id}`, all));
+    const removals = zones
+      .filter((zone) => depthOf(zone) === depth)
+      .map(({ id }) => admin.delete(`/v2/zones/${id}`, all));
     for (const { status } of await Promise.all(removals)) expect(status).toBe(202);
   }
 }

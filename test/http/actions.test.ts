@@ -1,11 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { boolean, enumeration, integer } from '../../src/domain/model/field.ts';
-import { described, object, optional, responseObject, sequence, unparsedList, withDefault } from '../../src/domain/model/object.ts';
+import {
+  described,
+  object,
+  optional,
+  responseObject,
+  sequence,
+  unparsedList,
+  withDefault,
+} from '../../src/domain/model/object.ts';
 import { defineAction, type Action } from '../../src/domain/operations/action.ts';
 import { ACTIONS } from '../../src/domain/operations/actions.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
-import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
+import {
+  examplesOf,
+  expectDocumented,
+  expectPromised,
+  holder,
+  operationAt,
+  readDocument,
+  responseTo,
+} from '../harness/description.ts';
 import { expectError, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -19,7 +35,13 @@ const repeat = defineAction({
   description: 'Returns numbers that it was given.',
   type: tld,
   errors: ['duplicate'],
-  parameters: { order: { ...enumeration(['up', 'down']), description: 'The order of the numbers.', example: 'up' } },
+  parameters: {
+    order: {
+      ...enumeration(['up', 'down']),
+      description: 'The order of the numbers.',
+      example: 'up',
+    },
+  },
   body: {
     kind: object({
       numbers: described(unparsedList(integer(0), 1, 3, 'numbers'), 'The numbers.'),
@@ -39,11 +61,20 @@ const repeat = defineAction({
     }),
     schemaName: 'RepeatedNumbers',
     description: 'The numbers.',
-    examples: { two: { summary: 'Two numbers.', value: { id: UNKNOWN_ID, loud: true, numbers: [{ number: 1 }, { number: 2 }] } } },
+    examples: {
+      two: {
+        summary: 'Two numbers.',
+        value: { id: UNKNOWN_ID, loud: true, numbers: [{ number: 1 }, { number: 2 }] },
+      },
+    },
   },
   async run({ id, parameters, body }) {
     const numbers = body.numbers.map((number) => ({ number: Number(number) }));
-    return { id, loud: body.loud, numbers: (parameters.order === 'up' ? numbers : numbers.reverse()).values() };
+    return {
+      id,
+      loud: body.loud,
+      numbers: (parameters.order === 'up' ? numbers : numbers.reverse()).values(),
+    };
   },
 });
 const PATH = `/v2/tlds/${UNKNOWN_ID}/repeat`;
@@ -63,7 +94,10 @@ describe('a new action', () => {
     const examples = examplesOf(operationAt(api, repeat.path, 'POST').requestBody?.content);
     const answer = await service.post(UP, examples.two);
     expectDocumented(api, repeat.path, 'POST', answer);
-    expect([answer.status, answer.body]).toEqual([200, examplesOf(responseTo(api, repeat.path, 'POST', 200).content).two]);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      examplesOf(responseTo(api, repeat.path, 'POST', 200).content).two,
+    ]);
   });
 
   test('200 with the given parameter and members, in any spelling of the id', async () => {
@@ -74,9 +108,17 @@ describe('a new action', () => {
 
   test('400 with every problem of the body', async () => {
     const answer = await service.post(UP, { note: 10, colour: 'red', loud: 'very' });
-    expect(problemsOf(answer)).toEqual(['loud: type', 'note: type', 'colour: additionalProperties', 'numbers: required']);
-    expect(answer.body.message).toContain("Invalid list of numbers: 'loud' must be true or false; ");
-    for (const numbers of [[], [1, 2, 3, 4]]) expect(problemsOf(await service.post(UP, { numbers }))).toEqual(['numbers: items']);
+    expect(problemsOf(answer)).toEqual([
+      'loud: type',
+      'note: type',
+      'colour: additionalProperties',
+      'numbers: required',
+    ]);
+    expect(answer.body.message).toContain(
+      "Invalid list of numbers: 'loud' must be true or false; ",
+    );
+    for (const numbers of [[], [1, 2, 3, 4]])
+      expect(problemsOf(await service.post(UP, { numbers }))).toEqual(['numbers: items']);
     expect(problemsOf(await service.post(UP, { numbers: 7 }))).toEqual(['numbers: type']);
     expect(problemsOf(await service.post(UP, [1]))).toEqual([': type']);
   });
@@ -87,26 +129,52 @@ describe('a new action', () => {
     ['?order=up&order=up', 'order is given twice'],
     ['?order=up&colour=red', "Unknown parameter 'colour'. Use: order"],
   ])('400 for the query %j', async (query, message) => {
-    expect(expectError(await service.post(PATH + query, { numbers: [1] }), 400, 'bad_request')).toBe(message);
+    expect(
+      expectError(await service.post(PATH + query, { numbers: [1] }), 400, 'bad_request'),
+    ).toBe(message);
   });
 
   test('400 for an invalid id, and 413 for a body above the limit of the action', async () => {
-    expectError(await service.post('/v2/tlds/x/repeat?order=up', { numbers: [1] }), 400, 'invalid_uuid');
-    expect((await service.post(UP, JSON.stringify({ numbers: [1] }).padEnd(200_000))).status).toBe(200);
-    expectError(await service.post(UP, JSON.stringify({ numbers: [1] }).padEnd(200_001)), 413, 'request_too_large');
+    expectError(
+      await service.post('/v2/tlds/x/repeat?order=up', { numbers: [1] }),
+      400,
+      'invalid_uuid',
+    );
+    expect((await service.post(UP, JSON.stringify({ numbers: [1] }).padEnd(200_000))).status).toBe(
+      200,
+    );
+    expectError(
+      await service.post(UP, JSON.stringify({ numbers: [1] }).padEnd(200_001)),
+      413,
+      'request_too_large',
+    );
   });
 
   test('is in the OpenAPI document, with the schemas of its kinds', () => {
     const operation = operationAt(api, repeat.path, 'POST');
-    expect(operation).toMatchObject({ operationId: 'repeat_tld', tags: ['tlds'], description: expect.stringContaining('right `tlds:list`') });
-    expect(operation.parameters).toMatchObject([{ name: 'order', in: 'query', required: true, schema: { enum: ['up', 'down'] } }]);
-    expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '404', '409', '413', '415']));
+    expect(operation).toMatchObject({
+      operationId: 'repeat_tld',
+      tags: ['tlds'],
+      description: expect.stringContaining('right `tlds:list`'),
+    });
+    expect(operation.parameters).toMatchObject([
+      { name: 'order', in: 'query', required: true, schema: { enum: ['up', 'down'] } },
+    ]);
+    expect(Object.keys(operation.responses)).toEqual(
+      expect.arrayContaining(['200', '400', '401', '404', '409', '413', '415']),
+    );
     expect(api.components.schemas.Numbers).toEqual({
       type: 'object',
       required: ['numbers'],
       additionalProperties: false,
       properties: {
-        numbers: { type: 'array', minItems: 1, maxItems: 3, items: { type: 'integer', minimum: 0 }, description: 'The numbers.' },
+        numbers: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 3,
+          items: { type: 'integer', minimum: 0 },
+          description: 'The numbers.',
+        },
         loud: { type: 'boolean', default: true },
         note: { type: 'integer', minimum: 1, maximum: 9 },
       },
@@ -117,18 +185,32 @@ describe('a new action', () => {
 
 describe.each([...ACTIONS, repeat])('$method $path', (action) => {
   const { path, method, body, right } = action;
-  const query = Object.entries(action.parameters ?? {}).map(([name, { example }]) => `${name}=${example}`);
+  const query = Object.entries(action.parameters ?? {}).map(
+    ([name, { example }]) => `${name}=${example}`,
+  );
   const url = `${path.replace('{id}', UNKNOWN_ID)}?${query.join('&')}`;
 
   test('4xx as documented', async () => {
     const powerless = await holder(service, `powerless for ${path}`, 'stranger');
-    expectPromised(api, path, method, await service.with('unknown').call(method, url, body && {}), 'unauthorized');
+    expectPromised(
+      api,
+      path,
+      method,
+      await service.with('unknown').call(method, url, body && {}),
+      'unauthorized',
+    );
     const denied = await powerless.call(method, url, body && {});
     expectPromised(api, path, method, denied, 'access_denied');
     expect(denied.body.message).toContain(right);
     expectPromised(api, path, method, await service.call('PUT', url), 'method_not_allowed');
     if (path.includes('{id}'))
-      expectPromised(api, path, method, await service.call(method, url.replace(UNKNOWN_ID, 'example'), body && {}), 'invalid_uuid');
+      expectPromised(
+        api,
+        path,
+        method,
+        await service.call(method, url.replace(UNKNOWN_ID, 'example'), body && {}),
+        'invalid_uuid',
+      );
     if (body === undefined) return;
     for (const [type, text, mediaType] of [
       ['invalid_object', '{}', 'application/json'],
@@ -136,13 +218,26 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
       ['invalid_json', '{"a":', 'application/json'],
       ['unsupported_content_type', '{}', 'text/plain'],
     ] as const) {
-      expectPromised(api, path, method, await service.call(method, url, text, { 'content-type': mediaType }), type);
+      expectPromised(
+        api,
+        path,
+        method,
+        await service.call(method, url, text, { 'content-type': mediaType }),
+        type,
+      );
     }
   });
 
   test('has examples that its own parsers accept', () => {
     const bodies = Object.values(body?.examples ?? {}).map(({ value }) => body?.kind.parse(value));
-    const responses = 'response' in action ? Object.values(action.response.examples).map(({ value }) => action.response.kind.parse(value)) : [];
-    expect([...bodies, ...responses].filter((parsed) => parsed === undefined || 'problem' in parsed)).toEqual([]);
+    const responses =
+      'response' in action
+        ? Object.values(action.response.examples).map(({ value }) =>
+            action.response.kind.parse(value),
+          )
+        : [];
+    expect(
+      [...bodies, ...responses].filter((parsed) => parsed === undefined || 'problem' in parsed),
+    ).toEqual([]);
   });
 });

@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { normaliseUuid } from '../../src/domain/model/field.ts';
 import { ask, pathOf, usual, withBody } from '../harness/any-request.ts';
-import { create, SAMPLES, TLDS, TSIGKEYS, UNKNOWN_ID, type Resource, type Sample } from '../harness/samples.ts';
+import {
+  create,
+  SAMPLES,
+  TLDS,
+  TSIGKEYS,
+  UNKNOWN_ID,
+  type Resource,
+  type Sample,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 
@@ -24,31 +32,58 @@ async function forget(sample: Sample, { id }: Resource): Promise<void> {
 
 const sample = fc.constantFrom(...SAMPLES);
 /** Any sequence of UTF-16 units: also such as are no text. */
-const units = fc.array(fc.oneof(fc.nat(0xffff), fc.nat(0x7f), fc.constantFrom(0, 0xd800, 0xdfff)), { maxLength: 12 });
+const units = fc.array(fc.oneof(fc.nat(0xffff), fc.nat(0x7f), fc.constantFrom(0, 0xd800, 0xdfff)), {
+  maxLength: 12,
+});
 /** A JSON string that spells units by their numbers. */
-const escaped = units.map((list) => `"${list.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`);
+const escaped = units.map(
+  (list) => `"${list.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`,
+);
 const word = fc.stringMatching(/^[a-z0-9_.-]{1,12}$/);
-const text = fc.oneof(word, fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ unit: 'grapheme', maxLength: 170 }));
+const text = fc.oneof(
+  word,
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.string({ unit: 'grapheme', maxLength: 170 }),
+);
 const literal = fc.oneof(
   text.map((value) => JSON.stringify(value)),
   escaped,
   fc.json({ maxDepth: 3 }),
 );
-const members = fc.dictionary(fc.constantFrom('name', 'description', 'algorithm', 'secret', 'scope', 'resource_id', 'id', 'links', 'junk'), literal, {
-  maxKeys: 6,
-  noNullPrototype: true,
-});
+const members = fc.dictionary(
+  fc.constantFrom(
+    'name',
+    'description',
+    'algorithm',
+    'secret',
+    'scope',
+    'resource_id',
+    'id',
+    'links',
+    'junk',
+  ),
+  literal,
+  {
+    maxKeys: 6,
+    noNullPrototype: true,
+  },
+);
 const objectText = (given: object) =>
   `{${Object.entries(given)
     .map(([name, value]) => `"${name}":${String(value)}`)
     .join(',')}}`;
 const deep = fc
-  .tuple(fc.constantFrom('[', '{"a":', '{"name":[', '{"a":{},"b":'), fc.integer({ min: 1, max: 9000 }))
+  .tuple(
+    fc.constantFrom('[', '{"a":', '{"name":[', '{"a":{},"b":'),
+    fc.integer({ min: 1, max: 9000 }),
+  )
   .map(([open, depth]) => open.repeat(depth));
 const brokenText = fc
   .tuple(members.map(objectText), fc.nat(200), fc.string({ maxLength: 3 }))
   .map(([whole, at, inserted]) => whole.slice(0, at) + inserted + whole.slice(at + 1));
-const doubled = fc.tuple(members, members).map(([one, other]) => objectText(one).slice(0, -1) + ',' + objectText(other).slice(1));
+const doubled = fc
+  .tuple(members, members)
+  .map(([one, other]) => objectText(one).slice(0, -1) + ',' + objectText(other).slice(1));
 const anyBody = fc.oneof(
   members.map(objectText),
   fc.json(),
@@ -61,12 +96,21 @@ const anyBody = fc.oneof(
 
 /** A body that a creation may well accept, as the text of each member. */
 const likely = fc.oneof(
-  fc.record({ name: text, description: fc.option(text) }, { requiredKeys: ['name'] }).map((given) => [TLDS, given] as const),
+  fc
+    .record({ name: text, description: fc.option(text) }, { requiredKeys: ['name'] })
+    .map((given) => [TLDS, given] as const),
   fc
     .record(
       {
         name: text,
-        algorithm: fc.constantFrom('hmac-md5', 'hmac-sha1', 'hmac-sha224', 'hmac-sha256', 'hmac-sha384', 'hmac-sha512'),
+        algorithm: fc.constantFrom(
+          'hmac-md5',
+          'hmac-sha1',
+          'hmac-sha224',
+          'hmac-sha256',
+          'hmac-sha384',
+          'hmac-sha512',
+        ),
         secret: text,
         scope: fc.constantFrom('POOL', 'ZONE'),
         resource_id: fc.oneof(
@@ -82,7 +126,12 @@ const likely = fc.oneof(
 test('201 or 4xx for a creation with any body, and 200 with the same values for what it created', async () => {
   await fc.assert(
     fc.asyncProperty(sample, anyBody, async (type, body) => {
-      const answer = await ask(service, `POST ${pathOf(type)} HTTP/1.1`, withBody(service, body), body);
+      const answer = await ask(
+        service,
+        `POST ${pathOf(type)} HTTP/1.1`,
+        withBody(service, body),
+        body,
+      );
       if (answer.status === 201) await forget(type, JSON.parse(answer.body) as Resource);
       else expect(answer.status).toBe(400);
     }),
@@ -96,7 +145,11 @@ test('200 or 4xx for a change with any body', async () => {
       const path = pathOf(type, targets.get(type)?.id ?? '');
       const answer = await ask(service, `PATCH ${path} HTTP/1.1`, withBody(service, body), body);
       expect([200, 400]).toContain(answer.status);
-      if (answer.status === 200) expect((await service.get(path)).body).toEqual({ ...JSON.parse(answer.body), links: { self: service.url + path } });
+      if (answer.status === 200)
+        expect((await service.get(path)).body).toEqual({
+          ...JSON.parse(answer.body),
+          links: { self: service.url + path },
+        });
     }),
     { numRuns: randomCases(150) },
   );
@@ -107,7 +160,12 @@ test('200 with the same values for every accepted resource', async () => {
   await fc.assert(
     fc.asyncProperty(likely, async ([type, given]) => {
       const body = JSON.stringify(given);
-      const answer = await ask(service, `POST ${pathOf(type)} HTTP/1.1`, withBody(service, body), body);
+      const answer = await ask(
+        service,
+        `POST ${pathOf(type)} HTTP/1.1`,
+        withBody(service, body),
+        body,
+      );
       if (answer.status !== 201) return;
       accepted += 1;
       const made = JSON.parse(answer.body) as Resource;
@@ -115,7 +173,9 @@ test('200 with the same values for every accepted resource', async () => {
       expect(made).toMatchObject({ ...given, ...id });
       const read = await service.get(pathOf(type, made.id));
       expect(read.body).toEqual({ ...made, links: { self: service.url + pathOf(type, made.id) } });
-      const listed = await service.get(`${pathOf(type)}?name=${encodeURIComponent(made.name.replaceAll('*', '?'))}`);
+      const listed = await service.get(
+        `${pathOf(type)}?name=${encodeURIComponent(made.name.replaceAll('*', '?'))}`,
+      );
       if (!made.name.includes('*')) expect(listed.body[type.collection]).toEqual([read.body]);
       await forget(type, made);
     }),
@@ -137,12 +197,27 @@ test('a chunked body has the same result as a whole one', async () => {
         const chunks = [...sizes, rest.length].map((size) => {
           const chunk = rest.subarray(0, size);
           rest = rest.subarray(size);
-          return chunk.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]);
+          return chunk.length === 0
+            ? Buffer.alloc(0)
+            : Buffer.concat([
+                Buffer.from(`${chunk.length.toString(16)}\r\n`),
+                chunk,
+                Buffer.from('\r\n'),
+              ]);
         });
         const path = pathOf(TLDS, UNKNOWN_ID);
         const whole = await ask(service, `PATCH ${path} HTTP/1.1`, withBody(service, body), body);
-        const head = [...usual(service), 'Content-Type: application/json', 'Transfer-Encoding: chunked'];
-        const chunked = await ask(service, `PATCH ${path} HTTP/1.1`, head, Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]));
+        const head = [
+          ...usual(service),
+          'Content-Type: application/json',
+          'Transfer-Encoding: chunked',
+        ];
+        const chunked = await ask(
+          service,
+          `PATCH ${path} HTTP/1.1`,
+          head,
+          Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]),
+        );
         expect(chunked.status).toBe(whole.status);
       },
     ),

@@ -11,30 +11,70 @@ import { readAnswer, sendBytes } from '../harness/wire.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1', TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+  service = await startTestService({
+    TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1',
+    TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+  });
   for (const type of SAMPLES) await create(service, type, 'kept');
 });
 afterAll(async () => {
-  expect(service.log.filter((text) => (JSON.parse(text) as { level: number }).level >= 50)).toEqual([]);
+  expect(service.log.filter((text) => (JSON.parse(text) as { level: number }).level >= 50)).toEqual(
+    [],
+  );
   await service.close();
 });
 
 const sample = fc.constantFrom(...SAMPLES);
 /** Characters of a request line or header as bytes: anything but those that end it. */
-const line = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 10 && byte !== 13)).toString('latin1'));
+const line = fc
+  .uint8Array({ maxLength: 60 })
+  .map((bytes) =>
+    Buffer.from(bytes.filter((byte) => byte !== 10 && byte !== 13)).toString('latin1'),
+  );
 const encoded = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }).map((value) => encodeURIComponent(value)),
-  fc.uint8Array({ maxLength: 20 }).map((bytes) => Array.from(bytes, (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')),
+  fc
+    .uint8Array({ maxLength: 20 })
+    .map((bytes) => Array.from(bytes, (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')),
   fc.stringMatching(/^[!-~]{0,40}$/),
 );
 
 describe('arbitrary targets', () => {
   const parameter = fc.tuple(
-    fc.oneof(fc.constantFrom('limit', 'marker', 'sort_key', 'sort_dir', 'name', 'scope', 'all_projects', '_method'), encoded),
-    fc.oneof(fc.constantFrom('max', '1', '0', '*', 'asc', 'updated_at', UNKNOWN_ID, '[*', '%25*', '%00', 'delete'), encoded),
+    fc.oneof(
+      fc.constantFrom(
+        'limit',
+        'marker',
+        'sort_key',
+        'sort_dir',
+        'name',
+        'scope',
+        'all_projects',
+        '_method',
+      ),
+      encoded,
+    ),
+    fc.oneof(
+      fc.constantFrom(
+        'max',
+        '1',
+        '0',
+        '*',
+        'asc',
+        'updated_at',
+        UNKNOWN_ID,
+        '[*',
+        '%25*',
+        '%00',
+        'delete',
+      ),
+      encoded,
+    ),
   );
   const query = fc.oneof(
-    fc.array(parameter, { maxLength: 4 }).map((list) => list.map(([name, value]) => `${name}=${value}`).join('&')),
+    fc
+      .array(parameter, { maxLength: 4 })
+      .map((list) => list.map(([name, value]) => `${name}=${value}`).join('&')),
     encoded,
     fc.stringMatching(/^[&=+%*?;#a-f0-9]{0,30}$/),
   );
@@ -48,7 +88,11 @@ describe('arbitrary targets', () => {
           return;
         }
         const { links } = JSON.parse(answer.body) as { links: { self: string } };
-        const again = await ask(service, `GET ${links.self.replace('http://dns.example', '')} HTTP/1.1`, usual(service));
+        const again = await ask(
+          service,
+          `GET ${links.self.replace('http://dns.example', '')} HTTP/1.1`,
+          usual(service),
+        );
         expect(again.body).toBe(answer.body);
       }),
       { numRuns: randomCases(150) },
@@ -60,8 +104,11 @@ describe('arbitrary targets', () => {
       fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 6 }), async (value) => {
         const listed = await service.get(`/v2/tsigkeys?name=${encodeURIComponent(value)}*`);
         const whole = await service.get('/v2/tsigkeys');
-        const starts = (whole.body.tsigkeys as Resource[]).filter(({ name }) => name.startsWith(value));
-        if (!value.includes('*') && !value.includes('\0')) expect(listed.body.tsigkeys).toEqual(starts);
+        const starts = (whole.body.tsigkeys as Resource[]).filter(({ name }) =>
+          name.startsWith(value),
+        );
+        if (!value.includes('*') && !value.includes('\0'))
+          expect(listed.body.tsigkeys).toEqual(starts);
       }),
       { numRuns: randomCases(100) },
     );
@@ -69,20 +116,35 @@ describe('arbitrary targets', () => {
 
   test('200, 404 or 400 for any id', async () => {
     await fc.assert(
-      fc.asyncProperty(sample, fc.constantFrom('GET', 'HEAD', 'PATCH', 'DELETE', 'POST', 'PUT'), encoded, async (type, method, id) => {
-        const answer = await ask(service, `${method} ${pathOf(type, id)} HTTP/1.1`, withBody(service, '{}'), '{}');
-        if (answer.status === 201) expect(id).toMatch(/^(?:[?#/]|$)/);
-        else expect([200, 400, 404, 405]).toContain(answer.status);
-      }),
+      fc.asyncProperty(
+        sample,
+        fc.constantFrom('GET', 'HEAD', 'PATCH', 'DELETE', 'POST', 'PUT'),
+        encoded,
+        async (type, method, id) => {
+          const answer = await ask(
+            service,
+            `${method} ${pathOf(type, id)} HTTP/1.1`,
+            withBody(service, '{}'),
+            '{}',
+          );
+          if (answer.status === 201) expect(id).toMatch(/^(?:[?#/]|$)/);
+          else expect([200, 400, 404, 405]).toContain(answer.status);
+        },
+      ),
       { numRuns: randomCases(150) },
     );
   });
 
   test('2xx or 4xx for any path', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom('GET', 'OPTIONS', 'PUT', 'DELETE'), fc.oneof(encoded, line), fc.boolean(), async (method, path, known) => {
-        await ask(service, `${method} /${path} HTTP/1.1`, known ? usual(service) : ['Host: h']);
-      }),
+      fc.asyncProperty(
+        fc.constantFrom('GET', 'OPTIONS', 'PUT', 'DELETE'),
+        fc.oneof(encoded, line),
+        fc.boolean(),
+        async (method, path, known) => {
+          await ask(service, `${method} /${path} HTTP/1.1`, known ? usual(service) : ['Host: h']);
+        },
+      ),
       { numRuns: randomCases(150) },
     );
   });
@@ -102,7 +164,13 @@ describe('arbitrary headers', () => {
       'Expect',
       'Upgrade',
     ),
-    fc.constantFrom('X-Auth-Sudo-Project-Id', 'X-Auth-All-Projects', 'X-Designate-Hard-Delete', 'X-Openstack-Request-Id', 'X-HTTP-Method-Override'),
+    fc.constantFrom(
+      'X-Auth-Sudo-Project-Id',
+      'X-Auth-All-Projects',
+      'X-Designate-Hard-Delete',
+      'X-Openstack-Request-Id',
+      'X-HTTP-Method-Override',
+    ),
     fc.constantFrom(
       'X-Forwarded-Host',
       'X-Forwarded-Proto',
@@ -121,7 +189,16 @@ describe('arbitrary headers', () => {
   const value = fc.oneof(
     line,
     fc.stringMatching(/^[ -~]{0,40}$/),
-    fc.constantFrom('100-continue', 'websocket', 'gzip', 'true', 'constructor', '__proto__', 'https', 'a'.repeat(9000)),
+    fc.constantFrom(
+      '100-continue',
+      'websocket',
+      'gzip',
+      'true',
+      'constructor',
+      '__proto__',
+      'https',
+      'a'.repeat(9000),
+    ),
   );
   const headers = fc.array(
     fc.tuple(name, value).map(([key, text]) => `${key}: ${text}`),
@@ -130,10 +207,19 @@ describe('arbitrary headers', () => {
   const framing = /^(?:content-length|transfer-encoding|connection|keep-alive|proxy-connection):/i;
 
   test('2xx or 4xx for any headers, with and without the usual ones', async () => {
-    const requests = fc.constantFrom(`GET /v2/tlds`, `POST /v2/tlds`, `DELETE /v2/tlds/${UNKNOWN_ID}`, `OPTIONS /v2/tlds`, 'GET /');
+    const requests = fc.constantFrom(
+      `GET /v2/tlds`,
+      `POST /v2/tlds`,
+      `DELETE /v2/tlds/${UNKNOWN_ID}`,
+      `OPTIONS /v2/tlds`,
+      'GET /',
+    );
     await fc.assert(
       fc.asyncProperty(requests, headers, fc.boolean(), async (request, given, known) => {
-        const head = [...(known ? usual(service) : []), ...given.filter((header) => !framing.test(header))];
+        const head = [
+          ...(known ? usual(service) : []),
+          ...given.filter((header) => !framing.test(header)),
+        ];
         await ask(service, `${request} HTTP/1.1`, [...head, 'Content-Length: 2'], '{}');
       }),
       { numRuns: randomCases(150) },
@@ -141,7 +227,10 @@ describe('arbitrary headers', () => {
   });
 
   test('2xx or 4xx for any method, on every type of path', async () => {
-    const method = fc.oneof(fc.constantFrom(...METHODS), fc.stringMatching(/^[A-Za-z!#$%&'*+.^_`|~-]{1,12}$/));
+    const method = fc.oneof(
+      fc.constantFrom(...METHODS),
+      fc.stringMatching(/^[A-Za-z!#$%&'*+.^_`|~-]{1,12}$/),
+    );
     const path = fc.constantFrom(
       '/v2/tlds',
       `/v2/tsigkeys/${UNKNOWN_ID}`,
@@ -165,8 +254,12 @@ describe('arbitrary headers', () => {
 describe('malformed requests', () => {
   const BATCH = 40;
   const answerAll = async (requests: (readonly (string | Uint8Array)[])[]) => {
-    for (const received of await Promise.all(requests.map((chunks) => sendBytes(service.url, ...chunks)))) {
-      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+    for (const received of await Promise.all(
+      requests.map((chunks) => sendBytes(service.url, ...chunks)),
+    )) {
+      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) =>
+        Number(status),
+      );
       for (const status of statuses) expect(status).toBeLessThan(500);
       if (statuses.length === 1) expectAnswer(readAnswer(received));
     }
@@ -176,7 +269,13 @@ describe('malformed requests', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 200 }),
       line,
-      fc.constantFrom('GET', 'GET / HTTP/1.1\r\n', '\r\n', '\0', 'POST /v2/tlds HTTP/1.1\r\nContent-Length: 5\r\n\r\n{'),
+      fc.constantFrom(
+        'GET',
+        'GET / HTTP/1.1\r\n',
+        '\r\n',
+        '\0',
+        'POST /v2/tlds HTTP/1.1\r\nContent-Length: 5\r\n\r\n{',
+      ),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(bytes, { minLength: BATCH, maxLength: BATCH }), (batch) =>
@@ -187,7 +286,11 @@ describe('malformed requests', () => {
   });
 
   test('a request with any change gets a response in time', async () => {
-    const change = fc.tuple(fc.nat(170), fc.nat(10), fc.oneof(line, fc.constantFrom('\r\n', '\r\n\r\n', '\r', '\n', '\0', ':', ' ', '9')));
+    const change = fc.tuple(
+      fc.nat(170),
+      fc.nat(10),
+      fc.oneof(line, fc.constantFrom('\r\n', '\r\n\r\n', '\r', '\n', '\0', ':', ' ', '9')),
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: BATCH, maxLength: BATCH }), (batch) => {
         const whole = `PATCH /v2/tlds/${UNKNOWN_ID} HTTP/1.1\r\n${withBody(service, '{}').join('\r\n')}`;

@@ -15,7 +15,11 @@ let current: TestService;
 async function baseSeen(...headers: string[]): Promise<unknown> {
   const token = `X-Auth-Token: ${current.token}`;
   const list = await sendRequest(current.url, ['GET /v2/tlds?limit=1 HTTP/1.1', token, ...headers]);
-  const answer = JSON.parse(list.body) as { tlds: [{ id: string; links: { self: string } }]; links: { self: string; next: string }; type?: string };
+  const answer = JSON.parse(list.body) as {
+    tlds: [{ id: string; links: { self: string } }];
+    links: { self: string; next: string };
+    type?: string;
+  };
   if (list.status !== 200) return [list.status, answer.type];
   const base = answer.links.self.replace('/v2/tlds?limit=1', '');
   const [{ id, links }] = answer.tlds;
@@ -46,12 +50,24 @@ describe('from the Host header', () => {
     expect(await baseSeen(`Host: ${host}`)).toBe(base);
   });
 
-  test.each(['', 'a b', 'a/b', 'user@host', 'host:', 'host:x', 'host:123456', '"><script>', 'h?x', 'h#x', 'a,b', '[::1', '%41', 'é'])(
-    '400 for Host: %s',
-    async (host) => {
-      expect(await baseSeen(`Host: ${host}`)).toEqual([400, 'bad_request']);
-    },
-  );
+  test.each([
+    '',
+    'a b',
+    'a/b',
+    'user@host',
+    'host:',
+    'host:x',
+    'host:123456',
+    '"><script>',
+    'h?x',
+    'h#x',
+    'a,b',
+    '[::1',
+    '%41',
+    'é',
+  ])('400 for Host: %s', async (host) => {
+    expect(await baseSeen(`Host: ${host}`)).toEqual([400, 'bad_request']);
+  });
 
   test('400 with a body without a Host header', async () => {
     expect(await baseSeen()).toEqual([400, 'bad_request']);
@@ -65,21 +81,38 @@ describe('from the Host header', () => {
     expect(await baseSeen(...headers)).toEqual([400, 'bad_request']);
   });
 
-  test.each([[[]], [['Host: h', 'Host: h']], [['Host: a b']]])('400 also for OPTIONS: %j', async (headers) => {
-    expect((await sendRequest(service.url, ['OPTIONS /v2/tlds HTTP/1.1', ...headers])).status).toBe(400);
-  });
+  test.each([[[]], [['Host: h', 'Host: h']], [['Host: a b']]])(
+    '400 also for OPTIONS: %j',
+    async (headers) => {
+      expect(
+        (await sendRequest(service.url, ['OPTIONS /v2/tlds HTTP/1.1', ...headers])).status,
+      ).toBe(400);
+    },
+  );
 
   test('400 for two Host headers in HTTP/1.0', async () => {
-    expect((await sendRequest(service.url, ['GET / HTTP/1.0', 'Host: h', 'Host: h'])).status).toBe(400);
+    expect((await sendRequest(service.url, ['GET / HTTP/1.0', 'Host: h', 'Host: h'])).status).toBe(
+      400,
+    );
   });
 
   test('200 for HTTP/1.0 without a Host header, with the address of the connection', async () => {
-    const answer = await sendRequest(service.url, ['GET /v2/tlds HTTP/1.0', `X-Auth-Token: ${service.token}`]);
+    const answer = await sendRequest(service.url, [
+      'GET /v2/tlds HTTP/1.0',
+      `X-Auth-Token: ${service.token}`,
+    ]);
     expect(JSON.parse(answer.body)).toMatchObject({ links: { self: `${service.url}/v2/tlds` } });
   });
 
   test('200 with the same links for any X-Forwarded headers', async () => {
-    expect(await baseSeen('Host: h', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Forwarded: host=evil.example')).toBe('http://h');
+    expect(
+      await baseSeen(
+        'Host: h',
+        'X-Forwarded-Host: evil.example',
+        'X-Forwarded-Proto: https',
+        'Forwarded: host=evil.example',
+      ),
+    ).toBe('http://h');
   });
 
   test('201 with a Location that equals links.self', async () => {
@@ -93,7 +126,9 @@ describe('from the Host header', () => {
     ];
     const answer = await sendRequest(service.url, head, body);
     const { id, links } = JSON.parse(answer.body) as { id: string; links: { self: string } };
-    expect([answer.headers.get('location'), links.self]).toEqual(Array.from({ length: 2 }, () => `http://h:81/v2/tlds/${id}`));
+    expect([answer.headers.get('location'), links.self]).toEqual(
+      Array.from({ length: 2 }, () => `http://h:81/v2/tlds/${id}`),
+    );
   });
 });
 
@@ -109,7 +144,10 @@ describe('from X-Forwarded headers, if a proxy is trusted', () => {
     [['X-Forwarded-Host: dns.example'], 'http://dns.example'],
     [['X-Forwarded-Proto: https', 'X-Forwarded-Host: dns.example:443'], 'https://dns.example'],
     [['X-Forwarded-Proto: https', 'X-Forwarded-Host: dns.example:80'], 'https://dns.example:80'],
-    [['X-Forwarded-Proto: HTTPS, http', 'X-Forwarded-Host: first.example , second.example'], 'https://first.example'],
+    [
+      ['X-Forwarded-Proto: HTTPS, http', 'X-Forwarded-Host: first.example , second.example'],
+      'https://first.example',
+    ],
     [['X-Forwarded-Proto:', 'X-Forwarded-Host:'], 'http://h'],
     [[], 'http://h'],
   ])('200 for %j', async (headers, base) => {
@@ -129,7 +167,10 @@ describe('from X-Forwarded headers, if a proxy is trusted', () => {
 
 describe('from the configuration', () => {
   beforeAll(async () => {
-    service = current = await startTestService({ TSIGIL_PUBLIC_URL: 'https://dns.example/base/', TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    service = current = await startTestService({
+      TSIGIL_PUBLIC_URL: 'https://dns.example/base/',
+      TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+    });
     await create(service, TLDS, 'com');
   });
   afterAll(() => service.close());
@@ -150,17 +191,34 @@ describe('from a configured base with non-ASCII letters', () => {
   test('201 with links and a Location in ASCII', async () => {
     service = await startTestService({ TSIGIL_PUBLIC_URL: 'https://bücher.example/dns ä/' });
     const { status, headers, body } = await service.post('/v2/tlds', { name: 'com' });
-    const links = [headers.get('location'), body.links.self, (await service.get('/v2/tlds')).body.tlds[0].links.self];
+    const links = [
+      headers.get('location'),
+      body.links.self,
+      (await service.get('/v2/tlds')).body.tlds[0].links.self,
+    ];
     await service.close();
-    expect([status, ...new Set(links)]).toEqual([201, `https://xn--bcher-kva.example/dns%20%C3%A4/v2/tlds/${body.id}`]);
+    expect([status, ...new Set(links)]).toEqual([
+      201,
+      `https://xn--bcher-kva.example/dns%20%C3%A4/v2/tlds/${body.id}`,
+    ]);
   });
 
   test('500 and no change if the configured base does not fit into a header', async () => {
     const folder = temporaryFolder();
-    const variables = { TSIGIL_DATABASE_URL: `sqlite:${folder}/tsigil.db`, TSIGIL_ADMIN_TOKEN: 'x'.repeat(32), TSIGIL_LISTEN: '127.0.0.1:0' };
-    const running = await startService({ ...readConfig(undefined, variables), publicUrl: 'https://рф' }, { log: pino({ level: 'silent' }) });
+    const variables = {
+      TSIGIL_DATABASE_URL: `sqlite:${folder}/tsigil.db`,
+      TSIGIL_ADMIN_TOKEN: 'x'.repeat(32),
+      TSIGIL_LISTEN: '127.0.0.1:0',
+    };
+    const running = await startService(
+      { ...readConfig(undefined, variables), publicUrl: 'https://рф' },
+      { log: pino({ level: 'silent' }) },
+    );
     const client = createClient(running.url, variables.TSIGIL_ADMIN_TOKEN);
-    const [made, list] = [await client.post('/v2/tlds', { name: 'com' }), await client.get('/v2/tlds')];
+    const [made, list] = [
+      await client.post('/v2/tlds', { name: 'com' }),
+      await client.get('/v2/tlds'),
+    ];
     await running.close();
     rmSync(folder, { recursive: true });
     expect([made.status, list.body.tlds]).toEqual([500, []]);

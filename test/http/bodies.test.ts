@@ -1,9 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { create, expectError, itemsOf, problemsOf, SAMPLES, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  expectError,
+  itemsOf,
+  problemsOf,
+  SAMPLES,
+  type Resource,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';
 
-const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+const bytes = (...parts: (string | number[])[]) =>
+  Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
 /** Bodies that are no JSON value, and what they are. */
 const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
@@ -57,21 +65,29 @@ describe.each(SAMPLES)('$collection', (sample) => {
     for (const answer of await bothTo(body)) expectError(answer, 400, 'empty_request_body');
   });
 
-  test.each(['[]', '"x"', '5', 'true', '[{"name":"com"}]', `${'['.repeat(50_000)}${']'.repeat(50_000)}`])(
-    '400 for a value that is not an object',
-    async (body) => {
-      for (const answer of await bothTo(body)) expect(expectError(answer, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
-    },
-  );
+  test.each([
+    '[]',
+    '"x"',
+    '5',
+    'true',
+    '[{"name":"com"}]',
+    `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
+  ])('400 for a value that is not an object', async (body) => {
+    for (const answer of await bothTo(body))
+      expect(expectError(answer, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
+  });
 
   test('400 for a deeply nested object', async () => {
     const deep = `${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`;
-    for (const answer of await bothTo(deep)) expect(problemsOf(answer)).toContain('a: additionalProperties');
-    for (const answer of await bothTo(`{"name":${deep}}`)) expect(problemsOf(answer)).toContain('name: type');
+    for (const answer of await bothTo(deep))
+      expect(problemsOf(answer)).toContain('a: additionalProperties');
+    for (const answer of await bothTo(`{"name":${deep}}`))
+      expect(problemsOf(answer)).toContain('name: type');
   });
 
   test('400 without quoting an invalid body', async () => {
-    for (const answer of await bothTo('{"secret":"aGVsbG8gd29ybGQgaGVsbG8=" "x"}')) expect(answer.text).not.toContain('aGVsbG8');
+    for (const answer of await bothTo('{"secret":"aGVsbG8gd29ybGQgaGVsbG8=" "x"}'))
+      expect(answer.text).not.toContain('aGVsbG8');
   });
 
   test.each([
@@ -84,7 +100,8 @@ describe.each(SAMPLES)('$collection', (sample) => {
     'json',
     ';',
   ])('415 for the content type %s', async (type) => {
-    for (const answer of await bothTo(sample.change, { 'content-type': type })) expectError(answer, 415, 'unsupported_content_type');
+    for (const answer of await bothTo(sample.change, { 'content-type': type }))
+      expectError(answer, 415, 'unsupported_content_type');
   });
 
   test('415 without a content type, with and without a body', async () => {
@@ -92,7 +109,10 @@ describe.each(SAMPLES)('$collection', (sample) => {
       const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Length: ${body.length}`];
       for (const line of [`POST ${path} HTTP/1.1`, `PATCH ${path}/${resource.id} HTTP/1.1`]) {
         const answer = await sendRequest(service.url, [line, ...head], body);
-        expect(JSON.parse(answer.body)).toMatchObject({ code: 415, type: 'unsupported_content_type' });
+        expect(JSON.parse(answer.body)).toMatchObject({
+          code: 415,
+          type: 'unsupported_content_type',
+        });
       }
     }
   });
@@ -134,18 +154,39 @@ describe('accepted requests', () => {
       'Content-Type: application/json',
       'Transfer-Encoding: chunked',
     ];
-    const answer = await sendRequest(service.url, head, '5\r\n{"nam\r\n11\r\ne":"in-chunks"  }\r\n0\r\n\r\n');
+    const answer = await sendRequest(
+      service.url,
+      head,
+      '5\r\n{"nam\r\n11\r\ne":"in-chunks"  }\r\n0\r\n\r\n',
+    );
     expect([answer.status, (JSON.parse(answer.body) as Resource).name]).toEqual([201, 'in-chunks']);
   });
 
   test('201 for the same name in different objects and in strings', async () => {
-    expect((await service.post('/v2/tlds', '{"name":"quoted","description":"\\"name\\":{\\"name\\":\\\\"}')).status).toBe(201);
-    expect(problemsOf(await service.post('/v2/tlds', '{"name":"x","a":{"name":1},"b":[{"name":2},{"name":3}]}'))).toHaveLength(2);
+    expect(
+      (
+        await service.post(
+          '/v2/tlds',
+          '{"name":"quoted","description":"\\"name\\":{\\"name\\":\\\\"}',
+        )
+      ).status,
+    ).toBe(201);
+    expect(
+      problemsOf(
+        await service.post('/v2/tlds', '{"name":"x","a":{"name":1},"b":[{"name":2},{"name":3}]}'),
+      ),
+    ).toHaveLength(2);
   });
 
   test('400 for strings of several megabytes, of plain text and of escapes', async () => {
-    for (const text of ['x'.repeat(8_000_000), '\\\\'.repeat(4_000_000), '\\u0041'.repeat(1_300_000)]) {
-      expect(problemsOf(await service.post('/v2/tlds', `{"name":"x","description":"${text}"}`))).toEqual(['description: maxLength']);
+    for (const text of [
+      'x'.repeat(8_000_000),
+      '\\\\'.repeat(4_000_000),
+      '\\u0041'.repeat(1_300_000),
+    ]) {
+      expect(
+        problemsOf(await service.post('/v2/tlds', `{"name":"x","description":"${text}"}`)),
+      ).toEqual(['description: maxLength']);
     }
   });
 
@@ -164,16 +205,29 @@ describe('body size limit', () => {
   });
   afterAll(() => service.close());
 
-  const sized = (size: number, name: string) => `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;
+  const sized = (size: number, name: string) =>
+    `{"name":"${name}"${' '.repeat(size - `{"name":"${name}"}`.length)}}`;
 
   test('201 for a body of exactly the limit', async () => {
     expect((await service.post('/v2/tlds', sized(limit, 'largest'))).status).toBe(201);
   });
 
   test('413 for one byte more, before the token is checked', async () => {
-    expectError(await service.post('/v2/tlds', sized(limit + 1, 'larger')), 413, 'request_too_large');
-    expectError(await service.with('nobody').post('/v2/tlds', sized(limit + 1, 'larger')), 413, 'request_too_large');
-    expectError(await service.call('PUT', '/v2/nosuch', sized(limit + 1, 'larger')), 413, 'request_too_large');
+    expectError(
+      await service.post('/v2/tlds', sized(limit + 1, 'larger')),
+      413,
+      'request_too_large',
+    );
+    expectError(
+      await service.with('nobody').post('/v2/tlds', sized(limit + 1, 'larger')),
+      413,
+      'request_too_large',
+    );
+    expectError(
+      await service.call('PUT', '/v2/nosuch', sized(limit + 1, 'larger')),
+      413,
+      'request_too_large',
+    );
     expect((await service.get('/v2/tlds?name=larger')).body.tlds).toEqual([]);
   });
 
@@ -186,7 +240,11 @@ describe('body size limit', () => {
       'Transfer-Encoding: chunked',
     ];
     const size = limit + 1;
-    const answer = await sendRequest(service.url, head, `${size.toString(16)}\r\n${sized(size, 'chunked')}\r\n0\r\n\r\n`);
+    const answer = await sendRequest(
+      service.url,
+      head,
+      `${size.toString(16)}\r\n${sized(size, 'chunked')}\r\n0\r\n\r\n`,
+    );
     expect(JSON.parse(answer.body)).toMatchObject({ code: 413, type: 'request_too_large' });
     expect((await service.get('/v2/tlds?name=chunked')).body.tlds).toEqual([]);
   });

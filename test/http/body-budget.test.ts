@@ -16,8 +16,13 @@ let sockets: Socket[];
 // A caller's share is 2 MiB: one list of the largest size.
 beforeEach(async () => {
   sockets = [];
-  service = await startTestService({ TSIGIL_API_MAX_BODY_BYTES_IN_FLIGHT: String(8 * 1024 * 1024) });
-  const makeToken = async (name: string) => service.with((await service.post('/v2/tokens', { name, roles: ['admin'] })).body.token as string);
+  service = await startTestService({
+    TSIGIL_API_MAX_BODY_BYTES_IN_FLIGHT: String(8 * 1024 * 1024),
+  });
+  const makeToken = async (name: string) =>
+    service.with(
+      (await service.post('/v2/tokens', { name, roles: ['admin'] })).body.token as string,
+    );
   [one, other] = [await makeToken('one'), await makeToken('other')];
 });
 afterEach(async () => {
@@ -47,7 +52,8 @@ async function begin(client: Client, framing = `Content-Length: ${LARGE}`) {
 
 /** Waits until the service has read what was sent to it before. */
 async function settle(): Promise<void> {
-  for (let count = 0; count < 3; count += 1) expect((await service.get('/healthcheck')).status).toBe(200);
+  for (let count = 0; count < 3; count += 1)
+    expect((await service.get('/healthcheck')).status).toBe(200);
 }
 
 test('200 for a large body of another caller while one caller’s slow upload takes its share', async () => {
@@ -64,16 +70,19 @@ test('201 for a small body of a caller whose share is taken', async () => {
   expect((await one.post(PATH, { dry_run: true, tlds: [{ name: 'net' }] })).status).toBe(200);
 });
 
-test.each([`Content-Length: ${LARGE}`, 'Transfer-Encoding: chunked'])('200 for a body that waited until a slow upload ended: %s', async (framing) => {
-  const slow = await begin(one, framing);
-  await settle();
-  const waiting = one.post(PATH, largeList());
-  await settle();
-  const answered = await Promise.race([waiting, service.get('/healthcheck')]);
-  expect(answered.text).toBe('OK');
-  slow.socket.destroy();
-  expect((await waiting).status).toBe(200);
-});
+test.each([`Content-Length: ${LARGE}`, 'Transfer-Encoding: chunked'])(
+  '200 for a body that waited until a slow upload ended: %s',
+  async (framing) => {
+    const slow = await begin(one, framing);
+    await settle();
+    const waiting = one.post(PATH, largeList());
+    await settle();
+    const answered = await Promise.race([waiting, service.get('/healthcheck')]);
+    expect(answered.text).toBe('OK');
+    slow.socket.destroy();
+    expect((await waiting).status).toBe(200);
+  },
+);
 
 test('200 for the first upload when it is complete, and for those that waited for it', async () => {
   const slow = await begin(one);
@@ -96,7 +105,9 @@ test('200 although callers who waited have left', async () => {
 
 test('503 with Retry-After when too many bodies of a caller wait, and 200 for others', async () => {
   const uploads = await Promise.all(Array.from({ length: 70 }, () => begin(one)));
-  await expect.poll(() => uploads.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length).toBe(5);
+  await expect
+    .poll(() => uploads.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length)
+    .toBe(5);
   const refused = await one.post(PATH, largeList());
   expectError(refused, 503, 'service_unavailable');
   expect(refused.headers.get('retry-after')).toBe('1');
@@ -113,5 +124,7 @@ test('200 for as many large bodies in turn as are sent on one connection', async
     );
     socket.write(largeList());
   }
-  await expect.poll(() => received().match(/HTTP\/1\.1 200 /g)?.length, { timeout: 20_000 }).toBe(16);
+  await expect
+    .poll(() => received().match(/HTTP\/1\.1 200 /g)?.length, { timeout: 20_000 })
+    .toBe(16);
 });

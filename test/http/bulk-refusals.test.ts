@@ -22,22 +22,40 @@ describe('an invalid request', () => {
     ['too many entries', { tlds: new Array(MAX_ENTRIES + 1).fill(0) }, ['tlds']],
     ['an unknown mode', { mode: 'best', tlds: named('com') }, ['mode']],
     ['an unknown member', { force: true, tlds: named('com') }, ['force']],
-    ['text instead of a boolean', { replace: 'yes', dry_run: 1, tlds: named('com') }, ['replace', 'dry_run']],
+    [
+      'text instead of a boolean',
+      { replace: 'yes', dry_run: 1, tlds: named('com') },
+      ['replace', 'dry_run'],
+    ],
     ['replace in per-item mode', { mode: 'per-item', replace: true, tlds: named('com') }, ['mode']],
-    ['every problem at once', { mode: 1, replace: 1, dry_run: 1, more: 1 }, ['mode', 'replace', 'dry_run', 'more', 'tlds']],
+    [
+      'every problem at once',
+      { mode: 1, replace: 1, dry_run: 1, more: 1 },
+      ['mode', 'replace', 'dry_run', 'more', 'tlds'],
+    ],
     ['an array', named('com'), []],
   ])('400: %s', async (_what, body, paths) => {
     const answer = expectStatus(await service.post(PATH, body), 400);
     expect(answer.body.type).toBe('invalid_object');
-    expect((answer.body.errors.errors as { path: string[] }[]).flatMap(({ path }) => path)).toEqual(paths);
+    expect((answer.body.errors.errors as { path: string[] }[]).flatMap(({ path }) => path)).toEqual(
+      paths,
+    );
     expect(namesOf(await everything(service))).toEqual(['kept']);
   });
 
   test('400 with a bounded size if every entry is invalid in every way', async () => {
-    const answer = expectStatus(await service.post(PATH, { tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }) }), 400);
+    const answer = expectStatus(
+      await service.post(PATH, {
+        tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }),
+      }),
+      400,
+    );
     expect(answer.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
     const each = expectStatus(
-      await service.post(PATH, { mode: 'per-item', tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }) }),
+      await service.post(PATH, {
+        mode: 'per-item',
+        tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 }),
+      }),
       200,
     );
     expect(each.body.counts.refused).toBe(MAX_ENTRIES);
@@ -45,28 +63,46 @@ describe('an invalid request', () => {
   });
 
   test.each([
-    ['2 MB of nested arrays', `${'['.repeat(MAX_LIST_BYTES / 2)}${']'.repeat(MAX_LIST_BYTES / 2)}`, '50000 arrays and objects'],
-    ['an object with 150,000 members', `{"tlds":[{${Array.from({ length: 150_000 }, (_, index) => `"a${index}":0`).join(',')}}]}`, '10000 members'],
+    [
+      '2 MB of nested arrays',
+      `${'['.repeat(MAX_LIST_BYTES / 2)}${']'.repeat(MAX_LIST_BYTES / 2)}`,
+      '50000 arrays and objects',
+    ],
+    [
+      'an object with 150,000 members',
+      `{"tlds":[{${Array.from({ length: 150_000 }, (_, index) => `"a${index}":0`).join(',')}}]}`,
+      '10000 members',
+    ],
   ])('400 for a body that would take too long to parse: %s', async (_what, text, problem) => {
     const answer = expectStatus(await service.post(PATH, text), 400);
-    expect(answer.body).toMatchObject({ type: 'invalid_object', message: expect.stringContaining(problem) });
+    expect(answer.body).toMatchObject({
+      type: 'invalid_object',
+      message: expect.stringContaining(problem),
+    });
     expect(namesOf(await everything(service))).toEqual(['kept']);
   });
 
   test('413 for a body above the limit of this path; other paths have their own limit', async () => {
-    const padded = (bytes: number) => JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
+    const padded = (bytes: number) =>
+      JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES + 1)), 413);
     expectStatus(await service.post('/v2/tlds', padded(200_000)), 413);
     expectStatus(await service.call('PUT', PATH, padded(200_000)), 413);
     const chunked = new ReadableStream<Uint8Array>({
       start(controller) {
-        for (let sent = 0; sent <= MAX_LIST_BYTES; sent += 65_536) controller.enqueue(new TextEncoder().encode(' '.repeat(65_536)));
+        for (let sent = 0; sent <= MAX_LIST_BYTES; sent += 65_536)
+          controller.enqueue(new TextEncoder().encode(' '.repeat(65_536)));
         controller.close();
       },
     });
     const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };
-    const answer = await fetch(service.url + PATH, { method: 'POST', headers, body: chunked, duplex: 'half' });
+    const answer = await fetch(service.url + PATH, {
+      method: 'POST',
+      headers,
+      body: chunked,
+      duplex: 'half',
+    });
     expect(answer.status).toBe(413);
   });
 
@@ -80,14 +116,22 @@ describe('rights', () => {
   let service: TestService;
   let creator: Client;
   beforeAll(async () => {
-    service = await startTestService({ TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }) });
+    service = await startTestService({
+      TSIGIL_POLICY: JSON.stringify({ 'tlds:create': ['admin', 'creator'] }),
+    });
     await service.post('/v2/tlds', { name: 'kept', description: 'as it is' });
-    creator = service.with((await service.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body.token as string);
+    creator = service.with(
+      (await service.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body
+        .token as string,
+    );
   });
   afterAll(() => service.close());
 
   test('401 without tlds:create, for any body', async () => {
-    const reader = service.with((await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] })).body.token as string);
+    const reader = service.with(
+      (await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] })).body
+        .token as string,
+    );
     for (const body of [{ tlds: named('com') }, 'no JSON']) {
       const answer = expectStatus(await reader.post(PATH, body), 401);
       expect(answer.body.type).toBe('access_denied');
@@ -96,7 +140,10 @@ describe('rights', () => {
 
   test('401 without tlds:delete for a replacing list, even if it would remove nothing', async () => {
     for (const entries of [named('kept'), named('not good')]) {
-      const answer = expectStatus(await creator.post(PATH, { replace: true, dry_run: true, tlds: entries }), 401);
+      const answer = expectStatus(
+        await creator.post(PATH, { replace: true, dry_run: true, tlds: entries }),
+        401,
+      );
       expect(answer.body.message).toContain('tlds:delete');
     }
   });
@@ -107,11 +154,17 @@ describe('rights', () => {
     expect(answer.body.message).toContain('tlds:update');
     expect(namesOf(await everything(service))).toEqual(['kept']);
     const each = expectStatus(await creator.post(PATH, { mode: 'per-item', tlds: list }), 200);
-    expect(each.body.results[1]).toMatchObject({ index: 1, outcome: 'refused', type: 'access_denied' });
-    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual([
-      ['kept', 'as it is'],
-      ['added', null],
-    ]);
+    expect(each.body.results[1]).toMatchObject({
+      index: 1,
+      outcome: 'refused',
+      type: 'access_denied',
+    });
+    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual(
+      [
+        ['kept', 'as it is'],
+        ['added', null],
+      ],
+    );
     expectStatus(await creator.post(PATH, { tlds: named('kept', 'added') }), 200);
   });
 
@@ -121,8 +174,11 @@ describe('rights', () => {
       TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',
     });
     await strict.post('/v2/tlds', { name: 'kept' });
-    const token = (await strict.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body.token as string;
-    const { body } = await strict.with(token).post(PATH, { mode: 'per-item', tlds: [{ name: 'kept', description: 'x' }] });
+    const token = (await strict.post('/v2/tokens', { name: 'creator', roles: ['creator'] })).body
+      .token as string;
+    const { body } = await strict
+      .with(token)
+      .post(PATH, { mode: 'per-item', tlds: [{ name: 'kept', description: 'x' }] });
     await strict.close();
     expect(body.results[0].type).toBe('forbidden');
   });

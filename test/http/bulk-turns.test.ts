@@ -17,7 +17,10 @@ afterEach(() => service.close());
 
 /** A request of 1.8 MB with 20,000 entries. */
 function listOf(prefix: string, options: object = {}): string {
-  const tlds = Array.from({ length: 20_000 }, (_, index) => ({ name: `${prefix}-${index}.example`, description: prefix.slice(0, 1).repeat(40) }));
+  const tlds = Array.from({ length: 20_000 }, (_, index) => ({
+    name: `${prefix}-${index}.example`,
+    description: prefix.slice(0, 1).repeat(40),
+  }));
   return JSON.stringify({ ...options, tlds });
 }
 
@@ -54,14 +57,17 @@ test.each([
   async (_what, make) => {
     await longestTurn(listOf('first')); // compiles the code, and makes entries that are replaced
     const turns: number[] = [];
-    while (turns.length < TRIES && turns.every((longest) => longest > LONGEST_TURN_MS)) turns.push(await longestTurn(make(turns.length)));
+    while (turns.length < TRIES && turns.every((longest) => longest > LONGEST_TURN_MS))
+      turns.push(await longestTurn(make(turns.length)));
     expect(Math.min(...turns)).toBeLessThanOrEqual(LONGEST_TURN_MS);
   },
   60_000,
 );
 
 test('201 for writes of others during a list of 1.8 MB, each within seconds', async () => {
-  const other = service.with((await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token as string);
+  const other = service.with(
+    (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token as string,
+  );
   const state = { isUnderWay: true };
   const list = service.post(PATH, listOf('a')).finally(() => (state.isUnderWay = false));
   const waits: number[] = [];

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { everything, expectStatus, named, namesOf, numbered, outcomesOf, type Kept } from '../harness/tlds.ts';
+import {
+  everything,
+  expectStatus,
+  named,
+  namesOf,
+  numbered,
+  outcomesOf,
+  type Kept,
+} from '../harness/tlds.ts';
 
 const PATH = '/v2/tlds/bulk';
 
@@ -10,7 +18,10 @@ const PATH = '/v2/tlds/bulk';
 async function start(): Promise<TestService[]> {
   if (process.env.TEST_DATABASE !== 'postgres') return [await startTestService()];
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `bulk-${randomUUID()}`);
-  return [await startTestService({ TSIGIL_DATABASE_URL: url }), await startTestService({ TSIGIL_DATABASE_URL: url })];
+  return [
+    await startTestService({ TSIGIL_DATABASE_URL: url }),
+    await startTestService({ TSIGIL_DATABASE_URL: url }),
+  ];
 }
 
 describe('a bulk import', () => {
@@ -28,9 +39,25 @@ describe('a bulk import', () => {
   });
 
   test('200 and creates every missing entry, in the order of the list', async () => {
-    const answer = expectStatus(await service.post(PATH, { tlds: [{ name: 'net' }, { name: 'com', description: 'Commercial' }] }), 200);
-    expect(answer.body).toMatchObject({ mode: 'transactional', replace: false, dry_run: false, removed: [] });
-    expect(answer.body.counts).toEqual({ added: 2, unchanged: 0, updated: 0, refused: 0, removed: 0 });
+    const answer = expectStatus(
+      await service.post(PATH, {
+        tlds: [{ name: 'net' }, { name: 'com', description: 'Commercial' }],
+      }),
+      200,
+    );
+    expect(answer.body).toMatchObject({
+      mode: 'transactional',
+      replace: false,
+      dry_run: false,
+      removed: [],
+    });
+    expect(answer.body.counts).toEqual({
+      added: 2,
+      unchanged: 0,
+      updated: 0,
+      refused: 0,
+      removed: 0,
+    });
     const [, net, com] = await everything(service);
     expect(answer.body.results).toEqual([
       { index: 0, outcome: 'added', id: net?.id, name: 'net' },
@@ -38,13 +65,25 @@ describe('a bulk import', () => {
     ]);
     expect(com).toMatchObject({ name: 'com', description: 'Commercial', updated_at: null });
     expect(net).toMatchObject({ name: 'net', description: null, updated_at: null });
-    expect((await service.get(`/v2/tlds/${com?.id}`)).body.links.self).toBe(`${service.url}/v2/tlds/${com?.id}`);
+    expect((await service.get(`/v2/tlds/${com?.id}`)).body.links.self).toBe(
+      `${service.url}/v2/tlds/${com?.id}`,
+    );
   });
 
   test('200 and updates the given members of existing entries, which keep their spelling and id', async () => {
-    await service.post(PATH, { tlds: [{ name: 'Com', description: 'kept' }, { name: 'net' }, { name: 'org', description: 'old' }] });
+    await service.post(PATH, {
+      tlds: [
+        { name: 'Com', description: 'kept' },
+        { name: 'net' },
+        { name: 'org', description: 'old' },
+      ],
+    });
     const before = new Map((await everything(service)).map((each) => [each.name, each]));
-    const list = [{ name: 'COM' }, { name: 'net', description: null }, { name: 'ORG', description: 'new' }];
+    const list = [
+      { name: 'COM' },
+      { name: 'net', description: null },
+      { name: 'ORG', description: 'new' },
+    ];
     const answer = expectStatus(await service.post(PATH, { tlds: list }), 200);
     expect(outcomesOf(answer)).toEqual(['unchanged', 'unchanged', 'updated']);
     expect(answer.body.results[2]).toEqual({
@@ -57,16 +96,31 @@ describe('a bulk import', () => {
     const after = new Map((await everything(service)).map((each) => [each.name, each]));
     expect(after.get('Com')).toEqual(before.get('Com'));
     expect(after.get('net')).toEqual(before.get('net'));
-    expect(after.get('org')).toEqual({ ...before.get('org'), description: 'new', updated_at: expect.any(String) as string });
+    expect(after.get('org')).toEqual({
+      ...before.get('org'),
+      description: 'new',
+      updated_at: expect.any(String) as string,
+    });
   });
 
   test('400 with every problem of every entry, and nothing changes, in transactional mode', async () => {
     const before = await everything(service);
-    const list = [{ name: 'good' }, { name: 'a b' }, {}, 7, { name: 'x', size: 1, description: 5 }, { name: 'GOOD' }];
+    const list = [
+      { name: 'good' },
+      { name: 'a b' },
+      {},
+      7,
+      { name: 'x', size: 1, description: 5 },
+      { name: 'GOOD' },
+    ];
     const answer = expectStatus(await service.post(PATH, { tlds: list }), 400);
     expect(answer.body.type).toBe('invalid_object');
-    expect(answer.body.message).toMatch(/^Invalid list: 5 of 6 entries are refused, and nothing was changed: entry 1: 'name' must be /);
-    const problems = (answer.body.errors.errors as { path: unknown[]; validator: string }[]).map(({ path, validator }) => [...path, validator]);
+    expect(answer.body.message).toMatch(
+      /^Invalid list: 5 of 6 entries are refused, and nothing was changed: entry 1: 'name' must be /,
+    );
+    const problems = (answer.body.errors.errors as { path: unknown[]; validator: string }[]).map(
+      ({ path, validator }) => [...path, validator],
+    );
     expect(problems).toEqual([
       ['tlds', 1, 'name', 'format'],
       ['tlds', 2, 'name', 'required'],
@@ -79,19 +133,48 @@ describe('a bulk import', () => {
   });
 
   test('200 with type and message of every refused entry, and the others applied, in per-item mode', async () => {
-    const list = [{ name: 'good' }, { name: 'рф' }, { name: 'Good' }, null, { name: 'first', description: 'better' }];
+    const list = [
+      { name: 'good' },
+      { name: 'рф' },
+      { name: 'Good' },
+      null,
+      { name: 'first', description: 'better' },
+    ];
     const answer = expectStatus(await service.post(PATH, { mode: 'per-item', tlds: list }), 200);
-    expect(answer.body.counts).toEqual({ added: 1, unchanged: 0, updated: 1, refused: 3, removed: 0 });
+    expect(answer.body.counts).toEqual({
+      added: 1,
+      unchanged: 0,
+      updated: 1,
+      refused: 3,
+      removed: 0,
+    });
     expect(outcomesOf(answer)).toEqual(['added', 'refused', 'refused', 'refused', 'updated']);
     expect(answer.body.results.slice(1, 4)).toEqual([
-      { index: 1, outcome: 'refused', type: 'invalid_object', message: "'name' must be in its ASCII form: send 'xn--p1ai'" },
-      { index: 2, outcome: 'refused', type: 'duplicate_tld', message: 'Duplicate Tld: entry 0 of the list has the same name' },
-      { index: 3, outcome: 'refused', type: 'invalid_object', message: 'An entry must be a JSON object that describes a Tld' },
+      {
+        index: 1,
+        outcome: 'refused',
+        type: 'invalid_object',
+        message: "'name' must be in its ASCII form: send 'xn--p1ai'",
+      },
+      {
+        index: 2,
+        outcome: 'refused',
+        type: 'duplicate_tld',
+        message: 'Duplicate Tld: entry 0 of the list has the same name',
+      },
+      {
+        index: 3,
+        outcome: 'refused',
+        type: 'invalid_object',
+        message: 'An entry must be a JSON object that describes a Tld',
+      },
     ]);
-    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual([
-      ['first', 'better'],
-      ['good', null],
-    ]);
+    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual(
+      [
+        ['first', 'better'],
+        ['good', null],
+      ],
+    );
   });
 
   test('200 and exactly the entries of the list remain, with replace', async () => {
@@ -102,11 +185,24 @@ describe('a bulk import', () => {
       ],
     });
     const before = new Map((await everything(service)).map((each) => [each.name, each]));
-    const answer = expectStatus(await service.post(PATH, { replace: true, tlds: named('stays', 'new') }), 200);
-    expect(answer.body.counts).toEqual({ added: 1, unchanged: 1, updated: 0, refused: 0, removed: 2 });
+    const answer = expectStatus(
+      await service.post(PATH, { replace: true, tlds: named('stays', 'new') }),
+      200,
+    );
+    expect(answer.body.counts).toEqual({
+      added: 1,
+      unchanged: 1,
+      updated: 0,
+      refused: 0,
+      removed: 2,
+    });
     const removed = answer.body.removed as Kept[];
     expect(removed.map(({ name }) => name)).toEqual(['first', 'gone']);
-    expect(removed[1]).toEqual({ id: before.get('gone')?.id, name: 'gone', description: 'Not for long' });
+    expect(removed[1]).toEqual({
+      id: before.get('gone')?.id,
+      name: 'gone',
+      description: 'Not for long',
+    });
     const after = await everything(service);
     expect(namesOf(after)).toEqual(['new', 'stays']);
     expect(after.find(({ name }) => name === 'stays')).toEqual(before.get('stays'));
@@ -128,13 +224,27 @@ describe('a bulk import', () => {
   test('200 for 10,000 entries, then for the same ones, and then with replace', async () => {
     const list = numbered(10_000);
     const added = expectStatus(await service.post(PATH, { tlds: list }), 200);
-    expect(added.body.counts).toEqual({ added: 10_000, unchanged: 0, updated: 0, refused: 0, removed: 0 });
+    expect(added.body.counts).toEqual({
+      added: 10_000,
+      unchanged: 0,
+      updated: 0,
+      refused: 0,
+      removed: 0,
+    });
     const kept = await everything(service);
     expect(kept.map(({ name }) => name)).toEqual(['first', ...list.map(({ name }) => name)]);
-    expect(kept.map(({ created_at: moment }) => moment)).toEqual(kept.map(({ created_at: moment }) => moment).toSorted());
+    expect(kept.map(({ created_at: moment }) => moment)).toEqual(
+      kept.map(({ created_at: moment }) => moment).toSorted(),
+    );
     const described = list.map(({ name }, index) => ({ name, description: `entry ${index}` }));
     const updated = expectStatus(await service.post(PATH, { replace: true, tlds: described }), 200);
-    expect(updated.body.counts).toEqual({ added: 0, unchanged: 0, updated: 10_000, refused: 0, removed: 1 });
+    expect(updated.body.counts).toEqual({
+      added: 0,
+      unchanged: 0,
+      updated: 10_000,
+      refused: 0,
+      removed: 1,
+    });
     expect((await everything(service)).map(({ id, description }) => [id, description])).toEqual(
       kept.slice(1).map(({ id }, index) => [id, `entry ${index}`]),
     );
@@ -157,18 +267,26 @@ describe('a bulk import', () => {
 
   test('201 or 409 for creations that race with lists, with nothing lost or duplicated', async () => {
     const list = numbered(200, 'beside');
-    const singles = list.map(({ name }, index) => (services[index % services.length] ?? service).post('/v2/tlds', { name }));
+    const singles = list.map(({ name }, index) =>
+      (services[index % services.length] ?? service).post('/v2/tlds', { name }),
+    );
     const lists = [service.post(PATH, { tlds: list }), service.post(PATH, { tlds: list })];
     const statuses = (await Promise.all(singles)).map(({ status }) => status);
     for (const answer of await Promise.all(lists)) expectStatus(answer, 200);
     expect(statuses.filter((status) => status !== 201 && status !== 409)).toEqual([]);
-    expect(namesOf(await everything(service))).toEqual(['first', ...list.map(({ name }) => name)].sort());
+    expect(namesOf(await everything(service))).toEqual(
+      ['first', ...list.map(({ name }) => name)].sort(),
+    );
   });
 
   test('200 for concurrent lists with replace, and exactly one of them remains', async () => {
-    const lists = Array.from({ length: 5 }, (_, number) => numbered(100, `list-${number % 3}`).slice(number));
+    const lists = Array.from({ length: 5 }, (_, number) =>
+      numbered(100, `list-${number % 3}`).slice(number),
+    );
     const answers = await Promise.all(
-      lists.map((tlds, number) => (services[number % services.length] ?? service).post(PATH, { replace: true, tlds })),
+      lists.map((tlds, number) =>
+        (services[number % services.length] ?? service).post(PATH, { replace: true, tlds }),
+      ),
     );
     for (const answer of answers) expectStatus(answer, 200);
     const wanted = lists.map((list) => list.map(({ name }) => name).sort());

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { create, expectError, itemsOf, problemsOf, SAMPLES, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  expectError,
+  itemsOf,
+  problemsOf,
+  SAMPLES,
+  UNKNOWN_ID,
+  type Resource,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
@@ -42,13 +50,20 @@ describe.each(SAMPLES)('$collection', (sample) => {
     test('409 when the name is taken, and nothing changes', async () => {
       const taken = await create(service, sample, 'taken');
       const answer = await service.post(path, sample.body('taken'));
-      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(`Duplicate ${sample.title}`);
+      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(
+        `Duplicate ${sample.title}`,
+      );
       expect(itemsOf(await service.get(`${path}?name=taken`), sample)).toEqual([taken]);
     });
 
     test('201 once and 409 for the other 49 of fifty concurrent creations of one name', async () => {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => service.post(path, sample.body('contested'))));
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => service.post(path, sample.body('contested'))),
+      );
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([
+        201,
+        ...Array.from({ length: 49 }, () => 409),
+      ]);
       expect(itemsOf(await service.get(`${path}?name=contested`), sample)).toHaveLength(1);
     });
 
@@ -59,7 +74,14 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
 
     test('400 that lists every problem of a body', async () => {
-      const answer = await service.post(path, { ...sample.body('x'), name: 5, id: UNKNOWN_ID, links: {}, junk: 1, more: null });
+      const answer = await service.post(path, {
+        ...sample.body('x'),
+        name: 5,
+        id: UNKNOWN_ID,
+        links: {},
+        junk: 1,
+        more: null,
+      });
       expect(problemsOf(answer)).toEqual([
         'name: type',
         'id: readOnly',
@@ -67,24 +89,32 @@ describe.each(SAMPLES)('$collection', (sample) => {
         'junk: additionalProperties',
         'more: additionalProperties',
       ]);
-      for (const name of ['name', 'id', 'links', 'junk', 'more']) expect(answer.body.message).toContain(`'${name}'`);
+      for (const name of ['name', 'id', 'links', 'junk', 'more'])
+        expect(answer.body.message).toContain(`'${name}'`);
     });
 
     test('400 of bounded size for thousands of unknown members', async () => {
-      const junk = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`junk${index}`, 1]));
+      const junk = Object.fromEntries(
+        Array.from({ length: 5000 }, (_, index) => [`junk${index}`, 1]),
+      );
       const answer = await service.post(path, { ...sample.body('x'), ...junk });
       expect(problemsOf(answer)).toHaveLength(50);
       expect(answer.body.message).toContain('and 4950 more');
     });
 
-    test.each([{ [sample.noun]: sample.body('x') }, { version: 1 }, { constructor: 1 }, JSON.parse('{"__proto__":1}') as object])(
-      '400 for unknown members: %j',
-      async (unknown) => {
-        const [name] = Object.keys(unknown);
-        const text = JSON.stringify(sample.body('x')).replace(/}$/, `,${JSON.stringify(unknown).slice(1)}`);
-        expect(problemsOf(await service.post(path, text))).toEqual([`${name}: additionalProperties`]);
-      },
-    );
+    test.each([
+      { [sample.noun]: sample.body('x') },
+      { version: 1 },
+      { constructor: 1 },
+      JSON.parse('{"__proto__":1}') as object,
+    ])('400 for unknown members: %j', async (unknown) => {
+      const [name] = Object.keys(unknown);
+      const text = JSON.stringify(sample.body('x')).replace(
+        /}$/,
+        `,${JSON.stringify(unknown).slice(1)}`,
+      );
+      expect(problemsOf(await service.post(path, text))).toEqual([`${name}: additionalProperties`]);
+    });
   });
 
   describe('read-only members', () => {
@@ -93,13 +123,20 @@ describe.each(SAMPLES)('$collection', (sample) => {
       resource = await create(service, sample, 'read-only');
     });
 
-    test.each(['id', 'created_at', 'updated_at', 'links'])('400 for %s in creations and updates, with any value', async (member) => {
-      for (const value of [resource[member], null, 'x']) {
-        expect(problemsOf(await service.post(path, { ...sample.body('x'), [member]: value }))).toEqual([`${member}: readOnly`]);
-        expect(problemsOf(await service.patch(`${path}/${resource.id}`, { [member]: value }))).toEqual([`${member}: readOnly`]);
-      }
-      expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
-    });
+    test.each(['id', 'created_at', 'updated_at', 'links'])(
+      '400 for %s in creations and updates, with any value',
+      async (member) => {
+        for (const value of [resource[member], null, 'x']) {
+          expect(
+            problemsOf(await service.post(path, { ...sample.body('x'), [member]: value })),
+          ).toEqual([`${member}: readOnly`]);
+          expect(
+            problemsOf(await service.patch(`${path}/${resource.id}`, { [member]: value })),
+          ).toEqual([`${member}: readOnly`]);
+        }
+        expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
+      },
+    );
   });
 
   describe('update', () => {
@@ -118,30 +155,44 @@ describe.each(SAMPLES)('$collection', (sample) => {
     test('200 for {} and for unchanged values, each with a later updated_at', async () => {
       const resource = await create(service, sample, 'untouched');
       const empty = (await service.patch(`${path}/${resource.id}`, {})).body as Resource;
-      const same = (await service.patch(`${path}/${resource.id}`, sample.body('untouched'))).body as Resource;
+      const same = (await service.patch(`${path}/${resource.id}`, sample.body('untouched')))
+        .body as Resource;
       expect(empty).toEqual({ ...resource, updated_at: empty.updated_at });
       expect(same).toEqual({ ...resource, updated_at: same.updated_at });
-      expect([resource.created_at, empty.updated_at, same.updated_at].toSorted()).toEqual([resource.created_at, empty.updated_at, same.updated_at]);
+      expect([resource.created_at, empty.updated_at, same.updated_at].toSorted()).toEqual([
+        resource.created_at,
+        empty.updated_at,
+        same.updated_at,
+      ]);
       expect(same.updated_at).not.toBe(empty.updated_at);
     });
 
     test('200 for a new name, which frees the old one', async () => {
       const resource = await create(service, sample, 'old-name');
-      expect((await service.patch(`${path}/${resource.id}`, { name: 'new-name' })).body.name).toBe('new-name');
+      expect((await service.patch(`${path}/${resource.id}`, { name: 'new-name' })).body.name).toBe(
+        'new-name',
+      );
       await create(service, sample, 'old-name');
     });
 
     test('409 for the name of another resource, and nothing changes', async () => {
       await create(service, sample, 'theirs');
       const resource = await create(service, sample, 'mine');
-      const answer = await service.patch(`${path}/${resource.id}`, { ...sample.change, name: 'theirs' });
-      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(`Duplicate ${sample.title}`);
+      const answer = await service.patch(`${path}/${resource.id}`, {
+        ...sample.change,
+        name: 'theirs',
+      });
+      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(
+        `Duplicate ${sample.title}`,
+      );
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });
 
     test('400 for null in a required member, and nothing changes', async () => {
       const resource = await create(service, sample, 'not-null');
-      expect(problemsOf(await service.patch(`${path}/${resource.id}`, { ...sample.change, name: null }))).toEqual(['name: type']);
+      expect(
+        problemsOf(await service.patch(`${path}/${resource.id}`, { ...sample.change, name: null })),
+      ).toEqual(['name: type']);
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });
   });
@@ -169,25 +220,44 @@ describe.each(SAMPLES)('$collection', (sample) => {
 
     test.each(requests)('404 for an unknown id: %s', async (method, body) => {
       const answer = await service.call(method, `${path}/${UNKNOWN_ID}`, body);
-      expect(expectError(answer, 404, `${sample.noun}_not_found`)).toBe(`Could not find ${sample.title}`);
+      expect(expectError(answer, 404, `${sample.noun}_not_found`)).toBe(
+        `Could not find ${sample.title}`,
+      );
     });
 
     test.each(requests)('400 for an invalid UUID: %s', async (method, body) => {
-      for (const id of ['foo', '12345', `${UNKNOWN_ID.slice(0, -1)}g`, `{${UNKNOWN_ID}`, `${UNKNOWN_ID}0`, 'x'.repeat(2000)]) {
+      for (const id of [
+        'foo',
+        '12345',
+        `${UNKNOWN_ID.slice(0, -1)}g`,
+        `{${UNKNOWN_ID}`,
+        `${UNKNOWN_ID}0`,
+        'x'.repeat(2000),
+      ]) {
         const answer = await service.call(method, `${path}/${id}`, body);
-        expect(expectError(answer, 400, 'invalid_uuid')).toBe(`Invalid UUID ${sample.noun}_id: ${id}`);
+        expect(expectError(answer, 400, 'invalid_uuid')).toBe(
+          `Invalid UUID ${sample.noun}_id: ${id}`,
+        );
       }
     });
 
     test('400 that quotes an id decoded', async () => {
       const answer = await service.get(`${path}/a%2Fb%20%D1%80%D1%84`);
-      expect(expectError(answer, 400, 'invalid_uuid')).toBe(`Invalid UUID ${sample.noun}_id: a/b рф`);
+      expect(expectError(answer, 400, 'invalid_uuid')).toBe(
+        `Invalid UUID ${sample.noun}_id: a/b рф`,
+      );
     });
 
     test('200 for every spelling of an id, with links in the canonical spelling', async () => {
       const resource = await create(service, sample, 'spelt');
       const bare = resource.id.replaceAll('-', '');
-      for (const id of [resource.id.toUpperCase(), bare, `{${resource.id}}`, `urn:uuid:${resource.id}`, `%7B${bare}%7D`]) {
+      for (const id of [
+        resource.id.toUpperCase(),
+        bare,
+        `{${resource.id}}`,
+        `urn:uuid:${resource.id}`,
+        `%7B${bare}%7D`,
+      ]) {
         expect((await service.get(`${path}/${id}`)).body).toEqual(resource);
       }
       expect((await service.patch(`${path}/${bare}`, {})).body.links).toEqual(resource.links);
@@ -203,7 +273,11 @@ describe.each(SAMPLES)('$collection', (sample) => {
     test('400 for an invalid id before 415, 415 before invalid JSON, and invalid JSON before 404', async () => {
       const text = { 'content-type': 'text/plain' };
       expectError(await service.call('PATCH', `${path}/foo`, '{bad', text), 400, 'invalid_uuid');
-      expectError(await service.call('PATCH', `${path}/${UNKNOWN_ID}`, '{bad', text), 415, 'unsupported_content_type');
+      expectError(
+        await service.call('PATCH', `${path}/${UNKNOWN_ID}`, '{bad', text),
+        415,
+        'unsupported_content_type',
+      );
       expectError(await service.patch(`${path}/${UNKNOWN_ID}`, '{bad'), 400, 'invalid_json');
       expectError(await service.patch(`${path}/${UNKNOWN_ID}`, ''), 400, 'empty_request_body');
     });
@@ -211,9 +285,17 @@ describe.each(SAMPLES)('$collection', (sample) => {
     test('404 before invalid members, and those before 409', async () => {
       await create(service, sample, 'in-order');
       const other = await create(service, sample, 'in-order-too');
-      expectError(await service.patch(`${path}/${UNKNOWN_ID}`, { junk: 1 }), 404, `${sample.noun}_not_found`);
-      expect(problemsOf(await service.patch(`${path}/${other.id}`, { name: 'in-order', junk: 1 }))).toEqual(['junk: additionalProperties']);
-      expect(problemsOf(await service.post(path, { ...sample.body('in-order'), junk: 1 }))).toEqual(['junk: additionalProperties']);
+      expectError(
+        await service.patch(`${path}/${UNKNOWN_ID}`, { junk: 1 }),
+        404,
+        `${sample.noun}_not_found`,
+      );
+      expect(
+        problemsOf(await service.patch(`${path}/${other.id}`, { name: 'in-order', junk: 1 })),
+      ).toEqual(['junk: additionalProperties']);
+      expect(problemsOf(await service.post(path, { ...sample.body('in-order'), junk: 1 }))).toEqual(
+        ['junk: additionalProperties'],
+      );
     });
   });
 });

@@ -6,7 +6,9 @@ let service: TestService;
 
 /** The headers of an answer that concern cross-origin requests, by name. */
 const corsOf = ({ headers }: { headers: Headers }) =>
-  Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
+  Object.fromEntries(
+    [...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
+  );
 const preflight = (origin: string, method: string, path = '/v2/tlds') =>
   service.with('nobody').call('OPTIONS', path, undefined, {
     origin,
@@ -29,16 +31,25 @@ describe('without allowed origins', () => {
 
 describe('with allowed origins', () => {
   beforeAll(async () => {
-    service = await startTestService({ TSIGIL_CORS_ALLOWED_ORIGINS: `["${ORIGIN}", "http://localhost:3000"]` });
+    service = await startTestService({
+      TSIGIL_CORS_ALLOWED_ORIGINS: `["${ORIGIN}", "http://localhost:3000"]`,
+    });
   });
   afterAll(() => service.close());
 
-  test.each([ORIGIN, 'http://localhost:3000'])('200 with permission for a page of %s', async (origin) => {
-    const headers = corsOf(await service.get('/v2/tlds', { origin }));
-    expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' });
-    expect(headers['access-control-expose-headers']).toContain('X-Openstack-Request-Id');
-    expect(headers['access-control-expose-headers']).toContain('Location');
-  });
+  test.each([ORIGIN, 'http://localhost:3000'])(
+    '200 with permission for a page of %s',
+    async (origin) => {
+      const headers = corsOf(await service.get('/v2/tlds', { origin }));
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': origin,
+        'access-control-allow-credentials': 'true',
+        vary: 'Origin',
+      });
+      expect(headers['access-control-expose-headers']).toContain('X-Openstack-Request-Id');
+      expect(headers['access-control-expose-headers']).toContain('Location');
+    },
+  );
 
   test('401, 404 and 413 with permission for the page', async () => {
     const { url } = service;
@@ -47,37 +58,48 @@ describe('with allowed origins', () => {
       await service.get('/v2/nosuch', { origin: ORIGIN }),
       await service.post('/v2/tlds', 'x'.repeat(120_000), { origin: ORIGIN }),
     ]) {
-      expect(corsOf(answer), `${url} ${answer.status}`).toMatchObject({ 'access-control-allow-origin': ORIGIN });
+      expect(corsOf(answer), `${url} ${answer.status}`).toMatchObject({
+        'access-control-allow-origin': ORIGIN,
+      });
     }
   });
 
-  test.each(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'])('200 for a preflight request to %s', async (method) => {
-    const answer = await preflight(ORIGIN, method);
-    expect([answer.status, answer.text]).toEqual([200, '']);
-    const headers = corsOf(answer);
-    expect(headers).toMatchObject({
-      'access-control-allow-origin': ORIGIN,
-      'access-control-allow-credentials': 'true',
-      'access-control-max-age': '3600',
-      vary: 'Origin',
-    });
-    expect(headers['access-control-allow-methods']?.split(', ')).toContain(method);
-    for (const name of ['X-Auth-Token', 'Content-Type', 'Authorization', 'X-Auth-All-Projects']) {
-      expect(headers['access-control-allow-headers']?.split(', ')).toContain(name);
-    }
-  });
-
-  test('200 without permission for a method that no page may use', async () => {
-    expect(corsOf(await preflight(ORIGIN, 'TRACE'))).not.toHaveProperty('access-control-allow-methods');
-  });
-
-  test.each(['https://evil.example', `${ORIGIN}.evil.example`, 'http://console.example', `${ORIGIN}:444`, 'null', ORIGIN.toUpperCase()])(
-    '200 without permission for a page of %s',
-    async (origin) => {
-      expect(corsOf(await service.get('/v2/tlds', { origin }))).toEqual({ vary: 'Origin' });
-      expect(corsOf(await preflight(origin, 'POST'))).toEqual({ vary: 'Origin' });
+  test.each(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'])(
+    '200 for a preflight request to %s',
+    async (method) => {
+      const answer = await preflight(ORIGIN, method);
+      expect([answer.status, answer.text]).toEqual([200, '']);
+      const headers = corsOf(answer);
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': ORIGIN,
+        'access-control-allow-credentials': 'true',
+        'access-control-max-age': '3600',
+        vary: 'Origin',
+      });
+      expect(headers['access-control-allow-methods']?.split(', ')).toContain(method);
+      for (const name of ['X-Auth-Token', 'Content-Type', 'Authorization', 'X-Auth-All-Projects']) {
+        expect(headers['access-control-allow-headers']?.split(', ')).toContain(name);
+      }
     },
   );
+
+  test('200 without permission for a method that no page may use', async () => {
+    expect(corsOf(await preflight(ORIGIN, 'TRACE'))).not.toHaveProperty(
+      'access-control-allow-methods',
+    );
+  });
+
+  test.each([
+    'https://evil.example',
+    `${ORIGIN}.evil.example`,
+    'http://console.example',
+    `${ORIGIN}:444`,
+    'null',
+    ORIGIN.toUpperCase(),
+  ])('200 without permission for a page of %s', async (origin) => {
+    expect(corsOf(await service.get('/v2/tlds', { origin }))).toEqual({ vary: 'Origin' });
+    expect(corsOf(await preflight(origin, 'POST'))).toEqual({ vary: 'Origin' });
+  });
 
   test('200 with Vary: Origin for a request without an origin', async () => {
     expect(corsOf(await service.get('/v2/tlds'))).toEqual({ vary: 'Origin' });

@@ -29,7 +29,13 @@ function all(expression: RegExp, text = page): string[] {
 
 /** The text that escaped HTML stands for. */
 function unescape(html: string): string {
-  const characters: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
+  const characters: Record<string, string> = {
+    '&lt;': '<',
+    '&gt;': '>',
+    '&quot;': '"',
+    '&#39;': "'",
+    '&amp;': '&',
+  };
   return html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => characters[entity] ?? '');
 }
 
@@ -55,7 +61,9 @@ describe('the page', () => {
     expect(page).not.toMatch(/<(?:script|link|img|iframe|object|embed|form|base|svg)\b/i);
     expect(page).not.toMatch(/<[^>]+\s(?:on\w+|style|src|srcset|action)=/i);
     expect(page).not.toMatch(/@import|url\(|javascript:/i);
-    expect(all(/<a [^>]*href="([^"]*)"/g).filter((target) => !target.startsWith('#'))).toEqual([`${service.url}/openapi.json`]);
+    expect(all(/<a [^>]*href="([^"]*)"/g).filter((target) => !target.startsWith('#'))).toEqual([
+      `${service.url}/openapi.json`,
+    ]);
   });
 
   test('contains each id once, and the target of each internal link', () => {
@@ -68,7 +76,9 @@ describe('the page', () => {
 
   test('closes all elements in order', () => {
     const open: string[] = [];
-    for (const [, slash, name = ''] of page.replace(/<style>[^<]*<\/style>/, '').matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+    for (const [, slash, name = ''] of page
+      .replace(/<style>[^<]*<\/style>/, '')
+      .matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
       if (name === 'meta') continue;
       if (slash === '') open.push(name);
       else expect(open.pop()).toBe(name);
@@ -77,9 +87,12 @@ describe('the page', () => {
   });
 
   test('contains landmarks, one h1, headings without skipped levels, and header cells in every table', () => {
-    for (const element of ['header', 'nav', 'main', 'footer', 'h1']) expect(all(new RegExp(`<(${element})\\b`, 'g')), element).toHaveLength(1);
+    for (const element of ['header', 'nav', 'main', 'footer', 'h1'])
+      expect(all(new RegExp(`<(${element})\\b`, 'g')), element).toHaveLength(1);
     const levels = all(/<h([1-6])\b/g).map(Number);
-    expect(levels.filter((level, index) => index > 0 && level > (levels[index - 1] ?? 0) + 1)).toEqual([]);
+    expect(
+      levels.filter((level, index) => index > 0 && level > (levels[index - 1] ?? 0) + 1),
+    ).toEqual([]);
     const tables = page.split('<table').slice(1);
     expect(tables.length).toBeGreaterThan(20);
     for (const table of tables) {
@@ -91,18 +104,30 @@ describe('the page', () => {
 
   test('shows every operation, every member of every schema, and every parameter', () => {
     const ids = new Set(all(/ id="([^"]*)"/g));
-    const operations = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.flatMap((method) => item[method] ?? []));
+    const operations = Object.values(api.paths).flatMap((item) =>
+      DOCUMENTED_METHODS.flatMap((method) => item[method] ?? []),
+    );
     expect(operations.filter(({ operationId }) => !ids.has(operationId))).toEqual([]);
     const shown = new Set(all(/<code>([^<]*)<\/code>/g).map(unescape));
-    const members = Object.values(api.components.schemas).flatMap(({ properties }) => Object.keys(properties as object));
+    const members = Object.values(api.components.schemas).flatMap(({ properties }) =>
+      Object.keys(properties as object),
+    );
     const parameters = Object.values(api.components.parameters).map(({ name }) => name);
-    expect([...members, ...parameters, ...Object.keys(api.components.headers)].filter((name) => !shown.has(name))).toEqual([]);
+    expect(
+      [...members, ...parameters, ...Object.keys(api.components.headers)].filter(
+        (name) => !shown.has(name),
+      ),
+    ).toEqual([]);
   });
 
   test('shows every type of error with its status', () => {
-    const types = [...JSON.stringify(api).matchAll(/"code":(\d+),"type":"([a-z_]+)"/g)].map(([, status, type]) => `${status} ${type}`);
+    const types = [...JSON.stringify(api).matchAll(/"code":(\d+),"type":"([a-z_]+)"/g)].map(
+      ([, status, type]) => `${status} ${type}`,
+    );
     const table = page.slice(page.indexOf('<caption>All errors'));
-    const rows = [...table.matchAll(/<code>(\d+)<\/code><\/th><td [^>]*><code>([a-z_]+)<\/code>/g)].map(([, status, type]) => `${status} ${type}`);
+    const rows = [
+      ...table.matchAll(/<code>(\d+)<\/code><\/th><td [^>]*><code>([a-z_]+)<\/code>/g),
+    ].map(([, status, type]) => `${status} ${type}`);
     expect(rows.sort()).toEqual([...new Set(types)].sort());
     expect(rows.length).toBeGreaterThan(20);
   });
@@ -111,11 +136,17 @@ describe('the page', () => {
 describe('text from the OpenAPI document', () => {
   test('never becomes markup', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', '`', '\n', '/', '=', 'é', '😀') }), (text) => {
-        const { html } = markup`<p title="${text}">${[text, undefined]}</p>`;
-        const [, attribute = '', content = ''] = /^<p title="([^"<>]*)">([^<>]*)<\/p>$/.exec(html) ?? [];
-        expect([unescape(attribute), unescape(content)]).toEqual([text, text]);
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('<', '>', '&', '"', "'", 'a', '`', '\n', '/', '=', 'é', '😀'),
+        }),
+        (text) => {
+          const { html } = markup`<p title="${text}">${[text, undefined]}</p>`;
+          const [, attribute = '', content = ''] =
+            /^<p title="([^"<>]*)">([^<>]*)<\/p>$/.exec(html) ?? [];
+          expect([unescape(attribute), unescape(content)]).toEqual([text, text]);
+        },
+      ),
     );
   });
 
@@ -125,7 +156,9 @@ describe('text from the OpenAPI document', () => {
     const spoil = (value: unknown, name = ''): unknown => {
       if (Array.isArray(value)) return value.map((item) => spoil(item));
       if (typeof value === 'object' && value !== null)
-        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, spoil(inner, key)]));
+        return Object.fromEntries(
+          Object.entries(value).map(([key, inner]) => [key, spoil(inner, key)]),
+        );
       const isPlace = ['$ref', 'in', 'operationId', 'type'].includes(name);
       return typeof value === 'string' && !isPlace ? value + hostile : value;
     };
@@ -142,12 +175,18 @@ describe('text from the OpenAPI document', () => {
 describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
   test('201 and 200: the commands work as shown when they are pasted', async () => {
     const commands = all(/<pre><code>(curl [^<]*)<\/code><\/pre>/g).map(unescape);
-    const operations = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.filter((method) => item[method] !== undefined));
+    const operations = Object.values(api.paths).flatMap((item) =>
+      DOCUMENTED_METHODS.filter((method) => item[method] !== undefined),
+    );
     expect(commands.length).toBeGreaterThanOrEqual(operations.length);
     const run = async (command: string) => {
-      const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s -o /dev/null -w '%{http_code}'`], {
-        env: { PATH: process.env.PATH, TOKEN: service.token },
-      });
+      const { stdout } = await promisify(execFile)(
+        'sh',
+        ['-c', `${command} -s -o /dev/null -w '%{http_code}'`],
+        {
+          env: { PATH: process.env.PATH, TOKEN: service.token },
+        },
+      );
       return Number(stdout);
     };
     for (const command of commands) {
@@ -164,8 +203,19 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
       expect(await run(command), command).toBe(expected);
     }
     const names = ['tlds', 'tsigkeys', 'pools', 'zones', 'tokens'];
-    const counts = await Promise.all(names.map(async (name) => [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const));
+    const counts = await Promise.all(
+      names.map(
+        async (name) =>
+          [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const,
+      ),
+    );
     // Two examples of each, as many TLD entries in one request, one restored of two kinds, and the default pool.
-    expect(Object.fromEntries(counts)).toEqual({ tlds: 5, tsigkeys: 3, pools: 3, zones: 2, tokens: 2 });
+    expect(Object.fromEntries(counts)).toEqual({
+      tlds: 5,
+      tsigkeys: 3,
+      pools: 3,
+      zones: 2,
+      tokens: 2,
+    });
   });
 });

@@ -25,16 +25,22 @@ async function millisecondsEach(path: string, hosts: readonly string[]): Promise
 }
 
 describe.each(PATHS)('%s', (path) => {
-  test.each(['dns.example', 'dns.example:8080', '[2001:db8::1]:9001', 'a_b.example', '127.0.0.1', 'base-url.invalid'])(
-    '200 with the links for Host: %s and no other difference',
-    async (host) => {
-      const reference = await read(path, 'reference.example');
-      const links = reference.split('http://reference.example').length - 1;
-      expect(links).toBeGreaterThan(path === '/docs' ? 1 : 10);
-      expect(reference).not.toContain('base-url.invalid');
-      expect(await read(path, host)).toBe(reference.replaceAll('http://reference.example', `http://${host}`));
-    },
-  );
+  test.each([
+    'dns.example',
+    'dns.example:8080',
+    '[2001:db8::1]:9001',
+    'a_b.example',
+    '127.0.0.1',
+    'base-url.invalid',
+  ])('200 with the links for Host: %s and no other difference', async (host) => {
+    const reference = await read(path, 'reference.example');
+    const links = reference.split('http://reference.example').length - 1;
+    expect(links).toBeGreaterThan(path === '/docs' ? 1 : 10);
+    expect(reference).not.toContain('base-url.invalid');
+    expect(await read(path, host)).toBe(
+      reference.replaceAll('http://reference.example', `http://${host}`),
+    );
+  });
 
   test('200 with the configured base URL, escaped where necessary', async () => {
     const publicUrl = 'https://dns.example/a&b';
@@ -42,7 +48,9 @@ describe.each(PATHS)('%s', (path) => {
     const text = (await other.get(path)).text;
     await other.close();
     const escaped = path === '/docs' ? publicUrl.replaceAll('&', '&amp;') : publicUrl;
-    expect(text).toBe((await read(path, 'reference.example')).replaceAll('http://reference.example', escaped));
+    expect(text).toBe(
+      (await read(path, 'reference.example')).replaceAll('http://reference.example', escaped),
+    );
   });
 
   test('200 as fast for a Host that changes with each request as for one that does not', async () => {

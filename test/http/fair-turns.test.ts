@@ -11,7 +11,11 @@ describe('the turns of the event loop', () => {
     let due: (() => void)[] = [];
     const began: string[] = [];
     let connections = 0;
-    const turns = createFairTurns({ now: () => now, later: (work) => due.push(work), connections: () => connections });
+    const turns = createFairTurns({
+      now: () => now,
+      later: (work) => due.push(work),
+      connections: () => connections,
+    });
     return {
       ...turns,
       began,
@@ -118,25 +122,34 @@ describe('a service with a caller who asks for many long pages at once', () => {
     return socket;
   }
 
-  const request = (path: string, token: string) => `GET ${path} HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${token}\r\nConnection: close\r\n\r\n`;
+  const request = (path: string, token: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${token}\r\nConnection: close\r\n\r\n`;
 
-  test.each(['/v2/tlds?limit=1', '/v2/pools', '/healthcheck'])('200 for another caller’s GET %s before half of 100 are done', async (path) => {
-    const { body } = await service.post('/v2/tokens', { name: `other for ${path}`, roles: ['admin'] });
-    const other = service.with(body.token as string);
-    expect((await other.get('/v2/pools')).status).toBe(200);
-    const before = service.log.length;
-    const greedy = await Promise.all(Array.from({ length: 100 }, open));
-    const late = await open();
-    const first = before + 101;
-    await expect.poll(() => service.log.length).toBe(first);
-    const ends = [...greedy, late].map((socket) => once(socket.resume(), 'end'));
-    for (const socket of greedy) socket.write(request('/v2/tlds?limit=1000', service.token));
-    await Promise.race(greedy.map((socket) => once(socket, 'data')));
-    late.write(request(path, other.token));
-    await Promise.all(ends);
-    const routes = service.log.slice(first).map((line) => JSON.parse(line) as { route: string; callerId?: string });
-    const place = routes.findIndex(({ callerId }) => callerId !== 'configured');
-    expect(routes).toHaveLength(101);
-    expect(place).toBeLessThan(50); // without turns it is the last
-  });
+  test.each(['/v2/tlds?limit=1', '/v2/pools', '/healthcheck'])(
+    '200 for another caller’s GET %s before half of 100 are done',
+    async (path) => {
+      const { body } = await service.post('/v2/tokens', {
+        name: `other for ${path}`,
+        roles: ['admin'],
+      });
+      const other = service.with(body.token as string);
+      expect((await other.get('/v2/pools')).status).toBe(200);
+      const before = service.log.length;
+      const greedy = await Promise.all(Array.from({ length: 100 }, open));
+      const late = await open();
+      const first = before + 101;
+      await expect.poll(() => service.log.length).toBe(first);
+      const ends = [...greedy, late].map((socket) => once(socket.resume(), 'end'));
+      for (const socket of greedy) socket.write(request('/v2/tlds?limit=1000', service.token));
+      await Promise.race(greedy.map((socket) => once(socket, 'data')));
+      late.write(request(path, other.token));
+      await Promise.all(ends);
+      const routes = service.log
+        .slice(first)
+        .map((line) => JSON.parse(line) as { route: string; callerId?: string });
+      const place = routes.findIndex(({ callerId }) => callerId !== 'configured');
+      expect(routes).toHaveLength(101);
+      expect(place).toBeLessThan(50); // without turns it is the last
+    },
+  );
 });

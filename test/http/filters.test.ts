@@ -8,7 +8,9 @@ let service: TestService;
 
 /** The names that a list with this query holds. */
 async function namesFor(sample: Sample, query: string): Promise<string[]> {
-  return itemsOf(await service.get(`/v2/${sample.collection}?${query}`), sample).map(({ name }) => name);
+  return itemsOf(await service.get(`/v2/${sample.collection}?${query}`), sample).map(
+    ({ name }) => name,
+  );
 }
 
 describe('tlds', () => {
@@ -22,7 +24,8 @@ describe('tlds', () => {
       ['_tcp', 'a*b'],
       ['x-tcp', 'Аbc'],
     ] as const;
-    for (const [name, description] of entries) await service.post('/v2/tlds', { name, description });
+    for (const [name, description] of entries)
+      await service.post('/v2/tlds', { name, description });
   });
   afterAll(() => service.close());
 
@@ -76,7 +79,11 @@ describe('tlds', () => {
   });
 
   test('400 for the filters of tsigkeys', async () => {
-    expectError(await service.get('/v2/tlds?algorithm=x&scope=y&resource_id=z'), 400, 'bad_request');
+    expectError(
+      await service.get('/v2/tlds?algorithm=x&scope=y&resource_id=z'),
+      400,
+      'bad_request',
+    );
   });
 });
 

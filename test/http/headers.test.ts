@@ -45,7 +45,8 @@ describe.each([
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService(variables);
-    for (const { collection, body } of SAMPLES) await service.post(`/v2/${collection}`, body('taken'));
+    for (const { collection, body } of SAMPLES)
+      await service.post(`/v2/${collection}`, body('taken'));
   });
   afterAll(() => service.close());
 
@@ -61,7 +62,9 @@ describe.each([
       expect(answer.headers.get('cache-control')).toBe('no-store');
       expect(answer.headers.has('etag')).toBe(false);
       expect(answer.headers.has('vary')).toBe(false);
-      const named = ['x-openstack-request-id', 'x-tsigil-request-id'].filter((name) => answer.headers.has(name));
+      const named = ['x-openstack-request-id', 'x-tsigil-request-id'].filter((name) =>
+        answer.headers.has(name),
+      );
       expect(named).toEqual([header]);
     },
   );
@@ -69,14 +72,23 @@ describe.each([
   test('204 with a request id', async () => {
     const { body } = await service.post('/v2/tlds', { name: 'passing' });
     const answer = await service.delete(`/v2/tlds/${body.id}`);
-    expect([answer.status, answer.headers.get(header)]).toEqual([204, expect.stringMatching(REQUEST_ID)]);
+    expect([answer.status, answer.headers.get(header)]).toEqual([
+      204,
+      expect.stringMatching(REQUEST_ID),
+    ]);
   });
 
   test('every request has a unique id, which its log line contains', async () => {
-    const answers = [await service.get('/v2/tlds'), await service.get('/v2/nosuch'), await service.with('nobody').get('/v2/tlds')];
+    const answers = [
+      await service.get('/v2/tlds'),
+      await service.get('/v2/nosuch'),
+      await service.with('nobody').get('/v2/tlds'),
+    ];
     const ids = answers.map(({ headers }) => headers.get(header));
     expect(new Set(ids).size).toBe(3);
-    const lines = service.log.map((line) => JSON.parse(line)).filter(({ requestId }) => ids.includes(requestId));
+    const lines = service.log
+      .map((line) => JSON.parse(line))
+      .filter(({ requestId }) => ids.includes(requestId));
     expect(lines.map(({ route, status, caller }) => [route, status, caller])).toEqual([
       ['/v2/tlds', 200, 'admin'],
       ['(unknown)', 404, 'admin'],
@@ -89,27 +101,41 @@ describe.each([
     const answer = await service.get('/v2/tlds', { [header]: given });
     expect(answer.headers.get(header)).not.toBe(given);
     expect(answer.text).not.toContain(given);
-    const line = service.log.map((text) => JSON.parse(text)).find(({ requestId }) => requestId === answer.headers.get(header));
+    const line = service.log
+      .map((text) => JSON.parse(text))
+      .find(({ requestId }) => requestId === answer.headers.get(header));
     expect(line).toMatchObject({ globalRequestId: given });
   });
 
-  test.each(['req-1', UNKNOWN_ID, `req-${UNKNOWN_ID}x`, `req-${UNKNOWN_ID.toUpperCase()}\t`, 'a'.repeat(1000)])(
-    'an invalid request id is neither logged nor returned: %j',
-    async (given) => {
-      const from = service.log.length;
-      const answer = await service.get('/v2/tlds', { [header]: `${given} z` });
-      expect(answer.status).toBe(200);
-      expect(service.log.slice(from).join('')).not.toContain('globalRequestId');
-    },
-  );
+  test.each([
+    'req-1',
+    UNKNOWN_ID,
+    `req-${UNKNOWN_ID}x`,
+    `req-${UNKNOWN_ID.toUpperCase()}\t`,
+    'a'.repeat(1000),
+  ])('an invalid request id is neither logged nor returned: %j', async (given) => {
+    const from = service.log.length;
+    const answer = await service.get('/v2/tlds', { [header]: `${given} z` });
+    expect(answer.status).toBe(200);
+    expect(service.log.slice(from).join('')).not.toContain('globalRequestId');
+  });
 });
 
 test('a log line contains method, route, status, duration, caller and resource, and no other data from the caller', async () => {
   const service = await startTestService();
   const { body } = await service.post('/v2/tlds', { name: 'logged', description: 'described' });
-  await service.get(`/v2/tlds/${body.id}?junk=queried`, { 'user-agent': 'agent-named', cookie: 'cookie-sent' });
+  await service.get(`/v2/tlds/${body.id}?junk=queried`, {
+    'user-agent': 'agent-named',
+    cookie: 'cookie-sent',
+  });
   const line = JSON.parse(service.log.at(-1) ?? '');
-  expect(line).toMatchObject({ method: 'GET', route: '/v2/tlds/:id', resource: body.id, status: 200, caller: 'admin' });
+  expect(line).toMatchObject({
+    method: 'GET',
+    route: '/v2/tlds/:id',
+    resource: body.id,
+    status: 200,
+    caller: 'admin',
+  });
   expect(line.durationMs).toBeGreaterThan(0);
   expect(service.log.join('')).not.toMatch(/logged|described|queried|agent-named|cookie-sent/);
   await service.close();

@@ -13,12 +13,15 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 test('there is a sample for every collection with an import', () => {
-  expect(SAMPLES.map(({ collection }) => collection)).toEqual(IMPORTABLE_TYPES.map(({ collection }) => collection));
+  expect(SAMPLES.map(({ collection }) => collection)).toEqual(
+    IMPORTABLE_TYPES.map(({ collection }) => collection),
+  );
 });
 
 describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   const { collection } = sample;
-  const restore = (items: unknown, headers?: Record<string, string>) => service.post(`/v2/${collection}/import`, { [collection]: items }, headers);
+  const restore = (items: unknown, headers?: Record<string, string>) =>
+    service.post(`/v2/${collection}/import`, { [collection]: items }, headers);
   const whole = (name: string, members: Record<string, unknown> = {}) => ({
     id: 'F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6',
     ...sample.body(name),
@@ -33,13 +36,29 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     const now = await create(service, sample, 'made-now');
     const answer = await restore([
       whole('old'),
-      whole('older', { id: otherId, created_at: '2013-01-01T00:00:00.000001', updated_at: '2014-01-01 00:00:00' }),
+      whole('older', {
+        id: otherId,
+        created_at: '2013-01-01T00:00:00.000001',
+        updated_at: '2014-01-01 00:00:00',
+      }),
     ]);
     expect([answer.status, answer.body]).toEqual([200, { imported: 2, unchanged: 0 }]);
     const items = itemsOf(await service.get(`/v2/${collection}`), sample);
-    expect(items.map(({ id, name, created_at, updated_at }) => ({ id, name, created_at, updated_at }))).toEqual([
-      { id: otherId, name: 'older', created_at: '2013-01-01T00:00:00.000001', updated_at: '2014-01-01T00:00:00.000000' },
-      { id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6', name: 'old', created_at: '2014-07-07T18:25:31.275934', updated_at: null },
+    expect(
+      items.map(({ id, name, created_at, updated_at }) => ({ id, name, created_at, updated_at })),
+    ).toEqual([
+      {
+        id: otherId,
+        name: 'older',
+        created_at: '2013-01-01T00:00:00.000001',
+        updated_at: '2014-01-01T00:00:00.000000',
+      },
+      {
+        id: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+        name: 'old',
+        created_at: '2014-07-07T18:25:31.275934',
+        updated_at: null,
+      },
       { id: now.id, name: 'made-now', created_at: now.created_at, updated_at: null },
     ]);
   });
@@ -54,15 +73,25 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
       const again = await target.post(`/v2/${collection}/import`, { [collection]: source });
       expect([again.status, again.body]).toEqual([200, { imported: 0, unchanged: 3 }]);
       const copied = itemsOf(await target.get(`/v2/${collection}?sort_key=name`), sample);
-      expect(copied.map((item) => ({ ...item, links: {} }))).toEqual(source.map((item) => ({ ...item, links: {} })));
+      expect(copied.map((item) => ({ ...item, links: {} }))).toEqual(
+        source.map((item) => ({ ...item, links: {} })),
+      );
     } finally {
       await target.close();
     }
   });
 
   test.each([
-    ['an id of another resource', [whole('new'), { ...whole('third'), id: otherId }], [{ ...whole('first'), id: otherId }]],
-    ['a name of another resource', [whole('new'), whole('FIRST', { id: otherId })], [whole('first', { id: '00000000-0000-4000-8000-000000000001' })]],
+    [
+      'an id of another resource',
+      [whole('new'), { ...whole('third'), id: otherId }],
+      [{ ...whole('first'), id: otherId }],
+    ],
+    [
+      'a name of another resource',
+      [whole('new'), whole('FIRST', { id: otherId })],
+      [whole('first', { id: '00000000-0000-4000-8000-000000000001' })],
+    ],
     [
       'the same resource with another timestamp',
       [whole('new', { id: otherId }), whole('first', { updated_at: '2020-01-01T00:00:00' })],
@@ -78,7 +107,9 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   });
 
   test('400 that lists every problem with the number of its item, and nothing changes', async () => {
-    const withoutId = Object.fromEntries(Object.entries(whole('a')).filter(([name]) => name !== 'id'));
+    const withoutId = Object.fromEntries(
+      Object.entries(whole('a')).filter(([name]) => name !== 'id'),
+    );
     const answer = await restore([
       whole('fine'),
       withoutId,
@@ -99,7 +130,9 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   });
 
   test.each(sample.required)('400 for an incomplete resource, without %s', async (name) => {
-    const item = Object.fromEntries(Object.entries(whole('a')).filter(([member]) => member !== name));
+    const item = Object.fromEntries(
+      Object.entries(whole('a')).filter(([member]) => member !== name),
+    );
     expect(problemsOf(await restore([item]))).toEqual([`${collection}.0.${name}: required`]);
   });
 
@@ -112,9 +145,11 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
   });
 
   test('400 for other members besides the list', async () => {
-    expect(problemsOf(await service.post(`/v2/${collection}/import`, { [collection]: [whole('a')], all: true }))).toEqual([
-      'all: additionalProperties',
-    ]);
+    expect(
+      problemsOf(
+        await service.post(`/v2/${collection}/import`, { [collection]: [whole('a')], all: true }),
+      ),
+    ).toEqual(['all: additionalProperties']);
   });
 
   test('401 without the right, 405 for GET', async () => {
@@ -128,12 +163,15 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     const settings = describedAt(service.url);
     const operation = actionPaths(settings, ACTIONS)[`/v2/${collection}/import`]?.post;
     expect(operation?.operationId).toBe(`import_${collection}`);
-    expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '409']));
+    expect(Object.keys(operation?.responses ?? {})).toEqual(
+      expect.arrayContaining(['200', '400', '409']),
+    );
   });
 
   test('200 for the example of the OpenAPI document', async () => {
     const settings = describedAt(service.url);
-    const content = actionPaths(settings, ACTIONS)[`/v2/${collection}/import`]?.post?.requestBody?.content['application/json'];
+    const content = actionPaths(settings, ACTIONS)[`/v2/${collection}/import`]?.post?.requestBody
+      ?.content['application/json'];
     const answer = await service.post(`/v2/${collection}/import`, content?.examples?.one?.value);
     expect([answer.status, answer.body]).toEqual([200, { imported: 1, unchanged: 0 }]);
   });
@@ -150,7 +188,11 @@ test('400 for a key whose pool or zone must exist and does not', async () => {
       created_at: '2014-07-07T18:25:31',
       updated_at: null,
     };
-    expectError(await strict.post('/v2/tsigkeys/import', { tsigkeys: [item] }), 400, 'invalid_tsigkey');
+    expectError(
+      await strict.post('/v2/tsigkeys/import', { tsigkeys: [item] }),
+      400,
+      'invalid_tsigkey',
+    );
   } finally {
     await strict.close();
   }

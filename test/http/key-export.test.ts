@@ -3,7 +3,14 @@ import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.
 import type { ResponseObject } from '../../src/http/openapi/document.ts';
 import { keyExport } from '../../src/domain/operations/key-export.ts';
 import { actionPaths } from '../../src/http/openapi/actions.ts';
-import { create, expectError, SECRET, TSIGKEYS, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  expectError,
+  SECRET,
+  TSIGKEYS,
+  UNKNOWN_ID,
+  type Resource,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { describedAt } from '../harness/description.ts';
 
@@ -20,9 +27,14 @@ const exported = (id: string, query: string) => service.get(`/v2/tsigkeys/${id}/
 describe.each(Object.entries(EXPORT_FORMATS))('?format=%s', (format, { mediaType, extension }) => {
   test('200 with the text, its media type and a file name', async () => {
     const answer = await exported(key.id, `?format=${format}`);
-    expect([answer.status, answer.text]).toEqual([200, exportKey(format, { name: key.name, algorithm: 'hmac-sha256', secret: SECRET }).text]);
+    expect([answer.status, answer.text]).toEqual([
+      200,
+      exportKey(format, { name: key.name, algorithm: 'hmac-sha256', secret: SECRET }).text,
+    ]);
     expect(answer.headers.get('content-type')).toBe(`${mediaType}; charset=UTF-8`);
-    expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="transfer.example.${extension}"`);
+    expect(answer.headers.get('content-disposition')).toBe(
+      `attachment; filename="transfer.example.${extension}"`,
+    );
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 });
@@ -31,22 +43,51 @@ test('200 for HEAD with the headers of GET and no body', async () => {
   const path = `/v2/tsigkeys/${key.id}/export?format=bind`;
   const [head, get] = [await service.call('HEAD', path), await service.get(path)];
   expect([head.status, head.text]).toEqual([200, '']);
-  for (const name of ['content-type', 'content-length', 'content-disposition']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+  for (const name of ['content-type', 'content-length', 'content-disposition'])
+    expect(head.headers.get(name)).toBe(get.headers.get(name));
 });
 
-test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])('400 that lists the formats for %j', async (query) => {
-  expect(expectError(await exported(key.id, query), 400, 'bad_request')).toBe(`format must be one of ${Object.keys(EXPORT_FORMATS).join(', ')}`);
-});
+test.each(['', '?format=', '?format=yaml', '?format=__proto__', '?format=BIND'])(
+  '400 that lists the formats for %j',
+  async (query) => {
+    expect(expectError(await exported(key.id, query), 400, 'bad_request')).toBe(
+      `format must be one of ${Object.keys(EXPORT_FORMATS).join(', ')}`,
+    );
+  },
+);
 
-test.each(['?format=bind&format=nsd', '?format=bind&colour=red', '?format=%FF'])('400 for %j', async (query) => {
-  expectError(await exported(key.id, query), 400, 'bad_request');
-});
+test.each(['?format=bind&format=nsd', '?format=bind&colour=red', '?format=%FF'])(
+  '400 for %j',
+  async (query) => {
+    expectError(await exported(key.id, query), 400, 'bad_request');
+  },
+);
 
 test.each([
-  ['a name that is not a domain name', 'bind', { name: 'two words' }, 'the name must be a domain name to be used in DNS messages'],
-  ['a name that closes a quoted string', 'bind', { name: 'a"; }; include "x' }, 'the name must be a domain name to be used in DNS messages'],
-  ['a secret that is not base64', 'knot', { name: 'odd', secret: 'SomeSecretKey-of-nobody-0123456789' }, 'the secret must be base64'],
-  ['an algorithm that the consumer lacks', 'cert-manager', { name: 'sha384', algorithm: 'hmac-sha384' }, 'cert-manager does not take hmac-sha384'],
+  [
+    'a name that is not a domain name',
+    'bind',
+    { name: 'two words' },
+    'the name must be a domain name to be used in DNS messages',
+  ],
+  [
+    'a name that closes a quoted string',
+    'bind',
+    { name: 'a"; }; include "x' },
+    'the name must be a domain name to be used in DNS messages',
+  ],
+  [
+    'a secret that is not base64',
+    'knot',
+    { name: 'odd', secret: 'SomeSecretKey-of-nobody-0123456789' },
+    'the secret must be base64',
+  ],
+  [
+    'an algorithm that the consumer lacks',
+    'cert-manager',
+    { name: 'sha384', algorithm: 'hmac-sha384' },
+    'cert-manager does not take hmac-sha384',
+  ],
 ])('409 with the reason for %s', async (_case, format, members, reason) => {
   const made = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('any'), ...members });
   const { id } = made.body as Resource;
@@ -65,11 +106,18 @@ test.each([
 test('403 without the right tsigkeys:get, for any format', async () => {
   const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
   const reader = service.with((body as { token: string }).token);
-  for (const format of ['bind', 'none']) expectError(await reader.get(`/v2/tsigkeys/${key.id}/export?format=${format}`), 403, 'forbidden');
+  for (const format of ['bind', 'none'])
+    expectError(
+      await reader.get(`/v2/tsigkeys/${key.id}/export?format=${format}`),
+      403,
+      'forbidden',
+    );
 });
 
 test('401 without a token', async () => {
-  expect((await service.with('').get(`/v2/tsigkeys/${key.id}/export?format=bind`)).status).toBe(401);
+  expect((await service.with('').get(`/v2/tsigkeys/${key.id}/export?format=bind`)).status).toBe(
+    401,
+  );
 });
 
 test('405 for POST', async () => {
@@ -79,19 +127,25 @@ test('405 for POST', async () => {
 test('the OpenAPI document lists every format, with an example', () => {
   const settings = describedAt(service.url);
   const operation = actionPaths(settings, [keyExport])['/v2/tsigkeys/{id}/export']?.get;
-  expect(operation?.parameters).toMatchObject([{ name: 'format', schema: { enum: Object.keys(EXPORT_FORMATS) } }]);
+  expect(operation?.parameters).toMatchObject([
+    { name: 'format', schema: { enum: Object.keys(EXPORT_FORMATS) } },
+  ]);
   const content = (operation?.responses['200'] as ResponseObject).content ?? {};
   expect(
     Object.values(content)
       .flatMap(({ examples }) => Object.keys(examples ?? {}))
       .toSorted(),
   ).toEqual(Object.keys(EXPORT_FORMATS).toSorted());
-  expect(Object.keys(operation?.responses ?? {})).toEqual(expect.arrayContaining(['200', '400', '404', '409']));
+  expect(Object.keys(operation?.responses ?? {})).toEqual(
+    expect.arrayContaining(['200', '400', '404', '409']),
+  );
 });
 
 test('the log contains neither the name nor the secret of an exported key', async () => {
   const before = service.log.length;
   await exported(key.id, '?format=bind');
-  await expect.poll(() => service.log.slice(before).join('\n')).toContain('/v2/tsigkeys/:id/export');
+  await expect
+    .poll(() => service.log.slice(before).join('\n'))
+    .toContain('/v2/tsigkeys/:id/export');
   expect(service.log.slice(before).join('\n')).not.toMatch(/Transfer|transfer|4ycKX/);
 });

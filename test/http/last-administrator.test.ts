@@ -12,20 +12,31 @@ let service: TestService;
 afterEach(() => service.close());
 
 /** The tokens of a new service by their names, and a client with the token of `ada`. */
-async function open(bodies: readonly object[], variables: Record<string, string> = {}, clock?: () => string) {
+async function open(
+  bodies: readonly object[],
+  variables: Record<string, string> = {},
+  clock?: () => string,
+) {
   const started = await startWithTokens(bodies, variables, clock === undefined ? {} : { clock });
   service = started.service;
   const tokens = new Map(started.tokens.map((each) => [each.name, each]));
   const clientOf = (name: string): Client => service.with(tokens.get(name)?.token ?? '');
-  const remove = (name: string, client = clientOf('ada')) => client.delete(`/v2/tokens/${(tokens.get(name) as CreatedToken).id}`);
+  const remove = (name: string, client = clientOf('ada')) =>
+    client.delete(`/v2/tokens/${(tokens.get(name) as CreatedToken).id}`);
   return { admin: clientOf('ada'), clientOf, remove };
 }
 
 describe('DELETE of a token', () => {
   test('409 for the last administrator token, which stays valid, whatever other tokens exist', async () => {
-    const { admin, remove } = await open([READER, { ...BOB, expires_at: '2001-01-01T00:00:00' }, ADA]);
+    const { admin, remove } = await open([
+      READER,
+      { ...BOB, expires_at: '2001-01-01T00:00:00' },
+      ADA,
+    ]);
     const message = expectError(await remove('ada'), 409, 'last_administrator');
-    expect(message).toBe("Token 'ada' is the last valid administrator token. Create another token with the role admin first.");
+    expect(message).toBe(
+      "Token 'ada' is the last valid administrator token. Create another token with the role admin first.",
+    );
     expect((await admin.get('/v2/tokens')).body.tokens).toHaveLength(3);
   });
 
@@ -77,7 +88,10 @@ describe('DELETE of a token', () => {
   test('204 for an administrator token if another one comes after many tokens with other roles', async () => {
     const { admin, clientOf, remove } = await open([ADA]);
     for (let made = 0; made < 1001; made += 50) {
-      const some = Array.from({ length: 50 }, (_, index) => ({ ...READER, name: `reader-${made + index}` }));
+      const some = Array.from({ length: 50 }, (_, index) => ({
+        ...READER,
+        name: `reader-${made + index}`,
+      }));
       await Promise.all(some.map((body) => admin.post('/v2/tokens', body)));
     }
     expectError(await remove('ada'), 409, 'last_administrator');

@@ -31,26 +31,35 @@ test('every address gives requests to the same app, one that does not exist is p
   const url = await listen(app, ['127.0.0.1', '192.0.2.1', '127.0.0.3'], 0);
   const port = Number(new URL(url).port);
   expect(url).toBe(`http://127.0.0.1:${port}`);
-  for (const host of ['127.0.0.1', '127.0.0.3']) expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe(host);
+  for (const host of ['127.0.0.1', '127.0.0.3'])
+    expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe(host);
   await app.close();
-  expect([await accepts(port, '127.0.0.1'), await accepts(port, '127.0.0.3')]).toEqual([false, false]);
+  expect([await accepts(port, '127.0.0.1'), await accepts(port, '127.0.0.3')]).toEqual([
+    false,
+    false,
+  ]);
 });
 
-test.runIf(hasProgram('ss', 'iproute2'))('4096 connections may wait to be accepted, where the system allows it', async () => {
-  const app = Fastify();
-  const port = new URL(await listen(app, ['127.0.0.1', '127.0.0.3'], 0)).port;
-  const { stdout } = spawnSync('ss', ['-Hltn', `sport = :${port}`], { encoding: 'utf8' });
-  const allowed = Math.min(4096, Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')));
-  const lines = stdout.trim().split('\n');
-  expect(lines.map((line) => Number(line.split(/ +/)[2]))).toEqual([allowed, allowed]);
-  await app.close();
-});
+test.runIf(hasProgram('ss', 'iproute2'))(
+  '4096 connections may wait to be accepted, where the system allows it',
+  async () => {
+    const app = Fastify();
+    const port = new URL(await listen(app, ['127.0.0.1', '127.0.0.3'], 0)).port;
+    const { stdout } = spawnSync('ss', ['-Hltn', `sport = :${port}`], { encoding: 'utf8' });
+    const allowed = Math.min(4096, Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')));
+    const lines = stdout.trim().split('\n');
+    expect(lines.map((line) => Number(line.split(/ +/)[2]))).toEqual([allowed, allowed]);
+    await app.close();
+  },
+);
 
 test('an address in use is an error', async () => {
   const first = Fastify();
   const url = await listen(first, ['127.0.0.1'], 0);
   const second = Fastify();
-  await expect(listen(second, ['127.0.0.1'], Number(new URL(url).port))).rejects.toThrow(/address already in use/);
+  await expect(listen(second, ['127.0.0.1'], Number(new URL(url).port))).rejects.toThrow(
+    /address already in use/,
+  );
   await second.close();
   await first.close();
 });

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { create, expectError, itemsOf, SAMPLES, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  expectError,
+  itemsOf,
+  SAMPLES,
+  UNKNOWN_ID,
+  type Resource,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const NAMES = ['bravo', 'Alpha', 'charlie', '_delta', 'alpha2'];
@@ -16,8 +23,10 @@ describe.each(SAMPLES)('$collection', (sample) => {
   afterAll(() => service.close());
 
   const list = async (query: string) => itemsOf(await service.get(path + query), sample);
-  const linksOf = async (query: string) => (await service.get(path + query)).body.links as { self: string; next?: string };
-  const refuse = async (query: string, type: string) => expectError(await service.get(path + query), 400, type);
+  const linksOf = async (query: string) =>
+    (await service.get(path + query)).body.links as { self: string; next?: string };
+  const refuse = async (query: string, type: string) =>
+    expectError(await service.get(path + query), 400, type);
 
   test('200 with all items in order of creation, and then the links', async () => {
     const { body } = await service.get(path);
@@ -27,7 +36,9 @@ describe.each(SAMPLES)('$collection', (sample) => {
 
   test('200 with an empty list in a new service', async () => {
     const fresh = await startTestService();
-    expect((await fresh.get(path)).text).toBe(`{"${sample.collection}":[],"links":{"self":"${fresh.url}${path}"}}`);
+    expect((await fresh.get(path)).text).toBe(
+      `{"${sample.collection}":[],"links":{"self":"${fresh.url}${path}"}}`,
+    );
     await fresh.close();
   });
 
@@ -66,12 +77,17 @@ describe.each(SAMPLES)('$collection', (sample) => {
       'maximum',
       'null',
     ])('400 for limit=%s', async (limit) => {
-      expect(await refuse(`?limit=${limit}`, 'invalid_limit')).toBe('limit should be an integer between 1 and 1000');
+      expect(await refuse(`?limit=${limit}`, 'invalid_limit')).toBe(
+        'limit should be an integer between 1 and 1000',
+      );
     });
 
-    test.each(['?limit=1&limit=1', '?limit=1&limit=2', '?limit', '?limit=max&limit=max'])('400 for %s', async (query) => {
-      await refuse(query, 'invalid_limit');
-    });
+    test.each(['?limit=1&limit=1', '?limit=1&limit=2', '?limit', '?limit=max&limit=max'])(
+      '400 for %s',
+      async (query) => {
+        await refuse(query, 'invalid_limit');
+      },
+    );
   });
 
   describe('marker', () => {
@@ -89,9 +105,12 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(answer.body.links).not.toHaveProperty('next');
     });
 
-    test.each(['', 'foo', '12345', `${UNKNOWN_ID}0`, 'null'])('400 for marker=%s', async (marker) => {
-      await refuse(`?marker=${marker}`, 'invalid_marker');
-    });
+    test.each(['', 'foo', '12345', `${UNKNOWN_ID}0`, 'null'])(
+      '400 for marker=%s',
+      async (marker) => {
+        await refuse(`?marker=${marker}`, 'invalid_marker');
+      },
+    );
 
     test('400 for two markers', async () => {
       await refuse(`?marker=${UNKNOWN_ID}&marker=${UNKNOWN_ID}`, 'invalid_marker');
@@ -123,7 +142,9 @@ describe.each(SAMPLES)('$collection', (sample) => {
     test('200 sorted by id, and by creation', async () => {
       const ids = resources.map(({ id }) => id).toSorted();
       expect((await list('?sort_key=id')).map(({ id }) => id)).toEqual(ids);
-      expect((await list('?sort_key=id&sort_dir=desc')).map(({ id }) => id)).toEqual(ids.toReversed());
+      expect((await list('?sort_key=id&sort_dir=desc')).map(({ id }) => id)).toEqual(
+        ids.toReversed(),
+      );
       expect(await namesOf('?sort_key=created_at')).toEqual(NAMES);
       expect(await namesOf('?sort_dir=desc')).toEqual(NAMES.toReversed());
     });
@@ -133,21 +154,32 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(await namesOf('?sort_key&sort_dir')).toEqual(NAMES);
     });
 
-    test.each(['description', 'algorithm', 'secret', 'NAME', 'name_key', 'created_at;', 'toString', 'id&sort_key=id'])(
-      '400 for sort_key=%s',
-      async (key) => {
-        const message = await refuse(`?sort_key=${key}`, 'invalid_sort_key');
-        for (const allowed of ['created_at', 'id', 'updated_at', 'name']) expect(message).toContain(allowed);
+    test.each([
+      'description',
+      'algorithm',
+      'secret',
+      'NAME',
+      'name_key',
+      'created_at;',
+      'toString',
+      'id&sort_key=id',
+    ])('400 for sort_key=%s', async (key) => {
+      const message = await refuse(`?sort_key=${key}`, 'invalid_sort_key');
+      for (const allowed of ['created_at', 'id', 'updated_at', 'name'])
+        expect(message).toContain(allowed);
+    });
+
+    test.each(['ASC', 'DESC', 'up', 'descending', 'asc&sort_dir=asc'])(
+      '400 for sort_dir=%s',
+      async (direction) => {
+        await refuse(`?sort_dir=${direction}`, 'invalid_sort_dir');
       },
     );
-
-    test.each(['ASC', 'DESC', 'up', 'descending', 'asc&sort_dir=asc'])('400 for sort_dir=%s', async (direction) => {
-      await refuse(`?sort_dir=${direction}`, 'invalid_sort_dir');
-    });
   });
 
   describe('links', () => {
-    const self = async (query: string) => (await linksOf(query)).self.replace(service.url + path, '');
+    const self = async (query: string) =>
+      (await linksOf(query)).self.replace(service.url + path, '');
 
     test.each([
       ['', ''],
@@ -173,9 +205,12 @@ describe.each(SAMPLES)('$collection', (sample) => {
       ['?all_tenants=1&limit=3', '?limit=3'],
       ['?limit=9&edit_managed_records=yes', '?limit=9'],
       ['?all_projects=&all_projects=x', ''],
-    ])('200 for %s, which links.self omits because it only changes the request context', async (query, encoded) => {
-      expect(await self(query)).toBe(encoded);
-    });
+    ])(
+      '200 for %s, which links.self omits because it only changes the request context',
+      async (query, encoded) => {
+        expect(await self(query)).toBe(encoded);
+      },
+    );
 
     test('200 with links.next if and only if the page is full', async () => {
       for (const [limit, full] of [
@@ -184,7 +219,9 @@ describe.each(SAMPLES)('$collection', (sample) => {
         [5, true],
         [6, false],
       ] as const) {
-        expect(Object.keys(await linksOf(`?limit=${limit}`))).toEqual(full ? ['self', 'next'] : ['self']);
+        expect(Object.keys(await linksOf(`?limit=${limit}`))).toEqual(
+          full ? ['self', 'next'] : ['self'],
+        );
       }
       expect(await linksOf('')).not.toHaveProperty('next');
       expect(await linksOf('?limit=max')).not.toHaveProperty('next');
@@ -193,9 +230,15 @@ describe.each(SAMPLES)('$collection', (sample) => {
     test('200 with the marker last in links.next, wherever the request had it', async () => {
       const [first, second, third] = resources.map(({ id }) => id);
       const links = await linksOf(`?limit=1&marker=${first}&sort_dir=asc&all_projects=true&name=*`);
-      expect(links.self).toBe(`${service.url}${path}?limit=1&marker=${first}&sort_dir=asc&name=%2A`);
-      expect(links.next).toBe(`${service.url}${path}?limit=1&sort_dir=asc&name=%2A&marker=${second}`);
-      expect((await linksOf(links.next?.slice((service.url + path).length) ?? '')).next).toMatch(new RegExp(`&marker=${third}$`));
+      expect(links.self).toBe(
+        `${service.url}${path}?limit=1&marker=${first}&sort_dir=asc&name=%2A`,
+      );
+      expect(links.next).toBe(
+        `${service.url}${path}?limit=1&sort_dir=asc&name=%2A&marker=${second}`,
+      );
+      expect((await linksOf(links.next?.slice((service.url + path).length) ?? '')).next).toMatch(
+        new RegExp(`&marker=${third}$`),
+      );
     });
   });
 
@@ -215,15 +258,22 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(await refuse(query, 'bad_request')).toBe(message);
     });
 
-    test.each(['?name=%', '?name=%zz', '?name=%ff', '?%ff=x', '?name=%ed%a0%80', '?name=%c0%80', '?name=a%00b'])(
-      '400 for invalid text: %s',
-      async (query) => {
-        await refuse(query, 'bad_request');
-      },
-    );
+    test.each([
+      '?name=%',
+      '?name=%zz',
+      '?name=%ff',
+      '?%ff=x',
+      '?name=%ed%a0%80',
+      '?name=%c0%80',
+      '?name=a%00b',
+    ])('400 for invalid text: %s', async (query) => {
+      await refuse(query, 'bad_request');
+    });
 
     test('401 before any of them for a caller without the right', async () => {
-      const powerless = service.with((await service.post('/v2/tokens', { name: 'powerless', roles: ['member'] })).body.token);
+      const powerless = service.with(
+        (await service.post('/v2/tokens', { name: 'powerless', roles: ['member'] })).body.token,
+      );
       for (const query of ['?limit=0', '?foo=1', '?marker=x', '?name=%ff']) {
         expectError(await powerless.get(path + query), 401, 'access_denied');
       }
@@ -238,7 +288,8 @@ describe('with a default limit', () => {
     const { body } = await service.get('/v2/tlds');
     expect(body.tlds).toHaveLength(2);
     expect(body.links.next).toBe(`${service.url}/v2/tlds?marker=${body.tlds[1].id}`);
-    for (const query of ['?limit=max', '?limit=5', '?limit=1000']) expect((await service.get(`/v2/tlds${query}`)).body.tlds).toHaveLength(5);
+    for (const query of ['?limit=max', '?limit=5', '?limit=1000'])
+      expect((await service.get(`/v2/tlds${query}`)).body.tlds).toHaveLength(5);
     await service.close();
   });
 });
@@ -246,8 +297,16 @@ describe('with a default limit', () => {
 test('200 with at most 1000 items by default and for any larger limit', async () => {
   const service = await startTestService();
   const names = Array.from({ length: 1001 }, (_, index) => `name-${index}`);
-  expect((await service.post('/v2/tlds/bulk', { tlds: names.map((name) => ({ name })) })).status).toBe(200);
-  for (const query of ['', '?limit=max', '?limit=1000', '?limit=1001', '?limit=9223372036854775807']) {
+  expect(
+    (await service.post('/v2/tlds/bulk', { tlds: names.map((name) => ({ name })) })).status,
+  ).toBe(200);
+  for (const query of [
+    '',
+    '?limit=max',
+    '?limit=1000',
+    '?limit=1001',
+    '?limit=9223372036854775807',
+  ]) {
     const { body } = await service.get(`/v2/tlds${query}`);
     expect(body.tlds).toHaveLength(1000);
     const rest = await service.get(body.links.next.slice(service.url.length));

@@ -7,7 +7,10 @@ import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
 import { randomCases } from '../harness/sizes.ts';
 
 /** A request of this caller, on a connection of its own. */
-function requestOf(id: string, socket = Object.assign(new EventEmitter(), { destroyed: false })): FastifyRequest {
+function requestOf(
+  id: string,
+  socket = Object.assign(new EventEmitter(), { destroyed: false }),
+): FastifyRequest {
   return { caller: { id }, raw: { socket } } as unknown as FastifyRequest;
 }
 
@@ -31,7 +34,9 @@ describe('requests about many resources', () => {
   test('run two at a time and one for each caller, and callers are served in turn', async () => {
     const run = createLongWork();
     const { began, work, release } = pieces();
-    const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => run(requestOf(name.slice(0, 1)), work(name)));
+    const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) =>
+      run(requestOf(name.slice(0, 1)), work(name)),
+    );
     expect(began).toEqual(['a1', 'b1']);
     for (const name of ['b1', 'a1', 'c1', 'a2', 'a3']) await release(name);
     expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1']);
@@ -43,7 +48,10 @@ describe('requests about many resources', () => {
     const { work, release } = pieces();
     const names = Array.from({ length: 65 }, (_, index) => `a${index}`);
     const all = names.map((name) => run(requestOf('a'), work(name)));
-    await expect(run(requestOf('a'), work('more'))).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 1 } });
+    await expect(run(requestOf('a'), work('more'))).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { retryAfterSeconds: 1 },
+    });
     all.push(run(requestOf('b'), work('b')));
     for (const name of [...names, 'b']) await release(name);
     expect(await Promise.all(all)).toHaveLength(66);
@@ -52,12 +60,18 @@ describe('requests about many resources', () => {
   test('do not begin when their caller has left', async () => {
     const run = createLongWork();
     const { began, work, release } = pieces();
-    const sockets = Array.from({ length: 3 }, () => Object.assign(new EventEmitter(), { destroyed: false }));
-    const [first, second, third] = sockets.map((socket, index) => run(requestOf('a', socket), work(`a${index}`)));
+    const sockets = Array.from({ length: 3 }, () =>
+      Object.assign(new EventEmitter(), { destroyed: false }),
+    );
+    const [first, second, third] = sockets.map((socket, index) =>
+      run(requestOf('a', socket), work(`a${index}`)),
+    );
     sockets[1]?.emit('close');
     await expect(second).rejects.toMatchObject({ code: 'request_timeout' });
     const gone = Object.assign(new EventEmitter(), { destroyed: true });
-    await expect(run(requestOf('b', gone), work('b'))).rejects.toMatchObject({ code: 'request_timeout' });
+    await expect(run(requestOf('b', gone), work('b'))).rejects.toMatchObject({
+      code: 'request_timeout',
+    });
     await release('a0');
     await release('a2');
     expect([await first, await third]).toEqual(['a0', 'a2']);

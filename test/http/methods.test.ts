@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { create, expectError, SAMPLES, TLDS, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  expectError,
+  SAMPLES,
+  TLDS,
+  UNKNOWN_ID,
+  type Resource,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { readAnswer, sendBytes, sendRequest } from '../harness/wire.ts';
 
@@ -12,7 +19,8 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** One request line as it is, with the administrator's token. */
-const send = (line: string, ...headers: string[]) => sendRequest(service.url, [line, 'Host: h', `X-Auth-Token: ${service.token}`, ...headers]);
+const send = (line: string, ...headers: string[]) =>
+  sendRequest(service.url, [line, 'Host: h', `X-Auth-Token: ${service.token}`, ...headers]);
 const kept = async () => expect((await service.get(`/v2/tlds/${tld.id}`)).body).toEqual(tld);
 
 describe.each(SAMPLES)('/v2/$collection', (sample) => {
@@ -21,13 +29,19 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
   const onItem = 'GET, HEAD, PATCH, DELETE, OPTIONS';
 
   test.each([
-    ...['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'LOCK', 'M-SEARCH'].map((method) => [method, path, onCollection]),
+    ...['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'LOCK', 'M-SEARCH'].map((method) => [
+      method,
+      path,
+      onCollection,
+    ]),
     ...['PUT', 'POST', 'TRACE', 'COPY'].map((method) => [method, `${path}/${UNKNOWN_ID}`, onItem]),
     ['PUT', `${path}/foo`, onItem],
   ])('405 for %s %s, with the allowed methods', async (method, target, allow) => {
     const answer = await send(`${method} ${target} HTTP/1.1`);
     expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(allow.split(', ').toSorted());
+    expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(
+      allow.split(', ').toSorted(),
+    );
     expect(JSON.parse(answer.body)).toMatchObject({
       code: 405,
       type: 'method_not_allowed',
@@ -44,7 +58,8 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     for (const target of [path, `${path}?name=headed`, `${path}/${id}`]) {
       const [head, get] = [await service.call('HEAD', target), await service.get(target)];
       expect([head.status, head.text]).toEqual([200, '']);
-      for (const name of ['content-type', 'content-length']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+      for (const name of ['content-type', 'content-length'])
+        expect(head.headers.get(name)).toBe(get.headers.get(name));
     }
   });
 
@@ -61,7 +76,10 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     const { id } = await create(service, sample, `slashes-${slashes.length}`);
     expect((await service.get(`${path}/${id}${slashes}`)).body.id).toBe(id);
     const { body } = await service.get(`${path}${slashes}?name=none`);
-    expect(body).toEqual({ [sample.collection]: [], links: { self: `${service.url}${path}?name=none` } });
+    expect(body).toEqual({
+      [sample.collection]: [],
+      links: { self: `${service.url}${path}?name=none` },
+    });
     const made = await service.post(path + slashes, sample.body(`made-${slashes.length}`));
     expect(made.headers.get('location')).toBe(`${service.url}${path}/${made.body.id}`);
   });
@@ -69,7 +87,9 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
   test('200 for a path with empty segments', async () => {
     const { id } = await create(service, sample, 'empty-segments');
     expect((await service.get(`/${path}//${id}`)).body.id).toBe(id);
-    expect((await service.get(`/v2/${path.slice('/v2'.length)}?name=a//b`)).body.links.self).toBe(`${service.url}${path}?name=a%2F%2Fb`);
+    expect((await service.get(`/v2/${path.slice('/v2'.length)}?name=a//b`)).body.links.self).toBe(
+      `${service.url}${path}?name=a%2F%2Fb`,
+    );
   });
 
   test('_method and X-HTTP-Method-Override have no effect', async () => {
@@ -86,7 +106,9 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
   test('200 with the query ignored on paths without a list', async () => {
     const { id } = await create(service, sample, 'no-list');
     const query = '?limit=0&junk=1&junk=2&name=%ff';
-    expect((await service.get(`${path}/${id}${query}`)).body.links.self).toBe(`${service.url}${path}/${id}`);
+    expect((await service.get(`${path}/${id}${query}`)).body.links.self).toBe(
+      `${service.url}${path}/${id}`,
+    );
     expect((await service.patch(`${path}/${id}${query}`, {})).status).toBe(200);
     expect((await service.delete(`${path}/${id}${query}`)).status).toBe(204);
     expect((await service.post(`${path}${query}`, sample.body('no-list'))).status).toBe(201);
@@ -94,42 +116,77 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
 });
 
 describe('paths', () => {
-  test.each(['/v2', '/v2/', '/v2/nosuch', '/v2/tld', '/v2/TLDS', '/v2/tlds.json', '/v2/tsigkeys.json', '/V2/tlds'])('404 for %s', async (path) => {
-    for (const method of ['GET', 'POST', 'DELETE']) expectError(await service.call(method, path), 404, 'not_found');
+  test.each([
+    '/v2',
+    '/v2/',
+    '/v2/nosuch',
+    '/v2/tld',
+    '/v2/TLDS',
+    '/v2/tlds.json',
+    '/v2/tsigkeys.json',
+    '/V2/tlds',
+  ])('404 for %s', async (path) => {
+    for (const method of ['GET', 'POST', 'DELETE'])
+      expectError(await service.call(method, path), 404, 'not_found');
   });
 
-  test.each(['/v1', '/v3/tlds', '/v2.0/tlds', '/nosuch', '/v20', '/favicon.ico', '/nosuch/../v2/tlds', '/%2e%2e/'])(
-    '404 as JSON outside the API, for every caller: %s',
-    async (path) => {
-      const answer = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, 'Host: h']);
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-      expect([answer.status, JSON.parse(answer.body)]).toMatchObject([404, { code: 404, type: 'not_found', message: expect.any(String) as string }]);
-    },
-  );
+  test.each([
+    '/v1',
+    '/v3/tlds',
+    '/v2.0/tlds',
+    '/nosuch',
+    '/v20',
+    '/favicon.ico',
+    '/nosuch/../v2/tlds',
+    '/%2e%2e/',
+  ])('404 as JSON outside the API, for every caller: %s', async (path) => {
+    const answer = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, 'Host: h']);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+      404,
+      { code: 404, type: 'not_found', message: expect.any(String) as string },
+    ]);
+  });
 
   test('401 for unknown paths below /v2 without a token', async () => {
-    for (const path of ['/v2', '/v2/', '/v2/nosuch', '/v2?x', '/v2/tlds.json']) expect((await service.with('nobody').get(path)).status).toBe(401);
+    for (const path of ['/v2', '/v2/', '/v2/nosuch', '/v2?x', '/v2/tlds.json'])
+      expect((await service.with('nobody').get(path)).status).toBe(401);
   });
 
   test.each([`/%762/%74lds`, `http://h/v2/tlds`, 'HTTP://other:1/v2/tlds/', 'https://h/v2/tlds'])(
     '200 for %s, an equivalent path',
     async (target) => {
       const answer = await send(`GET ${target} HTTP/1.1`);
-      expect([answer.status, (JSON.parse(answer.body) as { links: object }).links]).toEqual([200, { self: 'http://h/v2/tlds' }]);
-      expect((await sendRequest(service.url, [`GET ${target} HTTP/1.1`, 'Host: h'])).status).toBe(401);
+      expect([answer.status, (JSON.parse(answer.body) as { links: object }).links]).toEqual([
+        200,
+        { self: 'http://h/v2/tlds' },
+      ]);
+      expect((await sendRequest(service.url, [`GET ${target} HTTP/1.1`, 'Host: h'])).status).toBe(
+        401,
+      );
     },
   );
 
   test('200 for a target that is only a host', async () => {
-    expect((await sendRequest(service.url, ['GET http://h HTTP/1.1', 'Host: h'])).body).toContain('"versions"');
-    expect((await sendRequest(service.url, ['GET http://h?x HTTP/1.1', 'Host: h'])).body).toContain('"versions"');
+    expect((await sendRequest(service.url, ['GET http://h HTTP/1.1', 'Host: h'])).body).toContain(
+      '"versions"',
+    );
+    expect((await sendRequest(service.url, ['GET http://h?x HTTP/1.1', 'Host: h'])).body).toContain(
+      '"versions"',
+    );
   });
 
-  test.each(['/v2/tlds/%', '/v2/tlds/%zz', '/v2/tlds/%ff', '/%c0%80'])('400 for a path with invalid percent-encoding: %s', async (path) => {
-    const answer = await send(`GET ${path} HTTP/1.1`);
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 400, message: expect.any(String) as string });
-    expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
-  });
+  test.each(['/v2/tlds/%', '/v2/tlds/%zz', '/v2/tlds/%ff', '/%c0%80'])(
+    '400 for a path with invalid percent-encoding: %s',
+    async (path) => {
+      const answer = await send(`GET ${path} HTTP/1.1`);
+      expect(JSON.parse(answer.body)).toMatchObject({
+        code: 400,
+        message: expect.any(String) as string,
+      });
+      expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+    },
+  );
 });
 
 describe('OPTIONS', () => {
@@ -137,12 +194,18 @@ describe('OPTIONS', () => {
     '200 without a body for %s, without a token',
     async (path) => {
       const answer = await service.with('nobody').call('OPTIONS', path);
-      expect([answer.status, answer.text, answer.headers.get('content-length')]).toEqual([200, '', '0']);
+      expect([answer.status, answer.text, answer.headers.get('content-length')]).toEqual([
+        200,
+        '',
+        '0',
+      ]);
     },
   );
 
   test('200 with the methods of the path', async () => {
-    expect((await service.call('OPTIONS', '/v2/tokens')).headers.get('allow')?.split(', ').toSorted()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
+    expect(
+      (await service.call('OPTIONS', '/v2/tokens')).headers.get('allow')?.split(', ').toSorted(),
+    ).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
   });
 
   test('200 for the whole server', async () => {
@@ -155,19 +218,28 @@ describe('without a token', () => {
     const answer = await service.with('nobody').get('/');
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-    const entries = answer.body.versions as { id: string; status: string; links: { rel: string; href: string }[] }[];
+    const entries = answer.body.versions as {
+      id: string;
+      status: string;
+      links: { rel: string; href: string }[];
+    }[];
     expect(entries.map(({ id, status }) => [id, status])).toEqual([
       ['v2', 'SUPPORTED'],
       ['v2.0', 'CURRENT'],
     ]);
-    for (const { links } of entries) expect(links).toContainEqual({ rel: 'self', href: `${service.url}/v2` });
+    for (const { links } of entries)
+      expect(links).toContainEqual({ rel: 'self', href: `${service.url}/v2` });
     const head = await service.with('nobody').call('HEAD', '/');
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
   test.each(['/healthcheck', '/readyz'])('200 and OK for %s', async (path) => {
     const answer = await service.with('nobody').get(path);
-    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([200, 'OK', 'text/plain; charset=UTF-8']);
+    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([
+      200,
+      'OK',
+      'text/plain; charset=UTF-8',
+    ]);
   });
 
   test('405 for other methods on these paths', async () => {
@@ -196,11 +268,22 @@ describe('unusual requests', () => {
     ['a header without a name', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\n: x\r\n\r\n'],
     ['a NUL in a header', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n'],
     ['a folded header', 'GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n'],
-    ['a Content-Length that is not a number', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n'],
-    ['two Content-Length headers', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
-    ['Content-Length with chunked encoding', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    [
+      'a Content-Length that is not a number',
+      'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n',
+    ],
+    [
+      'two Content-Length headers',
+      'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+    ],
+    [
+      'Content-Length with chunked encoding',
+      'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
     ['CONNECT', `CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n`],
-  ])('400 as JSON for %s', async (_what, bytes) => expectJson(await sendBytes(service.url, bytes), 400));
+  ])('400 as JSON for %s', async (_what, bytes) =>
+    expectJson(await sendBytes(service.url, bytes), 400),
+  );
 
   test('400 as JSON for broken chunks, and nothing changes', async () => {
     const head = `POST /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -209,12 +292,24 @@ describe('unusual requests', () => {
   });
 
   test('431 as JSON for too large a header section', async () => {
-    expectJson(await sendBytes(service.url, `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`), 431);
-    expectJson(await sendBytes(service.url, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: h\r\n\r\n`), 431);
+    expectJson(
+      await sendBytes(
+        service.url,
+        `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`,
+      ),
+      431,
+    );
+    expectJson(
+      await sendBytes(service.url, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: h\r\n\r\n`),
+      431,
+    );
   });
 
   test('200 for an unsupported upgrade or expectation', async () => {
-    expect((await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade')).status).toBe(200);
+    expect(
+      (await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade'))
+        .status,
+    ).toBe(200);
     const answer = await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Expect: the-unexpected');
     expect(answer.status).toBe(200);
     expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
@@ -222,12 +317,33 @@ describe('unusual requests', () => {
 
   test('201 after 100 Continue', async () => {
     const body = '{"name":"continued"}';
-    const head = ['POST /v2/tlds HTTP/1.1', 'Host: h', `X-Auth-Token: ${service.token}`, 'Content-Type: application/json'];
-    expect((await sendRequest(service.url, [...head, `Content-Length: ${body.length}`, 'Expect: 100-continue'], body)).status).toBe(201);
+    const head = [
+      'POST /v2/tlds HTTP/1.1',
+      'Host: h',
+      `X-Auth-Token: ${service.token}`,
+      'Content-Type: application/json',
+    ];
+    expect(
+      (
+        await sendRequest(
+          service.url,
+          [...head, `Content-Length: ${body.length}`, 'Expect: 100-continue'],
+          body,
+        )
+      ).status,
+    ).toBe(201);
   });
 
   test('200 for an unexpected body', async () => {
-    expect((await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Content-Length: 0', 'Content-Type: application/json')).status).toBe(200);
+    expect(
+      (
+        await send(
+          `GET /v2/tlds/${tld.id} HTTP/1.1`,
+          'Content-Length: 0',
+          'Content-Type: application/json',
+        )
+      ).status,
+    ).toBe(200);
     await kept();
   });
 });
@@ -235,7 +351,10 @@ describe('unusual requests', () => {
 describe('slow requests', () => {
   test.each([
     ['head', 'POST /v2/tlds HTTP/1.1\r\nHo'],
-    ['body', 'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 20\r\nX-Auth-Token: TOKEN\r\n\r\n{"name":'],
+    [
+      'body',
+      'POST /v2/tlds HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 20\r\nX-Auth-Token: TOKEN\r\n\r\n{"name":',
+    ],
   ])('408 as JSON if the %s does not arrive in time', async (_part, text) => {
     const hurried = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
     const answer = readAnswer(await sendBytes(hurried.url, text.replace('TOKEN', hurried.token)));

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
 import type { Answer } from '../harness/client.ts';
-import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
+import {
+  examplesOf,
+  expectDocumented,
+  expectPromised,
+  holder,
+  operationAt,
+  readDocument,
+  responseTo,
+} from '../harness/description.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
@@ -17,16 +25,24 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** The statuses of updates and deletions, where they are not 200 and 204. */
-const STATUSES: Readonly<Record<string, { update?: number; delete?: number }>> = { pools: { update: 202 }, zones: { delete: 202 } };
+const STATUSES: Readonly<Record<string, { update?: number; delete?: number }>> = {
+  pools: { update: 202 },
+  zones: { delete: 202 },
+};
 
 describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) => {
   const path = `/v2/${collection}`;
   const item = `${path}/{id}`;
 
   test('201 for every example, with a response as documented; then 200, 202 and 204', async () => {
-    const requests = Object.entries(examplesOf(operationAt(api, path, 'POST').requestBody?.content));
+    const requests = Object.entries(
+      examplesOf(operationAt(api, path, 'POST').requestBody?.content),
+    );
     expect(requests.length).toBeGreaterThan(0);
-    const promised = examplesOf(responseTo(api, path, 'POST', 201).content) as Record<string, Record<string, unknown>>;
+    const promised = examplesOf(responseTo(api, path, 'POST', 201).content) as Record<
+      string,
+      Record<string, unknown>
+    >;
     const places: string[] = [];
     for (const [name, request] of requests) {
       const created = await service.post(path, request);
@@ -49,7 +65,9 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
         expect(Object.keys(answer.body as object)).toEqual(Object.keys(example as object));
       }
       if (operations.includes('update')) {
-        for (const change of Object.values(examplesOf(operationAt(api, item, 'PATCH').requestBody?.content))) {
+        for (const change of Object.values(
+          examplesOf(operationAt(api, item, 'PATCH').requestBody?.content),
+        )) {
           const updated = await service.patch(place, change);
           expect(updated.status, updated.text).toBe(STATUSES[collection]?.update ?? 200);
           expectDocumented(api, item, 'PATCH', updated);
@@ -59,23 +77,33 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
       const deleted = await service.delete(place);
       expect(deleted.status).toBe(STATUSES[collection]?.delete ?? 204);
       expectDocumented(api, item, 'DELETE', deleted);
-      const [farewell = {}] = Object.values(examplesOf(responseTo(api, item, 'DELETE', deleted.status).content)) as Record<string, unknown>[];
+      const [farewell = {}] = Object.values(
+        examplesOf(responseTo(api, item, 'DELETE', deleted.status).content),
+      ) as Record<string, unknown>[];
       const { status, action } = (deleted.body ?? {}) as Record<string, unknown>;
       expect({ status, action }).toEqual({ status: farewell.status, action: farewell.action });
     }
   });
 
   test('200 for every parameter with its example, and for every sort key', async () => {
-    const parameters = (operationAt(api, path, 'GET').parameters ?? []).map((parameter) => resolve(api, parameter));
-    const [request] = Object.values(examplesOf(operationAt(api, path, 'POST').requestBody?.content));
+    const parameters = (operationAt(api, path, 'GET').parameters ?? []).map((parameter) =>
+      resolve(api, parameter),
+    );
+    const [request] = Object.values(
+      examplesOf(operationAt(api, path, 'POST').requestBody?.content),
+    );
     const { body } = await service.post(path, request);
-    const asked = parameters.filter((parameter) => parameter.example !== undefined && parameter.in === 'query');
+    const asked = parameters.filter(
+      (parameter) => parameter.example !== undefined && parameter.in === 'query',
+    );
     const sortKeys = parameters.find(({ name }) => name === 'sort_key')?.schema.enum as string[];
     for (const [name, value] of [
       ...asked.map(({ name, example }) => [name, example] as const),
       ...sortKeys.map((key) => ['sort_key', key] as const),
     ]) {
-      const answer = await service.get(`${path}?${name}=${encodeURIComponent(String(name === 'marker' ? body.id : value))}`);
+      const answer = await service.get(
+        `${path}?${name}=${encodeURIComponent(String(name === 'marker' ? body.id : value))}`,
+      );
       expect(answer.status, `${name}=${String(value)}`).toBe(200);
       expectDocumented(api, path, 'GET', answer);
     }
@@ -90,7 +118,9 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
   });
 
   test('4xx with the statuses, headers, schemas and messages of the OpenAPI document', async () => {
-    const example = Object.values(examplesOf(operationAt(api, path, 'POST').requestBody?.content))[0] as object;
+    const example = Object.values(
+      examplesOf(operationAt(api, path, 'POST').requestBody?.content),
+    )[0] as object;
     const { body: taken } = await service.post(path, example);
     const nobody = service.with('unknown');
     const powerless = await holder(service, `powerless for ${collection}`, 'stranger');
@@ -99,19 +129,52 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
       [
         ['empty_request_body', method, template, () => service.call(method, url, '')],
         ['invalid_json', method, template, () => service.call(method, url, '{"name":')],
-        ['unsupported_content_type', method, template, () => service.call(method, url, '{}', { 'content-type': 'text/plain' })],
-        ['request_too_large', method, template, () => service.call(method, url, 'x'.repeat(200_000))],
+        [
+          'unsupported_content_type',
+          method,
+          template,
+          () => service.call(method, url, '{}', { 'content-type': 'text/plain' }),
+        ],
+        [
+          'request_too_large',
+          method,
+          template,
+          () => service.call(method, url, 'x'.repeat(200_000)),
+        ],
       ] as const;
     const ofItems = (method: 'GET' | 'PATCH' | 'DELETE', change?: object) =>
       [
         ['invalid_uuid', method, item, () => service.call(method, `${path}/example`, change)],
-        [`${noun}_not_found`, method, item, () => service.call(method, `${path}/${UNKNOWN_ID}`, change)],
+        [
+          `${noun}_not_found`,
+          method,
+          item,
+          () => service.call(method, `${path}/${UNKNOWN_ID}`, change),
+        ],
         ['unauthorized', method, item, () => nobody.call(method, `${path}/${UNKNOWN_ID}`, change)],
-        ['access_denied', method, item, () => powerless.call(method, `${path}/${UNKNOWN_ID}`, change)],
+        [
+          'access_denied',
+          method,
+          item,
+          () => powerless.call(method, `${path}/${UNKNOWN_ID}`, change),
+        ],
       ] as const;
-    const mishaps: readonly (readonly [type: string, method: string, template: string, () => Promise<Answer>])[] = [
-      ...['invalid_limit limit=0', 'invalid_marker marker=example', `marker_not_found marker=${UNKNOWN_ID}`].map(queryMishap),
-      ...['invalid_sort_key sort_key=size', 'invalid_sort_dir sort_dir=up', 'bad_request nosuch=1'].map(queryMishap),
+    const mishaps: readonly (readonly [
+      type: string,
+      method: string,
+      template: string,
+      () => Promise<Answer>,
+    ])[] = [
+      ...[
+        'invalid_limit limit=0',
+        'invalid_marker marker=example',
+        `marker_not_found marker=${UNKNOWN_ID}`,
+      ].map(queryMishap),
+      ...[
+        'invalid_sort_key sort_key=size',
+        'invalid_sort_dir sort_dir=up',
+        'bad_request nosuch=1',
+      ].map(queryMishap),
       ['unauthorized', 'GET', path, () => nobody.get(path)],
       ['access_denied', 'GET', path, () => powerless.get(path)],
       ['method_not_allowed', 'GET', path, () => service.call('PUT', path)],
@@ -120,9 +183,12 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
       ...ofBodies('POST', path, path),
       ...ofItems('GET'),
       ...ofItems('DELETE'),
-      ...(operations.includes('update') ? [...ofItems('PATCH', {}), ...ofBodies('PATCH', item, `${path}/${String(taken.id)}`)] : []),
+      ...(operations.includes('update')
+        ? [...ofItems('PATCH', {}), ...ofBodies('PATCH', item, `${path}/${String(taken.id)}`)]
+        : []),
     ];
-    for (const [type, method, template, provoke] of mishaps) expectPromised(api, template, method, await provoke(), type);
+    for (const [type, method, template, provoke] of mishaps)
+      expectPromised(api, template, method, await provoke(), type);
     await service.delete(`${path}/${String(taken.id)}`);
 
     function queryMishap(line: string) {
@@ -133,17 +199,21 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
 });
 
 describe('paths without a token', () => {
-  test.each(['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json', '/docs'])('200 as documented: %s', async (path) => {
-    const answer = await service.with('').get(path);
-    expect(answer.status).toBe(200);
-    expectDocumented(api, path, 'GET', answer);
-    const [example] = Object.values(examplesOf(responseTo(api, path, 'GET', 200).content));
-    if (path === '/') expect(answer.body).toEqual(example);
-  });
+  test.each(['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json', '/docs'])(
+    '200 as documented: %s',
+    async (path) => {
+      const answer = await service.with('').get(path);
+      expect(answer.status).toBe(200);
+      expectDocumented(api, path, 'GET', answer);
+      const [example] = Object.values(examplesOf(responseTo(api, path, 'GET', 200).content));
+      if (path === '/') expect(answer.body).toEqual(example);
+    },
+  );
 
   test('404 as documented', async () => {
     const { body } = await service.get('/nosuch');
-    const promised = api.components.responses.NotFound?.content?.[JSON_BODY]?.examples?.not_found?.value as object;
+    const promised = api.components.responses.NotFound?.content?.[JSON_BODY]?.examples?.not_found
+      ?.value as object;
     expect(body).toEqual({ ...promised, request_id: body.request_id });
   });
 });
@@ -152,7 +222,9 @@ describe('paths without a token', () => {
 function placesOf(document: ApiDocument, type: string): string[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     DOCUMENTED_METHODS.filter((method) =>
-      Object.values(item[method]?.responses ?? {}).some((response) => type in examplesOf(resolve(document, response).content)),
+      Object.values(item[method]?.responses ?? {}).some(
+        (response) => type in examplesOf(resolve(document, response).content),
+      ),
     ).map((method) => `${method} ${path}`),
   );
 }
@@ -175,9 +247,16 @@ describe('settings that change statuses', () => {
   });
 
   test('429 for a caller above the rate limit', async () => {
-    const limited = await startTestService({ TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND: '1', TSIGIL_RATE_LIMIT_BURST: '1' });
+    const limited = await startTestService({
+      TSIGIL_RATE_LIMIT_REQUESTS_PER_SECOND: '1',
+      TSIGIL_RATE_LIMIT_BURST: '1',
+    });
     const document = await readDocument(limited);
-    const answers = [await limited.get('/v2/tlds'), await limited.get('/v2/tlds'), await limited.get('/v2/tlds')];
+    const answers = [
+      await limited.get('/v2/tlds'),
+      await limited.get('/v2/tlds'),
+      await limited.get('/v2/tlds'),
+    ];
     await limited.close();
     const refused = answers.find(({ status }) => status === 429);
     expect(refused).toBeDefined();

@@ -3,7 +3,15 @@ import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import type { Answer, Client } from '../harness/client.ts';
-import { examplesOf, expectDocumented, expectPromised, holder, operationAt, readDocument, responseTo } from '../harness/description.ts';
+import {
+  examplesOf,
+  expectDocumented,
+  expectPromised,
+  holder,
+  operationAt,
+  readDocument,
+  responseTo,
+} from '../harness/description.ts';
 import { startWithTokens } from '../harness/administrators.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
@@ -12,7 +20,10 @@ const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
 describe('collection rules', () => {
   test('4xx by every rule as documented for the operation, with the same message', async () => {
-    const ruled = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true', TSIGIL_ZONES_PER_PROJECT: '2' });
+    const ruled = await startTestService({
+      TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true',
+      TSIGIL_ZONES_PER_PROJECT: '2',
+    });
     onTestFinished(() => ruled.close());
     const document = await readDocument(ruled);
     const [one, other, projectless] = [
@@ -21,7 +32,8 @@ describe('collection rules', () => {
       await holder(ruled, 'projectless', 'member'),
     ];
     const email = 'hostmaster@example.com';
-    const zone = (client: Client, name: string, more: object = {}) => client.post('/v2/zones', { name, email, ...more });
+    const zone = (client: Client, name: string, more: object = {}) =>
+      client.post('/v2/zones', { name, email, ...more });
     const made = async (answer: Promise<Answer>) => {
       const { status, text, body } = await answer;
       expect(status, text).toBe(201);
@@ -48,21 +60,41 @@ describe('collection rules', () => {
       ['zones:create', 'invalid_zone_name', () => zone(ruled, 'example.net.')],
       ['zones:create', 'illegal_child', () => zone(ruled, 'www.example.com.')],
       ['zones:create', 'illegal_parent', () => zone(ruled, 'shared.com.')],
-      ['zones:create', 'no_valid_pool_found', () => zone(ruled, 'example2.com.', { pool_id: UNKNOWN_ID })],
+      [
+        'zones:create',
+        'no_valid_pool_found',
+        () => zone(ruled, 'example2.com.', { pool_id: UNKNOWN_ID }),
+      ],
       ['zones:delete', 'zone_has_sub_zone', () => other.delete(`/v2/zones/${parent}`)],
       ['pools:delete', 'invalid_operation', () => ruled.delete(`/v2/pools/${pool}`)],
-      ['tsigkeys:create', 'invalid_tsigkey', () => ruled.post('/v2/tsigkeys', { ...key, name: 'l', resource_id: UNKNOWN_ID })],
-      ['tsigkeys:update', 'invalid_tsigkey', () => ruled.patch(`/v2/tsigkeys/${keyId}`, { resource_id: UNKNOWN_ID })],
-      ['tokens:delete', 'last_administrator', () => administrators.service.with(last?.token ?? '').delete(`/v2/tokens/${last?.id}`)],
+      [
+        'tsigkeys:create',
+        'invalid_tsigkey',
+        () => ruled.post('/v2/tsigkeys', { ...key, name: 'l', resource_id: UNKNOWN_ID }),
+      ],
+      [
+        'tsigkeys:update',
+        'invalid_tsigkey',
+        () => ruled.patch(`/v2/tsigkeys/${keyId}`, { resource_id: UNKNOWN_ID }),
+      ],
+      [
+        'tokens:delete',
+        'last_administrator',
+        () => administrators.service.with(last?.token ?? '').delete(`/v2/tokens/${last?.id}`),
+      ],
     ];
     for (const [right, type, provoke] of mishaps) {
       const [collection = '', operation = ''] = right.split(':');
       const [method, template] =
-        operation === 'create' ? ['POST', `/v2/${collection}`] : [operation === 'update' ? 'PATCH' : 'DELETE', `/v2/${collection}/{id}`];
+        operation === 'create'
+          ? ['POST', `/v2/${collection}`]
+          : [operation === 'update' ? 'PATCH' : 'DELETE', `/v2/${collection}/{id}`];
       expectPromised(document, template, method, await provoke(), type);
     }
     const ruledOut = RESOURCE_TYPES.flatMap(({ collection, refusals = {} }) =>
-      Object.entries(refusals).flatMap(([operation, codes]) => codes.map((code) => `${collection}:${operation} ${typeOf(code)}`)),
+      Object.entries(refusals).flatMap(([operation, codes]) =>
+        codes.map((code) => `${collection}:${operation} ${typeOf(code)}`),
+      ),
     );
     expect(mishaps.map(([right, type]) => `${right} ${type}`).sort()).toEqual(ruledOut.sort());
     expect((await other.delete(`/v2/zones/${child}`)).status).toBe(202);
@@ -98,7 +130,10 @@ describe('zone name check', () => {
       ['invalid_object', () => service.post(path, { names: 'com' })],
       ['empty_request_body', () => service.call('POST', path, '')],
       ['invalid_json', () => service.call('POST', path, '{"names":')],
-      ['unsupported_content_type', () => service.call('POST', path, '{}', { 'content-type': 'text/plain' })],
+      [
+        'unsupported_content_type',
+        () => service.call('POST', path, '{}', { 'content-type': 'text/plain' }),
+      ],
       ['unauthorized', () => service.with('unknown').post(path, { names: ['com'] })],
       ['access_denied', () => powerless.post(path, { names: ['com'] })],
     ] as const) {

@@ -28,7 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-async function readDocument({ get }: TestService, headers: Record<string, string> = {}): Promise<ApiDocument> {
+async function readDocument(
+  { get }: TestService,
+  headers: Record<string, string> = {},
+): Promise<ApiDocument> {
   return (await get('/openapi.json', headers)).body as ApiDocument;
 }
 
@@ -40,33 +43,49 @@ describe('the OpenAPI document', () => {
   });
 
   test('is valid OpenAPI 3.1', async () => {
-    const { valid, errors } = await new Validator().validate(structuredClone(api) as unknown as Record<string, unknown>);
+    const { valid, errors } = await new Validator().validate(
+      structuredClone(api) as unknown as Record<string, unknown>,
+    );
     expect(errors).toBeUndefined();
     expect(valid).toBe(true);
     expect(api.openapi).toMatch(/^3\.1\./);
   });
 
   test('refers only to components that it contains, and contains no other components', () => {
-    const references = new Set([...JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? ''));
+    const references = new Set(
+      [...JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)].map(
+        ([, reference]) => reference ?? '',
+      ),
+    );
     for (const $ref of references) expect(resolve(api, { $ref })).toBeTypeOf('object');
     const { schemas, parameters, headers, responses } = api.components;
-    const kept = Object.entries({ schemas, parameters, headers, responses }).flatMap(([kind, things]) =>
-      Object.keys(things).map((name) => `#/components/${kind}/${name}`),
+    const kept = Object.entries({ schemas, parameters, headers, responses }).flatMap(
+      ([kind, things]) => Object.keys(things).map((name) => `#/components/${kind}/${name}`),
     );
     // What is answered where nothing is served belongs to no path.
-    expect(kept.filter((name) => !references.has(name))).toEqual(['#/components/responses/NotFound']);
+    expect(kept.filter((name) => !references.has(name))).toEqual([
+      '#/components/responses/NotFound',
+    ]);
   });
 
   test('contains each operation id once', () => {
-    const ids = Object.values(api.paths).flatMap((item) => DOCUMENTED_METHODS.flatMap((method) => item[method]?.operationId ?? []));
+    const ids = Object.values(api.paths).flatMap((item) =>
+      DOCUMENTED_METHODS.flatMap((method) => item[method]?.operationId ?? []),
+    );
     expect(new Set(ids).size).toBe(ids.length);
   });
 
   test('lists every error type', () => {
     const text = JSON.stringify(api);
-    const types = ERROR_CODES.flatMap((code) => RESOURCE_TYPES.map(({ noun }) => typeOf(code).replace('{noun}', noun)));
-    const neverDoubled = RESOURCE_TYPES.filter(({ operations }) => !operations.includes('create')).map(({ noun }) => `duplicate_${noun}`);
-    expect(types.filter((type) => !text.includes(`"${type}"`) && !neverDoubled.includes(type))).toEqual([]);
+    const types = ERROR_CODES.flatMap((code) =>
+      RESOURCE_TYPES.map(({ noun }) => typeOf(code).replace('{noun}', noun)),
+    );
+    const neverDoubled = RESOURCE_TYPES.filter(
+      ({ operations }) => !operations.includes('create'),
+    ).map(({ noun }) => `duplicate_${noun}`);
+    expect(
+      types.filter((type) => !text.includes(`"${type}"`) && !neverDoubled.includes(type)),
+    ).toEqual([]);
   });
 
   test('contains the base URL of the request', async () => {
@@ -76,12 +95,18 @@ describe('the OpenAPI document', () => {
     expect((JSON.parse(text) as ApiDocument).servers).toEqual([{ url: 'https://dns.example/api' }]);
     expect(text).not.toContain('127.0.0.1');
     expect(api.servers).toEqual([{ url: service.url }]);
-    const local = await readDocument({ ...service, get: (path, headers) => service.with('').get(path, headers) });
+    const local = await readDocument({
+      ...service,
+      get: (path, headers) => service.with('').get(path, headers),
+    });
     expect(local).toEqual(api);
   });
 
   test('contains the settings that affect responses', async () => {
-    const other = await startTestService({ TSIGIL_API_PLATFORM: 'Example', TSIGIL_API_DEFAULT_LIMIT: '7' });
+    const other = await startTestService({
+      TSIGIL_API_PLATFORM: 'Example',
+      TSIGIL_API_DEFAULT_LIMIT: '7',
+    });
     const document = await readDocument(other);
     await other.close();
     expect(Object.keys(document.components.headers)).toContain('X-Example-Request-Id');
@@ -108,15 +133,35 @@ describe('the OpenAPI document', () => {
       version: '1',
       requestIdHeader: 'X-Request-Id',
       defaultLimit: 5,
-      errors: { insufficientRightsStatus: 403, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
+      errors: {
+        insufficientRightsStatus: 403,
+        challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }],
+      },
     } as const;
     const extra = { '/v2/flavours/{id}/taste': api.paths['/healthcheck'] ?? {} };
-    const document = describeApi(settings, [flavour], { paths: extra, schemas: { Taste: { type: 'string' } } });
-    expect(Object.keys(document.paths)).toEqual(['/v2/flavours', '/v2/flavours/{id}', '/v2/flavours/{id}/taste']);
+    const document = describeApi(settings, [flavour], {
+      paths: extra,
+      schemas: { Taste: { type: 'string' } },
+    });
+    expect(Object.keys(document.paths)).toEqual([
+      '/v2/flavours',
+      '/v2/flavours/{id}',
+      '/v2/flavours/{id}/taste',
+    ]);
     expect(document.paths['/v2/flavours']).toMatchObject({
       post: {
-        requestBody: { content: { 'application/json': { examples: { complete: { value: { name: 'salt' } } } } } },
-        responses: { 409: { content: { 'application/json': { schema: { properties: { type: { enum: ['duplicate_flavour'] } } } } } } },
+        requestBody: {
+          content: { 'application/json': { examples: { complete: { value: { name: 'salt' } } } } },
+        },
+        responses: {
+          409: {
+            content: {
+              'application/json': {
+                schema: { properties: { type: { enum: ['duplicate_flavour'] } } },
+              },
+            },
+          },
+        },
       },
     });
     expect(document.paths['/v2/flavours']).not.toHaveProperty('get');
@@ -131,11 +176,15 @@ describe('the routes', () => {
 
   test('200 with Allow: a path has the methods in the document', async () => {
     for (const [path, item] of Object.entries(api.paths)) {
-      const documented = DOCUMENTED_METHODS.filter((method) => item[method] !== undefined).map((method) => method.toUpperCase());
+      const documented = DOCUMENTED_METHODS.filter((method) => item[method] !== undefined).map(
+        (method) => method.toUpperCase(),
+      );
       const answer = await service.call('OPTIONS', path.replace('{id}', UNKNOWN_ID));
       const implied = documented.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS'];
       expect(answer.status).toBe(200);
-      expect(answer.headers.get('allow')?.split(', ').sort(), path).toEqual([...documented, ...implied].sort());
+      expect(answer.headers.get('allow')?.split(', ').sort(), path).toEqual(
+        [...documented, ...implied].sort(),
+      );
     }
   });
 });
@@ -143,7 +192,9 @@ describe('the routes', () => {
 /** The paths that the router of a server knows, sorted and spelt as OpenAPI does: read off the tree that it prints. */
 async function servedPaths(): Promise<string[]> {
   const folder = temporaryFolder();
-  const store = createStore(await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }));
+  const store = createStore(
+    await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }),
+  );
   const app = createServer({
     dependencies: {
       store,
@@ -163,7 +214,10 @@ async function servedPaths(): Promise<string[]> {
     log: pino({ level: 'silent' }),
     version: 'test',
     urls: { publicUrl: undefined, trustProxyHeaders: false },
-    errors: { insufficientRightsStatus: 401, challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }] },
+    errors: {
+      insufficientRightsStatus: 401,
+      challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }],
+    },
     rateLimit: { requestsPerSecond: 0, burst: 1 },
     addressRateLimit: { requestsPerSecond: 0, burst: 1 },
     allowedOrigins: [],

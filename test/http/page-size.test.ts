@@ -15,11 +15,22 @@ beforeAll(async () => {
   // From 1 to 20 KB, in no order, some with characters that take several bytes or a backslash.
   const attributesOf = (index: number) =>
     Object.fromEntries(
-      Array.from({ length: (index * 37) % 100 }, (_, number) => [`name-${number}`, ['é😀"', 'plain', '\\'][index % 3]?.repeat(10) ?? '']),
+      Array.from({ length: (index * 37) % 100 }, (_, number) => [
+        `name-${number}`,
+        ['é😀"', 'plain', '\\'][index % 3]?.repeat(10) ?? '',
+      ]),
     );
   zones = [];
   for (let index = 0; index < 60; index += 1) {
-    zones.push(await createZone(service, primary(`zone-${(index * 7) % 60}.example.`, { attributes: attributesOf(index), ttl: index % 5 })));
+    zones.push(
+      await createZone(
+        service,
+        primary(`zone-${(index * 7) % 60}.example.`, {
+          attributes: attributesOf(index),
+          ttl: index % 5,
+        }),
+      ),
+    );
   }
 });
 afterAll(() => service.close());
@@ -45,27 +56,39 @@ test('200 with each zone once over all pages, each of which ends just before the
     limit: fc.constantFrom(1, 2, 7, 59, 60, 1000),
     sortKey: fc.constantFrom('created_at', 'name', 'id', 'updated_at', 'ttl'),
     direction: fc.constantFrom('asc', 'desc'),
-    filter: fc.constantFrom('', '&status=ACTIVE', '&name=zone-*', '&name=*e*1*', '&outside_tlds=false'),
+    filter: fc.constantFrom(
+      '',
+      '&status=ACTIVE',
+      '&name=zone-*',
+      '&name=*e*1*',
+      '&outside_tlds=false',
+    ),
   });
   await fc.assert(
     fc.asyncProperty(queries, async ({ limit, sortKey, direction, filter }) => {
-      const { pages, totals } = await walk(`limit=${limit}&sort_key=${sortKey}&sort_dir=${direction}${filter}`);
+      const { pages, totals } = await walk(
+        `limit=${limit}&sort_key=${sortKey}&sort_dir=${direction}${filter}`,
+      );
       const expected = filter.includes('1') ? zones.filter(({ name }) => /1/.test(name)) : zones;
       const all = pages.flat();
       expect(all.map(({ id }) => id).toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
       for (const [index, page] of pages.entries()) {
         if (page.length > 1) expect(sizeOf(page)).toBeLessThanOrEqual(MAX_BYTES);
         const following = pages[index + 1]?.[0];
-        if (following !== undefined && page.length < limit) expect(sizeOf([...page, following])).toBeGreaterThan(MAX_BYTES);
+        if (following !== undefined && page.length < limit)
+          expect(sizeOf([...page, following])).toBeGreaterThan(MAX_BYTES);
       }
-      for (const total of totals) expect(total).toBe(filter.includes('outside') ? undefined : expected.length);
+      for (const total of totals)
+        expect(total).toBe(filter.includes('outside') ? undefined : expected.length);
     }),
     { numRuns: randomCases(25) },
   );
 });
 
 test('200 with one zone where that alone is larger than a page', async () => {
-  const attributes = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`${index}`.padEnd(50, 'ä'), '😀'.repeat(50)]));
+  const attributes = Object.fromEntries(
+    Array.from({ length: 100 }, (_, index) => [`${index}`.padEnd(50, 'ä'), '😀'.repeat(50)]),
+  );
   const large = await createZone(service, primary('large.example.', { attributes }));
   expect(sizeOf([large])).toBeGreaterThan(MAX_BYTES);
   expect(zonesOf(await service.get('/v2/zones?name=large.example.'))).toEqual([large]);
@@ -75,7 +98,9 @@ test('200 with one zone where that alone is larger than a page', async () => {
 });
 
 test('the length of a page is that of its JSON text in UTF-8', () => {
-  const items = fc.array(fc.record({ name: fc.string({ unit: 'binary' }), number: fc.nat() }), { maxLength: 20 });
+  const items = fc.array(fc.record({ name: fc.string({ unit: 'binary' }), number: fc.nat() }), {
+    maxLength: 20,
+  });
   fc.assert(
     fc.property(items, fc.nat(1000), (list, maxBytes) => {
       const count = countFitting(
@@ -84,7 +109,9 @@ test('the length of a page is that of its JSON text in UTF-8', () => {
       );
       expect(isLonger(JSON.stringify(list), maxBytes)).toBe(sizeOf(list) > maxBytes);
       if (count < list.length) expect(sizeOf(list.slice(0, count + 1))).toBeGreaterThan(maxBytes);
-      expect(count === Math.min(1, list.length) || sizeOf(list.slice(0, count)) <= maxBytes).toBe(true);
+      expect(count === Math.min(1, list.length) || sizeOf(list.slice(0, count)) <= maxBytes).toBe(
+        true,
+      );
     }),
     { numRuns: randomCases(100) },
   );

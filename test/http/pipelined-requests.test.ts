@@ -18,14 +18,23 @@ const post = (body: string, more = '') => {
 test('200 for each, in their order', async () => {
   service = await startTestService();
   const names = Array.from({ length: 60 }, (_, index) => `n${index}`);
-  const text = await sendBytes(service.url, names.map((name) => get(`/v2/tlds?name=${name}`)).join('') + get('/', 'Connection: close\r\n'));
-  const bodies = readAnswers(text).map(({ status, body }) => [status, /name=(n\d+)/.exec(body)?.[1]]);
+  const text = await sendBytes(
+    service.url,
+    names.map((name) => get(`/v2/tlds?name=${name}`)).join('') + get('/', 'Connection: close\r\n'),
+  );
+  const bodies = readAnswers(text).map(({ status, body }) => [
+    status,
+    /name=(n\d+)/.exec(body)?.[1],
+  ]);
   expect(bodies).toEqual([...names.map((name) => [200, name]), [200, undefined]]);
 });
 
 test('201 for a body that waits behind another request, however large it is', async () => {
   service = await startTestService();
-  const bodies = Array.from({ length: 10 }, (_, index) => `{"name":"large${index}"${' '.repeat(100_000)}}`);
+  const bodies = Array.from(
+    { length: 10 },
+    (_, index) => `{"name":"large${index}"${' '.repeat(100_000)}}`,
+  );
   const mixed = bodies.map((body) => get('/v2/tlds') + post(body)).join('');
   const text = await sendBytes(service.url, mixed + get('/', 'Connection: close\r\n'));
   expect(statusesOf(text)).toEqual([...bodies.flatMap(() => [200, 201]), 200]);
@@ -38,7 +47,10 @@ test('100 and 201 for Expect: 100-continue behind another request', async () => 
   let received = '';
   socket.setEncoding('utf8').on('data', (text: string) => (received += text));
   const body = '{"name":"expected"}';
-  socket.write(get('/v2/tlds') + post(body, 'Expect: 100-continue\r\nConnection: close\r\n').slice(0, -body.length));
+  socket.write(
+    get('/v2/tlds') +
+      post(body, 'Expect: 100-continue\r\nConnection: close\r\n').slice(0, -body.length),
+  );
   await expect.poll(() => received).toContain('HTTP/1.1 100 Continue\r\n\r\n');
   const closed = once(socket, 'close');
   socket.write(body);
@@ -49,8 +61,13 @@ test('100 and 201 for Expect: 100-continue behind another request', async () => 
 test('200 for another connection before many pipelined requests are done', async () => {
   service = await startTestService();
   await create(service, TLDS, 'com');
-  const pipelined = sendBytes(service.url, get('/v2/tlds').repeat(60) + get('/v2/tlds', 'Connection: close\r\n'));
-  await expect.poll(() => service.log.some((line) => line.includes('"status":200')), { interval: 1 }).toBe(true);
+  const pipelined = sendBytes(
+    service.url,
+    get('/v2/tlds').repeat(60) + get('/v2/tlds', 'Connection: close\r\n'),
+  );
+  await expect
+    .poll(() => service.log.some((line) => line.includes('"status":200')), { interval: 1 })
+    .toBe(true);
   expect((await service.get('/v2/pools')).status).toBe(200);
   await pipelined;
   const routes = service.log.map((line) => (JSON.parse(line) as { route?: string }).route);
@@ -59,7 +76,10 @@ test('200 for another connection before many pipelined requests are done', async
 
 test('408 for a body that waits and does not arrive in time, after the answers before', async () => {
   service = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
-  const text = await sendBytes(service.url, get('/v2/tlds').repeat(3) + post('{"name":"late"}').slice(0, -3));
+  const text = await sendBytes(
+    service.url,
+    get('/v2/tlds').repeat(3) + post('{"name":"late"}').slice(0, -3),
+  );
   expect(readAnswers(text).map((answer) => [answer.status, isClosing(answer)])).toEqual([
     [200, false],
     [200, false],
@@ -70,7 +90,10 @@ test('408 for a body that waits and does not arrive in time, after the answers b
 
 test('400 for CONNECT, after the answers before', async () => {
   service = await startTestService();
-  const text = await sendBytes(service.url, `${get('/v2/tlds').repeat(3)}CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n`);
+  const text = await sendBytes(
+    service.url,
+    `${get('/v2/tlds').repeat(3)}CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n`,
+  );
   expect(statusesOf(text)).toEqual([200, 200, 200, 400]);
 });
 
@@ -78,8 +101,14 @@ test('200 for all that wait when the service stops, the last with Connection: cl
   service = await startTestService();
   await create(service, TLDS, 'com');
   const pipelined = sendBytes(service.url, get('/v2/tlds').repeat(60));
-  await expect.poll(() => service.log.some((line) => line.includes('"route":"/v2/tlds","status":200')), { interval: 1 }).toBe(true);
+  await expect
+    .poll(() => service.log.some((line) => line.includes('"route":"/v2/tlds","status":200')), {
+      interval: 1,
+    })
+    .toBe(true);
   await service.close();
   const answers = readAnswers(await pipelined);
-  expect(answers.map((answer) => [answer.status, isClosing(answer)])).toEqual(Array.from({ length: 60 }, (_, index) => [200, index === 59]));
+  expect(answers.map((answer) => [answer.status, isClosing(answer)])).toEqual(
+    Array.from({ length: 60 }, (_, index) => [200, index === 59]),
+  );
 });

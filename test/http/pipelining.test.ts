@@ -32,7 +32,9 @@ async function start(): Promise<void> {
     (request, response) => began.push({ request, response }),
     () => (excess += 1),
   );
-  server.on('clientError', (_error, socket: Socket) => refuse(socket, 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'));
+  server.on('clientError', (_error, socket: Socket) =>
+    refuse(socket, 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'),
+  );
   await once(server.listen(0, '127.0.0.1'), 'listening');
 }
 
@@ -48,7 +50,8 @@ async function send(text: string): Promise<{ socket: Socket; received: () => str
 }
 
 const get = (path: string) => `GET /${path} HTTP/1.1\r\n\r\n`;
-const gets = (count: number, from = 0) => Array.from({ length: count }, (_, index) => get(String(from + index))).join('');
+const gets = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => get(String(from + index))).join('');
 const urls = () => began.map(({ request }) => request.url);
 const answer = (index: number) => {
   const { request, response } = began[index] ?? {};
@@ -68,7 +71,9 @@ test('a request begins when the answer before has been sent, in a later turn of 
   answer(1);
   await expect.poll(urls).toEqual(['/0', '/1', '/2']);
   answer(2);
-  await expect.poll(() => readAnswers(received()).map(({ body }) => body)).toEqual(['/0', '/1', '/2']);
+  await expect
+    .poll(() => readAnswers(received()).map(({ body }) => body))
+    .toEqual(['/0', '/1', '/2']);
 });
 
 test('a connection with more than 64 that wait is closed after them, and the last answer says so', async () => {
@@ -81,7 +86,9 @@ test('a connection with more than 64 that wait is closed after them, and the las
   }
   await closed;
   const answers = readAnswers(received());
-  expect(answers.map(({ body }) => body)).toEqual(Array.from({ length: 65 }, (_, index) => `/${index}`));
+  expect(answers.map(({ body }) => body)).toEqual(
+    Array.from({ length: 65 }, (_, index) => `/${index}`),
+  );
   expect(answers.map(isClosing)).toEqual(answers.map((_, index) => index === 64));
   expect([began.length, excess]).toEqual([65, 1]);
   expect(parsed).toBeLessThan(70); // the others are not even parsed
@@ -92,7 +99,8 @@ test('what a connection sends beyond the bound is not held in memory', async () 
   const { socket } = await send(gets(100));
   await expect.poll(() => excess).toBe(1);
   const before = process.memoryUsage().heapUsed;
-  for (let round = 0; round < 200; round += 1) if (!socket.write(gets(1000, 1000))) await once(socket, 'drain');
+  for (let round = 0; round < 200; round += 1)
+    if (!socket.write(gets(1000, 1000))) await once(socket, 'drain');
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(50e6); // 200,000 requests would take some 280 MB
   expect(began.length).toBe(1);
 });
@@ -187,16 +195,19 @@ test('a body that cannot be read after its request was answered closes the conne
   expect(statusesOf(received())).toEqual([200]);
 });
 
-test.each(['GET /0 HTTP/1.0\r\n\r\n', 'GET /0 HTTP/1.1\r\nConnection: close\r\n\r\n'])('%j is the last request of its connection', async (head) => {
-  await start();
-  const { socket, received } = await send(`${head}${gets(3)}`);
-  const closed = once(socket, 'close');
-  await expect.poll(urls).toEqual(['/0']);
-  answer(0);
-  await closed;
-  expect(readAnswers(received())).toMatchObject([{ status: 200, body: '/0' }]);
-  expect(began.length).toBe(1);
-});
+test.each(['GET /0 HTTP/1.0\r\n\r\n', 'GET /0 HTTP/1.1\r\nConnection: close\r\n\r\n'])(
+  '%j is the last request of its connection',
+  async (head) => {
+    await start();
+    const { socket, received } = await send(`${head}${gets(3)}`);
+    const closed = once(socket, 'close');
+    await expect.poll(urls).toEqual(['/0']);
+    answer(0);
+    await closed;
+    expect(readAnswers(received())).toMatchObject([{ status: 200, body: '/0' }]);
+    expect(began.length).toBe(1);
+  },
+);
 
 test('while the service stops, requests that wait are answered, later ones not taken', async () => {
   await start();

@@ -3,7 +3,17 @@ import { expectError, POOL_ID, problemsOf, UNKNOWN_ID } from '../harness/samples
 import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor, createZone, primary } from '../harness/zones.ts';
 
-const MEMBERS = ['id', 'project_id', 'name', 'description', 'attributes', 'ns_records', 'created_at', 'updated_at', 'links'];
+const MEMBERS = [
+  'id',
+  'project_id',
+  'name',
+  'description',
+  'attributes',
+  'ns_records',
+  'created_at',
+  'updated_at',
+  'links',
+];
 const NS_RECORDS = [
   { priority: 1, hostname: 'ns1.example.org.' },
   { priority: 10_000, hostname: 'Ns2.example.org.' },
@@ -17,7 +27,10 @@ afterAll(() => service.close());
 
 let count = 0;
 /** A body that creates a pool of a new name. */
-const pool = (members: Record<string, unknown> = {}) => ({ name: `pool-${(count += 1)}`, ...members });
+const pool = (members: Record<string, unknown> = {}) => ({
+  name: `pool-${(count += 1)}`,
+  ...members,
+});
 
 async function createPool(members: Record<string, unknown> = {}) {
   const answer = await service.post('/v2/pools', pool(members));
@@ -41,7 +54,10 @@ describe('the default pool', () => {
         ns_records: [],
         updated_at: null,
       });
-      expect((await fresh.get('/v2/pools')).body).toEqual({ pools: [body], links: { self: `${fresh.url}/v2/pools` } });
+      expect((await fresh.get('/v2/pools')).body).toEqual({
+        pools: [body],
+        links: { self: `${fresh.url}/v2/pools` },
+      });
     } finally {
       await fresh.close();
     }
@@ -49,14 +65,26 @@ describe('the default pool', () => {
 
   test('400 for its deletion, 202 for a change', async () => {
     expectError(await service.delete(`/v2/pools/${POOL_ID}`), 400, 'invalid_operation');
-    const { status, body } = await service.patch(`/v2/pools/${POOL_ID}`, { description: 'All zones' });
-    expect([status, body.id, body.name, body.description]).toEqual([202, POOL_ID, 'default', 'All zones']);
+    const { status, body } = await service.patch(`/v2/pools/${POOL_ID}`, {
+      description: 'All zones',
+    });
+    expect([status, body.id, body.name, body.description]).toEqual([
+      202,
+      POOL_ID,
+      'default',
+      'All zones',
+    ]);
   });
 });
 
 describe('a pool', () => {
   test('201 with the given members, and the project of the caller', async () => {
-    const given = { name: 'made', description: 'd', attributes: { tier: 'gold' }, ns_records: NS_RECORDS };
+    const given = {
+      name: 'made',
+      description: 'd',
+      attributes: { tier: 'gold' },
+      ns_records: NS_RECORDS,
+    };
     const answer = await service.post('/v2/pools', given);
     expect(answer.status).toBe(201);
     expect(Object.keys(answer.body)).toEqual(MEMBERS);
@@ -69,7 +97,12 @@ describe('a pool', () => {
 
   test('202 with the changes', async () => {
     const before = await createPool({ ns_records: NS_RECORDS });
-    const changes = { name: `renamed-${before.name}`, description: 'x', attributes: { a: 'b' }, ns_records: NS_RECORDS.slice(1) };
+    const changes = {
+      name: `renamed-${before.name}`,
+      description: 'x',
+      attributes: { a: 'b' },
+      ns_records: NS_RECORDS.slice(1),
+    };
     const { status, body } = await service.patch(`/v2/pools/${before.id}`, changes);
     expect([status, body]).toEqual([202, { ...before, ...changes, updated_at: body.updated_at }]);
     expect(body.updated_at > before.created_at).toBe(true);
@@ -86,7 +119,11 @@ describe('a pool', () => {
   test('400 if it has zones, also of another project, and 204 once they are deleted', async () => {
     const { id } = await createPool();
     const sudo = { 'x-auth-sudo-project-id': 'red' };
-    const zone = await service.post('/v2/zones', primary('in-pool.example.', { pool_id: id }), sudo);
+    const zone = await service.post(
+      '/v2/zones',
+      primary('in-pool.example.', { pool_id: id }),
+      sudo,
+    );
     expect(zone.status, zone.text).toBe(201);
     expectError(await service.delete(`/v2/pools/${id}`), 400, 'invalid_operation');
     expect((await service.get(`/v2/pools/${id}`)).status).toBe(200);
@@ -96,8 +133,14 @@ describe('a pool', () => {
 
   test('409 when the name is taken', async () => {
     const [one, other] = [await createPool(), await createPool()];
-    expect(expectError(await service.post('/v2/pools', { name: one.name }), 409, 'duplicate_pool')).toBe('Duplicate Pool');
-    expectError(await service.patch(`/v2/pools/${other.id}`, { name: one.name }), 409, 'duplicate_pool');
+    expect(
+      expectError(await service.post('/v2/pools', { name: one.name }), 409, 'duplicate_pool'),
+    ).toBe('Duplicate Pool');
+    expectError(
+      await service.patch(`/v2/pools/${other.id}`, { name: one.name }),
+      409,
+      'duplicate_pool',
+    );
     expect((await service.patch(`/v2/pools/${one.id}`, { name: one.name })).status).toBe(202);
     expectError(await service.post('/v2/pools', { name: 'default' }), 409, 'duplicate_pool');
   });
@@ -127,7 +170,15 @@ describe('a pool', () => {
     [{ ns_records: [{ priority: 1 }] }, 'ns_records: type'],
     [{ ns_records: [{ hostname: 'ns1.example.org.' }] }, 'ns_records: type'],
     [{ ns_records: [...NS_RECORDS, NS_RECORDS[0]] }, 'ns_records: uniqueItems'],
-    [{ ns_records: Array.from({ length: 51 }, (_, index) => ({ priority: 1, hostname: `ns${index}.example.` })) }, 'ns_records: items'],
+    [
+      {
+        ns_records: Array.from({ length: 51 }, (_, index) => ({
+          priority: 1,
+          hostname: `ns${index}.example.`,
+        })),
+      },
+      'ns_records: items',
+    ],
     [{ project_id: 'red' }, 'project_id: readOnly'],
     [{ id: UNKNOWN_ID }, 'id: readOnly'],
     [{ nameservers: [] }, 'nameservers: additionalProperties'],
@@ -145,8 +196,16 @@ describe('a pool', () => {
   test('404 for an unknown pool, 400 for an invalid id', async () => {
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? {} : undefined;
-      expect(expectError(await service.call(method, `/v2/pools/${UNKNOWN_ID}`, body), 404, 'pool_not_found')).toBe('Could not find Pool');
-      expect(expectError(await service.call(method, '/v2/pools/foo', body), 400, 'invalid_uuid')).toBe('Invalid UUID pool_id: foo');
+      expect(
+        expectError(
+          await service.call(method, `/v2/pools/${UNKNOWN_ID}`, body),
+          404,
+          'pool_not_found',
+        ),
+      ).toBe('Could not find Pool');
+      expect(
+        expectError(await service.call(method, '/v2/pools/foo', body), 400, 'invalid_uuid'),
+      ).toBe('Invalid UUID pool_id: foo');
     }
     expectError(await service.get('/v2/pools.json'), 404, 'not_found');
   });
@@ -165,7 +224,10 @@ describe('a pool', () => {
 
   test('200 for the filter by name and the common sorting, 400 for other filters', async () => {
     const made = [await createPool({ name: 'zz-b' }), await createPool({ name: 'zz-a' })];
-    const names = async (query: string) => (await service.get(`/v2/pools?${query}`)).body.pools.map(({ name }: { name: string }) => name);
+    const names = async (query: string) =>
+      (await service.get(`/v2/pools?${query}`)).body.pools.map(
+        ({ name }: { name: string }) => name,
+      );
     expect(await names('name=zz-*')).toEqual(['zz-b', 'zz-a']);
     expect(await names('name=zz-*&sort_key=name')).toEqual(['zz-a', 'zz-b']);
     expect(await names('name=ZZ-a')).toEqual([]);
@@ -196,7 +258,11 @@ describe('the pool of a new zone', () => {
     await createZone(service, primary('twice.example.'));
     await createZone(service, primary('twice.example.', { pool_id: id }));
     for (const members of [{}, { pool_id: POOL_ID }, { attributes: { pool_id: id } }]) {
-      expectError(await service.post('/v2/zones', primary('Twice.example.', members)), 409, 'duplicate_zone');
+      expectError(
+        await service.post('/v2/zones', primary('Twice.example.', members)),
+        409,
+        'duplicate_zone',
+      );
     }
   });
 
@@ -208,14 +274,28 @@ describe('the pool of a new zone', () => {
       { attributes: { pool_id: 'gold' } },
       { pool_id: id, attributes: { pool_id: POOL_ID } },
     ];
-    for (const members of wrong) expectError(await service.post('/v2/zones', primary('nowhere.example.', members)), 404, 'no_valid_pool_found');
+    for (const members of wrong)
+      expectError(
+        await service.post('/v2/zones', primary('nowhere.example.', members)),
+        404,
+        'no_valid_pool_found',
+      );
   });
 
   test('401 for a member who chooses another pool than the default one, 201 for the default', async () => {
     const { id } = await createPool();
     const member = await clientFor(service, ['member'], 'red');
-    for (const members of [{ pool_id: id }, { attributes: { pool_id: id } }, { pool_id: UNKNOWN_ID }, { attributes: { pool_id: 'gold' } }]) {
-      expectError(await member.post('/v2/zones', primary('chosen.red.', members)), 401, 'access_denied');
+    for (const members of [
+      { pool_id: id },
+      { attributes: { pool_id: id } },
+      { pool_id: UNKNOWN_ID },
+      { attributes: { pool_id: 'gold' } },
+    ]) {
+      expectError(
+        await member.post('/v2/zones', primary('chosen.red.', members)),
+        401,
+        'access_denied',
+      );
     }
     for (const [index, members] of [
       { pool_id: POOL_ID },
@@ -223,12 +303,16 @@ describe('the pool of a new zone', () => {
       { attributes: { pool_id: POOL_ID } },
       { attributes: { tier: 'gold' } },
     ].entries()) {
-      expect((await createZone(member, primary(`zone-${index}.red.`, members))).pool_id).toBe(POOL_ID);
+      expect((await createZone(member, primary(`zone-${index}.red.`, members))).pool_id).toBe(
+        POOL_ID,
+      );
     }
   });
 
   test('201 for a role that the policy allows to choose', async () => {
-    const other = await startTestService({ TSIGIL_POLICY: JSON.stringify({ 'zones:choose_pool': ['member'] }) });
+    const other = await startTestService({
+      TSIGIL_POLICY: JSON.stringify({ 'zones:choose_pool': ['member'] }),
+    });
     try {
       const { id } = (await other.post('/v2/pools', { name: 'x' })).body;
       const member = await clientFor(other, ['member'], 'red');
@@ -241,10 +325,13 @@ describe('the pool of a new zone', () => {
   test('201 or 404 if the pool is deleted at the same time, and every zone has a pool', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createPool();
-      const create = () => service.post('/v2/zones', primary(`race-${round}.pool-race.`, { pool_id: id }));
+      const create = () =>
+        service.post('/v2/zones', primary(`race-${round}.pool-race.`, { pool_id: id }));
       const remove = () => service.delete(`/v2/pools/${id}`);
       const [zone, deletion] =
-        round % 2 === 0 ? await Promise.all([create(), remove()]) : ((await Promise.all([remove(), create()])).reverse() as never);
+        round % 2 === 0
+          ? await Promise.all([create(), remove()])
+          : ((await Promise.all([remove(), create()])).reverse() as never);
       expect([
         [201, 400],
         [404, 204],

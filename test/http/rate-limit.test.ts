@@ -20,7 +20,9 @@ describe('the token bucket of one caller', () => {
           take(caller);
           return undefined;
         } catch (error) {
-          return error instanceof ServiceError && error.code === 'too_many_requests' ? error.details.retryAfterSeconds : NaN;
+          return error instanceof ServiceError && error.code === 'too_many_requests'
+            ? error.details.retryAfterSeconds
+            : NaN;
         }
       },
     };
@@ -67,7 +69,9 @@ describe('the token bucket of one caller', () => {
 
   test('is unlimited if the rate is 0', () => {
     const { ask } = limiter(0, 1);
-    expect(Array.from({ length: 1000 }, () => ask())).toEqual(Array.from({ length: 1000 }, () => undefined));
+    expect(Array.from({ length: 1000 }, () => ask())).toEqual(
+      Array.from({ length: 1000 }, () => undefined),
+    );
   });
 });
 
@@ -76,7 +80,9 @@ describe('a service with a rate limit', () => {
 
   test('429 with Retry-After after the burst of one caller, and 200 for other callers', async () => {
     const service = await startTestService(variables);
-    const other = service.with((await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token);
+    const other = service.with(
+      (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token,
+    );
     const answers = await Promise.all(Array.from({ length: 30 }, () => service.get('/v2/tlds')));
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(0);
@@ -107,21 +113,30 @@ describe('the token bucket of an address', () => {
         request();
         return true;
       } catch (error) {
-        expect(error).toMatchObject({ code: 'too_many_requests', details: { retryAfterSeconds: 1 } });
+        expect(error).toMatchObject({
+          code: 'too_many_requests',
+          details: { retryAfterSeconds: 1 },
+        });
         return false;
       }
     };
     return {
       wait: (seconds: number) => void (now += seconds),
       take: (address = '192.0.2.1') => admitted(() => addressLimit.take(address)),
-      check: (token: string, valid: boolean | undefined) => admitted(() => addressLimit.beginCheck('192.0.2.1', token)(valid)),
+      check: (token: string, valid: boolean | undefined) =>
+        admitted(() => addressLimit.beginCheck('192.0.2.1', token)(valid)),
       begin: (token: string) => addressLimit.beginCheck('192.0.2.1', token),
     };
   }
 
   test('loses tokens to requests without a token or with a refused token, and fills at the rate', () => {
     const { take, check, wait } = limit();
-    expect([take(), check('bad', false), check('worse', false), take()]).toEqual([true, true, false, false]);
+    expect([take(), check('bad', false), check('worse', false), take()]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
     wait(1);
     expect([take(), take()]).toEqual([true, false]);
   });
@@ -144,7 +159,11 @@ describe('the token bucket of an address', () => {
     const { take, check } = limit();
     check('valid', true);
     expect([take(), take()]).toEqual([true, true]);
-    expect([check('valid', undefined), check('valid', false), check('valid', false)]).toEqual([true, true, false]);
+    expect([check('valid', undefined), check('valid', false), check('valid', false)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   test('admits one of many concurrent requests with one new token', () => {
@@ -172,14 +191,20 @@ describe('the token bucket of an address', () => {
 
 describe('a service with the default limit for addresses', () => {
   const DEFAULTS = { TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '' };
-  const guess = (service: TestService, index: number) => service.with(`tsigil_guess-${index}`).get('/v2/tlds');
+  const guess = (service: TestService, index: number) =>
+    service.with(`tsigil_guess-${index}`).get('/v2/tlds');
 
   test('429 with Retry-After after 200 bad tokens, and 200 for valid tokens from the same address', async () => {
     const service = await startTestService(DEFAULTS);
-    const [inUse, unused] = [await makeToken(service, 'in-use'), await makeToken(service, 'unused')];
+    const [inUse, unused] = [
+      await makeToken(service, 'in-use'),
+      await makeToken(service, 'unused'),
+    ];
     expect((await inUse.get('/v2/tlds')).status).toBe(200);
     const start = performance.now();
-    const answers = await Promise.all(Array.from({ length: 600 }, (_, index) => guess(service, index)));
+    const answers = await Promise.all(
+      Array.from({ length: 600 }, (_, index) => guess(service, index)),
+    );
     const refilled = Math.ceil(((performance.now() - start) / 1000) * 50);
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(200);
@@ -189,28 +214,37 @@ describe('a service with the default limit for addresses', () => {
       expect(answer.headers.get('retry-after')).toBe('1');
     }
     for (const client of [service, inUse]) {
-      for (let count = 0; count < 30; count += 1) expect((await client.get('/v2/tlds')).status).toBe(200);
+      for (let count = 0; count < 30; count += 1)
+        expect((await client.get('/v2/tlds')).status).toBe(200);
     }
-    for (const path of ['/healthcheck', '/readyz']) expect((await service.with('').get(path)).status).toBe(200);
+    for (const path of ['/healthcheck', '/readyz'])
+      expect((await service.with('').get(path)).status).toBe(200);
     await expect.poll(async () => (await unused.get('/v2/tlds')).status).toBe(200);
     await service.close();
   });
 
-  test.each(['/', '/docs', '/openapi.json', '/metrics', '/nosuch', '/v2/tlds'])('429 for GET %s without a token', async (path) => {
-    const service = await startTestService({
-      TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
-      TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '20',
-    });
-    const answers = await Promise.all(Array.from({ length: 60 }, () => service.with('').get(path)));
-    expect(answers.some(({ status }) => status === 429)).toBe(true);
-    await service.close();
-  });
+  test.each(['/', '/docs', '/openapi.json', '/metrics', '/nosuch', '/v2/tlds'])(
+    '429 for GET %s without a token',
+    async (path) => {
+      const service = await startTestService({
+        TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
+        TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '20',
+      });
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, () => service.with('').get(path)),
+      );
+      expect(answers.some(({ status }) => status === 429)).toBe(true);
+      await service.close();
+    },
+  );
 
   test('429 without a request to Keystone', async () => {
     let questions = 0;
     const keystone = createServer((_request, response) => {
       questions += 1;
-      response.writeHead(404, { 'content-type': 'application/json' }).end('{"error": {"code": 404}}');
+      response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"error": {"code": 404}}');
     }).listen(0, '127.0.0.1');
     await once(keystone, 'listening');
     const url = `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`;
@@ -221,7 +255,9 @@ describe('a service with the default limit for addresses', () => {
       TSIGIL_AUTH_KEYSTONE_URL: url,
     });
     const start = performance.now();
-    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => service.with(`guess-${index}`).get('/v2/tlds')));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => service.with(`guess-${index}`).get('/v2/tlds')),
+    );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 429]));
     expect(questions).toBeLessThanOrEqual(20 + Math.ceil((performance.now() - start) / 1000));
     await service.close();
@@ -230,31 +266,49 @@ describe('a service with the default limit for addresses', () => {
 });
 
 describe('behind a proxy', () => {
-  const variables = { TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1', TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '3' };
-  const from = (service: TestService, forwarded: string) => service.with('').get('/v2/tlds', { 'x-forwarded-for': forwarded });
+  const variables = {
+    TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
+    TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '3',
+  };
+  const from = (service: TestService, forwarded: string) =>
+    service.with('').get('/v2/tlds', { 'x-forwarded-for': forwarded });
 
   test('429 for the last client in X-Forwarded-For, whatever the client wrote before, and 401 for others', async () => {
-    const service = await startTestService({ ...variables, TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    const service = await startTestService({
+      ...variables,
+      TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+    });
     const answers = [];
-    for (let index = 0; index < 5; index += 1) answers.push(await from(service, `203.0.113.${index}, 2001:db8::${index}`));
+    for (let index = 0; index < 5; index += 1)
+      answers.push(await from(service, `203.0.113.${index}, 2001:db8::${index}`));
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
     expect((await from(service, '2001:db8::1, 192.0.2.7')).status).toBe(401);
     const addresses = service.log.map((line) => (JSON.parse(line) as { address?: string }).address);
-    expect(addresses).toEqual([...Array.from({ length: 5 }, (_, index) => `2001:db8::${index}`), '192.0.2.7']);
+    expect(addresses).toEqual([
+      ...Array.from({ length: 5 }, (_, index) => `2001:db8::${index}`),
+      '192.0.2.7',
+    ]);
     await service.close();
   });
 
-  test.each(['nonsense', '', '192.0.2.1, 300.1.1.1', "192.0.2.1, '"])("401 with the peer's address for X-Forwarded-For: %s", async (forwarded) => {
-    const service = await startTestService({ ...variables, TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
-    expect((await from(service, forwarded)).status).toBe(401);
-    expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
-    await service.close();
-  });
+  test.each(['nonsense', '', '192.0.2.1, 300.1.1.1', "192.0.2.1, '"])(
+    "401 with the peer's address for X-Forwarded-For: %s",
+    async (forwarded) => {
+      const service = await startTestService({
+        ...variables,
+        TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+      });
+      expect((await from(service, forwarded)).status).toBe(401);
+      expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
+      await service.close();
+    },
+  );
 
   test('429 for the peer with any X-Forwarded-For, if no proxy is trusted', async () => {
     const service = await startTestService(variables);
     const answers = [];
-    for (let index = 0; index < 5; index += 1) answers.push(await from(service, `192.0.2.${index}`));
+    for (let index = 0; index < 5; index += 1)
+      answers.push(await from(service, `192.0.2.${index}`));
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
     expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
     await service.close();

@@ -5,7 +5,11 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 /** A client whose token has these roles. */
 async function caller(service: TestService, ...roles: string[]): Promise<Client> {
-  const answer = await service.post('/v2/tokens', { name: `${roles.join('+')}-${Math.random()}`, roles, project_id: 'own-project' });
+  const answer = await service.post('/v2/tokens', {
+    name: `${roles.join('+')}-${Math.random()}`,
+    roles,
+    project_id: 'own-project',
+  });
   expect(answer.status, answer.text).toBe(201);
   return service.with(answer.body.token);
 }
@@ -41,27 +45,40 @@ describe('by default', () => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"');
   });
 
-  test.each(OPERATIONS)('401 with another body without a token: %s %s', async (method, path, body) => {
-    const answer = await service.with('nobody').call(method, path, body);
-    expect([answer.status, answer.body]).toEqual([
-      401,
-      { error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' } },
-    ]);
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-    expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
-  });
+  test.each(OPERATIONS)(
+    '401 with another body without a token: %s %s',
+    async (method, path, body) => {
+      const answer = await service.with('nobody').call(method, path, body);
+      expect([answer.status, answer.body]).toEqual([
+        401,
+        {
+          error: {
+            code: 401,
+            title: 'Unauthorized',
+            message: 'The request you have made requires authentication.',
+          },
+        },
+      ]);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+      expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+    },
+  );
 
   test('401 before invalid ids, unknown resources, media types, invalid JSON and invalid members', async () => {
     const existing = await create(service, TLDS, 'exists');
     for (const client of [member, service.with('nobody')]) {
       for (const id of ['foo', UNKNOWN_ID, existing.id]) {
-        for (const method of ['GET', 'DELETE']) expect((await client.call(method, `/v2/tlds/${id}`)).status).toBe(401);
+        for (const method of ['GET', 'DELETE'])
+          expect((await client.call(method, `/v2/tlds/${id}`)).status).toBe(401);
         for (const body of ['{bad', '', '{"junk":1}']) {
           expect((await client.patch(`/v2/tlds/${id}`, body)).status).toBe(401);
-          expect((await client.patch(`/v2/tlds/${id}`, body, { 'content-type': 'text/plain' })).status).toBe(401);
+          expect(
+            (await client.patch(`/v2/tlds/${id}`, body, { 'content-type': 'text/plain' })).status,
+          ).toBe(401);
         }
       }
-      for (const body of ['{bad', '', '{"junk":1}', '{"name":"exists"}']) expect((await client.post('/v2/tlds', body)).status).toBe(401);
+      for (const body of ['{bad', '', '{"junk":1}', '{"name":"exists"}'])
+        expect((await client.post('/v2/tlds', body)).status).toBe(401);
     }
     expect((await service.get(`/v2/tlds/${existing.id}`)).body).toEqual(existing);
   });
@@ -83,9 +100,12 @@ describe('by default', () => {
     expect((await admin.get('/v2/tokens')).status).toBe(200);
   });
 
-  test.each(['administrator', 'admin:', 'dmin', 'member:admin'])('401 for the role %s', async (role) => {
-    expectError(await (await caller(service, role)).get('/v2/tlds'), 401, 'access_denied');
-  });
+  test.each(['administrator', 'admin:', 'dmin', 'member:admin'])(
+    '401 for the role %s',
+    async (role) => {
+      expectError(await (await caller(service, role)).get('/v2/tlds'), 401, 'access_denied');
+    },
+  );
 });
 
 describe('with auth.insufficientRightsStatus 403', () => {
@@ -110,7 +130,10 @@ describe('with auth.insufficientRightsStatus 403', () => {
 describe('with a configured policy', () => {
   let reader: Client;
   beforeAll(async () => {
-    service = await startTestService({ TSIGIL_POLICY: '{"tlds:list": [admin, Reader], "tlds:get": [reader], "all_projects": [admin, reader]}' });
+    service = await startTestService({
+      TSIGIL_POLICY:
+        '{"tlds:list": [admin, Reader], "tlds:get": [reader], "all_projects": [admin, reader]}',
+    });
     reader = await caller(service, 'reader');
   });
   afterAll(() => service.close());
@@ -128,7 +151,8 @@ describe('with a configured policy', () => {
   test('401 for every other operation', async () => {
     const opened = ['GET /v2/tlds', `GET /v2/tlds/${UNKNOWN_ID}`];
     for (const [method, path, body] of OPERATIONS) {
-      if (!opened.includes(`${method} ${path}`)) expectError(await reader.call(method, path, body), 401, 'access_denied');
+      if (!opened.includes(`${method} ${path}`))
+        expectError(await reader.call(method, path, body), 401, 'access_denied');
     }
   });
 
@@ -139,12 +163,21 @@ describe('with a configured policy', () => {
 
   test('200 for an allowed request-context header, 401 for another one', async () => {
     expect((await reader.get('/v2/tlds?all_projects=true')).status).toBe(200);
-    expectError(await reader.get('/v2/tlds', { 'x-auth-sudo-project-id': 'p' }), 401, 'access_denied');
+    expectError(
+      await reader.get('/v2/tlds', { 'x-auth-sudo-project-id': 'p' }),
+      401,
+      'access_denied',
+    );
   });
 
-  test.each(['tokens:list', 'tokens:create', 'tokens:get', 'tokens:delete'])('the service does not start with a policy for %s', async (right) => {
-    await expect(startTestService({ TSIGIL_POLICY: `{"${right}": [reader]}` })).rejects.toThrow(right);
-  });
+  test.each(['tokens:list', 'tokens:create', 'tokens:get', 'tokens:delete'])(
+    'the service does not start with a policy for %s',
+    async (right) => {
+      await expect(startTestService({ TSIGIL_POLICY: `{"${right}": [reader]}` })).rejects.toThrow(
+        right,
+      );
+    },
+  );
 });
 
 describe('request-context headers', () => {
@@ -158,7 +191,10 @@ describe('request-context headers', () => {
   const asked: [query: string, headers: Record<string, string>][] = [
     ['', { 'x-auth-sudo-project-id': 'other' }],
     ['', { 'x-auth-sudo-tenant-id': 'other' }],
-    ...['1', 't', 'True', 'ON', 'y', 'yes'].map((value): [string, Record<string, string>] => ['', { 'x-auth-all-projects': value }]),
+    ...['1', 't', 'True', 'ON', 'y', 'yes'].map((value): [string, Record<string, string>] => [
+      '',
+      { 'x-auth-all-projects': value },
+    ]),
     ['?all_projects=true', {}],
     ['?all_tenants=yes', {}],
     ['?all_projects=no&all_projects=yes', {}],
@@ -168,15 +204,21 @@ describe('request-context headers', () => {
     ['', { 'x-designate-hard-delete': 'true' }],
   ];
 
-  test.each(asked)('401 without the right, 200 with it and the same list: %s %j', async (query, headers) => {
-    expectError(await member.get(`/v2/tlds${query}`, headers), 401, 'access_denied');
-    const answer = await service.get(`/v2/tlds${query}`, headers);
-    expect(answer.body).toEqual((await service.get('/v2/tlds')).body);
-  });
+  test.each(asked)(
+    '401 without the right, 200 with it and the same list: %s %j',
+    async (query, headers) => {
+      expectError(await member.get(`/v2/tlds${query}`, headers), 401, 'access_denied');
+      const answer = await service.get(`/v2/tlds${query}`, headers);
+      expect(answer.body).toEqual((await service.get('/v2/tlds')).body);
+    },
+  );
 
-  test.each(asked)('401 without the right, even for an empty list: %s %j', async (query, headers) => {
-    expectError(await member.get(`/v2/nosuch${query}`, headers), 401, 'access_denied');
-  });
+  test.each(asked)(
+    '401 without the right, even for an empty list: %s %j',
+    async (query, headers) => {
+      expectError(await member.get(`/v2/nosuch${query}`, headers), 401, 'access_denied');
+    },
+  );
 
   test.each([
     ['', { 'x-auth-sudo-project-id': '' }],
@@ -186,7 +228,10 @@ describe('request-context headers', () => {
     ['?all_tenants=no', {}],
     ['', { 'x-designate-hard-delete': '' }],
     ['', { 'x-designate-delete-shares': 'true', 'openstack-dns-hide-counts': 'true' }],
-  ] as [string, Record<string, string>][])('200 for every caller if the header asks for nothing: %s %j', async (query, headers) => {
-    expect((await member.get(`/v2/tlds${query}`, headers)).status).toBe(200);
-  });
+  ] as [string, Record<string, string>][])(
+    '200 for every caller if the header asks for nothing: %s %j',
+    async (query, headers) => {
+      expect((await member.get(`/v2/tlds${query}`, headers)).status).toBe(200);
+    },
+  );
 });

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { create, expectError, itemsOf, problemsOf, TLDS, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  expectError,
+  itemsOf,
+  problemsOf,
+  TLDS,
+  type Resource,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;
@@ -16,7 +23,20 @@ const long = (length: number) => `${label(62)}.`.repeat(5).slice(0, length - 1) 
 
 describe('names', () => {
   test.each([
-    ...['com', 'co.uk', '_tcp', 'a_b', 'a--b', '1', '127.0.0.1', 'xn--p1ai', 'a.b.c.d.e.f', '_', 'x-1', 'MiXeD'],
+    ...[
+      'com',
+      'co.uk',
+      '_tcp',
+      'a_b',
+      'a--b',
+      '1',
+      '127.0.0.1',
+      'xn--p1ai',
+      'a.b.c.d.e.f',
+      '_',
+      'x-1',
+      'MiXeD',
+    ],
     ...[label(63), long(254)],
   ])('201 for %s, stored in this spelling', async (name) => {
     const answer = await service.post('/v2/tlds', { name });
@@ -26,8 +46,40 @@ describe('names', () => {
   });
 
   test.each([
-    ...['com.', '.com', '.', 'a..b', 'a.b..', '-a', 'a-', 'a.-b', 'a-.b', '*', '*.com', 'com%', 'a/b', 'a\\b', 'a b', '   ', '^&$', '@p%'],
-    ...[' com', 'com ', 'com\n', 'co\tm', 'com\r\n', '\u200bcom', 'ｃｏｍ', '١٢٣', label(64), long(255), long(256), 't'.repeat(1000)],
+    ...[
+      'com.',
+      '.com',
+      '.',
+      'a..b',
+      'a.b..',
+      '-a',
+      'a-',
+      'a.-b',
+      'a-.b',
+      '*',
+      '*.com',
+      'com%',
+      'a/b',
+      'a\\b',
+      'a b',
+      '   ',
+      '^&$',
+      '@p%',
+    ],
+    ...[
+      ' com',
+      'com ',
+      'com\n',
+      'co\tm',
+      'com\r\n',
+      '\u200bcom',
+      'ｃｏｍ',
+      '١٢٣',
+      label(64),
+      long(255),
+      long(256),
+      't'.repeat(1000),
+    ],
   ])('400 for %j', async (name) => {
     expect(problemsOf(await service.post('/v2/tlds', { name }))).toHaveLength(1);
     expect(problemsOf(await service.patch(`/v2/tlds/${kept.id}`, { name }))).toHaveLength(1);
@@ -37,14 +89,24 @@ describe('names', () => {
     expect(problemsOf(await service.post('/v2/tlds', { name: '' }))).toEqual(['name: minLength']);
   });
 
-  test.each([null, 5, true, false, 1.5, [], ['com'], {}])('400 for a name that is not a string: %j', async (name) => {
-    expect(problemsOf(await service.post('/v2/tlds', { name }))).toEqual(['name: type']);
-  });
+  test.each([null, 5, true, false, 1.5, [], ['com'], {}])(
+    '400 for a name that is not a string: %j',
+    async (name) => {
+      expect(problemsOf(await service.post('/v2/tlds', { name }))).toEqual(['name: type']);
+    },
+  );
 
-  test.each(['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00\\ud800'])('400 for text that databases cannot store: "%s"', async (escaped) => {
-    expect(problemsOf(await service.post('/v2/tlds', `{"name":"com","description":"${escaped}"}`))).toEqual(['description: format']);
-    expect(problemsOf(await service.post('/v2/tlds', `{"name":"${escaped}"}`))).toEqual(['name: format']);
-  });
+  test.each(['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00\\ud800'])(
+    '400 for text that databases cannot store: "%s"',
+    async (escaped) => {
+      expect(
+        problemsOf(await service.post('/v2/tlds', `{"name":"com","description":"${escaped}"}`)),
+      ).toEqual(['description: format']);
+      expect(problemsOf(await service.post('/v2/tlds', `{"name":"${escaped}"}`))).toEqual([
+        'name: format',
+      ]);
+    },
+  );
 
   test.each([
     ['рф', 'xn--p1ai'],
@@ -57,7 +119,9 @@ describe('names', () => {
   });
 
   test('400 for a final period, which the message states', async () => {
-    expect((await service.post('/v2/tlds', { name: 'com.' })).body.message).toBe("Invalid Tld: 'name' must not end in a period");
+    expect((await service.post('/v2/tlds', { name: 'com.' })).body.message).toBe(
+      "Invalid Tld: 'name' must not end in a period",
+    );
   });
 });
 
@@ -66,14 +130,20 @@ describe('uniqueness', () => {
     const first = await create(service, TLDS, 'Unique.Example');
     const other = await create(service, TLDS, 'other.example');
     expectError(await service.post('/v2/tlds', { name: 'UNIQUE.example' }), 409, 'duplicate_tld');
-    expectError(await service.patch(`/v2/tlds/${other.id}`, { name: 'unique.EXAMPLE' }), 409, 'duplicate_tld');
+    expectError(
+      await service.patch(`/v2/tlds/${other.id}`, { name: 'unique.EXAMPLE' }),
+      409,
+      'duplicate_tld',
+    );
     expect((await service.get(`/v2/tlds/${first.id}`)).body.name).toBe('Unique.Example');
   });
 
   test('200 for its own name in another case, stored in the new spelling', async () => {
     const { id } = await create(service, TLDS, 'respelt');
     expect((await service.patch(`/v2/tlds/${id}`, { name: 'ReSpelt' })).body.name).toBe('ReSpelt');
-    expect(itemsOf(await service.get('/v2/tlds?name=respelt'), TLDS).map(({ name }) => name)).toEqual(['ReSpelt']);
+    expect(
+      itemsOf(await service.get('/v2/tlds?name=respelt'), TLDS).map(({ name }) => name),
+    ).toEqual(['ReSpelt']);
   });
 });
 
@@ -111,12 +181,16 @@ describe('descriptions', () => {
     [[], 'type'],
     [{}, 'type'],
   ] as const)('400 for %j', async (description, validator) => {
-    expect(problemsOf(await service.post('/v2/tlds', { name: nextName(), description }))).toEqual([`description: ${validator}`]);
+    expect(problemsOf(await service.post('/v2/tlds', { name: nextName(), description }))).toEqual([
+      `description: ${validator}`,
+    ]);
   });
 
   test('200 for a change to null or to an empty text', async () => {
     const { id } = await create(service, TLDS, nextName());
-    expect((await service.patch(`/v2/tlds/${id}`, { description: null })).body.description).toBeNull();
+    expect(
+      (await service.patch(`/v2/tlds/${id}`, { description: null })).body.description,
+    ).toBeNull();
     expect((await service.patch(`/v2/tlds/${id}`, { description: '' })).body.description).toBe('');
   });
 });

@@ -4,7 +4,16 @@ import { expectError, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { sendRequest } from '../harness/wire.ts';
 
-const MEMBERS = ['id', 'name', 'roles', 'project_id', 'expires_at', 'created_at', 'updated_at', 'links'];
+const MEMBERS = [
+  'id',
+  'name',
+  'roles',
+  'project_id',
+  'expires_at',
+  'created_at',
+  'updated_at',
+  'links',
+];
 let service: TestService;
 let now: string;
 
@@ -15,7 +24,11 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let count = 0;
-const body = (members: Record<string, unknown> = {}) => ({ name: `token-${(count += 1)}`, roles: ['admin'], ...members });
+const body = (members: Record<string, unknown> = {}) => ({
+  name: `token-${(count += 1)}`,
+  roles: ['admin'],
+  ...members,
+});
 
 async function make(members: Record<string, unknown> = {}) {
   const answer = await service.post('/v2/tokens', body(members));
@@ -25,20 +38,34 @@ async function make(members: Record<string, unknown> = {}) {
 
 describe('creation', () => {
   test('201 with the token, which no other response contains', async () => {
-    const { token, ...rest } = await make({ name: 'shown-once', project_id: 'p', expires_at: '2031-01-01T00:00:00' });
+    const { token, ...rest } = await make({
+      name: 'shown-once',
+      project_id: 'p',
+      expires_at: '2031-01-01T00:00:00',
+    });
     expect(token).toMatch(/^tsigil_[A-Za-z0-9_-]{43}$/);
     expect(Object.keys(rest)).toEqual(MEMBERS);
-    expect(rest).toMatchObject({ name: 'shown-once', roles: ['admin'], project_id: 'p', expires_at: '2031-01-01T00:00:00.000000', updated_at: null });
+    expect(rest).toMatchObject({
+      name: 'shown-once',
+      roles: ['admin'],
+      project_id: 'p',
+      expires_at: '2031-01-01T00:00:00.000000',
+      updated_at: null,
+    });
     expect((await service.get(`/v2/tokens/${rest.id}`)).body).toEqual(rest);
     const list = await service.get('/v2/tokens?name=shown-once');
-    expect(list.body).toEqual({ tokens: [rest], links: { self: `${service.url}/v2/tokens?name=shown-once` } });
+    expect(list.body).toEqual({
+      tokens: [rest],
+      links: { self: `${service.url}/v2/tokens?name=shown-once` },
+    });
     expect(service.log.join('')).not.toContain(token);
   });
 
   test('200 with the current token in a header, which is absent from other resources and errors', async () => {
     const { id, token } = await make();
     const caller = service.with(token as string);
-    const header = async (client: typeof caller, path: string) => (await client.get(path)).headers.get('x-tsigil-caller-id');
+    const header = async (client: typeof caller, path: string) =>
+      (await client.get(path)).headers.get('x-tsigil-caller-id');
     expect(await header(caller, '/v2/tokens')).toBe(id);
     expect(await header(caller, `/v2/tokens/${id}`)).toBe(id);
     expect(await header(service, '/v2/tokens')).toBe('configured');
@@ -83,15 +110,25 @@ describe('creation', () => {
 
   test('409 when the name is taken', async () => {
     await make({ name: 'taken' });
-    expect(expectError(await service.post('/v2/tokens', body({ name: 'taken' })), 409, 'duplicate_token')).toBe('Duplicate Token');
+    expect(
+      expectError(
+        await service.post('/v2/tokens', body({ name: 'taken' })),
+        409,
+        'duplicate_token',
+      ),
+    ).toBe('Duplicate Token');
   });
 });
 
 describe('the other operations', () => {
   test('404 and 400 as for any resource', async () => {
     for (const method of ['GET', 'DELETE']) {
-      expect(expectError(await service.call(method, `/v2/tokens/${UNKNOWN_ID}`), 404, 'token_not_found')).toBe('Could not find Token');
-      expect(expectError(await service.call(method, '/v2/tokens/foo'), 400, 'invalid_uuid')).toBe('Invalid UUID token_id: foo');
+      expect(
+        expectError(await service.call(method, `/v2/tokens/${UNKNOWN_ID}`), 404, 'token_not_found'),
+      ).toBe('Could not find Token');
+      expect(expectError(await service.call(method, '/v2/tokens/foo'), 400, 'invalid_uuid')).toBe(
+        'Invalid UUID token_id: foo',
+      );
     }
   });
 
@@ -109,15 +146,22 @@ describe('the other operations', () => {
 
   test('200 for the filters name and project_id, 400 for others', async () => {
     const { id } = await make({ name: 'filtered', project_id: 'project-f' });
-    for (const query of ['name=filtered', 'name=filt*', 'project_id=project-f', 'project_id=project-f&name=*']) {
+    for (const query of [
+      'name=filtered',
+      'name=filt*',
+      'project_id=project-f',
+      'project_id=project-f&name=*',
+    ]) {
       expect((await service.get(`/v2/tokens?${query}`)).body.tokens).toMatchObject([{ id }]);
     }
-    for (const query of ['hash=x', 'roles=admin', 'expires_at=x']) expectError(await service.get(`/v2/tokens?${query}`), 400, 'bad_request');
+    for (const query of ['hash=x', 'roles=admin', 'expires_at=x'])
+      expectError(await service.get(`/v2/tokens?${query}`), 400, 'bad_request');
   });
 });
 
 describe('use of a token', () => {
-  const ask = (...headers: string[]) => sendRequest(service.url, ['GET /v2/tlds HTTP/1.1', 'Host: h', ...headers]);
+  const ask = (...headers: string[]) =>
+    sendRequest(service.url, ['GET /v2/tlds HTTP/1.1', 'Host: h', ...headers]);
 
   test.each([
     ['X-Auth-Token: %', 200],
@@ -144,20 +188,28 @@ describe('use of a token', () => {
   test('200 for a bearer token with an empty X-Auth-Token; with both, X-Auth-Token is used', async () => {
     const { token } = await make();
     expect((await ask('X-Auth-Token:', `Authorization: Bearer ${token}`)).status).toBe(200);
-    expect((await ask('X-Auth-Token: tsigil_nobody', `Authorization: Bearer ${token}`)).status).toBe(401);
-    expect((await ask(`X-Auth-Token: ${token}`, 'Authorization: Bearer tsigil_nobody')).status).toBe(200);
+    expect(
+      (await ask('X-Auth-Token: tsigil_nobody', `Authorization: Bearer ${token}`)).status,
+    ).toBe(401);
+    expect(
+      (await ask(`X-Auth-Token: ${token}`, 'Authorization: Bearer tsigil_nobody')).status,
+    ).toBe(200);
   });
 
   test('401 for a token in the query', async () => {
     const { token } = await make();
-    const answer = await sendRequest(service.url, [`GET /v2/tlds?token=${token}&access_token=${token} HTTP/1.1`, 'Host: h']);
+    const answer = await sendRequest(service.url, [
+      `GET /v2/tlds?token=${token}&access_token=${token} HTTP/1.1`,
+      'Host: h',
+    ]);
     expect(answer.status).toBe(401);
     expect(service.log.join('')).not.toContain(token);
   });
 
   test('401 for the hash of a token, and for its id and name', async () => {
     const { id, name, token } = await make();
-    for (const text of [hashToken(token), id, name]) expect((await service.with(text).get('/v2/tlds')).status).toBe(401);
+    for (const text of [hashToken(token), id, name])
+      expect((await service.with(text).get('/v2/tlds')).status).toBe(401);
   });
 
   test('401 as soon as a token is deleted', async () => {
@@ -173,7 +225,11 @@ describe('use of a token', () => {
     expect((await service.with(token).get('/v2/tlds')).status).toBe(401);
     const later = service.with((await make({ expires_at: '2030-01-01T00:00:01' })).token);
     const forever = service.with((await make()).token);
-    const moments = ['2030-01-01T00:00:00.999999', '2030-01-01T00:00:01.000000', '2031-01-01T00:00:00.000000'];
+    const moments = [
+      '2030-01-01T00:00:00.999999',
+      '2030-01-01T00:00:01.000000',
+      '2031-01-01T00:00:00.000000',
+    ];
     const statuses: number[][] = [];
     for (const moment of moments) {
       now = moment;
@@ -190,8 +246,16 @@ describe('use of a token', () => {
   test('the log contains the name and id of the token of each request', async () => {
     const { id, name, token } = await make({ project_id: 'logged-project' });
     await service.with(token).get('/v2/tlds');
-    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({ caller: name, callerId: id, projectId: 'logged-project' });
+    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({
+      caller: name,
+      callerId: id,
+      projectId: 'logged-project',
+    });
     await service.with(token).get('/v2/tlds', { 'x-auth-sudo-project-id': 'another-project' });
-    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({ caller: name, callerId: id, projectId: 'another-project' });
+    expect(JSON.parse(service.log.at(-1) ?? '')).toMatchObject({
+      caller: name,
+      callerId: id,
+      projectId: 'another-project',
+    });
   });
 });

@@ -5,7 +5,11 @@ import { createZone, primary } from '../harness/zones.ts';
 
 let count = 0;
 /** A body that creates a key of a new name for a resource. */
-const key = (scope: string, resourceId: string) => ({ ...TSIGKEYS.body(`key-${(count += 1)}`), scope, resource_id: resourceId });
+const key = (scope: string, resourceId: string) => ({
+  ...TSIGKEYS.body(`key-${(count += 1)}`),
+  scope,
+  resource_id: resourceId,
+});
 
 async function keep(service: TestService, scope: string, resourceId: string) {
   const answer = await service.post('/v2/tsigkeys', key(scope, resourceId));
@@ -25,7 +29,9 @@ describe('with tsigkeys.requireResource', () => {
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
     // Of another project than the keys' administrator, which makes no difference.
-    const answer = await service.post('/v2/zones', primary('keyed.example.'), { 'x-auth-sudo-project-id': 'red' });
+    const answer = await service.post('/v2/zones', primary('keyed.example.'), {
+      'x-auth-sudo-project-id': 'red',
+    });
     zoneId = answer.body.id;
   });
   afterAll(() => service.close());
@@ -43,7 +49,11 @@ describe('with tsigkeys.requireResource', () => {
     ['POOL', () => zoneId, 'pool'],
     ['ZONE', () => POOL_ID, 'zone'],
   ])('400 for the scope %s and the id of another resource type', async (scope, id, noun) => {
-    const message = expectError(await service.post('/v2/tsigkeys', key(scope, id())), 400, 'invalid_tsigkey');
+    const message = expectError(
+      await service.post('/v2/tsigkeys', key(scope, id())),
+      400,
+      'invalid_tsigkey',
+    );
     expect(message).toContain(id());
     expect(message).toContain(`not the id of a ${noun}`);
   });
@@ -60,11 +70,26 @@ describe('with tsigkeys.requireResource', () => {
   test('200 or 400 for a change of scope or resource_id, depending on the resulting pair', async () => {
     const { id } = await keep(service, 'POOL', POOL_ID);
     const path = `/v2/tsigkeys/${id}`;
-    for (const wrong of [{ scope: 'ZONE' }, { resource_id: zoneId }, { resource_id: UNKNOWN_ID }, { scope: 'ZONE', resource_id: UNKNOWN_ID }]) {
+    for (const wrong of [
+      { scope: 'ZONE' },
+      { resource_id: zoneId },
+      { resource_id: UNKNOWN_ID },
+      { scope: 'ZONE', resource_id: UNKNOWN_ID },
+    ]) {
       expectError(await service.patch(path, { ...wrong, name: 'lost' }), 400, 'invalid_tsigkey');
-      expect((await service.get(path)).body).toMatchObject({ scope: 'POOL', resource_id: POOL_ID, updated_at: null });
+      expect((await service.get(path)).body).toMatchObject({
+        scope: 'POOL',
+        resource_id: POOL_ID,
+        updated_at: null,
+      });
     }
-    for (const right of [{ scope: 'POOL' }, { resource_id: POOL_ID }, { scope: 'ZONE', resource_id: zoneId }, { scope: 'ZONE' }, {}]) {
+    for (const right of [
+      { scope: 'POOL' },
+      { resource_id: POOL_ID },
+      { scope: 'ZONE', resource_id: zoneId },
+      { scope: 'ZONE' },
+      {},
+    ]) {
       const { status, body } = await service.patch(path, right);
       expect({ status, ...body }).toMatchObject({ status: 200, ...right });
     }
@@ -75,7 +100,10 @@ describe('with tsigkeys.requireResource', () => {
     const { id } = await keep(service, 'ZONE', gone);
     await service.delete(`/v2/zones/${gone}`);
     const path = `/v2/tsigkeys/${id}`;
-    expect((await service.patch(path, { name: 'still-here', secret: 'x', algorithm: 'hmac-sha512' })).status).toBe(200);
+    expect(
+      (await service.patch(path, { name: 'still-here', secret: 'x', algorithm: 'hmac-sha512' }))
+        .status,
+    ).toBe(200);
     expect((await service.patch(path, {})).status).toBe(200);
     expectError(await service.patch(path, { scope: 'ZONE' }), 400, 'invalid_tsigkey');
     expectError(await service.patch(path, { resource_id: gone }), 400, 'invalid_tsigkey');
@@ -84,15 +112,28 @@ describe('with tsigkeys.requireResource', () => {
 
   test('400 for an unknown resource before 409 for the name', async () => {
     const { name } = await keep(service, 'POOL', POOL_ID);
-    expectError(await service.post('/v2/tsigkeys', { ...key('POOL', UNKNOWN_ID), name }), 400, 'invalid_tsigkey');
-    expectError(await service.post('/v2/tsigkeys', { ...key('POOL', POOL_ID), name }), 409, 'duplicate_tsigkey');
+    expectError(
+      await service.post('/v2/tsigkeys', { ...key('POOL', UNKNOWN_ID), name }),
+      400,
+      'invalid_tsigkey',
+    );
+    expectError(
+      await service.post('/v2/tsigkeys', { ...key('POOL', POOL_ID), name }),
+      409,
+      'duplicate_tsigkey',
+    );
   });
 
   test('201 or 400 as in some order if the zone is deleted at the same time', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createZone(service, primary(`race-${round}.example.`));
-      const requests = [() => service.delete(`/v2/zones/${id}`), () => service.post('/v2/tsigkeys', key('ZONE', id))];
-      const answers = await Promise.all((round % 2 === 0 ? requests : requests.reverse()).map((request) => request()));
+      const requests = [
+        () => service.delete(`/v2/zones/${id}`),
+        () => service.post('/v2/tsigkeys', key('ZONE', id)),
+      ];
+      const answers = await Promise.all(
+        (round % 2 === 0 ? requests : requests.reverse()).map((request) => request()),
+      );
       const statuses = answers.map(({ status }) => status).sort();
       expect([
         [201, 202],
@@ -109,8 +150,12 @@ describe('without tsigkeys.requireResource', () => {
   });
   afterAll(() => service.close());
 
-  const orphans = async (query = '') => itemsOf(await service.get(`/v2/tsigkeys?orphaned=true${query}`), TSIGKEYS).map(({ name }) => name);
-  const others = async () => itemsOf(await service.get('/v2/tsigkeys?orphaned=false'), TSIGKEYS).map(({ name }) => name);
+  const orphans = async (query = '') =>
+    itemsOf(await service.get(`/v2/tsigkeys?orphaned=true${query}`), TSIGKEYS).map(
+      ({ name }) => name,
+    );
+  const others = async () =>
+    itemsOf(await service.get('/v2/tsigkeys?orphaned=false'), TSIGKEYS).map(({ name }) => name);
 
   test('201 for any resource_id', async () => {
     for (const scope of ['POOL', 'ZONE']) {
@@ -133,7 +178,9 @@ describe('without tsigkeys.requireResource', () => {
     ] as const) {
       keys.push(await keep(service, scope, id));
     }
-    const [ofZone, ofDefault, ofPool, alsoOfZone, wrongPool, wrongZone] = keys.map(({ name }) => name);
+    const [ofZone, ofDefault, ofPool, alsoOfZone, wrongPool, wrongZone] = keys.map(
+      ({ name }) => name,
+    );
     // A pool is no zone and a zone is no pool.
     expect([await orphans(), await others()]).toEqual([
       [wrongPool, wrongZone],
@@ -145,44 +192,60 @@ describe('without tsigkeys.requireResource', () => {
       [ofDefault, ofPool],
     ]);
     await service.delete(`/v2/pools/${pool}`);
-    expect([await orphans(), await others()]).toEqual([[ofZone, ofPool, alsoOfZone, wrongPool, wrongZone], [ofDefault]]);
+    expect([await orphans(), await others()]).toEqual([
+      [ofZone, ofPool, alsoOfZone, wrongPool, wrongZone],
+      [ofDefault],
+    ]);
 
     expect(await orphans('&scope=POOL')).toEqual([ofPool, wrongZone]);
-    expect(await orphans(`&resource_id=${zone.id}&sort_dir=desc`)).toEqual([wrongZone, alsoOfZone, ofZone]);
-    for (const before of keys) expect((await service.get(`/v2/tsigkeys/${before.id}`)).body).toEqual(before);
-    for (const { id } of keys) expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
+    expect(await orphans(`&resource_id=${zone.id}&sort_dir=desc`)).toEqual([
+      wrongZone,
+      alsoOfZone,
+      ofZone,
+    ]);
+    for (const before of keys)
+      expect((await service.get(`/v2/tsigkeys/${before.id}`)).body).toEqual(before);
+    for (const { id } of keys)
+      expect((await service.delete(`/v2/tsigkeys/${id}`)).status).toBe(204);
   });
 
-  test.each(['true', 'false'])('200 page by page with only the requested keys (orphaned=%s)', async (wanted) => {
-    const expected: string[] = [];
-    for (let index = 0; index < 12; index += 1) {
-      const orphaned = index % 3 === 0 || index > 8;
-      const { name } = await keep(service, 'POOL', orphaned ? UNKNOWN_ID : POOL_ID);
-      if (String(orphaned) === wanted) expected.push(name);
-    }
-    for (const [direction, order] of [
-      ['asc', expected],
-      ['desc', [...expected].reverse()],
-    ] as const) {
-      const found: string[] = [];
-      let path: string | undefined = `/v2/tsigkeys?orphaned=${wanted}&limit=2&sort_dir=${direction}`;
-      while (path !== undefined) {
-        const answer = await service.get(path);
-        const names = itemsOf(answer, TSIGKEYS).map(({ name }) => name);
-        expect(names.length).toBeLessThanOrEqual(2);
-        found.push(...names);
-        path = answer.body.links.next?.slice(service.url.length);
-        expect(path === undefined).toBe(names.length < 2);
+  test.each(['true', 'false'])(
+    '200 page by page with only the requested keys (orphaned=%s)',
+    async (wanted) => {
+      const expected: string[] = [];
+      for (let index = 0; index < 12; index += 1) {
+        const orphaned = index % 3 === 0 || index > 8;
+        const { name } = await keep(service, 'POOL', orphaned ? UNKNOWN_ID : POOL_ID);
+        if (String(orphaned) === wanted) expected.push(name);
       }
-      expect(found).toEqual(order);
-    }
-    for (const { id } of itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS)) await service.delete(`/v2/tsigkeys/${id}`);
-  });
+      for (const [direction, order] of [
+        ['asc', expected],
+        ['desc', [...expected].reverse()],
+      ] as const) {
+        const found: string[] = [];
+        let path: string | undefined =
+          `/v2/tsigkeys?orphaned=${wanted}&limit=2&sort_dir=${direction}`;
+        while (path !== undefined) {
+          const answer = await service.get(path);
+          const names = itemsOf(answer, TSIGKEYS).map(({ name }) => name);
+          expect(names.length).toBeLessThanOrEqual(2);
+          found.push(...names);
+          path = answer.body.links.next?.slice(service.url.length);
+          expect(path === undefined).toBe(names.length < 2);
+        }
+        expect(found).toEqual(order);
+      }
+      for (const { id } of itemsOf(await service.get('/v2/tsigkeys'), TSIGKEYS))
+        await service.delete(`/v2/tsigkeys/${id}`);
+    },
+  );
 
   test('200 with matching keys after more than a thousand others', async () => {
-    for (let batch = 0; batch < 21; batch += 1) await Promise.all(Array.from({ length: 50 }, () => keep(service, 'POOL', POOL_ID)));
+    for (let batch = 0; batch < 21; batch += 1)
+      await Promise.all(Array.from({ length: 50 }, () => keep(service, 'POOL', POOL_ID)));
     const expected: string[] = [];
-    for (let index = 0; index < 3; index += 1) expected.push((await keep(service, 'ZONE', UNKNOWN_ID)).name);
+    for (let index = 0; index < 3; index += 1)
+      expected.push((await keep(service, 'ZONE', UNKNOWN_ID)).name);
     expect(await orphans()).toEqual(expected);
     const first = await service.get('/v2/tsigkeys?orphaned=true&limit=2');
     expect(itemsOf(first, TSIGKEYS).map(({ name }) => name)).toEqual(expected.slice(0, 2));
@@ -190,11 +253,15 @@ describe('without tsigkeys.requireResource', () => {
     expect(itemsOf(second, TSIGKEYS).map(({ name }) => name)).toEqual(expected.slice(2));
   });
 
-  test.each(['', 'yes', 'True', '1', 'true&orphaned=true'])('400 for orphaned=%s', async (value) => {
-    expectError(await service.get(`/v2/tsigkeys?orphaned=${value}`), 400, 'bad_request');
-  });
+  test.each(['', 'yes', 'True', '1', 'true&orphaned=true'])(
+    '400 for orphaned=%s',
+    async (value) => {
+      expectError(await service.get(`/v2/tsigkeys?orphaned=${value}`), 400, 'bad_request');
+    },
+  );
 
   test('400 for orphaned in other collections', async () => {
-    for (const collection of ['tlds', 'zones', 'pools']) expectError(await service.get(`/v2/${collection}?orphaned=true`), 400, 'bad_request');
+    for (const collection of ['tlds', 'zones', 'pools'])
+      expectError(await service.get(`/v2/${collection}?orphaned=true`), 400, 'bad_request');
   });
 });

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALGORITHMS } from '../../src/domain/resources/tsigkey.ts';
-import { create, expectError, itemsOf, POOL_ID, problemsOf, SECRET, TSIGKEYS, type Resource } from '../harness/samples.ts';
+import {
+  create,
+  expectError,
+  itemsOf,
+  POOL_ID,
+  problemsOf,
+  SECRET,
+  TSIGKEYS,
+  type Resource,
+} from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;
@@ -11,7 +20,10 @@ afterAll(() => service.close());
 
 let count = 0;
 /** A body that creates a key of a new name, with `members` in place of the usual ones. */
-const key = (members: Record<string, unknown> = {}) => ({ ...TSIGKEYS.body(`key-${(count += 1)}`), ...members });
+const key = (members: Record<string, unknown> = {}) => ({
+  ...TSIGKEYS.body(`key-${(count += 1)}`),
+  ...members,
+});
 
 /** Creates a key and returns it as it reads back. */
 async function keep(members: Record<string, unknown>, from = service): Promise<Resource> {
@@ -37,15 +49,21 @@ describe('names and secrets', () => {
     '\u{1f511}'.repeat(255),
   ];
 
-  test.each([...texts, 'x'.repeat(255)])('201 for the name %j, stored in this spelling', async (name) => {
-    expect((await keep({ name })).name).toBe(name);
-  });
+  test.each([...texts, 'x'.repeat(255)])(
+    '201 for the name %j, stored in this spelling',
+    async (name) => {
+      expect((await keep({ name })).name).toBe(name);
+    },
+  );
 
-  test.each([...texts, 'SomeSecretKey', SECRET, 'x'.repeat(255)])('201 for the secret %j, returned in full', async (secret) => {
-    const { id } = await keep({ secret });
-    const listed = itemsOf(await service.get('/v2/tsigkeys?sort_dir=desc&limit=1'), TSIGKEYS)[0];
-    expect(listed).toMatchObject({ id, secret });
-  });
+  test.each([...texts, 'SomeSecretKey', SECRET, 'x'.repeat(255)])(
+    '201 for the secret %j, returned in full',
+    async (secret) => {
+      const { id } = await keep({ secret });
+      const listed = itemsOf(await service.get('/v2/tsigkeys?sort_dir=desc&limit=1'), TSIGKEYS)[0];
+      expect(listed).toMatchObject({ id, secret });
+    },
+  );
 
   test.each(['name', 'secret'])('400 for an invalid %s', async (member) => {
     const bad: [unknown, string][] = [
@@ -65,8 +83,12 @@ describe('names and secrets', () => {
     ];
     const { id } = await create(service, TSIGKEYS, `kept-${member}`);
     for (const [value, validator] of bad) {
-      expect(problemsOf(await service.post('/v2/tsigkeys', key({ [member]: value })))).toEqual([`${member}: ${validator}`]);
-      expect(problemsOf(await service.patch(`/v2/tsigkeys/${id}`, { [member]: value }))).toEqual([`${member}: ${validator}`]);
+      expect(problemsOf(await service.post('/v2/tsigkeys', key({ [member]: value })))).toEqual([
+        `${member}: ${validator}`,
+      ]);
+      expect(problemsOf(await service.patch(`/v2/tsigkeys/${id}`, { [member]: value }))).toEqual([
+        `${member}: ${validator}`,
+      ]);
     }
   });
 
@@ -85,7 +107,11 @@ describe('names and secrets', () => {
     await keep({ name });
     const other = await keep({});
     expectError(await service.post('/v2/tsigkeys', key({ name: same })), 409, 'duplicate_tsigkey');
-    expectError(await service.patch(`/v2/tsigkeys/${other.id}`, { name: same }), 409, 'duplicate_tsigkey');
+    expectError(
+      await service.patch(`/v2/tsigkeys/${other.id}`, { name: same }),
+      409,
+      'duplicate_tsigkey',
+    );
   });
 
   test('201 for a name that differs by one more final dot', async () => {
@@ -95,22 +121,32 @@ describe('names and secrets', () => {
 
   test('200 for its own name with a final dot and in another case', async () => {
     const { id } = await keep({ name: 'own-name' });
-    expect((await service.patch(`/v2/tsigkeys/${id}`, { name: 'Own-Name.' })).body.name).toBe('Own-Name.');
+    expect((await service.patch(`/v2/tsigkeys/${id}`, { name: 'Own-Name.' })).body.name).toBe(
+      'Own-Name.',
+    );
   });
 });
 
 describe('generated secrets', () => {
-  test.each(Object.entries(ALGORITHMS))('201 with a random secret of the length for %s if the body has none', async (algorithm, { hashOctets }) => {
-    const [first, second] = [await keep({ algorithm, secret: undefined }), await keep({ algorithm, secret: undefined })];
-    const bytes = Buffer.from(String(first.secret), 'base64');
-    expect(bytes).toHaveLength(hashOctets);
-    expect(bytes.toString('base64')).toBe(first.secret);
-    expect(second.secret).not.toBe(first.secret);
-  });
+  test.each(Object.entries(ALGORITHMS))(
+    '201 with a random secret of the length for %s if the body has none',
+    async (algorithm, { hashOctets }) => {
+      const [first, second] = [
+        await keep({ algorithm, secret: undefined }),
+        await keep({ algorithm, secret: undefined }),
+      ];
+      const bytes = Buffer.from(String(first.secret), 'base64');
+      expect(bytes).toHaveLength(hashOctets);
+      expect(bytes.toString('base64')).toBe(first.secret);
+      expect(second.secret).not.toBe(first.secret);
+    },
+  );
 
   test('200 with the same secret if a change does not contain it', async () => {
     const { id, secret } = await keep({ secret: undefined });
-    expect((await service.patch(`/v2/tsigkeys/${id}`, { algorithm: 'hmac-sha512' })).body.secret).toBe(secret);
+    expect(
+      (await service.patch(`/v2/tsigkeys/${id}`, { algorithm: 'hmac-sha512' })).body.secret,
+    ).toBe(secret);
   });
 });
 
@@ -132,32 +168,53 @@ describe('algorithms and scopes', () => {
     5,
     ['hmac-sha256'],
   ])('400 for the algorithm %j', async (algorithm) => {
-    expect(problemsOf(await service.post('/v2/tsigkeys', key({ algorithm })))).toEqual(['algorithm: enum']);
+    expect(problemsOf(await service.post('/v2/tsigkeys', key({ algorithm })))).toEqual([
+      'algorithm: enum',
+    ]);
   });
 
   test.each(['POOL', 'ZONE'])('201 for the scope %s', async (scope) => {
     expect((await keep({ scope })).scope).toBe(scope);
   });
 
-  test.each(['pool', 'Zone', 'POOL ', 'SERVER', '', null, 1, []])('400 for the scope %j', async (scope) => {
-    expect(problemsOf(await service.post('/v2/tsigkeys', key({ scope })))).toEqual(['scope: enum']);
-  });
+  test.each(['pool', 'Zone', 'POOL ', 'SERVER', '', null, 1, []])(
+    '400 for the scope %j',
+    async (scope) => {
+      expect(problemsOf(await service.post('/v2/tsigkeys', key({ scope })))).toEqual([
+        'scope: enum',
+      ]);
+    },
+  );
 });
 
 describe('resource_id', () => {
-  test.each([POOL_ID.toUpperCase(), POOL_ID.replaceAll('-', ''), `{${POOL_ID}}`, `urn:uuid:${POOL_ID}`, `URN:UUID:${POOL_ID.toUpperCase()}`])(
-    '201 for %s, returned in the canonical spelling',
-    async (spelling) => {
-      expect((await keep({ resource_id: spelling })).resource_id).toBe(POOL_ID);
-    },
-  );
+  test.each([
+    POOL_ID.toUpperCase(),
+    POOL_ID.replaceAll('-', ''),
+    `{${POOL_ID}}`,
+    `urn:uuid:${POOL_ID}`,
+    `URN:UUID:${POOL_ID.toUpperCase()}`,
+  ])('201 for %s, returned in the canonical spelling', async (spelling) => {
+    expect((await keep({ resource_id: spelling })).resource_id).toBe(POOL_ID);
+  });
 
-  test.each(['', 'foo', `${POOL_ID}0`, `{${POOL_ID}`, ` ${POOL_ID}`, `${POOL_ID}\n`, 7, 12345678, null, [POOL_ID], {}])(
-    '400 for %j',
-    async (value) => {
-      expect(problemsOf(await service.post('/v2/tsigkeys', key({ resource_id: value })))).toEqual(['resource_id: format']);
-    },
-  );
+  test.each([
+    '',
+    'foo',
+    `${POOL_ID}0`,
+    `{${POOL_ID}`,
+    ` ${POOL_ID}`,
+    `${POOL_ID}\n`,
+    7,
+    12345678,
+    null,
+    [POOL_ID],
+    {},
+  ])('400 for %j', async (value) => {
+    expect(problemsOf(await service.post('/v2/tsigkeys', key({ resource_id: value })))).toEqual([
+      'resource_id: format',
+    ]);
+  });
 });
 
 test('400 that lists every missing and invalid member', async () => {
@@ -179,18 +236,32 @@ test('400 that lists every missing and invalid member', async () => {
 
 test('200 for a change of name and scope, with other members unchanged', async () => {
   const before = await keep({});
-  const { body } = await service.patch(`/v2/tsigkeys/${before.id}`, { name: 'example_tsigkey', scope: 'ZONE' });
-  expect(body).toEqual({ ...before, name: 'example_tsigkey', scope: 'ZONE', updated_at: body.updated_at });
+  const { body } = await service.patch(`/v2/tsigkeys/${before.id}`, {
+    name: 'example_tsigkey',
+    scope: 'ZONE',
+  });
+  expect(body).toEqual({
+    ...before,
+    name: 'example_tsigkey',
+    scope: 'ZONE',
+    updated_at: body.updated_at,
+  });
 });
 
 describe('warnings in the log', () => {
-  const adviceOn = ({ id }: Resource) => service.log.map((line) => JSON.parse(line)).filter((line) => line.resource === id && line.level === 40);
+  const adviceOn = ({ id }: Resource) =>
+    service.log
+      .map((line) => JSON.parse(line))
+      .filter((line) => line.resource === id && line.level === 40);
 
   test.each([
     [{ algorithm: 'hmac-md5' }, ['hmac-md5 must not be used (RFC 8945 section 6)']],
     [{ algorithm: 'hmac-sha1' }, ['hmac-sha1 is not recommended (RFC 8945 section 6)']],
     [{ name: 'no domain name' }, ['the name must be a domain name to be used in DNS messages']],
-    [{ secret: 'Some-Secret' }, ['the secret must be base64 (RFC 4648 section 4) to be used in DNS messages']],
+    [
+      { secret: 'Some-Secret' },
+      ['the secret must be base64 (RFC 4648 section 4) to be used in DNS messages'],
+    ],
     [{ algorithm: 'hmac-sha512' }, []],
   ])('201 for %j, and the log contains a warning', async (members, advice) => {
     expect(adviceOn(await keep(members)).map(({ msg }) => msg)).toEqual(advice);
@@ -210,35 +281,55 @@ describe('with tsigkeys.strict', () => {
   });
   afterAll(() => strict.close());
 
-  test.each(['transfer-key', 'Transfer.Key.Example.', `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}.`])(
-    '201 for the name %s',
-    async (name) => {
-      expect((await keep({ name }, strict)).name).toBe(name);
-    },
-  );
-
-  test.each(['Example key', 'a..b', 'a..', '-a', 'ключ', 'x'.repeat(64), `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(62)}`])(
-    '400 for the name %s, which does not fit into a DNS message',
-    async (name) => {
-      expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name })))).toEqual(['name: format']);
-    },
-  );
-
-  test.each(['c2VjcmV0', 'c2VjcmV0cw==', 'c2VjcmV0LWs=', SECRET])('201 for the secret %s', async (secret) => {
-    expect((await keep({ secret }, strict)).secret).toBe(secret);
+  test.each([
+    'transfer-key',
+    'Transfer.Key.Example.',
+    `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}.`,
+  ])('201 for the name %s', async (name) => {
+    expect((await keep({ name }, strict)).name).toBe(name);
   });
 
-  test.each(['SomeSecretKey', 'c2Vj cmV0', 'c2VjcmV0cw', 'c2VjcmV0cx==', 'c2VjcmV0cw===', '====', 'c2-_'])(
-    '400 for the secret %s, which is not base64',
+  test.each([
+    'Example key',
+    'a..b',
+    'a..',
+    '-a',
+    'ключ',
+    'x'.repeat(64),
+    `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(62)}`,
+  ])('400 for the name %s, which does not fit into a DNS message', async (name) => {
+    expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name })))).toEqual(['name: format']);
+  });
+
+  test.each(['c2VjcmV0', 'c2VjcmV0cw==', 'c2VjcmV0LWs=', SECRET])(
+    '201 for the secret %s',
     async (secret) => {
-      expect(problemsOf(await strict.post('/v2/tsigkeys', key({ secret })))).toEqual(['secret: format']);
+      expect((await keep({ secret }, strict)).secret).toBe(secret);
     },
   );
 
+  test.each([
+    'SomeSecretKey',
+    'c2Vj cmV0',
+    'c2VjcmV0cw',
+    'c2VjcmV0cx==',
+    'c2VjcmV0cw===',
+    '====',
+    'c2-_',
+  ])('400 for the secret %s, which is not base64', async (secret) => {
+    expect(problemsOf(await strict.post('/v2/tsigkeys', key({ secret })))).toEqual([
+      'secret: format',
+    ]);
+  });
+
   test('400 for both at once, in creations and changes', async () => {
-    expect(problemsOf(await strict.post('/v2/tsigkeys', key({ name: 'a b', secret: '?' })))).toEqual(['name: format', 'secret: format']);
+    expect(
+      problemsOf(await strict.post('/v2/tsigkeys', key({ name: 'a b', secret: '?' }))),
+    ).toEqual(['name: format', 'secret: format']);
     const { id } = await keep({}, strict);
-    expect(problemsOf(await strict.patch(`/v2/tsigkeys/${id}`, { name: 'a b' }))).toEqual(['name: format']);
+    expect(problemsOf(await strict.patch(`/v2/tsigkeys/${id}`, { name: 'a b' }))).toEqual([
+      'name: format',
+    ]);
     expect((await strict.patch(`/v2/tsigkeys/${id}`, { scope: 'ZONE' })).status).toBe(200);
   });
 

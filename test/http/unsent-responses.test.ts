@@ -10,7 +10,11 @@ describe('the budget', () => {
     const sent = budget.add('a', 60);
     expect([budget.fits('a', 40), budget.isFull('a')]).toEqual([true, false]);
     budget.add('a', 40);
-    expect([budget.isFull('a'), budget.isFull('b'), budget.fits('b', 100)]).toEqual([true, false, true]);
+    expect([budget.isFull('a'), budget.isFull('b'), budget.fits('b', 100)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
     sent();
     expect([budget.isFull('a'), budget.bytes()]).toEqual([false, 40]);
   });
@@ -18,7 +22,11 @@ describe('the budget', () => {
   test('an owner whose response did not fit is full until something was sent', () => {
     const budget = createUnsentBudget(400);
     const sent = budget.add('a', 60);
-    expect([budget.fits('a', 41), budget.isFull('a'), budget.isFull('b')]).toEqual([false, true, false]);
+    expect([budget.fits('a', 41), budget.isFull('a'), budget.isFull('b')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
     sent();
     expect([budget.isFull('a'), budget.fits('a', 41)]).toEqual([false, true]);
   });
@@ -35,7 +43,11 @@ describe('the budget', () => {
     const budget = createUnsentBudget(400);
     expect(budget.fits('a', 1000)).toBe(true);
     budget.add('a', 1000);
-    expect([budget.fits('a', 1), budget.fits('b', 1), budget.isFull('b')]).toEqual([false, false, true]);
+    expect([budget.fits('a', 1), budget.fits('b', 1), budget.isFull('b')]).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 });
 
@@ -47,16 +59,24 @@ describe('responses that are not read', () => {
     await service.close();
   });
 
-  const unsent = async () => Number(/^tsigil_unsent_response_bytes (\d+)$/m.exec((await service.get('/metrics')).text)?.[1]);
+  const unsent = async () =>
+    Number(/^tsigil_unsent_response_bytes (\d+)$/m.exec((await service.get('/metrics')).text)?.[1]);
 
   test('503 for their caller, with Retry-After, and 200 for others; 200 again when they are gone', async () => {
     service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216' });
-    const tlds = Array.from({ length: 1000 }, (_, index) => ({ name: `filler${index}`, description: 'x'.repeat(150) }));
+    const tlds = Array.from({ length: 1000 }, (_, index) => ({
+      name: `filler${index}`,
+      description: 'x'.repeat(150),
+    }));
     expect((await service.post('/v2/tlds/bulk', { tlds })).status).toBe(200);
-    const { token } = (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body as { token: string };
-    const text = `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`.repeat(60);
+    const { token } = (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] }))
+      .body as { token: string };
+    const text =
+      `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`.repeat(60);
     sockets = await openConnections(service.url, 30, { text, reads: false });
-    await expect.poll(async () => (await service.get('/v2/pools')).status, { timeout: 50_000, interval: 20 }).toBe(503);
+    await expect
+      .poll(async () => (await service.get('/v2/pools')).status, { timeout: 50_000, interval: 20 })
+      .toBe(503);
     const refused = await service.get('/v2/pools');
     expect(refused.body).toMatchObject({ code: 503, type: 'service_unavailable' });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -69,13 +89,23 @@ describe('responses that are not read', () => {
   });
 
   test('503 for documents, and 200 from the API, when nobody reads the documents', async () => {
-    service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216', TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0' });
+    service = await startTestService({
+      TSIGIL_API_MAX_UNSENT_BYTES: '16777216',
+      TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
+    });
     const text = 'GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(60);
     sockets = await openConnections(service.url, 30, { text, reads: false });
-    await expect.poll(async () => (await service.get('/openapi.json')).status, { timeout: 50_000, interval: 20 }).toBe(503);
+    await expect
+      .poll(async () => (await service.get('/openapi.json')).status, {
+        timeout: 50_000,
+        interval: 20,
+      })
+      .toBe(503);
     expect((await service.get('/v2/tlds')).status).toBe(200);
     expect(await unsent()).toBeLessThanOrEqual(16_777_216 / 4);
-    const requests = service.log.map((line) => JSON.parse(line) as { msg: string; requestId: string }).filter(({ msg }) => msg === 'request');
+    const requests = service.log
+      .map((line) => JSON.parse(line) as { msg: string; requestId: string })
+      .filter(({ msg }) => msg === 'request');
     expect(new Set(requests.map(({ requestId }) => requestId)).size).toBe(requests.length);
   });
 });

@@ -6,7 +6,8 @@ import { createZone, primary, secondary, zoneNamesOf } from '../harness/zones.ts
 /** A clock that stands where a test puts it, but for the microseconds that tell moments apart. */
 let seconds = Date.UTC(2030, 0, 1) / 1000;
 let ticks = 0;
-const clock = () => `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String((ticks += 1)).padStart(6, '0')}`;
+const clock = () =>
+  `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String((ticks += 1)).padStart(6, '0')}`;
 
 let service: TestService;
 beforeAll(async () => {
@@ -22,14 +23,27 @@ describe('a change', () => {
     const zone = await createZone(service, primary(fresh(), { description: 'one', ttl: 60 }));
     const answer = await service.patch(`/v2/zones/${zone.id}`, { description: 'two' });
     expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ ...zone, description: 'two', version: 2, updated_at: expect.stringMatching(/^2030-01-01T/) });
+    expect(answer.body).toEqual({
+      ...zone,
+      description: 'two',
+      version: 2,
+      updated_at: expect.stringMatching(/^2030-01-01T/),
+    });
     expect(answer.body.updated_at > (zone.created_at as string)).toBe(true);
     expect((await service.get(`/v2/zones/${zone.id}`)).body).toEqual(answer.body);
   });
 
   test('200 for each member that may change', async () => {
     const { id } = await createZone(service, primary(fresh()));
-    const changes = [{ email: 'other@example.org' }, { ttl: 7 }, { ttl: '8' }, { description: 'x' }, { description: null }, { masters: [] }, {}];
+    const changes = [
+      { email: 'other@example.org' },
+      { ttl: 7 },
+      { ttl: '8' },
+      { description: 'x' },
+      { description: null },
+      { masters: [] },
+      {},
+    ];
     for (const [index, change] of changes.entries()) {
       const { status, body } = await service.patch(`/v2/zones/${id}`, change);
       expect({ status, ...body }).toMatchObject({
@@ -45,43 +59,95 @@ describe('a change', () => {
   test('200 for a SECONDARY zone with other primaries, and the same serial', async () => {
     const { id } = await createZone(service, secondary(fresh()));
     seconds += 10;
-    const { status, body } = await service.patch(`/v2/zones/${id}`, { masters: ['192.0.2.7:53', 'ns2.example.org.:5300'] });
-    expect([status, body.masters, body.serial]).toEqual([200, ['192.0.2.7', 'ns2.example.org.:5300'], 1]);
+    const { status, body } = await service.patch(`/v2/zones/${id}`, {
+      masters: ['192.0.2.7:53', 'ns2.example.org.:5300'],
+    });
+    expect([status, body.masters, body.serial]).toEqual([
+      200,
+      ['192.0.2.7', 'ns2.example.org.:5300'],
+      1,
+    ]);
   });
 
   test('400 for members that the type of the zone excludes', async () => {
     const one = await createZone(service, primary(fresh()));
     const other = await createZone(service, secondary(fresh()));
-    expect(problemsOf(await service.patch(`/v2/zones/${one.id}`, { masters: ['192.0.2.1'] }))).toEqual(['masters: not_allowed']);
-    expect(problemsOf(await service.patch(`/v2/zones/${other.id}`, { masters: [] }))).toEqual(['masters: required']);
-    expect(problemsOf(await service.patch(`/v2/zones/${other.id}`, { email: 'a@b', ttl: 5 }))).toEqual(['email: not_allowed', 'ttl: not_allowed']);
-    for (const { id } of [one, other]) expect((await service.get(`/v2/zones/${id}`)).body).toMatchObject({ version: 1, updated_at: null });
+    expect(
+      problemsOf(await service.patch(`/v2/zones/${one.id}`, { masters: ['192.0.2.1'] })),
+    ).toEqual(['masters: not_allowed']);
+    expect(problemsOf(await service.patch(`/v2/zones/${other.id}`, { masters: [] }))).toEqual([
+      'masters: required',
+    ]);
+    expect(
+      problemsOf(await service.patch(`/v2/zones/${other.id}`, { email: 'a@b', ttl: 5 })),
+    ).toEqual(['email: not_allowed', 'ttl: not_allowed']);
+    for (const { id } of [one, other])
+      expect((await service.get(`/v2/zones/${id}`)).body).toMatchObject({
+        version: 1,
+        updated_at: null,
+      });
   });
 
   test('400 that lists every invalid value', async () => {
     const { id } = await createZone(service, primary(fresh()));
-    const answer = await service.patch(`/v2/zones/${id}`, { email: 'nobody', ttl: -1, description: 5, junk: 1 });
-    expect(problemsOf(answer)).toEqual(['email: format', 'description: type', 'ttl: type', 'junk: additionalProperties']);
-    expect(problemsOf(await service.patch(`/v2/zones/${id}`, { email: null, ttl: null }))).toEqual(['email: type', 'ttl: type']);
+    const answer = await service.patch(`/v2/zones/${id}`, {
+      email: 'nobody',
+      ttl: -1,
+      description: 5,
+      junk: 1,
+    });
+    expect(problemsOf(answer)).toEqual([
+      'email: format',
+      'description: type',
+      'ttl: type',
+      'junk: additionalProperties',
+    ]);
+    expect(problemsOf(await service.patch(`/v2/zones/${id}`, { email: null, ttl: null }))).toEqual([
+      'email: type',
+      'ttl: type',
+    ]);
   });
 
   test('400 for another name, type, pool or attributes, 200 for the same', async () => {
     const zone = await createZone(service, primary(fresh(), { attributes: { a: '1', b: '2' } }));
     const path = `/v2/zones/${zone.id}`;
-    const others = { name: 'other.example.', type: 'SECONDARY', pool_id: '00000000-0000-4000-8000-000000000000', attributes: { a: '1' } };
+    const others = {
+      name: 'other.example.',
+      type: 'SECONDARY',
+      pool_id: '00000000-0000-4000-8000-000000000000',
+      attributes: { a: '1' },
+    };
     for (const [member, value] of Object.entries(others)) {
-      expect(problemsOf(await service.patch(path, { [member]: value, ttl: 9 }))).toEqual([`${member}: immutable`]);
+      expect(problemsOf(await service.patch(path, { [member]: value, ttl: 9 }))).toEqual([
+        `${member}: immutable`,
+      ]);
     }
-    expect(problemsOf(await service.patch(path, { name: zone.name.toUpperCase() }))).toEqual(['name: immutable']);
-    expect(problemsOf(await service.patch(path, { pool_id: null }))).toEqual(['pool_id: immutable']);
-    const same = { name: zone.name, type: 'PRIMARY', pool_id: POOL_ID.toUpperCase(), attributes: { b: '2', a: '1' } };
+    expect(problemsOf(await service.patch(path, { name: zone.name.toUpperCase() }))).toEqual([
+      'name: immutable',
+    ]);
+    expect(problemsOf(await service.patch(path, { pool_id: null }))).toEqual([
+      'pool_id: immutable',
+    ]);
+    const same = {
+      name: zone.name,
+      type: 'PRIMARY',
+      pool_id: POOL_ID.toUpperCase(),
+      attributes: { b: '2', a: '1' },
+    };
     const { status, body } = await service.patch(path, { ...same, ttl: 9 });
-    expect([status, body]).toEqual([200, { ...zone, ttl: 9, version: 2, serial: body.serial, updated_at: body.updated_at }]);
+    expect([status, body]).toEqual([
+      200,
+      { ...zone, ttl: 9, version: 2, serial: body.serial, updated_at: body.updated_at },
+    ]);
   });
 
   test('415 or 400 for bodies that are not JSON objects', async () => {
     const { id } = await createZone(service, primary(fresh()));
-    expectError(await service.call('PATCH', `/v2/zones/${id}`, '{}', { 'content-type': 'text/plain' }), 415, 'unsupported_content_type');
+    expectError(
+      await service.call('PATCH', `/v2/zones/${id}`, '{}', { 'content-type': 'text/plain' }),
+      415,
+      'unsupported_content_type',
+    );
     expectError(await service.call('PATCH', `/v2/zones/${id}`, '{'), 400, 'invalid_json');
     expectError(await service.patch(`/v2/zones/${id}`, []), 400, 'invalid_object');
   });
@@ -91,7 +157,8 @@ describe('the serial', () => {
   test('200 increments the serial when email or ttl changes', async () => {
     const zone = await createZone(service, primary(fresh()));
     expect(zone.serial).toBe(seconds);
-    const serialAfter = async (change: object) => (await service.patch(`/v2/zones/${zone.id}`, change)).body.serial as number;
+    const serialAfter = async (change: object) =>
+      (await service.patch(`/v2/zones/${zone.id}`, change)).body.serial as number;
 
     expect(await serialAfter({ ttl: 10 })).toBe(seconds + 1);
     expect(await serialAfter({ email: 'new@example.org' })).toBe(seconds + 2);
@@ -112,7 +179,11 @@ describe('a deletion', () => {
     expect(answer.status).toBe(202);
     expect(answer.body).toEqual({ ...zone, status: 'PENDING', action: 'DELETE' });
     for (const method of ['GET', 'DELETE', 'PATCH']) {
-      expectError(await service.call(method, `/v2/zones/${zone.id}`, method === 'PATCH' ? {} : undefined), 404, 'zone_not_found');
+      expectError(
+        await service.call(method, `/v2/zones/${zone.id}`, method === 'PATCH' ? {} : undefined),
+        404,
+        'zone_not_found',
+      );
     }
     expect(zoneNamesOf(await service.get('/v2/zones'))).not.toContain(zone.name);
     expect((await createZone(service, primary(zone.name))).id).not.toBe(zone.id);
@@ -122,7 +193,13 @@ describe('a deletion', () => {
     const parent = await createZone(service, primary('Parent.example.'));
     const child = await createZone(service, primary('a.b.PARENT.example.'));
     // Neighbours in the order of names that are not below it.
-    for (const name of ['xparent.example.', 'parent-x.example.', 'parent.example.org.', 'parent0.example.']) await createZone(service, primary(name));
+    for (const name of [
+      'xparent.example.',
+      'parent-x.example.',
+      'parent.example.org.',
+      'parent0.example.',
+    ])
+      await createZone(service, primary(name));
     expectError(await service.delete(`/v2/zones/${parent.id}`), 400, 'zone_has_sub_zone');
     expect((await service.get(`/v2/zones/${parent.id}`)).body).toEqual(parent);
     expect((await service.delete(`/v2/zones/${child.id}`)).status).toBe(202);

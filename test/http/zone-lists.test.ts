@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { clientFor, createTlds, createZone, primary, secondary, zoneNamesOf, zonesOf, type Zone } from '../harness/zones.ts';
+import {
+  clientFor,
+  createTlds,
+  createZone,
+  primary,
+  secondary,
+  zoneNamesOf,
+  zonesOf,
+  type Zone,
+} from '../harness/zones.ts';
 
 const ALL = { 'x-auth-all-projects': 'True' };
 
@@ -15,7 +24,10 @@ beforeAll(async () => {
   red = await clientFor(service, ['member'], 'red');
   blue = await clientFor(service, ['member'], 'blue');
   zones = [
-    await createZone(red, primary('b.example.', { ttl: 20, description: 'web', email: 'a@b.example' })),
+    await createZone(
+      red,
+      primary('b.example.', { ttl: 20, description: 'web', email: 'a@b.example' }),
+    ),
     await createZone(blue, primary('A.example.', { ttl: 10 })),
     await createZone(red, secondary('c.example.')),
     await createZone(blue, primary('d.test.', { ttl: 20, description: 'web site' })),
@@ -58,36 +70,53 @@ describe('filters', () => {
     expect(body.metadata).toEqual({ total_count: expected.length });
   });
 
-  test.each(['project_id=red', 'serial=1', 'id=x', 'pool_id=x', 'masters=x', 'name_key=x', 'orphaned=true', 'all_projects_=1'])(
-    '400 for %s, which is not a filter',
-    async (query) => {
-      expectError(await service.get(`/v2/zones?${query}`), 400, 'bad_request');
-    },
-  );
+  test.each([
+    'project_id=red',
+    'serial=1',
+    'id=x',
+    'pool_id=x',
+    'masters=x',
+    'name_key=x',
+    'orphaned=true',
+    'all_projects_=1',
+  ])('400 for %s, which is not a filter', async (query) => {
+    expectError(await service.get(`/v2/zones?${query}`), 400, 'bad_request');
+  });
 });
 
 describe('sorting and paging', () => {
   const by = (member: string) => (one: Zone, other: Zone) => {
-    const [left, right] = [one, other].map((zone) => [zone[member] ?? '', zone.id] as [string | number, string]) as [never, never];
+    const [left, right] = [one, other].map(
+      (zone) => [zone[member] ?? '', zone.id] as [string | number, string],
+    ) as [never, never];
     return left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]) ? -1 : 1;
   };
-  const KEYS = { created_at: 'created_at', id: 'id', updated_at: 'updated_at', name: 'name', tenant_id: 'project_id' };
+  const KEYS = {
+    created_at: 'created_at',
+    id: 'id',
+    updated_at: 'updated_at',
+    name: 'name',
+    tenant_id: 'project_id',
+  };
 
-  test.each(Object.entries({ ...KEYS, serial: 'serial', ttl: 'ttl', status: 'status' }))('200 sorted by %s, page by page', async (key, member) => {
-    const expected = [...zones].sort(by(member)).map(({ name }) => name);
-    expect(await names(`sort_key=${key}`)).toEqual(expected);
-    expect(await names(`sort_key=${key}&sort_dir=desc`)).toEqual([...expected].reverse());
+  test.each(Object.entries({ ...KEYS, serial: 'serial', ttl: 'ttl', status: 'status' }))(
+    '200 sorted by %s, page by page',
+    async (key, member) => {
+      const expected = [...zones].sort(by(member)).map(({ name }) => name);
+      expect(await names(`sort_key=${key}`)).toEqual(expected);
+      expect(await names(`sort_key=${key}&sort_dir=desc`)).toEqual([...expected].reverse());
 
-    const paged: string[] = [];
-    let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
-    while (path !== undefined) {
-      const answer = await service.get(path, ALL);
-      paged.push(...zoneNamesOf(answer));
-      expect(answer.body.metadata).toEqual({ total_count: 5 });
-      path = answer.body.links.next?.slice(service.url.length);
-    }
-    expect(paged).toEqual(expected);
-  });
+      const paged: string[] = [];
+      let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
+      while (path !== undefined) {
+        const answer = await service.get(path, ALL);
+        paged.push(...zoneNamesOf(answer));
+        expect(answer.body.metadata).toEqual({ total_count: 5 });
+        path = answer.body.links.next?.slice(service.url.length);
+      }
+      expect(paged).toEqual(expected);
+    },
+  );
 
   test('400 for an invalid sort key', async () => {
     for (const key of ['project_id', 'email', 'type', 'tree_key', 'toString']) {
@@ -104,7 +133,8 @@ describe('sorting and paging', () => {
 
 describe('total count', () => {
   test('200 with the count of zones that the caller sees and the filters match, on every page', async () => {
-    const count = async (client: Client, query: string) => (await client.get(`/v2/zones${query}`)).body.metadata;
+    const count = async (client: Client, query: string) =>
+      (await client.get(`/v2/zones${query}`)).body.metadata;
     expect(await count(red, '')).toEqual({ total_count: 3 });
     expect(await count(red, '?limit=1')).toEqual({ total_count: 3 });
     expect(await count(red, `?limit=1&marker=${zones[0]?.id}`)).toEqual({ total_count: 3 });
@@ -112,18 +142,27 @@ describe('total count', () => {
     expect(await count(service, '')).toEqual({ total_count: 0 });
   });
 
-  test.each(['true', 'True', '1', 'yes'])('200 without the count for OpenStack-DNS-Hide-Counts: %s', async (value) => {
-    const answer = await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value });
-    expect(zonesOf(answer)).toHaveLength(3);
-    expect(answer.body.metadata).toBeUndefined();
-  });
+  test.each(['true', 'True', '1', 'yes'])(
+    '200 without the count for OpenStack-DNS-Hide-Counts: %s',
+    async (value) => {
+      const answer = await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value });
+      expect(zonesOf(answer)).toHaveLength(3);
+      expect(answer.body.metadata).toBeUndefined();
+    },
+  );
 
-  test.each(['false', '', '0'])('200 with the count for OpenStack-DNS-Hide-Counts: %s', async (value) => {
-    expect((await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value })).body.metadata).toEqual({ total_count: 3 });
-  });
+  test.each(['false', '', '0'])(
+    '200 with the count for OpenStack-DNS-Hide-Counts: %s',
+    async (value) => {
+      expect(
+        (await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value })).body.metadata,
+      ).toEqual({ total_count: 3 });
+    },
+  );
 
   test('200 without the count for collections without projects', async () => {
-    for (const collection of ['tlds', 'tsigkeys', 'pools']) expect((await service.get(`/v2/${collection}`)).body.metadata).toBeUndefined();
+    for (const collection of ['tlds', 'tsigkeys', 'pools'])
+      expect((await service.get(`/v2/${collection}`)).body.metadata).toBeUndefined();
   });
 });
 
@@ -140,7 +179,10 @@ describe('outside_tlds', () => {
       ['d.test.', 'e.test.'],
       ['b.example.', 'A.example.', 'c.example.'],
     ]);
-    expect(zoneNamesOf(await service.get('/v2/zones?outside_tlds=true'))).toEqual(['d.test.', 'e.test.']);
+    expect(zoneNamesOf(await service.get('/v2/zones?outside_tlds=true'))).toEqual([
+      'd.test.',
+      'e.test.',
+    ]);
     expect(await outside('&name=e*')).toEqual(['e.test.']);
 
     for (const [name, id] of await createTlds(service, 'test', 'a.example')) ids.set(name, id);
@@ -171,13 +213,17 @@ describe('outside_tlds', () => {
   test('401 for a member and a reader, also for their own zones', async () => {
     const reader = await clientFor(service, ['reader'], 'red');
     for (const client of [red, reader]) {
-      for (const answer of ['true', 'false']) expectError(await client.get(`/v2/zones?outside_tlds=${answer}`), 401, 'access_denied');
+      for (const answer of ['true', 'false'])
+        expectError(await client.get(`/v2/zones?outside_tlds=${answer}`), 401, 'access_denied');
     }
   });
 
-  test.each(['', 'maybe', '1', 'TRUE', 'true&outside_tlds=true'])('400 for outside_tlds=%s', async (value) => {
-    expectError(await service.get(`/v2/zones?outside_tlds=${value}`), 400, 'bad_request');
-  });
+  test.each(['', 'maybe', '1', 'TRUE', 'true&outside_tlds=true'])(
+    '400 for outside_tlds=%s',
+    async (value) => {
+      expectError(await service.get(`/v2/zones?outside_tlds=${value}`), 400, 'bad_request');
+    },
+  );
 });
 
 test('200 with the zones that the other rule would refuse, and for roles in the policy', async () => {
@@ -189,7 +235,10 @@ test('200 with the zones that the other rule would refuse, and for roles in the 
     for (const name of ['a.co.uk.', 'b.uk.', 'co.uk.']) await createZone(other, primary(name));
     await createTlds(other, 'co.uk');
     const auditor = await clientFor(other, ['auditor'], null);
-    expect(zoneNamesOf(await auditor.get('/v2/zones?outside_tlds=true'))).toEqual(['b.uk.', 'co.uk.']);
+    expect(zoneNamesOf(await auditor.get('/v2/zones?outside_tlds=true'))).toEqual([
+      'b.uk.',
+      'co.uk.',
+    ]);
     expect(zoneNamesOf(await auditor.get('/v2/zones?outside_tlds=false'))).toEqual(['a.co.uk.']);
   } finally {
     await other.close();

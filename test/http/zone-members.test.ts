@@ -15,14 +15,33 @@ const fresh = () => `member-${(count += 1)}.example.`;
 const post = (body: unknown) => service.post('/v2/zones', body);
 
 describe('members', () => {
-  const cases: readonly (readonly [member: string, good: readonly unknown[], bad: readonly (readonly [unknown, string])[]])[] = [
+  const cases: readonly (readonly [
+    member: string,
+    good: readonly unknown[],
+    bad: readonly (readonly [unknown, string])[],
+  ])[] = [
     [
       'email',
-      ['a@b', 'host.master@example.org', `${'a'.repeat(63)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(62)}`, 'A_b-c@x.y'],
       [
-        ...['abc', '@bc', 'ab@', 'a@b@c', 'a b@c.d', 'a@b.', 'a@-b', '.a@b', 'a@b..c', 'a@bücher.example', `${'a'.repeat(64)}@b`].map(
-          (email) => [email, 'format'] as const,
-        ),
+        'a@b',
+        'host.master@example.org',
+        `${'a'.repeat(63)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(62)}`,
+        'A_b-c@x.y',
+      ],
+      [
+        ...[
+          'abc',
+          '@bc',
+          'ab@',
+          'a@b@c',
+          'a b@c.d',
+          'a@b.',
+          'a@-b',
+          '.a@b',
+          'a@b..c',
+          'a@bücher.example',
+          `${'a'.repeat(64)}@b`,
+        ].map((email) => [email, 'format'] as const),
         ['', 'minLength'],
         ['a@', 'minLength'],
         [`a@${'b.'.repeat(126)}bb`, 'maxLength'],
@@ -35,7 +54,23 @@ describe('members', () => {
     [
       'ttl',
       [0, 1, 2_147_483_647, '0', '3600', '2147483647'],
-      [-1, 2_147_483_648, 1.5, '-1', '1.5', '2147483648', '', ' 5', '1e3', '0x10', 'abc', null, true, [], 1e300].map((ttl) => [ttl, 'type'] as const),
+      [
+        -1,
+        2_147_483_648,
+        1.5,
+        '-1',
+        '1.5',
+        '2147483648',
+        '',
+        ' 5',
+        '1e3',
+        '0x10',
+        'abc',
+        null,
+        true,
+        [],
+        1e300,
+      ].map((ttl) => [ttl, 'type'] as const),
     ],
     [
       'description',
@@ -49,7 +84,12 @@ describe('members', () => {
     ],
     [
       'attributes',
-      [{}, { a: '' }, { ['x'.repeat(50)]: 'y'.repeat(50) }, JSON.parse('{"__proto__":"a","constructor":"b"}')],
+      [
+        {},
+        { a: '' },
+        { ['x'.repeat(50)]: 'y'.repeat(50) },
+        JSON.parse('{"__proto__":"a","constructor":"b"}'),
+      ],
       [
         [{ ['x'.repeat(51)]: 'y' }, 'maxLength'],
         [{ a: 'x'.repeat(51) }, 'maxLength'],
@@ -58,11 +98,22 @@ describe('members', () => {
         [null, 'type'],
         [[], 'type'],
         ['a', 'type'],
-        [Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`a${index}`, ''])), 'maxProperties'],
+        [
+          Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`a${index}`, ''])),
+          'maxProperties',
+        ],
       ],
     ],
-    ['type', ['PRIMARY'], [null, 'primary', '', 'MASTER', 1, []].map((type) => [type, 'enum'] as const)],
-    ['pool_id', [null, POOL_ID, POOL_ID.toUpperCase(), `{${POOL_ID}}`], ['default', '', 5, {}].map((id) => [id, 'format'] as const)],
+    [
+      'type',
+      ['PRIMARY'],
+      [null, 'primary', '', 'MASTER', 1, []].map((type) => [type, 'enum'] as const),
+    ],
+    [
+      'pool_id',
+      [null, POOL_ID, POOL_ID.toUpperCase(), `{${POOL_ID}}`],
+      ['default', '', 5, {}].map((id) => [id, 'format'] as const),
+    ],
     [
       'masters',
       [[]],
@@ -76,20 +127,33 @@ describe('members', () => {
     ],
   ];
 
-  test.each(cases)('201 for every valid %s, 400 for every other value', async (member, good, bad) => {
-    for (const value of good) {
-      const created = await createZone(service, primary(fresh(), { [member]: value }));
-      const expected = member === 'ttl' ? Number(value) : member === 'pool_id' ? POOL_ID : value;
-      expect(created[member]).toEqual(expected);
-      expect((await service.get(`/v2/zones/${created.id}`)).body[member]).toEqual(expected);
-    }
-    for (const [value, validator] of bad) {
-      expect(problemsOf(await post(primary(fresh(), { [member]: value }))), JSON.stringify(value)).toEqual([`${member}: ${validator}`]);
-    }
-  });
+  test.each(cases)(
+    '201 for every valid %s, 400 for every other value',
+    async (member, good, bad) => {
+      for (const value of good) {
+        const created = await createZone(service, primary(fresh(), { [member]: value }));
+        const expected = member === 'ttl' ? Number(value) : member === 'pool_id' ? POOL_ID : value;
+        expect(created[member]).toEqual(expected);
+        expect((await service.get(`/v2/zones/${created.id}`)).body[member]).toEqual(expected);
+      }
+      for (const [value, validator] of bad) {
+        expect(
+          problemsOf(await post(primary(fresh(), { [member]: value }))),
+          JSON.stringify(value),
+        ).toEqual([`${member}: ${validator}`]);
+      }
+    },
+  );
 
   test.each([
-    ...[['192.0.2.1'], ['192.0.2.1:53', '192.0.2.1'], ['192.0.2.1:5300'], ['192.0.2.1:00053', '192.0.2.1'], ['192.0.2.1:65535'], ['ns1.example.org']],
+    ...[
+      ['192.0.2.1'],
+      ['192.0.2.1:53', '192.0.2.1'],
+      ['192.0.2.1:5300'],
+      ['192.0.2.1:00053', '192.0.2.1'],
+      ['192.0.2.1:65535'],
+      ['ns1.example.org'],
+    ],
     ...[
       ['ns1.example.org.:853'],
       ['ns1:1'],
@@ -99,7 +163,9 @@ describe('members', () => {
       ['[2001:db8::1]:5300'],
     ],
   ])('201 for the primary %s', async (given, kept = given) => {
-    expect((await createZone(service, secondary(fresh(), { masters: [given] }))).masters).toEqual([kept]);
+    expect((await createZone(service, secondary(fresh(), { masters: [given] }))).masters).toEqual([
+      kept,
+    ]);
   });
 
   test.each([
@@ -117,15 +183,31 @@ describe('members', () => {
       '[2001:db8::1',
       'fe80::1%eth0',
     ],
-    ...['2001:db8::1]:53', '[2001:db8::1]53', '[fe80::1%eth0]:53', 'a b', '-a.example', 'http://192.0.2.1', '192.0.2.1/24', '192.0.2.1:53\n', 5],
+    ...[
+      '2001:db8::1]:53',
+      '[2001:db8::1]53',
+      '[fe80::1%eth0]:53',
+      'a b',
+      '-a.example',
+      'http://192.0.2.1',
+      '192.0.2.1/24',
+      '192.0.2.1:53\n',
+      5,
+    ],
   ])('400 for the primary %j', async (master) => {
-    expect(problemsOf(await post(secondary(fresh(), { masters: [master] })))).toEqual(['masters: format']);
+    expect(problemsOf(await post(secondary(fresh(), { masters: [master] })))).toEqual([
+      'masters: format',
+    ]);
   });
 
   test('400 for too many primaries, or a repeated one, also in two spellings', async () => {
     const many = Array.from({ length: 51 }, (_, index) => `192.0.2.${index}`);
-    expect(problemsOf(await post(secondary(fresh(), { masters: many })))).toEqual(['masters: items']);
-    expect(problemsOf(await post(secondary(fresh(), { masters: ['192.0.2.1', '192.0.2.1:53'] })))).toEqual(['masters: uniqueItems']);
+    expect(problemsOf(await post(secondary(fresh(), { masters: many })))).toEqual([
+      'masters: items',
+    ]);
+    expect(
+      problemsOf(await post(secondary(fresh(), { masters: ['192.0.2.1', '192.0.2.1:53'] }))),
+    ).toEqual(['masters: uniqueItems']);
     expect((await post(secondary(fresh(), { masters: many.slice(1) }))).status).toBe(201);
   });
 
@@ -134,33 +216,65 @@ describe('members', () => {
     expect(problemsOf(await post({ name }))).toEqual(['email: required']);
     expect(problemsOf(await post({ email: 'a@b' }))).toEqual(['name: required']);
     expect(problemsOf(await post({}))).toEqual(['name: required', 'email: required']);
-    expect(problemsOf(await post(primary(name, { masters: ['192.0.2.1'] })))).toEqual(['masters: not_allowed']);
+    expect(problemsOf(await post(primary(name, { masters: ['192.0.2.1'] })))).toEqual([
+      'masters: not_allowed',
+    ]);
     expect(problemsOf(await post({ name, type: 'SECONDARY' }))).toEqual(['masters: required']);
     expect(problemsOf(await post(secondary(name, { masters: [] })))).toEqual(['masters: required']);
-    expect(problemsOf(await post(secondary(name, { email: 'a@b', ttl: 60 })))).toEqual(['email: not_allowed', 'ttl: not_allowed']);
+    expect(problemsOf(await post(secondary(name, { email: 'a@b', ttl: 60 })))).toEqual([
+      'email: not_allowed',
+      'ttl: not_allowed',
+    ]);
     const { errors } = (await post({ name })).body.errors;
-    expect(errors).toEqual([{ path: ['email'], message: "'email' is a required property", validator: 'required' }]);
+    expect(errors).toEqual([
+      { path: ['email'], message: "'email' is a required property", validator: 'required' },
+    ]);
   });
 
   test('400 that lists each problem once', async () => {
-    expect(problemsOf(await post(primary(fresh(), { email: 'nobody', ttl: -1 })))).toEqual(['email: format', 'ttl: type']);
+    expect(problemsOf(await post(primary(fresh(), { email: 'nobody', ttl: -1 })))).toEqual([
+      'email: format',
+      'ttl: type',
+    ]);
     expect(problemsOf(await post(secondary(fresh(), { masters: 'x' })))).toEqual(['masters: type']);
-    expect(problemsOf(await post({ name: fresh(), type: 'secondary', masters: ['192.0.2.1'] }))).toEqual(['type: enum']);
+    expect(
+      problemsOf(await post({ name: fresh(), type: 'secondary', masters: ['192.0.2.1'] })),
+    ).toEqual(['type: enum']);
   });
 
   test.each([
-    ...['id', 'project_id', 'serial', 'shared', 'status', 'action', 'version', 'transferred_at', 'created_at', 'updated_at', 'links'].map((name) => [
+    ...[
+      'id',
+      'project_id',
+      'serial',
+      'shared',
+      'status',
+      'action',
+      'version',
+      'transferred_at',
+      'created_at',
+      'updated_at',
+      'links',
+    ].map((name) => [name, 'readOnly']),
+    ...['zone', 'tenant_id', 'name_key', 'tree_key', 'toString', '__proto__'].map((name) => [
       name,
-      'readOnly',
+      'additionalProperties',
     ]),
-    ...['zone', 'tenant_id', 'name_key', 'tree_key', 'toString', '__proto__'].map((name) => [name, 'additionalProperties']),
-  ] as [string, string][])('400 for the member %s, which only the service sets', async (member, validator) => {
-    const zone = await createZone(service, primary(fresh()));
-    for (const value of [Object.hasOwn(zone, member) ? zone[member] : null, 'x']) {
-      const body = (members: object) => `${JSON.stringify(members).slice(0, -1)},${JSON.stringify(member)}:${JSON.stringify(value)}}`;
-      expect(problemsOf(await service.call('POST', '/v2/zones', body(primary(fresh()))))).toEqual([`${member}: ${validator}`]);
-      expect(problemsOf(await service.call('PATCH', `/v2/zones/${zone.id}`, body({ ttl: 5 })))).toEqual([`${member}: ${validator}`]);
-    }
-    expect((await service.get(`/v2/zones/${zone.id}`)).body).toEqual(zone);
-  });
+  ] as [string, string][])(
+    '400 for the member %s, which only the service sets',
+    async (member, validator) => {
+      const zone = await createZone(service, primary(fresh()));
+      for (const value of [Object.hasOwn(zone, member) ? zone[member] : null, 'x']) {
+        const body = (members: object) =>
+          `${JSON.stringify(members).slice(0, -1)},${JSON.stringify(member)}:${JSON.stringify(value)}}`;
+        expect(problemsOf(await service.call('POST', '/v2/zones', body(primary(fresh()))))).toEqual(
+          [`${member}: ${validator}`],
+        );
+        expect(
+          problemsOf(await service.call('PATCH', `/v2/zones/${zone.id}`, body({ ttl: 5 }))),
+        ).toEqual([`${member}: ${validator}`]);
+      }
+      expect((await service.get(`/v2/zones/${zone.id}`)).body).toEqual(zone);
+    },
+  );
 });

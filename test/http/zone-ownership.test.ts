@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
 import { expectError } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { clientFor, createTlds, createZone, primary, secondary, zoneNamesOf, type Zone } from '../harness/zones.ts';
+import {
+  clientFor,
+  createTlds,
+  createZone,
+  primary,
+  secondary,
+  zoneNamesOf,
+  type Zone,
+} from '../harness/zones.ts';
 
 const ALL = { 'x-auth-all-projects': 'True' };
 const UNKNOWN_POOL = '00000000-0000-4000-8000-000000000000';
@@ -36,7 +44,8 @@ describe("a project's zones", () => {
     expect(zone.project_id).toBe('red');
     expect(zoneNamesOf(await red.get('/v2/zones'))).toEqual(['red.example.', 'own.example.']);
     const answers = [];
-    for (const request of [red.get, red.delete]) answers.push((await request(`/v2/zones/${zone.id}`)).status);
+    for (const request of [red.get, red.delete])
+      answers.push((await request(`/v2/zones/${zone.id}`)).status);
     expect(answers).toEqual([200, 202]);
   });
 
@@ -65,9 +74,14 @@ describe("a project's zones", () => {
 
   test('401 for other roles, and without a token', async () => {
     const client = await clientFor(service, ['auditor', 'members', ''].filter(Boolean), 'red');
-    const answers = await Promise.all([...requestsAbout(client, redZone), client.get('/v2/zones'), client.post('/v2/zones', {})]);
+    const answers = await Promise.all([
+      ...requestsAbout(client, redZone),
+      client.get('/v2/zones'),
+      client.post('/v2/zones', {}),
+    ]);
     for (const answer of answers) expectError(answer, 401, 'access_denied');
-    for (const answer of await Promise.all(requestsAbout(client.with('wrong'), redZone))) expect(answer.status).toBe(401);
+    for (const answer of await Promise.all(requestsAbout(client.with('wrong'), redZone)))
+      expect(answer.status).toBe(401);
   });
 
   test('401 missing_project_id for a token without a project', async () => {
@@ -86,10 +100,16 @@ describe('request-context headers', () => {
       expect(answer.body.metadata).toEqual({ total_count: 2 });
       expect(answer.body.links.self).toBe(`${service.url}/v2/zones`);
     }
-    expect(zoneNamesOf(await service.get('/v2/zones', ALL))).toEqual(['red.example.', 'blue.example.']);
+    expect(zoneNamesOf(await service.get('/v2/zones', ALL))).toEqual([
+      'red.example.',
+      'blue.example.',
+    ]);
     expect(zoneNamesOf(await service.get('/v2/zones?all_projects=false'))).toEqual([]);
     expect((await service.get(`/v2/zones/${zone.id}?all_projects=y`)).body).toEqual(zone);
-    expect((await service.patch(`/v2/zones/${zone.id}`, { ttl: 5 }, ALL)).body).toMatchObject({ project_id: 'blue', ttl: 5 });
+    expect((await service.patch(`/v2/zones/${zone.id}`, { ttl: 5 }, ALL)).body).toMatchObject({
+      project_id: 'blue',
+      ttl: 5,
+    });
     expect((await service.delete(`/v2/zones/${zone.id}`, ALL)).status).toBe(202);
     expect((await blue.get(`/v2/zones/${zone.id}`)).status).toBe(404);
   });
@@ -107,20 +127,30 @@ describe('request-context headers', () => {
     },
   );
 
-  test.each([ALL, { 'x-auth-sudo-project-id': 'red' }, { 'x-auth-sudo-tenant-id': 'red' }])('401 for a member who sends %j', async (headers) => {
-    for (const answer of await Promise.all(requestsAbout(blue, redZone, headers as unknown as Record<string, string>))) {
-      expectError(answer, 401, 'access_denied');
-    }
-    expectError(await blue.get('/v2/zones?all_projects=true'), 401, 'access_denied');
-    expectError(await blue.get('/v2/zones?all_tenants=true'), 401, 'access_denied');
-  });
+  test.each([ALL, { 'x-auth-sudo-project-id': 'red' }, { 'x-auth-sudo-tenant-id': 'red' }])(
+    '401 for a member who sends %j',
+    async (headers) => {
+      for (const answer of await Promise.all(
+        requestsAbout(blue, redZone, headers as unknown as Record<string, string>),
+      )) {
+        expectError(answer, 401, 'access_denied');
+      }
+      expectError(await blue.get('/v2/zones?all_projects=true'), 401, 'access_denied');
+      expectError(await blue.get('/v2/zones?all_tenants=true'), 401, 'access_denied');
+    },
+  );
 
-  test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])('400 for the sudo project %j, which no token can have', async (project) => {
-    const answer = await service.post('/v2/zones', primary('strange.example.'), { 'x-auth-sudo-project-id': project });
-    if (project.trim() === '') expect(answer.body.project_id).toBe('admin');
-    else expectError(answer, 400, 'bad_request');
-    if (answer.status === 201) await service.delete(`/v2/zones/${answer.body.id}`);
-  });
+  test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])(
+    '400 for the sudo project %j, which no token can have',
+    async (project) => {
+      const answer = await service.post('/v2/zones', primary('strange.example.'), {
+        'x-auth-sudo-project-id': project,
+      });
+      if (project.trim() === '') expect(answer.body.project_id).toBe('admin');
+      else expectError(answer, 400, 'bad_request');
+      if (answer.status === 201) await service.delete(`/v2/zones/${answer.body.id}`);
+    },
+  );
 });
 
 describe('zones above and below those of another project', () => {
@@ -134,15 +164,22 @@ describe('zones above and below those of another project', () => {
     for (const body of [primary('around.EXAMPLE.'), secondary('around.example.')])
       expectError(await blue.post('/v2/zones', body), 409, 'duplicate_zone');
     const elsewhere = primary('around.example.', { pool_id: pool.id });
-    expectError(await service.post('/v2/zones', elsewhere, { 'x-auth-sudo-project-id': 'blue' }), 409, 'duplicate_zone');
+    expectError(
+      await service.post('/v2/zones', elsewhere, { 'x-auth-sudo-project-id': 'blue' }),
+      409,
+      'duplicate_zone',
+    );
   });
 
-  test.each(['sub.around.example.', 'a.b.c.AROUND.example.'])('403 for %s, below a zone of another project', async (name) => {
-    expectError(await blue.post('/v2/zones', primary(name)), 403, 'illegal_child');
-    expectError(await service.post('/v2/zones', primary(name), ALL), 403, 'illegal_child');
-    const { id } = await createZone(red, primary(name));
-    await red.delete(`/v2/zones/${id}`);
-  });
+  test.each(['sub.around.example.', 'a.b.c.AROUND.example.'])(
+    '403 for %s, below a zone of another project',
+    async (name) => {
+      expectError(await blue.post('/v2/zones', primary(name)), 403, 'illegal_child');
+      expectError(await service.post('/v2/zones', primary(name), ALL), 403, 'illegal_child');
+      const { id } = await createZone(red, primary(name));
+      await red.delete(`/v2/zones/${id}`);
+    },
+  );
 
   test('403 for a name above a zone of another project', async () => {
     const deep = await createZone(red, primary('x.y.Deep.sub.example.'));
@@ -150,7 +187,8 @@ describe('zones above and below those of another project', () => {
       expectError(await blue.post('/v2/zones', primary(name)), 403, 'illegal_parent');
     }
     const own = await createZone(red, primary('sub.example.'));
-    for (const { id } of [deep, own]) expect((await red.delete(`/v2/zones/${id}`)).status).toBe(202);
+    for (const { id } of [deep, own])
+      expect((await red.delete(`/v2/zones/${id}`)).status).toBe(202);
   });
 
   test.each(['xaround.example.', 'around-x.example.', 'around.example.org.', 'example.around.'])(
@@ -163,7 +201,8 @@ describe('zones above and below those of another project', () => {
 
   test('201 once the other zone is deleted', async () => {
     await red.delete(`/v2/zones/${parent.id}`);
-    for (const name of ['sub.around.example.', 'around.example.']) await createZone(blue, primary(name));
+    for (const name of ['sub.around.example.', 'around.example.'])
+      await createZone(blue, primary(name));
   });
 });
 
@@ -173,10 +212,14 @@ test('413 for a zone above the quota of its project, with a new count each time'
     const client = await clientFor(limited, ['member'], 'red');
     const first = await createZone(client, primary('a.example.'));
     await createZone(client, secondary('b.example.'));
-    expect(expectError(await client.post('/v2/zones', primary('c.example.')), 413, 'over_quota')).toBe('Quota exceeded for zones.');
+    expect(
+      expectError(await client.post('/v2/zones', primary('c.example.')), 413, 'over_quota'),
+    ).toBe('Quota exceeded for zones.');
     await createZone(await clientFor(limited, ['member'], 'blue'), primary('d.example.'));
     await client.delete(`/v2/zones/${first.id}`);
-    const answers = await Promise.all(['e', 'f', 'g'].map((name) => client.post('/v2/zones', primary(`${name}.example.`))));
+    const answers = await Promise.all(
+      ['e', 'f', 'g'].map((name) => client.post('/v2/zones', primary(`${name}.example.`))),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 413, 413]);
   } finally {
     await limited.close();
@@ -199,17 +242,49 @@ describe('order of the checks', () => {
 
       // Rights, the body, the kind of zone, the project, the quota.
       expectError(await reader.post('/v2/zones', '{'), 401, 'access_denied');
-      expectError(await none.post('/v2/zones', { name: 'taken.example', type: 'CATALOG' }), 400, 'invalid_object');
-      expectError(await none.post('/v2/zones', primary('taken.org.', { type: 'CATALOG', ...faults })), 403, 'forbidden');
-      expectError(await none.post('/v2/zones', primary('taken.org.', faults)), 401, 'missing_project_id');
+      expectError(
+        await none.post('/v2/zones', { name: 'taken.example', type: 'CATALOG' }),
+        400,
+        'invalid_object',
+      );
+      expectError(
+        await none.post('/v2/zones', primary('taken.org.', { type: 'CATALOG', ...faults })),
+        403,
+        'forbidden',
+      );
+      expectError(
+        await none.post('/v2/zones', primary('taken.org.', faults)),
+        401,
+        'missing_project_id',
+      );
       expectError(await full.post('/v2/zones', primary('x.org.', faults)), 413, 'over_quota');
       expectError(await full.post('/v2/zones', primary('taken.example.')), 413, 'over_quota');
       // The name, the zones of others, the right to choose a pool, the pool.
-      expectError(await empty.post('/v2/zones', primary('x.org.', faults)), 400, 'invalid_zone_name');
-      expectError(await empty.post('/v2/zones', primary('taken.example.', faults)), 409, 'duplicate_zone');
-      expectError(await empty.post('/v2/zones', primary('sub.taken.example.', faults)), 403, 'illegal_child');
-      expectError(await empty.post('/v2/zones', primary('free.example.', faults)), 401, 'access_denied');
-      expectError(await limited.post('/v2/zones', primary('free.example.', faults)), 404, 'no_valid_pool_found');
+      expectError(
+        await empty.post('/v2/zones', primary('x.org.', faults)),
+        400,
+        'invalid_zone_name',
+      );
+      expectError(
+        await empty.post('/v2/zones', primary('taken.example.', faults)),
+        409,
+        'duplicate_zone',
+      );
+      expectError(
+        await empty.post('/v2/zones', primary('sub.taken.example.', faults)),
+        403,
+        'illegal_child',
+      );
+      expectError(
+        await empty.post('/v2/zones', primary('free.example.', faults)),
+        401,
+        'access_denied',
+      );
+      expectError(
+        await limited.post('/v2/zones', primary('free.example.', faults)),
+        404,
+        'no_valid_pool_found',
+      );
     } finally {
       await limited.close();
     }

@@ -11,7 +11,11 @@ interface State {
 }
 
 type Operation =
-  | { readonly kind: 'create entry' | 'rename entry'; readonly entry: string; readonly name: string }
+  | {
+      readonly kind: 'create entry' | 'rename entry';
+      readonly entry: string;
+      readonly name: string;
+    }
   | { readonly kind: 'delete entry'; readonly entry: string }
   | { readonly kind: 'create zone'; readonly name: string };
 
@@ -33,19 +37,32 @@ function step(state: State, operation: Operation): [Outcome, State] {
   switch (operation.kind) {
     case 'create zone': {
       const { name } = operation;
-      if (names.length > 0 && !names.includes(name.slice(name.lastIndexOf('.') + 1))) return ['400 Invalid', state];
+      if (names.length > 0 && !names.includes(name.slice(name.lastIndexOf('.') + 1)))
+        return ['400 Invalid', state];
       if (names.includes(name)) return ['400 Zone', state];
-      return zones.has(name) ? ['409', state] : ['201', { entries, zones: new Set([...zones, name]) }];
+      return zones.has(name)
+        ? ['409', state]
+        : ['201', { entries, zones: new Set([...zones, name]) }];
     }
     case 'delete entry':
       if (!entries.has(operation.entry)) return ['404', state];
-      return ['204', { entries: new Map([...entries].filter(([entry]) => entry !== operation.entry)), zones }];
+      return [
+        '204',
+        { entries: new Map([...entries].filter(([entry]) => entry !== operation.entry)), zones },
+      ];
     case 'create entry':
     case 'rename entry': {
       const creates = operation.kind === 'create entry';
       if (!creates && !entries.has(operation.entry)) return ['404', state];
-      const taken = [...entries].some(([entry, name]) => name === operation.name && (creates || entry !== operation.entry));
-      return taken ? ['409', state] : [creates ? '201' : '200', { entries: new Map([...entries, [operation.entry, operation.name]]), zones }];
+      const taken = [...entries].some(
+        ([entry, name]) => name === operation.name && (creates || entry !== operation.entry),
+      );
+      return taken
+        ? ['409', state]
+        : [
+            creates ? '201' : '200',
+            { entries: new Map([...entries, [operation.entry, operation.name]]), zones },
+          ];
     }
   }
 }
@@ -71,27 +88,64 @@ function explain(start: State, events: readonly Event[], end: State): Event[] | 
   return undefined;
 }
 
-const state = (entries: Record<string, string>, ...zones: string[]): State => ({ entries: new Map(Object.entries(entries)), zones: new Set(zones) });
+const state = (entries: Record<string, string>, ...zones: string[]): State => ({
+  entries: new Map(Object.entries(entries)),
+  zones: new Set(zones),
+});
 
 describe('the search for a serial order', () => {
-  const zone = (name: string, outcome: Outcome): Event => ({ operation: { kind: 'create zone', name }, outcome, asked: 1, answered: 9 });
-  const deleted: Event = { operation: { kind: 'delete entry', entry: 'A' }, outcome: '204', asked: 1, answered: 9 };
+  const zone = (name: string, outcome: Outcome): Event => ({
+    operation: { kind: 'create zone', name },
+    outcome,
+    asked: 1,
+    answered: 9,
+  });
+  const deleted: Event = {
+    operation: { kind: 'delete entry', entry: 'A' },
+    outcome: '204',
+    asked: 1,
+    answered: 9,
+  };
   const later = (event: Event): Event => ({ ...event, asked: 10, answered: 11 });
 
   test('finds an order that explains the outcome', () => {
     const events = [zone('x.b', '201'), zone('y.b', '400 Invalid'), deleted];
-    expect(explain(state({ A: 'a' }), events, state({}, 'x.b'))?.map(({ outcome }) => outcome)).toEqual(['400 Invalid', '204', '201']);
-    expect(explain(state({ A: 'a' }), [deleted, later(zone('x.b', '201'))], state({}, 'x.b'))).toHaveLength(2);
+    expect(
+      explain(state({ A: 'a' }), events, state({}, 'x.b'))?.map(({ outcome }) => outcome),
+    ).toEqual(['400 Invalid', '204', '201']);
+    expect(
+      explain(state({ A: 'a' }), [deleted, later(zone('x.b', '201'))], state({}, 'x.b')),
+    ).toHaveLength(2);
   });
 
   test.each([
-    ['a created zone that no entry allowed at any time', [zone('x.b', '201')], state({ A: 'a' }, 'x.b')],
-    ['a refusal that needs entries that never existed together', [zone('x.b', '400 Zone'), deleted], state({})],
-    ['a refusal by an entry whose deletion was acknowledged before the request', [deleted, later(zone('x.b', '400 Invalid'))], state({})],
-    ['a zone that only a later deletion allows', [zone('x.b', '201'), later(deleted)], state({}, 'x.b')],
+    [
+      'a created zone that no entry allowed at any time',
+      [zone('x.b', '201')],
+      state({ A: 'a' }, 'x.b'),
+    ],
+    [
+      'a refusal that needs entries that never existed together',
+      [zone('x.b', '400 Zone'), deleted],
+      state({}),
+    ],
+    [
+      'a refusal by an entry whose deletion was acknowledged before the request',
+      [deleted, later(zone('x.b', '400 Invalid'))],
+      state({}),
+    ],
+    [
+      'a zone that only a later deletion allows',
+      [zone('x.b', '201'), later(deleted)],
+      state({}, 'x.b'),
+    ],
     ['an acknowledged zone that is missing', [zone('x.a', '201')], state({ A: 'a' })],
     ['a refused zone that exists', [zone('x.b', '400 Invalid')], state({ A: 'a' }, 'x.b')],
-    ['two zones with the same name', [zone('x.a', '201'), zone('x.a', '201')], state({ A: 'a' }, 'x.a')],
+    [
+      'two zones with the same name',
+      [zone('x.a', '201'), zone('x.a', '201')],
+      state({ A: 'a' }, 'x.a'),
+    ],
   ])('finds no order for %s', (_what, events, end) => {
     expect(explain(state({ A: 'a' }), events, end)).toBeUndefined();
   });
@@ -152,17 +206,34 @@ describe('zones that race with TLD entries', () => {
 
   // A and B are there at the start, if they are; C and D are made in the race, each by one caller.
   const entryName = fc.constantFrom('a', 'b', 'b.a');
-  const zone = fc.record({ kind: fc.constant('create zone' as const), name: fc.constantFrom('x.a', 'x.b', 'b.a', 'x.b.a') });
+  const zone = fc.record({
+    kind: fc.constant('create zone' as const),
+    name: fc.constantFrom('x.a', 'x.b', 'b.a', 'x.b.a'),
+  });
   const change = fc.oneof(
-    fc.record({ kind: fc.constant('rename entry' as const), entry: fc.constantFrom('A', 'B'), name: entryName }),
+    fc.record({
+      kind: fc.constant('rename entry' as const),
+      entry: fc.constantFrom('A', 'B'),
+      name: entryName,
+    }),
     fc.record({ kind: fc.constant('delete entry' as const), entry: fc.constantFrom('A', 'B') }),
   );
-  const creation = (entry: string) => fc.record({ kind: fc.constant('create entry' as const), entry: fc.constant(entry), name: entryName });
+  const creation = (entry: string) =>
+    fc.record({
+      kind: fc.constant('create entry' as const),
+      entry: fc.constant(entry),
+      name: entryName,
+    });
   const creator = (entry: string) =>
-    fc.tuple(creation(entry), fc.array(fc.oneof(zone, change), { maxLength: 2 })).map(([first, rest]): Operation[] => [first, ...rest]);
+    fc
+      .tuple(creation(entry), fc.array(fc.oneof(zone, change), { maxLength: 2 }))
+      .map(([first, rest]): Operation[] => [first, ...rest]);
   const others = fc.array(fc.oneof(zone, change), { minLength: 1, maxLength: 3 });
   const callers = fc.tuple(creator('C'), creator('D'), others, others, fc.tuple(zone, zone));
-  const entriesAtStart = fc.record({ A: fc.option(fc.constantFrom('a', 'b.a')), B: fc.option(fc.constant('b')) });
+  const entriesAtStart = fc.record({
+    A: fc.option(fc.constantFrom('a', 'b.a')),
+    B: fc.option(fc.constant('b')),
+  });
 
   /** Begins anew with these entries; those that are null were there once. */
   async function begin(entries: Readonly<Record<string, string | null>>): Promise<State> {
@@ -184,16 +255,26 @@ describe('zones that race with TLD entries', () => {
         const start = await begin(entries);
         const events = (await Promise.all(operations.map(performAll))).flat();
         const end = await observe();
-        const story = events.map(({ operation, outcome, asked, answered }) => `${asked}-${answered} ${JSON.stringify(operation)}: ${outcome}`);
-        expect(explain(start, events, end), [essence(start), ...story, essence(end)].join('\n')).toBeDefined();
+        const story = events.map(
+          ({ operation, outcome, asked, answered }) =>
+            `${asked}-${answered} ${JSON.stringify(operation)}: ${outcome}`,
+        );
+        expect(
+          explain(start, events, end),
+          [essence(start), ...story, essence(end)].join('\n'),
+        ).toBeDefined();
 
-        for (const { operation, outcome } of events) if (operation.kind === 'create zone') decided.set(outcome, (decided.get(outcome) ?? 0) + 1);
-        if (oneAfterTheOther(start, events).join() !== events.map(({ outcome }) => outcome).join()) mattered += 1;
+        for (const { operation, outcome } of events)
+          if (operation.kind === 'create zone')
+            decided.set(outcome, (decided.get(outcome) ?? 0) + 1);
+        if (oneAfterTheOther(start, events).join() !== events.map(({ outcome }) => outcome).join())
+          mattered += 1;
       }),
       { numRuns: randomCases(150) },
     );
     // Zones were created and refused for every reason, and in many races it mattered who was first.
-    for (const outcome of ['201', '400 Invalid', '400 Zone', '409']) expect(decided.get(outcome), outcome).toBeGreaterThan(randomCases(4) - 1);
+    for (const outcome of ['201', '400 Invalid', '400 Zone', '409'])
+      expect(decided.get(outcome), outcome).toBeGreaterThan(randomCases(4) - 1);
     expect(mattered).toBeGreaterThan(randomCases(30));
   }, 180_000);
 });

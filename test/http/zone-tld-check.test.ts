@@ -2,7 +2,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer, Client } from '../harness/client.ts';
 import { expectError, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { checkNames, clientFor, createTlds, createZone, primary, removeAll, secondary, zonesOf, type Zone } from '../harness/zones.ts';
+import {
+  checkNames,
+  clientFor,
+  createTlds,
+  createZone,
+  primary,
+  removeAll,
+  secondary,
+  zonesOf,
+  type Zone,
+} from '../harness/zones.ts';
 
 let service: TestService;
 let member: Client;
@@ -42,13 +52,19 @@ describe('zone creation', () => {
     [['arpa'], '2.168.192.in-addr.arpa.', /^ok$/],
     [['com'], '2.168.192.in-addr.arpa.', INVALID],
     [['com'], 'com.', /^More than one label/],
-  ])('with the entries %j, %s gets the same result for members, administrators, PRIMARY and SECONDARY zones', async (entries, name, verdict) => {
-    await createTlds(service, ...entries);
-    for (const client of [member, service]) {
-      for (const body of [primary(name), secondary(name)]) expect(await creationOf(client, body)).toMatch(verdict);
-    }
-    expect((await service.post('/v2/zones', primary(name), ALL)).status).toBe(String(verdict) === '/^ok$/' ? 201 : 400);
-  });
+  ])(
+    'with the entries %j, %s gets the same result for members, administrators, PRIMARY and SECONDARY zones',
+    async (entries, name, verdict) => {
+      await createTlds(service, ...entries);
+      for (const client of [member, service]) {
+        for (const body of [primary(name), secondary(name)])
+          expect(await creationOf(client, body)).toMatch(verdict);
+      }
+      expect((await service.post('/v2/zones', primary(name), ALL)).status).toBe(
+        String(verdict) === '/^ok$/' ? 201 : 400,
+      );
+    },
+  );
 
   test('400 or 201 at once after entries are created, renamed and deleted', async () => {
     const attempt = () => creationOf(member, primary('site.example.'));
@@ -78,7 +94,10 @@ describe('zone creation', () => {
 describe('existing zones', () => {
   test('stay unchanged and can be changed and deleted with any entries; new zones below them are checked again', async () => {
     const ids = await createTlds(service, 'net');
-    const zones = [await createZone(member, primary('pre.net.')), await createZone(member, secondary('second.net.'))];
+    const zones = [
+      await createZone(member, primary('pre.net.')),
+      await createZone(member, secondary('second.net.')),
+    ];
     const read = async (): Promise<Zone[]> => zonesOf(await member.get('/v2/zones'));
     expect(await read()).toEqual(zones);
 
@@ -102,30 +121,75 @@ describe('existing zones', () => {
 describe('the name check', () => {
   test('200 with the result for each name, in order, with or without a final dot', async () => {
     await createTlds(service, 'uk', 'co.uk', 'com');
-    const names = ['a.com.', 'a.COM', 'com.', 'co.uk', 'a.org.', 'a..com.', 'рф.', '', 'a.com.', 'a.com..'];
+    const names = [
+      'a.com.',
+      'a.COM',
+      'com.',
+      'co.uk',
+      'a.org.',
+      'a..com.',
+      'рф.',
+      '',
+      'a.com.',
+      'a.com..',
+    ];
     expect(await checkNames(member, names)).toEqual([
-      ...['ok', 'ok', 'more_than_one_label', 'not_a_tld', 'tld_entry', 'domain_name', 'domain_name', 'domain_name', 'ok', 'domain_name'],
+      ...[
+        'ok',
+        'ok',
+        'more_than_one_label',
+        'not_a_tld',
+        'tld_entry',
+        'domain_name',
+        'domain_name',
+        'domain_name',
+        'ok',
+        'domain_name',
+      ],
     ]);
     const [check] = (await member.post('/v2/tlds/check', { names: ['a.org.'] })).body.checks;
-    expect(check).toEqual({ name: 'a.org.', allowed: false, rule: 'tld_entry', message: expect.stringMatching(INVALID) });
+    expect(check).toEqual({
+      name: 'a.org.',
+      allowed: false,
+      rule: 'tld_entry',
+      message: expect.stringMatching(INVALID),
+    });
   });
 
   test('200 without entries for every name of two labels', async () => {
-    expect(await checkNames(member, ['a.com.', 'com', 'a_b.c'])).toEqual(['ok', 'more_than_one_label', 'ok']);
+    expect(await checkNames(member, ['a.com.', 'com', 'a_b.c'])).toEqual([
+      'ok',
+      'more_than_one_label',
+      'ok',
+    ]);
   });
 
   test('200 for a name of 30,000 different characters, which is not converted to ASCII', async () => {
-    const name = Array.from({ length: 30_000 }, (_, index) => String.fromCharCode(index < 20_000 ? 0x4e00 + index : 0x5de0 + index)).join('');
+    const name = Array.from({ length: 30_000 }, (_, index) =>
+      String.fromCharCode(index < 20_000 ? 0x4e00 + index : 0x5de0 + index),
+    ).join('');
     const { status, body } = await service.post('/v2/tlds/check', { names: [name] });
     const [{ rule, message }] = body.checks;
-    expect([status, rule, message]).toEqual([200, 'domain_name', 'The name must be at most 254 characters long']);
+    expect([status, rule, message]).toEqual([
+      200,
+      'domain_name',
+      'The name must be at most 254 characters long',
+    ]);
   });
 
   test('200 for 1,000 names, 400 for 1,001 and for none', async () => {
     await createTlds(service, 'even');
-    const names = Array.from({ length: 1000 }, (_, index) => `zone-${index}.${index % 2 === 0 ? 'even' : 'odd'}.`);
-    expect(await checkNames(member, names)).toEqual(names.map((_, index) => (index % 2 === 0 ? 'ok' : 'tld_entry')));
-    for (const bad of [[...names, 'a.b.'], []]) expect(problemsOf(await member.post('/v2/tlds/check', { names: bad }))).toEqual(['names: items']);
+    const names = Array.from(
+      { length: 1000 },
+      (_, index) => `zone-${index}.${index % 2 === 0 ? 'even' : 'odd'}.`,
+    );
+    expect(await checkNames(member, names)).toEqual(
+      names.map((_, index) => (index % 2 === 0 ? 'ok' : 'tld_entry')),
+    );
+    for (const bad of [[...names, 'a.b.'], []])
+      expect(problemsOf(await member.post('/v2/tlds/check', { names: bad }))).toEqual([
+        'names: items',
+      ]);
   });
 
   test.each([
@@ -141,14 +205,22 @@ describe('the name check', () => {
     [{ names: ['a\0'] }, 'names: type'],
     [{ names: ['\ud800'] }, 'names: type'],
   ])('400 for the body %j, with %s', async (body, problem) => {
-    expect(problemsOf(await member.call('POST', '/v2/tlds/check', JSON.stringify(body)))).toEqual([problem]);
+    expect(problemsOf(await member.call('POST', '/v2/tlds/check', JSON.stringify(body)))).toEqual([
+      problem,
+    ]);
   });
 
   test('400 or 415 for bodies that are not such an object', async () => {
-    expect(problemsOf(await member.post('/v2/tlds/check', { names: ['a.b.'], more: 1 }))).toEqual(['more: additionalProperties']);
+    expect(problemsOf(await member.post('/v2/tlds/check', { names: ['a.b.'], more: 1 }))).toEqual([
+      'more: additionalProperties',
+    ]);
     expectError(await member.call('POST', '/v2/tlds/check', '{'), 400, 'invalid_json');
     expectError(await member.call('POST', '/v2/tlds/check'), 415, 'unsupported_content_type');
-    expectError(await member.call('POST', '/v2/tlds/check', '{}', { 'content-type': 'text/plain' }), 415, 'unsupported_content_type');
+    expectError(
+      await member.call('POST', '/v2/tlds/check', '{}', { 'content-type': 'text/plain' }),
+      415,
+      'unsupported_content_type',
+    );
   });
 
   test('401 without zones:create, before the body is read; 405 for other methods', async () => {
@@ -157,7 +229,9 @@ describe('the name check', () => {
       for (const body of ['{', JSON.stringify({ names: ['a.b.'] })])
         expectError(await client.call('POST', '/v2/tlds/check', body), 401, 'access_denied');
     }
-    expect((await member.with('wrong').post('/v2/tlds/check', { names: ['a.b.'] })).status).toBe(401);
+    expect((await member.with('wrong').post('/v2/tlds/check', { names: ['a.b.'] })).status).toBe(
+      401,
+    );
     expect(await checkNames(service, ['a.b.'])).toEqual(['ok']);
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await service.call(method, '/v2/tlds/check');
@@ -169,9 +243,16 @@ describe('the name check', () => {
   test('200 without any change; an existing zone does not matter', async () => {
     await createTlds(service, 'example');
     await createZone(member, primary('taken.example.'));
-    const state = async () => [(await service.get('/v2/tlds')).body, (await service.get('/v2/zones', ALL)).body];
+    const state = async () => [
+      (await service.get('/v2/tlds')).body,
+      (await service.get('/v2/zones', ALL)).body,
+    ];
     const before = await state();
-    expect(await checkNames(member, ['taken.example.', 'new.example.', 'a.org.'])).toEqual(['ok', 'ok', 'tld_entry']);
+    expect(await checkNames(member, ['taken.example.', 'new.example.', 'a.org.'])).toEqual([
+      'ok',
+      'ok',
+      'tld_entry',
+    ]);
     expect(await state()).toEqual(before);
   });
 });

@@ -23,7 +23,9 @@ describe('a new zone', () => {
     expect(Object.keys(answer.body)).toEqual(ZONE_MEMBERS);
     const { id, created_at: createdAt, serial } = answer.body;
     expect(answer.body).toEqual({
-      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      id: expect.stringMatching(
+        /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+      ),
       pool_id: POOL_ID,
       project_id: 'admin',
       name,
@@ -62,7 +64,15 @@ describe('a new zone', () => {
   });
 
   test('201 with every member that a caller may set', async () => {
-    const given = { ...primary(fresh()), type: 'PRIMARY', ttl: 60, description: 'Ж', attributes: { tier: 'gold' }, masters: [], pool_id: POOL_ID };
+    const given = {
+      ...primary(fresh()),
+      type: 'PRIMARY',
+      ttl: 60,
+      description: 'Ж',
+      attributes: { tier: 'gold' },
+      masters: [],
+      pool_id: POOL_ID,
+    };
     const created = await createZone(service, given);
     expect(created).toMatchObject(given);
     expect((await service.get(`/v2/zones/${created.id}`)).body).toEqual(created);
@@ -77,18 +87,49 @@ describe('names', () => {
   const label63 = 'a'.repeat(63);
   const longest = `${label63}.${label63}.${label63}.${'b'.repeat(61)}.`;
 
-  test.each(['example.com.', 'Mixed.Case.', '_tcp.a_b.', 'a--b.1.', 'xn--e1afmkfd.xn--p1ai.', `${label63}.x.`, longest, '1.2.', 'a.'.repeat(127)])(
-    '201 for %s, stored in this spelling',
-    async (name) => {
-      const { id } = await createZone(service, primary(name));
-      expect((await service.get(`/v2/zones/${id}`)).body.name).toBe(name);
-      expect((await service.delete(`/v2/zones/${id}`)).status).toBe(202);
-    },
-  );
+  test.each([
+    'example.com.',
+    'Mixed.Case.',
+    '_tcp.a_b.',
+    'a--b.1.',
+    'xn--e1afmkfd.xn--p1ai.',
+    `${label63}.x.`,
+    longest,
+    '1.2.',
+    'a.'.repeat(127),
+  ])('201 for %s, stored in this spelling', async (name) => {
+    const { id } = await createZone(service, primary(name));
+    expect((await service.get(`/v2/zones/${id}`)).body.name).toBe(name);
+    expect((await service.delete(`/v2/zones/${id}`)).status).toBe(202);
+  });
 
   test.each([
-    ...['___', 'ggg', '.a', '.a.', '.', 'a..b.', '-a.com.', 'a-.com.', '*.com.', 'a b.com.', 'a.com.\n', ' a.com.', 'a/b.com.', '@.com.', '^&$.'],
-    ...[`a.${'a'.repeat(64)}.`, 'пример.рф.', 'ａ.com.', 'example.com', 'a\u200b.com.', 'com%.', 'a\\.b.'],
+    ...[
+      '___',
+      'ggg',
+      '.a',
+      '.a.',
+      '.',
+      'a..b.',
+      '-a.com.',
+      'a-.com.',
+      '*.com.',
+      'a b.com.',
+      'a.com.\n',
+      ' a.com.',
+      'a/b.com.',
+      '@.com.',
+      '^&$.',
+    ],
+    ...[
+      `a.${'a'.repeat(64)}.`,
+      'пример.рф.',
+      'ａ.com.',
+      'example.com',
+      'a\u200b.com.',
+      'com%.',
+      'a\\.b.',
+    ],
   ])('400 for the name %j', async (name) => {
     expect(problemsOf(await post(primary(name)))).toEqual(['name: format']);
   });
@@ -106,9 +147,15 @@ describe('names', () => {
   });
 
   test('400 that states what to send instead', async () => {
-    expect(expectError(await post(primary('пример.рф.')), 400, 'invalid_object')).toContain("send 'xn--e1afmkfd.xn--p1ai.'");
-    expect(expectError(await post(primary('пример.рф')), 400, 'invalid_object')).toContain("send 'xn--e1afmkfd.xn--p1ai.'");
-    expect(expectError(await post(primary('example.com')), 400, 'invalid_object')).toContain("send 'example.com.'");
+    expect(expectError(await post(primary('пример.рф.')), 400, 'invalid_object')).toContain(
+      "send 'xn--e1afmkfd.xn--p1ai.'",
+    );
+    expect(expectError(await post(primary('пример.рф')), 400, 'invalid_object')).toContain(
+      "send 'xn--e1afmkfd.xn--p1ai.'",
+    );
+    expect(expectError(await post(primary('example.com')), 400, 'invalid_object')).toContain(
+      "send 'example.com.'",
+    );
   });
 
   test('400 for a single label, even without TLD entries', async () => {
@@ -116,22 +163,35 @@ describe('names', () => {
     expect(message).toMatch(/^More than one label is required/);
   });
 
-  test.each(['Taken.Example.', 'taken.example.'])('409 when the name is taken, also as %s', async (name) => {
-    const { id } = await createZone(service, primary('TAKEN.example.'));
-    expect(expectError(await post(primary(name)), 409, 'duplicate_zone')).toBe('Duplicate Zone');
-    expect(expectError(await post(secondary(name)), 409, 'duplicate_zone')).toBe('Duplicate Zone');
-    await service.delete(`/v2/zones/${id}`);
-    expect((await post(primary(name))).status).toBe(201);
-    await service.delete(`/v2/zones/${(await service.get(`/v2/zones?name=${name}`)).body.zones[0].id}`);
-  });
+  test.each(['Taken.Example.', 'taken.example.'])(
+    '409 when the name is taken, also as %s',
+    async (name) => {
+      const { id } = await createZone(service, primary('TAKEN.example.'));
+      expect(expectError(await post(primary(name)), 409, 'duplicate_zone')).toBe('Duplicate Zone');
+      expect(expectError(await post(secondary(name)), 409, 'duplicate_zone')).toBe(
+        'Duplicate Zone',
+      );
+      await service.delete(`/v2/zones/${id}`);
+      expect((await post(primary(name))).status).toBe(201);
+      await service.delete(
+        `/v2/zones/${(await service.get(`/v2/zones?name=${name}`)).body.zones[0].id}`,
+      );
+    },
+  );
 });
 
 test('404 for an unknown zone, 400 for an invalid id', async () => {
   for (const method of ['GET', 'PATCH', 'DELETE']) {
     const body = method === 'PATCH' ? {} : undefined;
-    const unknown = await service.call(method, '/v2/zones/00000000-0000-4000-8000-000000000000', body);
+    const unknown = await service.call(
+      method,
+      '/v2/zones/00000000-0000-4000-8000-000000000000',
+      body,
+    );
     expect(expectError(unknown, 404, 'zone_not_found')).toBe('Could not find Zone');
-    expect(expectError(await service.call(method, '/v2/zones/zahlabut', body), 400, 'invalid_uuid')).toBe('Invalid UUID zone_id: zahlabut');
+    expect(
+      expectError(await service.call(method, '/v2/zones/zahlabut', body), 400, 'invalid_uuid'),
+    ).toBe('Invalid UUID zone_id: zahlabut');
   }
   expectError(await service.get('/v2/zones.json'), 404, 'not_found');
 });
@@ -140,6 +200,8 @@ test('refused creations leave nothing behind', async () => {
   const before = zoneNamesOf(await service.get('/v2/zones'));
   expect((await post(primary('com.'))).status).toBe(400);
   expect((await post(primary(fresh(), { type: 'CATALOG' }))).status).toBe(403);
-  expect((await post(primary(fresh(), { pool_id: '00000000-0000-4000-8000-000000000000' }))).status).toBe(404);
+  expect(
+    (await post(primary(fresh(), { pool_id: '00000000-0000-4000-8000-000000000000' }))).status,
+  ).toBe(404);
   expect(zoneNamesOf(await service.get('/v2/zones'))).toEqual(before);
 });

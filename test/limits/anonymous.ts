@@ -26,18 +26,27 @@ function defaultOf(key: string): number {
 export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open connections and send nothing',
-    bound: 'At most half of all connections come from one address. The service closes those whose first request does not arrive in 30 s.',
+    bound:
+      'At most half of all connections come from one address. The service closes those whose first request does not arrive in 30 s.',
     settings: ['api.maxConnections', 'api.maxConnectionsPerAddress', 'api.requestTimeoutSeconds'],
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
     variables: { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '3' },
     servedAgainWithinSeconds: 4,
-    attack: () => ({ seconds: 7, connections: 60, blocks: [], sending: 'nothing', reading: 'everything', reopening: true }),
+    attack: () => ({
+      seconds: 7,
+      connections: 60,
+      blocks: [],
+      sending: 'nothing',
+      reading: 'everything',
+      reopening: true,
+    }),
     atLeast: { opened: 38 },
   },
   {
     name: 'Begin TLS handshakes and do not finish them',
-    bound: 'At most half of all connections come from one address. The service closes those whose handshake takes longer than 10 s.',
+    bound:
+      'At most half of all connections come from one address. The service closes those whose handshake takes longer than 10 s.',
     settings: ['api.maxConnectionsPerAddress', 'tls.handshakeTimeoutSeconds'],
     cost: 'Nothing: the other half of the connections stays free.',
     openFiles: 64,
@@ -48,14 +57,25 @@ export const ANONYMOUS: readonly Scenario[] = [
       onTestFinished(() => void vi.unstubAllEnvs());
       createAuthority(folder, 'authority');
       createCertificate(folder, 'authority');
-      return { TSIGIL_TLS_CERT: join(folder, 'server.pem'), TSIGIL_TLS_KEY: join(folder, 'server.key'), TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '3' };
+      return {
+        TSIGIL_TLS_CERT: join(folder, 'server.pem'),
+        TSIGIL_TLS_KEY: join(folder, 'server.key'),
+        TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '3',
+      };
     },
-    attack: () => ({ seconds: 7, connections: 38, blocks: single(CLIENT_HELLO_BEGINNING), sending: 'once', reading: 'everything' }),
+    attack: () => ({
+      seconds: 7,
+      connections: 38,
+      blocks: single(CLIENT_HELLO_BEGINNING),
+      sending: 'once',
+      reading: 'everything',
+    }),
     atLeast: { opened: 38, closed: 38 },
   },
   {
     name: 'Pipeline 57 KB of requests on one connection',
-    bound: 'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+    bound:
+      'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request.',
     attack: () => ({
@@ -70,7 +90,8 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Pipeline 57 KB of requests on 20 connections',
-    bound: 'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+    bound:
+      'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request of each connection.',
     attack: () => ({
@@ -85,13 +106,19 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Ask for the documents by 50 names of the service in turn',
-    bound: 'The service renders each document once, whatever the name, and counts resources for the metrics every 15 s.',
+    bound:
+      'The service renders each document once, whatever the name, and counts resources for the metrics every 15 s.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request of each connection.',
     attack: () => ({
       seconds: SECONDS,
       connections: 20,
-      blocks: pipelined(57 * KB, ...HOSTS.flatMap((host) => OPEN_PATHS.map((path) => requestText('GET', path, { Host: host })))),
+      blocks: pipelined(
+        57 * KB,
+        ...HOSTS.flatMap((host) =>
+          OPEN_PATHS.map((path) => requestText('GET', path, { Host: host })),
+        ),
+      ),
       sending: 'in turn',
       reading: 'everything',
       reopening: true,
@@ -115,7 +142,8 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Read /docs slowly',
-    bound: 'The service closes a connection that reads nothing of a response for 30 s, and keeps one response for each connection in memory.',
+    bound:
+      'The service closes a connection that reads nothing of a response for 30 s, and keeps one response for each connection in memory.',
     settings: ['api.responseTimeoutSeconds', 'api.maxConnectionsPerAddress'],
     cost: 'About 0.1 MB of memory for each connection.',
     attack: () => ({
@@ -130,13 +158,17 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Guess tokens',
-    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429. A token has 256 random bits.',
+    bound:
+      'Each address may send 50 requests a second without a valid token. The service answers the others with 429. A token has 256 random bits.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: '50 queries of the database a second.',
     attack: () => ({
       seconds: SECONDS,
       connections: 20,
-      blocks: pipelined(8 * KB, requestText('GET', '/v2/tlds', { 'X-Auth-Token': `tsigil_${NEW_WORD}${NEW_WORD}` })),
+      blocks: pipelined(
+        8 * KB,
+        requestText('GET', '/v2/tlds', { 'X-Auth-Token': `tsigil_${NEW_WORD}${NEW_WORD}` }),
+      ),
       sending: 'in turn',
       reading: 'everything',
       reopening: true,
@@ -145,7 +177,8 @@ export const ANONYMOUS: readonly Scenario[] = [
   },
   {
     name: 'Guess tokens of Keystone',
-    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
+    bound:
+      'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: '50 requests to Keystone a second.',
     async prepare() {
@@ -157,7 +190,10 @@ export const ANONYMOUS: readonly Scenario[] = [
     attack: () => ({
       seconds: SECONDS,
       connections: 20,
-      blocks: pipelined(8 * KB, requestText('GET', '/v2/tlds', { 'X-Auth-Token': `keystone-${NEW_WORD}${NEW_WORD}` })),
+      blocks: pipelined(
+        8 * KB,
+        requestText('GET', '/v2/tlds', { 'X-Auth-Token': `keystone-${NEW_WORD}${NEW_WORD}` }),
+      ),
       sending: 'in turn',
       reading: 'everything',
       reopening: true,
@@ -165,13 +201,18 @@ export const ANONYMOUS: readonly Scenario[] = [
     atLeast: { answers: 2000 },
     problems() {
       const asked = keystones.pop()?.asked() ?? 0;
-      const most = defaultOf('rateLimit.anonymousBurst') + defaultOf('rateLimit.anonymousRequestsPerSecond') * (SECONDS + 1);
-      return asked > 0 && asked <= most ? [] : [`Keystone was asked ${asked} times, at most ${most} expected`];
+      const most =
+        defaultOf('rateLimit.anonymousBurst') +
+        defaultOf('rateLimit.anonymousRequestsPerSecond') * (SECONDS + 1);
+      return asked > 0 && asked <= most
+        ? []
+        : [`Keystone was asked ${asked} times, at most ${most} expected`];
     },
   },
   {
     name: 'Send requests without a token',
-    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
+    bound:
+      'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.1 ms of processor time for each request.',
     attack: () => ({
@@ -189,12 +230,21 @@ export const ANONYMOUS: readonly Scenario[] = [
     bound: 'A connection without a request takes no other resource.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'About 0.2 ms of processor time for each connection.',
-    attack: () => ({ seconds: SECONDS, connections: 50, blocks: [], sending: 'nothing', reading: 'everything', closing: 'at once', reopening: true }),
+    attack: () => ({
+      seconds: SECONDS,
+      connections: 50,
+      blocks: [],
+      sending: 'nothing',
+      reading: 'everything',
+      closing: 'at once',
+      reopening: true,
+    }),
     atLeast: { opened: 1000 },
   },
   {
     name: 'Open a connection for each request',
-    bound: 'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
+    bound:
+      'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.5 ms of processor time for each request.',
     attack: () => ({

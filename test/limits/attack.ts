@@ -56,10 +56,23 @@ export async function runAttack(url: string, attack: Attack): Promise<AttackRepo
 }
 
 /** The bytes of one request. A `body` is sent as JSON, unless it is text already. */
-export function requestText(method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): string {
-  const content = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const described = content === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': String(content.length) };
-  const lines = Object.entries({ Host: 'dns.example', ...described, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+export function requestText(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: unknown,
+): string {
+  const content =
+    body === undefined
+      ? undefined
+      : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const described =
+    content === undefined
+      ? {}
+      : { 'Content-Type': 'application/json', 'Content-Length': String(content.length) };
+  const lines = Object.entries({ Host: 'dns.example', ...described, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${content?.toString('latin1') ?? ''}`;
 }
 

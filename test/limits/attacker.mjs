@@ -5,11 +5,24 @@ import { connect } from 'node:net';
 const NEW_WORD = '<a-new-word>';
 
 /** What the attacker has done so far. */
-const done = { opened: 0, closed: 0, failed: 0, sentBytes: 0, receivedBytes: 0, answers: {}, firstFault: undefined };
+const done = {
+  opened: 0,
+  closed: 0,
+  failed: 0,
+  sentBytes: 0,
+  receivedBytes: 0,
+  answers: {},
+  firstFault: undefined,
+};
 
 process.once('message', (job) => {
   const { hostname, port } = new URL(job.url);
-  run({ ...job, port: Number(port), host: hostname, endAt: performance.now() + job.seconds * 1000 });
+  run({
+    ...job,
+    port: Number(port),
+    host: hostname,
+    endAt: performance.now() + job.seconds * 1000,
+  });
 });
 process.on('disconnect', () => process.exit());
 
@@ -25,8 +38,16 @@ function run(job) {
 
 /** Opens a connection that sends and reads as the job says, and opens another in its place when it ends. */
 function open(job, sockets) {
-  const receiving = { buffer: Buffer.allocUnsafe(job.reading === 'slowly' ? 1024 : 65_536), callback: (size, buffer) => receive(size, buffer) };
-  const socket = connect({ host: job.host, port: job.port, localAddress: job.from, onread: receiving });
+  const receiving = {
+    buffer: Buffer.allocUnsafe(job.reading === 'slowly' ? 1024 : 65_536),
+    callback: (size, buffer) => receive(size, buffer),
+  };
+  const socket = connect({
+    host: job.host,
+    port: job.port,
+    localAddress: job.from,
+    onread: receiving,
+  });
   let sent = 0;
   let answered = 0;
   let connected = false;
@@ -76,7 +97,8 @@ function open(job, sockets) {
     clearInterval(timer);
     sockets.delete(socket);
     done[connected ? 'closed' : 'failed'] += 1;
-    if (job.reopening === true && performance.now() < job.endAt) setTimeout(() => open(job, sockets), connected ? 0 : 20);
+    if (job.reopening === true && performance.now() < job.endAt)
+      setTimeout(() => open(job, sockets), connected ? 0 : 20);
   });
 }
 
@@ -89,7 +111,14 @@ function nextBlock(blocks) {
   if (!text.includes(NEW_WORD)) return { text, requests };
   const pieces = text.split(NEW_WORD);
   const prefix = turn.toString(16).padStart(6, '0');
-  return { text: pieces.map((piece, part) => (part === 0 ? piece : `${prefix}${part.toString(16).padStart(6, '0')}${piece}`)).join(''), requests };
+  return {
+    text: pieces
+      .map((piece, part) =>
+        part === 0 ? piece : `${prefix}${part.toString(16).padStart(6, '0')}${piece}`,
+      )
+      .join(''),
+    requests,
+  };
 }
 
 /** Counts the answers that begin in a piece of what the service sent, by status. */

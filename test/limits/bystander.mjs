@@ -27,7 +27,11 @@ function reportAtTheEnd() {
 /** Sends the requests of one probe until the process is told to stop. */
 function start(probe) {
   const secure = probe.url.startsWith('https:');
-  const options = { keepAlive: probe.newConnections !== true, maxSockets: 4, rejectUnauthorized: false };
+  const options = {
+    keepAlive: probe.newConnections !== true,
+    maxSockets: 4,
+    rejectUnauthorized: false,
+  };
   const agent = secure ? new SecureAgent(options) : new Agent(options);
   agents.push(agent);
   samples[probe.name] = [];
@@ -53,15 +57,24 @@ function start(probe) {
       finish(0, 'no answer in time');
     }, probe.timeoutSeconds * 1000);
     const send = (mayRepeat) => {
-      const headers = { ...probe.headers, ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) };
+      const headers = {
+        ...probe.headers,
+        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+      };
       const settings = { method: probe.method, headers, agent, rejectUnauthorized: false };
       const request = (secure ? httpsRequest : httpRequest)(probe.url, settings, (response) => {
         response.resume();
-        response.on('close', () => finish(response.complete ? response.statusCode : 0, 'the answer broke off'));
+        response.on('close', () =>
+          finish(response.complete ? response.statusCode : 0, 'the answer broke off'),
+        );
       });
       current = request;
       // As every client does: a connection that was closed while it was idle says nothing about the service.
-      request.on('error', (error) => (mayRepeat && request.reusedSocket && error.code === 'ECONNRESET' ? send(false) : finish(0, error.message)));
+      request.on('error', (error) =>
+        mayRepeat && request.reusedSocket && error.code === 'ECONNRESET'
+          ? send(false)
+          : finish(0, error.message),
+      );
       request.end(body);
     };
     send(true);

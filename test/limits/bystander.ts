@@ -36,7 +36,9 @@ export function startBystander(probes: readonly Probe[]): Bystander {
   return {
     async stop() {
       child.send({});
-      const [samples] = (await once(child, 'message')) as [Readonly<Record<string, readonly Sample[]>>];
+      const [samples] = (await once(child, 'message')) as [
+        Readonly<Record<string, readonly Sample[]>>,
+      ];
       return samples;
     },
   };

@@ -7,35 +7,70 @@ const EXAMPLE_ID = '00000000-0000-4000-8000-000000000000';
 const SECONDS = 5;
 
 /** What most attacks do: send, wait for the answers, send again. */
-const IN_TURN = { seconds: SECONDS, sending: 'in turn', reading: 'everything', reopening: true } as const;
+const IN_TURN = {
+  seconds: SECONDS,
+  sending: 'in turn',
+  reading: 'everything',
+  reopening: true,
+} as const;
 
 /** A pattern that a matcher which goes back for every star would not be done with: zones' names and descriptions are the same letter over and over. */
 const pattern = (last: string) => encodeURIComponent(`${'*a'.repeat(100)}*${last}`);
 
 /** The characters of a name for which the conversion to ASCII has most to do: all different, none in ASCII. */
-const distinctCharacters = (count: number) => String.fromCodePoint(...Array.from({ length: count }, (_, index) => codePoint(index)));
-const codePoint = (index: number) => (index < 26_000 ? 0x3400 + index + (index >= 6_592 ? 64 : 0) : 0xac00 + index - 26_000);
+const distinctCharacters = (count: number) =>
+  String.fromCodePoint(...Array.from({ length: count }, (_, index) => codePoint(index)));
+const codePoint = (index: number) =>
+  index < 26_000 ? 0x3400 + index + (index >= 6_592 ? 64 : 0) : 0xac00 + index - 26_000;
 
-async function reading(target: Target, paths: readonly string[], attack: Partial<Attack> & { bytes?: number }, role: 'admin' | 'reader' = 'reader') {
+async function reading(
+  target: Target,
+  paths: readonly string[],
+  attack: Partial<Attack> & { bytes?: number },
+  role: 'admin' | 'reader' = 'reader',
+) {
   const token = await target.token(role, PROJECT);
   const requests = paths.map((path) => requestText('GET', path, { 'X-Auth-Token': token }));
-  return { ...IN_TURN, connections: 4, blocks: attack.bytes === undefined ? single(...requests) : pipelined(attack.bytes, ...requests), ...attack };
+  return {
+    ...IN_TURN,
+    connections: 4,
+    blocks: attack.bytes === undefined ? single(...requests) : pipelined(attack.bytes, ...requests),
+    ...attack,
+  };
 }
 
-async function posting(target: Target, role: 'admin' | 'member', path: string, body: unknown, attack: Partial<Attack>): Promise<Attack> {
+async function posting(
+  target: Target,
+  role: 'admin' | 'member',
+  path: string,
+  body: unknown,
+  attack: Partial<Attack>,
+): Promise<Attack> {
   const token = await target.token(role, PROJECT);
-  return { ...IN_TURN, connections: 4, blocks: single(requestText('POST', path, { 'X-Auth-Token': token }, body)), ...attack };
+  return {
+    ...IN_TURN,
+    connections: 4,
+    blocks: single(requestText('POST', path, { 'X-Auth-Token': token }, body)),
+    ...attack,
+  };
 }
 
 /** Attacks by a caller whose token is valid. */
 export const CALLERS: readonly Scenario[] = [
   {
     name: 'Pipeline 64 KB of lists of 1000 zones on 50 connections and read nothing',
-    bound: 'Callers are served in turn. Responses that a caller does not read take at most 16 MB; the service answers further requests with 503.',
+    bound:
+      'Callers are served in turn. Responses that a caller does not read take at most 16 MB; the service answers further requests with 503.',
     settings: ['api.maxUnsentBytes', 'api.responseTimeoutSeconds'],
     cost: 'The time of two lists for each request.',
     prepare: manyZones,
-    attack: (target) => reading(target, ['/v2/zones?limit=1000'], { bytes: 64 * KB, connections: 50, sending: 'always', reading: 'nothing' }),
+    attack: (target) =>
+      reading(target, ['/v2/zones?limit=1000'], {
+        bytes: 64 * KB,
+        connections: 50,
+        sending: 'always',
+        reading: 'nothing',
+      }),
     atLeast: { opened: 10, sentBytes: 100 * KB },
   },
   {
@@ -53,7 +88,12 @@ export const CALLERS: readonly Scenario[] = [
       'Callers are served in turn. The service closes a connection with more than 64 waiting requests, and reads input to discard from one connection at a time.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'What the service parses in one turn of the event loop.',
-    attack: (target) => reading(target, [`/v2/zones/${EXAMPLE_ID}`], { bytes: 64 * KB, connections: 200, sending: 'always' }),
+    attack: (target) =>
+      reading(target, [`/v2/zones/${EXAMPLE_ID}`], {
+        bytes: 64 * KB,
+        connections: 200,
+        sending: 'always',
+      }),
     atLeast: { opened: 200, answers: 100 },
   },
   {
@@ -69,29 +109,42 @@ export const CALLERS: readonly Scenario[] = [
     bound: 'The service refuses a name that is too long before it converts the name to ASCII.',
     settings: ['api.maxBodyBytes'],
     cost: 'About 1 ms of processor time for each request.',
-    attack: (target) => posting(target, 'member', '/v2/tlds/check', { names: [distinctCharacters(37_000)] }, {}),
+    attack: (target) =>
+      posting(target, 'member', '/v2/tlds/check', { names: [distinctCharacters(37_000)] }, {}),
     atLeast: { succeeded: 10 },
   },
   {
     name: 'Filter 100 000 zones by patterns',
-    bound: 'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
+    bound:
+      'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
     cost: 'The time of another processor.',
     prepare: manyZones,
     attack(target) {
-      const paths = Array.from({ length: 20 }, (_, number) => `/v2/zones?${number % 2 === 0 ? 'name' : 'description'}=${pattern(`b${number}`)}`);
+      const paths = Array.from(
+        { length: 20 },
+        (_, number) =>
+          `/v2/zones?${number % 2 === 0 ? 'name' : 'description'}=${pattern(`b${number}`)}`,
+      );
       return reading(target, paths, { bytes: 20 * 700 });
     },
     atLeast: { succeeded: 4 },
   },
   {
     name: 'Filter and sort 100 000 zones by columns without an index',
-    bound: 'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
+    bound:
+      'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
     cost: 'The time of another processor.',
     prepare: manyZones,
     attack(target) {
-      const filters = ['email=nobody@example.org', 'description=none', 'ttl=1', 'status=ERROR', 'type=SECONDARY'];
+      const filters = [
+        'email=nobody@example.org',
+        'description=none',
+        'ttl=1',
+        'status=ERROR',
+        'type=SECONDARY',
+      ];
       const sorts = ['serial', 'ttl', 'status', 'tenant_id'].flatMap((key) => [
         `sort_key=${key}&limit=1000`,
         `sort_key=${key}&sort_dir=desc&description=a*`,
@@ -106,61 +159,101 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'List the zones outside the TLDs among 100 000',
-    bound: 'The service evaluates the filter on one batch of rows at a time, and serves other requests between two batches.',
+    bound:
+      'The service evaluates the filter on one batch of rows at a time, and serves other requests between two batches.',
     settings: [],
     cost: 'The time of one batch.',
     prepare: manyZones,
-    attack: (target) => reading(target, ['/v2/zones?outside_tlds=true', '/v2/zones?outside_tlds=false&limit=1000'], {}, 'admin'),
+    attack: (target) =>
+      reading(
+        target,
+        ['/v2/zones?outside_tlds=true', '/v2/zones?outside_tlds=false&limit=1000'],
+        {},
+        'admin',
+      ),
     atLeast: { succeeded: 1 },
   },
   {
     name: 'Try 1.8 MB of TLD entries without changing anything on 40 connections',
-    bound: 'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+    bound:
+      'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for each other request.',
     heapMb: 256,
     writes: true,
     attack(target) {
-      const tlds = Array.from({ length: 20_000 }, () => ({ name: NEW_WORD, description: 'd'.repeat(48) }));
-      return posting(target, 'admin', '/v2/tlds/bulk', { tlds, dry_run: true }, { connections: 40 });
+      const tlds = Array.from({ length: 20_000 }, () => ({
+        name: NEW_WORD,
+        description: 'd'.repeat(48),
+      }));
+      return posting(
+        target,
+        'admin',
+        '/v2/tlds/bulk',
+        { tlds, dry_run: true },
+        { connections: 40 },
+      );
     },
     atLeast: { succeeded: 1 },
   },
   {
     name: 'Send the bodies of 300 large requests one byte a second',
-    bound: 'One caller takes at most a quarter of 32 MB for large request bodies. Further requests wait, or the service answers them with 503.',
+    bound:
+      'One caller takes at most a quarter of 32 MB for large request bodies. Further requests wait, or the service answers them with 503.',
     settings: ['api.maxBodyBytesInFlight', 'api.requestTimeoutSeconds'],
     cost: 'Nothing: three quarters stay free.',
     async attack(target) {
-      const tlds = Array.from({ length: 20_000 }, () => ({ name: NEW_WORD, description: 'd'.repeat(48) }));
-      const attack = await posting(target, 'admin', '/v2/tlds/bulk', { tlds }, { connections: 300, sending: 'a byte a second' });
+      const tlds = Array.from({ length: 20_000 }, () => ({
+        name: NEW_WORD,
+        description: 'd'.repeat(48),
+      }));
+      const attack = await posting(
+        target,
+        'admin',
+        '/v2/tlds/bulk',
+        { tlds },
+        { connections: 300, sending: 'a byte a second' },
+      );
       return { ...attack, begin: (attack.blocks[0]?.text.length ?? 0) - 1000 };
     },
     atLeast: { opened: 20, sentBytes: 1024 * KB },
   },
   {
     name: 'Create TLD entries, 20 000 with each request',
-    bound: 'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+    bound:
+      'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for each other request.',
     writes: true,
     attack(target) {
-      const tlds = Array.from({ length: 20_000 }, () => ({ name: NEW_WORD, description: 'd'.repeat(48) }));
+      const tlds = Array.from({ length: 20_000 }, () => ({
+        name: NEW_WORD,
+        description: 'd'.repeat(48),
+      }));
       return posting(target, 'admin', '/v2/tlds/bulk', { tlds }, {});
     },
     atLeast: { succeeded: 1 },
   },
   {
     name: 'Send 2 MB of nested arrays',
-    bound: 'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
+    bound:
+      'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
     settings: [],
     cost: 'About 5 ms of processor time for each request.',
-    attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', `${'['.repeat(1000 * KB)}${']'.repeat(1000 * KB)}`, {}),
+    attack: (target) =>
+      posting(
+        target,
+        'admin',
+        '/v2/tlds/bulk',
+        `${'['.repeat(1000 * KB)}${']'.repeat(1000 * KB)}`,
+        {},
+      ),
     atLeast: { answers: 10 },
   },
   {
     name: 'Send 2 MB of objects whose members all have different names',
-    bound: 'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
+    bound:
+      'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
     settings: [],
     cost: 'About 5 ms of processor time for each request.',
     attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', differentNames(), {}),
@@ -168,25 +261,49 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Export keys',
-    bound: 'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+    bound:
+      'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
     settings: [],
     cost: 'The time of one request of each connection.',
     async attack(target) {
-      const { body } = await target.service.post('/v2/tsigkeys', { name: 'k.', algorithm: 'hmac-sha512', scope: 'POOL', resource_id: EXAMPLE_ID });
-      return reading(target, [`/v2/tsigkeys/${body.id}/export?format=bind`], { bytes: 64 * KB, connections: 20 }, 'admin');
+      const { body } = await target.service.post('/v2/tsigkeys', {
+        name: 'k.',
+        algorithm: 'hmac-sha512',
+        scope: 'POOL',
+        resource_id: EXAMPLE_ID,
+      });
+      return reading(
+        target,
+        [`/v2/tsigkeys/${body.id}/export?format=bind`],
+        { bytes: 64 * KB, connections: 20 },
+        'admin',
+      );
     },
     atLeast: { succeeded: 100 },
   },
   {
     name: 'Import TLD entries, 600 with each request',
-    bound: 'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+    bound:
+      'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for each other request.',
     writes: true,
     attack(target) {
       const createdAt = '2026-01-01T00:00:00.000000';
-      const entry = { id: `00000000-0000-4000-8000-${NEW_WORD}`, name: NEW_WORD, description: null, created_at: createdAt, updated_at: null };
-      return posting(target, 'admin', '/v2/tlds/import', { tlds: Array.from({ length: 600 }, () => entry) }, { connections: 20 });
+      const entry = {
+        id: `00000000-0000-4000-8000-${NEW_WORD}`,
+        name: NEW_WORD,
+        description: null,
+        created_at: createdAt,
+        updated_at: null,
+      };
+      return posting(
+        target,
+        'admin',
+        '/v2/tlds/import',
+        { tlds: Array.from({ length: 600 }, () => entry) },
+        { connections: 20 },
+      );
     },
     atLeast: { succeeded: 10 },
   },
@@ -196,7 +313,8 @@ export const CALLERS: readonly Scenario[] = [
 function differentNames(): string {
   const objects = Array.from(
     { length: 3900 },
-    (_, object) => `{${Array.from({ length: 60 }, (_each, member) => `"${object}.${member}":0`).join(',')}}`,
+    (_, object) =>
+      `{${Array.from({ length: 60 }, (_each, member) => `"${object}.${member}":0`).join(',')}}`,
   );
   return `{"tlds":[${objects.join(',')}]}`;
 }

@@ -23,10 +23,31 @@ const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-${NUMBER}.example.`;
 
 /** The columns of a zone, as SQL. */
 const COLUMNS = {
-  ...{ id: text(`00000000-0000-4000-8000-000000${NUMBER}`), pool_id: text('794ccc2c-d751-44fe-b57f-8894c9f5c842'), project_id: text(PROJECT) },
-  ...{ name: text(NAME), name_key: text(comparisonForm(NAME)), tree_key: text(treeForm(comparisonForm(NAME))) },
-  ...{ email: text('hostmaster@example.org'), description: text('a'.repeat(100)), ttl: '3600', serial: '1 + n', shared: '0', version: '1' },
-  ...{ status: text('ACTIVE'), action: text('NONE'), attributes: text('{}'), type: text('PRIMARY'), masters: text('[]') },
+  ...{
+    id: text(`00000000-0000-4000-8000-000000${NUMBER}`),
+    pool_id: text('794ccc2c-d751-44fe-b57f-8894c9f5c842'),
+    project_id: text(PROJECT),
+  },
+  ...{
+    name: text(NAME),
+    name_key: text(comparisonForm(NAME)),
+    tree_key: text(treeForm(comparisonForm(NAME))),
+  },
+  ...{
+    email: text('hostmaster@example.org'),
+    description: text('a'.repeat(100)),
+    ttl: '3600',
+    serial: '1 + n',
+    shared: '0',
+    version: '1',
+  },
+  ...{
+    status: text('ACTIVE'),
+    action: text('NONE'),
+    attributes: text('{}'),
+    type: text('PRIMARY'),
+    masters: text('[]'),
+  },
   ...{ created_at: text(`2026-01-01T00:00:00.${NUMBER}`) },
 };
 
@@ -60,7 +81,9 @@ export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: 
 }
 
 /** Creates a PostgreSQL database with 100 000 zones, named after `folder`. */
-export async function manyZonesOnPostgres(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
+export async function manyZonesOnPostgres(
+  folder: string,
+): Promise<{ TSIGIL_DATABASE_URL: string }> {
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
   await createSchema(url);
   const client = new pg.Client({ connectionString: url });

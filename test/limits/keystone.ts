@@ -14,7 +14,11 @@ export async function startEmptyKeystone(): Promise<EmptyKeystone> {
   let asked = 0;
   const server = createServer((_request, response) => {
     asked += 1;
-    const error = { code: 404, title: 'Not Found', message: 'This is not a recognized Fernet token' };
+    const error = {
+      code: 404,
+      title: 'Not Found',
+      message: 'This is not a recognized Fernet token',
+    };
     response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

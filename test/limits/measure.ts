@@ -3,7 +3,14 @@ import { temporaryFolder } from '../harness/service.ts';
 import { runAttack, type AttackReport } from './attack.ts';
 import { startBystander, startFloor, type Probe, type Sample } from './bystander.ts';
 import type { Scenario, Target } from './scenario.ts';
-import { countDescriptors, cpuMilliseconds, peakMemoryMb, processorTimes, startAttackedService, type AttackedService } from './service.ts';
+import {
+  countDescriptors,
+  cpuMilliseconds,
+  peakMemoryMb,
+  processorTimes,
+  startAttackedService,
+  type AttackedService,
+} from './service.ts';
 
 /** What an attack did to a service and to another caller. */
 export interface Measurement {
@@ -60,7 +67,11 @@ export async function measure(scenario: Scenario): Promise<Measurement> {
   return { ...measured, problems: [...measured.problems, ...(await ended())] };
 }
 
-async function attackAndWatch(scenario: Scenario, service: AttackedService, floorUrl: string): Promise<Measurement> {
+async function attackAndWatch(
+  scenario: Scenario,
+  service: AttackedService,
+  floorUrl: string,
+): Promise<Measurement> {
   const probes = await probesOf(scenario, service, floorUrl);
   const attack = await scenario.attack(targetOf(service));
   await warmUp(service);
@@ -78,10 +89,20 @@ async function attackAndWatch(scenario: Scenario, service: AttackedService, floo
   const problems = (await scenario.problems?.(report, service)) ?? [];
   let remains = await unrest(service, before);
   const deadline = endedAt + (RECOVERY_SECONDS * 1000) / processorShare;
-  while (remains.length > 0 && service.isRunning() && performance.now() < deadline) remains = await unrest(service, before);
+  while (remains.length > 0 && service.isRunning() && performance.now() < deadline)
+    remains = await unrest(service, before);
   const recoverySeconds = (performance.now() - endedAt) / 1000;
   const peak = service.isRunning() ? peakMemoryMb(service.pid) : Infinity;
-  return { report, samples, beganAt, processorShare, problems, peakMemoryMb: peak, remains, recoverySeconds };
+  return {
+    report,
+    samples,
+    beganAt,
+    processorShare,
+    problems,
+    peakMemoryMb: peak,
+    remains,
+    recoverySeconds,
+  };
 }
 
 function targetOf(service: AttackedService): Target {
@@ -89,8 +110,16 @@ function targetOf(service: AttackedService): Target {
   return {
     service,
     async token(role, projectId) {
-      const body = { name: `attacker-${(count += 1)}`, roles: [role], project_id: projectId ?? null };
-      const { status, text, body: created } = await service.post('/v2/tokens', body, NEW_CONNECTION);
+      const body = {
+        name: `attacker-${(count += 1)}`,
+        roles: [role],
+        project_id: projectId ?? null,
+      };
+      const {
+        status,
+        text,
+        body: created,
+      } = await service.post('/v2/tokens', body, NEW_CONNECTION);
       if (status !== 201) throw new Error(`No token for the attacker: ${text}`);
       return created.token;
     },
@@ -98,12 +127,25 @@ function targetOf(service: AttackedService): Target {
 }
 
 /** What another caller with a token of its own does: reads, asks for the state of the service and, if the scenario says so, writes. */
-async function probesOf(scenario: Scenario, service: AttackedService, floorUrl: string): Promise<Probe[]> {
+async function probesOf(
+  scenario: Scenario,
+  service: AttackedService,
+  floorUrl: string,
+): Promise<Probe[]> {
   const { body: tld } = await service.post('/v2/tlds', { name: 'bystander' }, NEW_CONNECTION);
-  const { body: created } = await service.post('/v2/tokens', { name: 'bystander', roles: ['admin'] }, NEW_CONNECTION);
+  const { body: created } = await service.post(
+    '/v2/tokens',
+    { name: 'bystander', roles: ['admin'] },
+    NEW_CONNECTION,
+  );
   const headers = { 'x-auth-token': created.token as string };
   const newConnections = scenario.servedAgainWithinSeconds !== undefined;
-  const common = { method: 'GET', headers: {}, timeoutSeconds: newConnections ? 1 : 10, newConnections };
+  const common = {
+    method: 'GET',
+    headers: {},
+    timeoutSeconds: newConnections ? 1 : 10,
+    newConnections,
+  };
   const write = { 'content-type': 'application/json', ...headers };
   return [
     { ...common, name: 'get', url: `${service.url}/v2/tlds/${tld.id}`, headers, perSecond: 20 },
@@ -127,7 +169,15 @@ async function probesOf(scenario: Scenario, service: AttackedService, floorUrl: 
 
 /** Makes the service do once what it does once, such as render its documents and open connections to its database. */
 async function warmUp(service: AttackedService): Promise<void> {
-  const paths = ['/docs', '/openapi.json', '/metrics', '/unknown', '/v2/tlds', '/v2/tlds?description=*warm*', '/v2/zones?name=*warm*'];
+  const paths = [
+    '/docs',
+    '/openapi.json',
+    '/metrics',
+    '/unknown',
+    '/v2/tlds',
+    '/v2/tlds?description=*warm*',
+    '/v2/zones?name=*warm*',
+  ];
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
     await Promise.all(paths.map((path) => service.get(path, NEW_CONNECTION)));
   }
@@ -141,14 +191,21 @@ async function unrest(service: AttackedService, descriptorsBefore: number): Prom
   const share = (cpuMilliseconds(service.pid) - cpuBefore) / (performance.now() - began);
   const descriptors = countDescriptors(service.pid);
   const asked = performance.now();
-  const status = await fetch(`${service.url}/healthcheck`, { headers: NEW_CONNECTION, signal: AbortSignal.timeout(1000) }).then(
+  const status = await fetch(`${service.url}/healthcheck`, {
+    headers: NEW_CONNECTION,
+    signal: AbortSignal.timeout(1000),
+  }).then(
     (answer) => answer.status,
     (error: unknown) => String(error),
   );
   const milliseconds = performance.now() - asked;
   return [
     ...(share > IDLE_SHARE ? [`${Math.round(share * 100)} % of a processor in use`] : []),
-    ...(descriptors > descriptorsBefore ? [`${descriptors} descriptors open, ${descriptorsBefore} before`] : []),
-    ...(status !== 200 || milliseconds > 250 ? [`a new connection was answered with ${status} after ${Math.round(milliseconds)} ms`] : []),
+    ...(descriptors > descriptorsBefore
+      ? [`${descriptors} descriptors open, ${descriptorsBefore} before`]
+      : []),
+    ...(status !== 200 || milliseconds > 250
+      ? [`a new connection was answered with ${status} after ${Math.round(milliseconds)} ms`]
+      : []),
   ];
 }

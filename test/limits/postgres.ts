@@ -15,19 +15,27 @@ const BACKEND_MB = 64;
 const POOL_SIZE = 10;
 
 const FILTERS = ['name', 'type', 'email', 'status', 'description', 'ttl'];
-const SORTS = ['created_at', 'updated_at', 'name', 'serial', 'ttl', 'status'].flatMap((key) => [`sort_key=${key}`, `sort_key=${key}&sort_dir=desc`]);
+const SORTS = ['created_at', 'updated_at', 'name', 'serial', 'ttl', 'status'].flatMap((key) => [
+  `sort_key=${key}`,
+  `sort_key=${key}&sort_dir=desc`,
+]);
 
 /** Every order of some words. */
 function permutations(words: readonly string[]): string[][] {
   if (words.length <= 1) return [[...words]];
-  return words.flatMap((word) => permutations(words.filter((other) => other !== word)).map((rest) => [word, ...rest]));
+  return words.flatMap((word) =>
+    permutations(words.filter((other) => other !== word)).map((rest) => [word, ...rest]),
+  );
 }
 
 /** Queries that mean much the same and are written differently, so that each could become a statement of its own. */
 function differentQueries(): string[] {
   return permutations(FILTERS).flatMap((names, turn) =>
     SORTS.map((sort, index) => {
-      const filters = names.map((name, place) => `${name}=${(turn + index) % (place + 2) === 0 && name !== 'ttl' ? '*x*' : '1'}`);
+      const filters = names.map(
+        (name, place) =>
+          `${name}=${(turn + index) % (place + 2) === 0 && name !== 'ttl' ? '*x*' : '1'}`,
+      );
       return `/v2/zones?${filters.join('&')}&${sort}`;
     }),
   );
@@ -38,8 +46,13 @@ async function backendMemoryMb(url: string): Promise<number[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    const { rows } = await client.query<{ pid: number }>('SELECT pid FROM pg_stat_activity WHERE datname = current_database()');
-    return rows.map(({ pid }) => Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
+    const { rows } = await client.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',
+    );
+    return rows.map(
+      ({ pid }) =>
+        Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+    );
   } finally {
     await client.end();
   }
@@ -54,13 +67,16 @@ async function ownDatabase(folder: string): Promise<string> {
 export const POSTGRES: readonly Scenario[] = [
   {
     name: 'Write the same filters in every order, on PostgreSQL',
-    bound: 'The service writes the conditions of a list in one order, and prepares no statement that depends on a request.',
+    bound:
+      'The service writes the conditions of a list in one order, and prepares no statement that depends on a request.',
     settings: [],
     cost: 'The time of one query for each request.',
     prepare: async (folder) => ({ TSIGIL_DATABASE_URL: await ownDatabase(folder) }),
     async attack(target) {
       const token = await target.token('reader', PROJECT);
-      const requests = differentQueries().map((path) => requestText('GET', path, { 'X-Auth-Token': token }));
+      const requests = differentQueries().map((path) =>
+        requestText('GET', path, { 'X-Auth-Token': token }),
+      );
       return { ...IN_TURN, seconds: 30, connections: 20, blocks: single(...requests) };
     },
     pooledConnections: POOL_SIZE,
@@ -73,14 +89,17 @@ export const POSTGRES: readonly Scenario[] = [
   },
   {
     name: 'Run 40 slow lists at once, on PostgreSQL',
-    bound: 'Such lists have a third of the connections, half of that for one caller, and end after 10 s.',
+    bound:
+      'Such lists have a third of the connections, half of that for one caller, and end after 10 s.',
     settings: ['databasePool.maxConnections', 'api.scanTimeoutSeconds'],
     cost: 'Nothing for requests that read single resources.',
     prepare: manyZonesOnPostgres,
     async attack(target) {
       const token = await target.token('reader', PROJECT);
       const pattern = encodeURIComponent(`${'*a'.repeat(100)}*b`);
-      const requests = ['name', 'description'].map((name) => requestText('GET', `/v2/zones?${name}=${pattern}`, { 'X-Auth-Token': token }));
+      const requests = ['name', 'description'].map((name) =>
+        requestText('GET', `/v2/zones?${name}=${pattern}`, { 'X-Auth-Token': token }),
+      );
       return { ...IN_TURN, seconds: 6, connections: 40, blocks: single(...requests) };
     },
     pooledConnections: POOL_SIZE,

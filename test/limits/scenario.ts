@@ -14,11 +14,15 @@ export interface Scenario extends Start {
   /** A program without which the attack cannot be tried, and its Debian package. */
   readonly needs?: readonly [program: string, debianPackage: string];
   /** Prepares what the service needs in its `folder`, such as a database, and returns the variables that name it. */
-  prepare?(folder: string): Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
+  prepare?(
+    folder: string,
+  ): Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
   /** What the attacker sends to this service. */
   attack(target: Target): Promise<Attack> | Attack;
   /** The least that the attacker must have done and got, so that the attack was one. */
-  readonly atLeast: Partial<Record<'opened' | 'closed' | 'sentBytes' | 'receivedBytes' | 'answers' | 'succeeded', number>>;
+  readonly atLeast: Partial<
+    Record<'opened' | 'closed' | 'sentBytes' | 'receivedBytes' | 'answers' | 'succeeded', number>
+  >;
   /** How many descriptors more than before the service may have open after the attack: connections to its database, which it closes later. */
   readonly pooledConnections?: number;
   /** Whether another caller creates TLD entries meanwhile. */

@@ -11,12 +11,17 @@ function attackTable(scenarios: readonly Scenario[]): string[] {
     const keys = settings.map((key) => `\`${key}\``).join(', ');
     return `| ${name} | ${bound} | ${keys} | ${cost} |`.replaceAll('|  |', '| |');
   });
-  return ['| Attack | What bounds it | Settings | The most it costs others |', '| --- | --- | --- | --- |', ...rows];
+  return [
+    '| Attack | What bounds it | Settings | The most it costs others |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ];
 }
 
 test('SECURITY.md lists every attack of these suites, and no other', () => {
   const page = readDocuments().find(({ path }) => path === 'SECURITY.md')?.text ?? '';
-  const section = page.split(/^## /m).find((text) => text.startsWith('What one caller can cost others')) ?? '';
+  const section =
+    page.split(/^## /m).find((text) => text.startsWith('What one caller can cost others')) ?? '';
   const table = section.split('\n').filter((line) => line.startsWith('|'));
   expect(table).toEqual(attackTable([...ANONYMOUS, ...CALLERS, ...POSTGRES]));
 });

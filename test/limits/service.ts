@@ -30,7 +30,10 @@ export interface AttackedService extends Client {
 }
 
 /** Starts the built program in `folder`, or in a new one, and waits until it listens. Rejects with its log if it ends instead. */
-export async function startAttackedService({ variables = {}, openFiles, heapMb }: Start, folder = temporaryFolder()): Promise<AttackedService> {
+export async function startAttackedService(
+  { variables = {}, openFiles, heapMb }: Start,
+  folder = temporaryFolder(),
+): Promise<AttackedService> {
   const adminToken = `test-admin-${randomUUID()}`;
   const env = cleanEnvironment({
     TSIGIL_LISTEN: '127.0.0.1:0',
@@ -40,9 +43,18 @@ export async function startAttackedService({ variables = {}, openFiles, heapMb }
   });
   const logFile = join(folder, 'log');
   const log = openSync(logFile, 'a');
-  const program = [process.execPath, ...(heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`]), PROGRAM, 'serve'];
+  const program = [
+    process.execPath,
+    ...(heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`]),
+    PROGRAM,
+    'serve',
+  ];
   const limit = openFiles === undefined ? '' : `ulimit -n ${openFiles}; `;
-  const child = spawn('sh', ['-c', `${limit}exec "$@"`, 'sh', ...program], { cwd: folder, env, stdio: ['ignore', log, log] });
+  const child = spawn('sh', ['-c', `${limit}exec "$@"`, 'sh', ...program], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', log, log],
+  });
   closeSync(log);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const kill = () => child.kill('SIGKILL');
@@ -79,7 +91,10 @@ export async function startAttackedService({ variables = {}, openFiles, heapMb }
 
 /** A process and all below it. */
 function processTree(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
   return [pid, ...children.flatMap(processTree)];
 }
 
@@ -89,7 +104,11 @@ function sumOver(pid: number, measure: (each: number) => number): number {
 
 /** The most memory that a process had resident since its start, with that of its children, in MB. */
 export function peakMemoryMb(pid: number): number {
-  return sumOver(pid, (each) => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${each}/status`, 'utf8'))?.[1]) / 1024);
+  return sumOver(
+    pid,
+    (each) =>
+      Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${each}/status`, 'utf8'))?.[1]) / 1024,
+  );
 }
 
 /** How many descriptors a process and its children have open. */
@@ -112,6 +131,8 @@ const MILLISECONDS_PER_TICK = 10;
 /** How long the main thread of a process has run and has waited for a processor since its start, in nanoseconds; zeros where the system does not say. */
 export function processorTimes(pid: number): { readonly ran: number; readonly waited: number } {
   const path = `/proc/${pid}/schedstat`;
-  const [ran = 0, waited = 0] = existsSync(path) ? readFileSync(path, 'utf8').split(' ').map(Number) : [];
+  const [ran = 0, waited = 0] = existsSync(path)
+    ? readFileSync(path, 'utf8').split(' ').map(Number)
+    : [];
   return { ran, waited };
 }

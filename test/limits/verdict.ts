@@ -15,7 +15,10 @@ type ProbeName = keyof typeof EXPECTED;
  * Attacks a service as `scenario` says and expects that no bound is broken. Attacks a second service if one is: the machine may
  * have been busy with something else. `note` receives a line about each attack.
  */
-export async function expectBounded(scenario: Scenario, note: (line: string) => unknown): Promise<void> {
+export async function expectBounded(
+  scenario: Scenario,
+  note: (line: string) => unknown,
+): Promise<void> {
   const attempt = async () => {
     const measurement = await measure(scenario);
     const problems = problemsOf(scenario, measurement);
@@ -28,13 +31,26 @@ export async function expectBounded(scenario: Scenario, note: (line: string) => 
 /** The bounds that a measurement breaks. */
 function problemsOf(scenario: Scenario, measurement: Measurement): string[] {
   const { report, peakMemoryMb, remains, problems } = measurement;
-  const count = (statuses: RegExp) => Object.entries(report.answers).reduce((sum, [status, each]) => (statuses.test(status) ? sum + each : sum), 0);
+  const count = (statuses: RegExp) =>
+    Object.entries(report.answers).reduce(
+      (sum, [status, each]) => (statuses.test(status) ? sum + each : sum),
+      0,
+    );
   const done = { ...report, answers: count(/./), succeeded: count(/^2/) };
-  const short = Object.entries(scenario.atLeast).filter(([name, least]) => done[name as keyof typeof scenario.atLeast] < least);
+  const short = Object.entries(scenario.atLeast).filter(
+    ([name, least]) => done[name as keyof typeof scenario.atLeast] < least,
+  );
   return [
-    ...short.map(([name, least]) => `the attacker is too weak: ${name} ${done[name as keyof typeof scenario.atLeast]}, at least ${least} expected`),
-    ...(report.firstFault === undefined ? [] : [`the attacker was answered with 500: ${report.firstFault}`]),
-    ...(scenario.servedAgainWithinSeconds === undefined ? delays(scenario, measurement) : gaps(scenario.servedAgainWithinSeconds, measurement)),
+    ...short.map(
+      ([name, least]) =>
+        `the attacker is too weak: ${name} ${done[name as keyof typeof scenario.atLeast]}, at least ${least} expected`,
+    ),
+    ...(report.firstFault === undefined
+      ? []
+      : [`the attacker was answered with 500: ${report.firstFault}`]),
+    ...(scenario.servedAgainWithinSeconds === undefined
+      ? delays(scenario, measurement)
+      : gaps(scenario.servedAgainWithinSeconds, measurement)),
     ...(peakMemoryMb <= BOUNDS.memoryMb ? [] : [`${Math.round(peakMemoryMb)} MB of memory`]),
     ...remains.map((each) => `10 s after the attack: ${each}`),
     ...problems,
@@ -47,12 +63,18 @@ function problemsOf(scenario: Scenario, measurement: Measurement): string[] {
  */
 function delays({ writes }: Scenario, { samples, processorShare }: Measurement): string[] {
   const floor = samples.floor ?? [];
-  const names: ProbeName[] = writes === true ? ['get', 'healthcheck', 'write'] : ['get', 'healthcheck'];
+  const names: ProbeName[] =
+    writes === true ? ['get', 'healthcheck', 'write'] : ['get', 'healthcheck'];
   return names.flatMap((name) => {
     const own = samples[name] ?? [];
     const part = name === 'get' ? 0.99 : 1;
     const delay = (percentile(own, part) - percentile(floor, part)) * processorShare;
-    return [...wrongAnswers(name, own), ...(delay <= BOUNDS[name] ? [] : [`${name} took ${Math.round(delay)} ms more than the machine`])];
+    return [
+      ...wrongAnswers(name, own),
+      ...(delay <= BOUNDS[name]
+        ? []
+        : [`${name} took ${Math.round(delay)} ms more than the machine`]),
+    ];
   });
 }
 
@@ -61,11 +83,19 @@ function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measu
   const slowest = percentile(samples.floor ?? [], 1);
   return (['get', 'healthcheck'] as const).flatMap((name) => {
     const later = (samples[name] ?? []).filter(({ at }) => at >= beganAt + withinSeconds * 1000);
-    const slow = later.filter(({ milliseconds }) => (milliseconds - slowest) * processorShare > BOUNDS[name]).length;
+    const slow = later.filter(
+      ({ milliseconds }) => (milliseconds - slowest) * processorShare > BOUNDS[name],
+    ).length;
     return [
-      ...(later.length < 5 ? [`${name} was asked for ${later.length} times only after ${withinSeconds} s`] : []),
+      ...(later.length < 5
+        ? [`${name} was asked for ${later.length} times only after ${withinSeconds} s`]
+        : []),
       ...wrongAnswers(name, later),
-      ...(slow > 0 ? [`${slow} of ${later.length} ${name} took more than ${BOUNDS[name]} ms after ${withinSeconds} s`] : []),
+      ...(slow > 0
+        ? [
+            `${slow} of ${later.length} ${name} took more than ${BOUNDS[name]} ms after ${withinSeconds} s`,
+          ]
+        : []),
     ];
   });
 }
@@ -74,7 +104,9 @@ function wrongAnswers(name: ProbeName, samples: readonly Sample[]): string[] {
   const wrong = samples.filter(({ status }) => status !== EXPECTED[name]);
   const [first] = wrong;
   const shown = first === undefined ? '' : `${first.status} ${first.fault ?? ''}`;
-  return wrong.length === 0 ? [] : [`${wrong.length} of ${samples.length} ${name} failed, the first with ${shown}`];
+  return wrong.length === 0
+    ? []
+    : [`${wrong.length} of ${samples.length} ${name} failed, the first with ${shown}`];
 }
 
 /** The time that `part` of the samples did not exceed, in milliseconds; NaN without samples. */
@@ -83,7 +115,13 @@ function percentile(samples: readonly Sample[], part: number): number {
   return times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;
 }
 
-function describe({ report, samples, peakMemoryMb, recoverySeconds, processorShare }: Measurement): string {
+function describe({
+  report,
+  samples,
+  peakMemoryMb,
+  recoverySeconds,
+  processorShare,
+}: Measurement): string {
   const { opened, closed, failed, sentBytes, receivedBytes, answers } = report;
   const times = Object.entries(samples).map(([name, own]) => {
     return `${name} p50 ${percentile(own, 0.5).toFixed(1)} p99 ${percentile(own, 0.99).toFixed(1)} max ${percentile(own, 1).toFixed(1)} ms`;

@@ -27,12 +27,22 @@ function fileOf(name: string, text: string): string {
 
 function readBack(text: string): (Key | string)[] {
   const format = detectFormat(text) ?? '';
-  return IMPORT_FORMATS[format]?.read(text).map((entry) => ('key' in entry ? canonicalKey(entry.key) : entry.problem)) ?? [];
+  return (
+    IMPORT_FORMATS[format]
+      ?.read(text)
+      .map((entry) => ('key' in entry ? canonicalKey(entry.key) : entry.problem)) ?? []
+  );
 }
 
 /** How to run each server's configuration checker on a configuration with some keys. */
 const CHECKERS = [
-  { format: 'bind', program: 'named-checkconf', debian: 'bind9-utils', argv: (file: string) => [file], join: (texts: string[]) => texts.join('') },
+  {
+    format: 'bind',
+    program: 'named-checkconf',
+    debian: 'bind9-utils',
+    argv: (file: string) => [file],
+    join: (texts: string[]) => texts.join(''),
+  },
   {
     format: 'knot',
     program: 'knotc',
@@ -50,12 +60,19 @@ const CHECKERS = [
   },
 ];
 
-const keyLists = fc.uniqueArray(keysWith(Object.keys(ALGORITHMS)), { minLength: 1, maxLength: 60, selector: ({ name }) => comparisonForm(name) });
+const keyLists = fc.uniqueArray(keysWith(Object.keys(ALGORITHMS)), {
+  minLength: 1,
+  maxLength: 60,
+  selector: ({ name }) => comparisonForm(name),
+});
 
 for (const { format, program, debian, argv, join: joined } of CHECKERS) {
   describe.runIf(hasProgram(program, debian))(format, () => {
     const check = (file: string) => {
-      const { status, stdout, stderr } = spawnSync(program, argv(file), { encoding: 'utf8', env: TOOL_ENVIRONMENT });
+      const { status, stdout, stderr } = spawnSync(program, argv(file), {
+        encoding: 'utf8',
+        env: TOOL_ENVIRONMENT,
+      });
       return { status, printed: stdout + stderr };
     };
 
@@ -72,33 +89,53 @@ for (const { format, program, debian, argv, join: joined } of CHECKERS) {
 
     test(`${program} validates keys: it refuses an unknown algorithm and a secret that is not base64`, () => {
       const { text } = exportKey(format, { name: 'a', algorithm: 'hmac-sha256', secret: SECRET });
-      for (const broken of [text.replace('hmac-sha256', 'hmac-sha9'), text.replace(SECRET, '====')]) {
+      for (const broken of [
+        text.replace('hmac-sha256', 'hmac-sha9'),
+        text.replace(SECRET, '===='),
+      ]) {
         expect(check(fileOf(`${format}-broken.conf`, joined([broken]))).status).not.toBe(0);
       }
     });
   });
 }
 
-describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'))("keys from servers' tools", () => {
-  test.each(Object.keys(ALGORITHMS))('an import reads %s keys from tsig-keygen and keymgr', (algorithm) => {
-    for (const printed of [run(folder, 'tsig-keygen', '-a', algorithm, 'Made.here.'), run(folder, 'keymgr', '-t', 'Made.here.', algorithm)]) {
-      const [key, ...others] = readBack(printed);
-      expect(key).toMatchObject({ name: 'made.here', algorithm });
-      expect(others).toEqual([]);
-      expect(printed).toContain((key as Key).secret);
-    }
-  });
-});
+describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'))(
+  "keys from servers' tools",
+  () => {
+    test.each(Object.keys(ALGORITHMS))(
+      'an import reads %s keys from tsig-keygen and keymgr',
+      (algorithm) => {
+        for (const printed of [
+          run(folder, 'tsig-keygen', '-a', algorithm, 'Made.here.'),
+          run(folder, 'keymgr', '-t', 'Made.here.', algorithm),
+        ]) {
+          const [key, ...others] = readBack(printed);
+          expect(key).toMatchObject({ name: 'made.here', algorithm });
+          expect(others).toEqual([]);
+          expect(printed).toContain((key as Key).secret);
+        }
+      },
+    );
+  },
+);
 
 /** The system's Python. Another Python has other packages. */
 const PYTHON = '/usr/bin/python3';
 
 /** One key for each algorithm. The server accepts all of them. */
-const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({ name: `${algorithm}.Keys.`, algorithm, secret: SECRET }));
+const KEYS = Object.keys(ALGORITHMS).map((algorithm): Key => ({
+  name: `${algorithm}.Keys.`,
+  algorithm,
+  secret: SECRET,
+}));
 
 const [bind, knot, , powerdns] = NAME_SERVERS;
 
-describe.runIf(bind?.installed && hasProgram('dig', 'bind9-dnsutils') && hasProgram('nsupdate', 'bind9-dnsutils'))('exported key files', () => {
+describe.runIf(
+  bind?.installed &&
+    hasProgram('dig', 'bind9-dnsutils') &&
+    hasProgram('nsupdate', 'bind9-dnsutils'),
+)('exported key files', () => {
   const dnspython = isMet(
     spawnSync(PYTHON, ['-c', 'import dns.tsigkeyring']).status === 0,
     'dnspython',
@@ -115,20 +152,27 @@ describe.runIf(bind?.installed && hasProgram('dig', 'bind9-dnsutils') && hasProg
 
     test('dig -k FILE transfers the zone, and dig without the file does not', () => {
       const file = fileOf('dig.key', exportKey('nsupdate', key).text);
-      expect(run(folder, 'dig', ...at(), '-k', file, ZONE, 'AXFR')).toMatch(/XFR size: 15\d\d records/);
+      expect(run(folder, 'dig', ...at(), '-k', file, ZONE, 'AXFR')).toMatch(
+        /XFR size: 15\d\d records/,
+      );
       expect(run(folder, 'dig', ...at(), ZONE, 'AXFR')).toContain('Transfer failed.');
     });
 
     test('nsupdate -k FILE changes the zone', () => {
       const file = fileOf('nsupdate.key', exportKey('nsupdate', key).text);
-      const script = fileOf('nsupdate.txt', `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`);
+      const script = fileOf(
+        'nsupdate.txt',
+        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`,
+      );
       run(folder, 'nsupdate', '-k', file, script);
       expect(run(folder, 'dig', ...at(), '+short', `new.${ZONE}`, 'TXT')).toBe('"new"\n');
     });
 
     test.runIf(hasProgram('kdig', 'knot-dnsutils'))('kdig -k FILE transfers the zone', () => {
       const file = fileOf('kdig.key', exportKey('knsupdate', key).text);
-      expect(run(folder, 'kdig', ...at(), '-k', file, ZONE, 'AXFR')).toMatch(/;; Received \d+ B \(\d+ messages, 15\d\d records\)/);
+      expect(run(folder, 'kdig', ...at(), '-k', file, ZONE, 'AXFR')).toMatch(
+        /;; Received \d+ B \(\d+ messages, 15\d\d records\)/,
+      );
     });
 
     test.runIf(dnspython)('the keyring of dnspython transfers the zone', () => {
@@ -137,7 +181,9 @@ import dns.query, dns.zone
 xfr = dns.query.xfr("127.0.0.1", "${ZONE}", port=${server?.port}, keyring=keyring, keyalgorithm=keyring[next(iter(keyring))].algorithm)
 print(len(list(dns.zone.from_xfr(xfr).iterate_rdatas())))
 `;
-      expect(Number(run(folder, PYTHON, fileOf('transfer.py', script)))).toBeGreaterThanOrEqual(ZONE_RECORDS);
+      expect(Number(run(folder, PYTHON, fileOf('transfer.py', script)))).toBeGreaterThanOrEqual(
+        ZONE_RECORDS,
+      );
     });
   });
 });
@@ -147,9 +193,29 @@ describe.runIf(knot?.installed && hasProgram('knsupdate', 'knot-dnsutils'))('kns
     const key = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
     const server = await knot?.start({ allowed: key, others: [] });
     try {
-      const script = fileOf('knsupdate.txt', `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`);
-      run(folder, 'knsupdate', '-k', fileOf('knsupdate.key', exportKey('knsupdate', key).text), script);
-      expect(run(folder, 'kdig', '@127.0.0.1', '-p', String(server?.port), '+short', `new.${ZONE}`, 'TXT')).toBe('"new"\n');
+      const script = fileOf(
+        'knsupdate.txt',
+        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`,
+      );
+      run(
+        folder,
+        'knsupdate',
+        '-k',
+        fileOf('knsupdate.key', exportKey('knsupdate', key).text),
+        script,
+      );
+      expect(
+        run(
+          folder,
+          'kdig',
+          '@127.0.0.1',
+          '-p',
+          String(server?.port),
+          '+short',
+          `new.${ZONE}`,
+          'TXT',
+        ),
+      ).toBe('"new"\n');
     } finally {
       await server?.stop();
     }
@@ -163,7 +229,8 @@ describe.runIf(powerdns?.installed)('pdnsutil', () => {
     const server = await powerdns?.start({ allowed: canonicalKey(allowed), others });
     try {
       const printed = run(folder, 'pdnsutil', `--config-dir=${server?.folder}`, 'list-tsig-keys');
-      const byName = (one: Key | string, other: Key | string) => ((one as Key).name < (other as Key).name ? -1 : 1);
+      const byName = (one: Key | string, other: Key | string) =>
+        (one as Key).name < (other as Key).name ? -1 : 1;
       expect(readBack(printed).toSorted(byName)).toEqual(KEYS.map(canonicalKey).toSorted(byName));
     } finally {
       await server?.stop();
@@ -172,5 +239,7 @@ describe.runIf(powerdns?.installed)('pdnsutil', () => {
 });
 
 test('every format in this file is an export or import format', () => {
-  expect(Object.keys(EXPORT_FORMATS)).toEqual(expect.arrayContaining(CHECKERS.map(({ format }) => format)));
+  expect(Object.keys(EXPORT_FORMATS)).toEqual(
+    expect.arrayContaining(CHECKERS.map(({ format }) => format)),
+  );
 });

@@ -35,7 +35,12 @@ const CASES = {
 type Case = keyof typeof CASES;
 
 /** The expected verdicts for each case on each server, for a query, a transfer and an update. */
-const FOUND: Readonly<Record<string, Readonly<Record<Case, readonly [query: Verdict, transfer: Verdict, update: Verdict]>>>> = {
+const FOUND: Readonly<
+  Record<
+    string,
+    Readonly<Record<Case, readonly [query: Verdict, transfer: Verdict, update: Verdict]>>
+  >
+> = {
   BIND: {
     good: ['good', 'good', 'good'],
     'in upper case': ['good', 'good', 'good'],
@@ -92,19 +97,42 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const dig = hasProgram('dig', 'bind9-dnsutils');
 
 /** Returns what `dig` reports about a signed query or transfer: whether the server accepted it, and the TSIG error. */
-function askDig(port: number, check: Check, key: Key, zone: string, skew: number): { accepted: boolean; error: string | undefined } {
+function askDig(
+  port: number,
+  check: Check,
+  key: Key,
+  zone: string,
+  skew: number,
+): { accepted: boolean; error: string | undefined } {
   const file = join(folder, `${key.name}.key`);
   writeFileSync(file, exportKey('nsupdate', key).text);
   const time = Math.floor(Date.now() / 1000) + skew;
-  const flags = ['-k', file, ...(skew === 0 ? [] : [`+fuzztime=${time}`]), '+tries=2', '+time=3', zone, check === 'transfer' ? 'AXFR' : 'SOA'];
-  const { stdout } = spawnSync('dig', ['@127.0.0.1', '-p', String(port), ...flags], { encoding: 'utf8', env: TOOL_ENVIRONMENT });
+  const flags = [
+    '-k',
+    file,
+    ...(skew === 0 ? [] : [`+fuzztime=${time}`]),
+    '+tries=2',
+    '+time=3',
+    zone,
+    check === 'transfer' ? 'AXFR' : 'SOA',
+  ];
+  const { stdout } = spawnSync('dig', ['@127.0.0.1', '-p', String(port), ...flags], {
+    encoding: 'utf8',
+    env: TOOL_ENVIRONMENT,
+  });
   const accepted =
-    check === 'transfer' ? /^;; XFR size/m.test(stdout) : /status: NOERROR/.test(stdout) && !/could not be validated|Couldn't verify/.test(stdout);
+    check === 'transfer'
+      ? /^;; XFR size/m.test(stdout)
+      : /status: NOERROR/.test(stdout) && !/could not be validated|Couldn't verify/.test(stdout);
   return { accepted, error: /\b(BADKEY|BADSIG|BADTIME)\b/.exec(stdout)?.[1] };
 }
 
 /** The TSIG error that dig shows for a result, if the server states it. */
-const SHOWN_BY_DIG: Readonly<Partial<Record<Verdict, string>>> = { 'wrong secret': 'BADSIG', 'clock skew': 'BADTIME', 'unknown key': 'BADKEY' };
+const SHOWN_BY_DIG: Readonly<Partial<Record<Verdict, string>>> = {
+  'wrong secret': 'BADSIG',
+  'clock skew': 'BADTIME',
+  'unknown key': 'BADKEY',
+};
 
 test('every name server has expectations in this file', () => {
   expect(Object.keys(FOUND)).toEqual(NAME_SERVERS.map(({ name }) => name));
@@ -119,25 +147,46 @@ for (const { name, installed, start } of NAME_SERVERS) {
     afterAll(() => server.stop());
 
     const judged = (check: Check, which: Case) => {
-      const { key, skew = 0, zone = ZONE }: { key: Key; skew?: number; zone?: string } = CASES[which];
-      const request: KeyCheck = { key, server: { host: '127.0.0.1', port: server.port }, zone, check };
+      const {
+        key,
+        skew = 0,
+        zone = ZONE,
+      }: { key: Key; skew?: number; zone?: string } = CASES[which];
+      const request: KeyCheck = {
+        key,
+        server: { host: '127.0.0.1', port: server.port },
+        zone,
+        check,
+      };
       return checkKey(request, () => Date.now() + skew * 1000, TIMEOUTS);
     };
 
-    test.each(Object.keys(CASES) as Case[])('%s: reports the expected verdicts for a query, a transfer and an update', async (which) => {
-      const verdicts: Verdict[] = [];
-      for (const check of CHECKS) verdicts.push((await judged(check, which)).verdict);
-      expect(verdicts).toEqual(FOUND[name]?.[which]);
-    });
+    test.each(Object.keys(CASES) as Case[])(
+      '%s: reports the expected verdicts for a query, a transfer and an update',
+      async (which) => {
+        const verdicts: Verdict[] = [];
+        for (const check of CHECKS) verdicts.push((await judged(check, which)).verdict);
+        expect(verdicts).toEqual(FOUND[name]?.[which]);
+      },
+    );
 
     test.each(Object.keys(CASES) as Case[])('%s: agrees with dig', async (which) => {
-      const { key, skew = 0, zone = ZONE }: { key: Key; skew?: number; zone?: string } = CASES[which];
+      const {
+        key,
+        skew = 0,
+        zone = ZONE,
+      }: { key: Key; skew?: number; zone?: string } = CASES[which];
       for (const check of ['query', 'transfer'] as const) {
         const { verdict } = await judged(check, which);
         const shown = askDig(server.port, check, key, zone, skew);
-        expect({ check, accepted: shown.accepted }).toEqual({ check, accepted: verdict === 'good' });
-        if (SHOWN_BY_DIG[verdict] !== undefined) expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
-        if (verdict === 'rejected') expect({ check, error: shown.error }).toEqual({ check, error: undefined });
+        expect({ check, accepted: shown.accepted }).toEqual({
+          check,
+          accepted: verdict === 'good',
+        });
+        if (SHOWN_BY_DIG[verdict] !== undefined)
+          expect({ check, error: shown.error }).toEqual({ check, error: SHOWN_BY_DIG[verdict] });
+        if (verdict === 'rejected')
+          expect({ check, error: shown.error }).toEqual({ check, error: undefined });
       }
     });
 
@@ -152,11 +201,16 @@ for (const { name, installed, start } of NAME_SERVERS) {
     });
 
     test('reads a transfer to its end, message by message', async () => {
-      expect((await judged('transfer', 'good')).reason).toBe(`the server sent the zone (${ZONE_RECORDS} records), signed with the key`);
+      expect((await judged('transfer', 'good')).reason).toBe(
+        `the server sent the zone (${ZONE_RECORDS} records), signed with the key`,
+      );
     });
 
     test('changes nothing with an update check', async () => {
-      const serial = async () => spawnSync('dig', ['@127.0.0.1', '-p', String(server.port), '+short', ZONE, 'SOA'], { encoding: 'utf8' }).stdout;
+      const serial = async () =>
+        spawnSync('dig', ['@127.0.0.1', '-p', String(server.port), '+short', ZONE, 'SOA'], {
+          encoding: 'utf8',
+        }).stdout;
       const before = await serial();
       expect(before).toContain(' 5 3600 ');
       await judged('update', 'good');
@@ -179,7 +233,12 @@ describe('responses of other servers', () => {
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');
     onTestFinished(() => void socket.close());
-    return { key: ALLOWED, server: { host: '127.0.0.1', port: socket.address().port }, zone: ZONE, check: 'query' };
+    return {
+      key: ALLOWED,
+      server: { host: '127.0.0.1', port: socket.address().port },
+      zone: ZONE,
+      check: 'query',
+    };
   }
 
   /** Returns the unsigned response to a request, and the MAC of the request. */
@@ -193,14 +252,20 @@ describe('responses of other servers', () => {
   test('good, for a correctly signed response', async () => {
     const request = await serve((octets) => {
       const { answer, requestMac } = plainAnswer(octets);
-      return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000), priorMac: requestMac }).octets;
+      return signMessage(answer, signingKey, {
+        timeSigned: Math.floor(Date.now() / 1000),
+        priorMac: requestMac,
+      }).octets;
     });
     expect(await checkKey(request, now, TIMEOUTS)).toMatchObject({ verdict: 'good' });
   });
 
   test.each([
     ['is not signed', (answer: Buffer) => answer],
-    ['is signed with another key', (answer: Buffer, priorMac: Buffer) => sign(answer, { priorMac, secret: 'another' })],
+    [
+      'is signed with another key',
+      (answer: Buffer, priorMac: Buffer) => sign(answer, { priorMac, secret: 'another' }),
+    ],
     ['is signed without the MAC of the request', (answer: Buffer) => sign(answer, {})],
   ])('untrusted response, for a response that %s', async (_case, make) => {
     const request = await serve((octets) => {
@@ -210,18 +275,30 @@ describe('responses of other servers', () => {
     expect(await checkKey(request, now, TIMEOUTS)).toMatchObject({ verdict: 'untrusted response' });
   });
 
-  function sign(answer: Buffer, { priorMac, secret }: { priorMac?: Buffer; secret?: string }): Buffer {
+  function sign(
+    answer: Buffer,
+    { priorMac, secret }: { priorMac?: Buffer; secret?: string },
+  ): Buffer {
     const key = secret === undefined ? signingKey : { ...signingKey, secret: Buffer.from(secret) };
-    return signMessage(answer, key, { timeSigned: Math.floor(Date.now() / 1000), ...(priorMac === undefined ? {} : { priorMac }) }).octets;
+    return signMessage(answer, key, {
+      timeSigned: Math.floor(Date.now() / 1000),
+      ...(priorMac === undefined ? {} : { priorMac }),
+    }).octets;
   }
 
   test('clock skew, for a response that was signed at another time', async () => {
     const request = await serve((octets) => {
       const { answer, requestMac } = plainAnswer(octets);
-      return signMessage(answer, signingKey, { timeSigned: Math.floor(Date.now() / 1000) + 1000, priorMac: requestMac }).octets;
+      return signMessage(answer, signingKey, {
+        timeSigned: Math.floor(Date.now() / 1000) + 1000,
+        priorMac: requestMac,
+      }).octets;
     });
     const result = await checkKey(request, now, TIMEOUTS);
-    expect(result).toMatchObject({ verdict: 'clock skew', reason: expect.stringContaining('seconds ahead of this one') as string });
+    expect(result).toMatchObject({
+      verdict: 'clock skew',
+      reason: expect.stringContaining('seconds ahead of this one') as string,
+    });
   });
 
   test('no response, for silence or for a response that is not a DNS response to the request', async () => {
@@ -236,7 +313,9 @@ describe('responses of other servers', () => {
         return answer;
       },
     ]) {
-      expect(await checkKey(await serve(reply), now, brief)).toMatchObject({ verdict: 'no response' });
+      expect(await checkKey(await serve(reply), now, brief)).toMatchObject({
+        verdict: 'no response',
+      });
     }
   });
 
@@ -248,15 +327,32 @@ describe('responses of other servers', () => {
     await once(listener, 'close');
     const request = { key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE } as const;
     for (const check of CHECKS) {
-      expect(await checkKey({ ...request, check }, now, TIMEOUTS)).toMatchObject({ verdict: 'no response', reason: 'nothing listens there' });
+      expect(await checkKey({ ...request, check }, now, TIMEOUTS)).toMatchObject({
+        verdict: 'no response',
+        reason: 'nothing listens there',
+      });
     }
-    const nowhere = { ...request, server: { host: 'nowhere.invalid', port }, check: 'query' } as const;
+    const nowhere = {
+      ...request,
+      server: { host: 'nowhere.invalid', port },
+      check: 'query',
+    } as const;
     expect(await checkKey(nowhere, now, TIMEOUTS)).toMatchObject({ verdict: 'no response' });
   });
 
   test.each([
-    ['closes the connection at once', 'no response', 'closed the connection without a response', () => Buffer.alloc(0)],
-    ['sends no DNS message', 'untrusted response', 'not a valid DNS message', () => Buffer.from('\0\x05hello')],
+    [
+      'closes the connection at once',
+      'no response',
+      'closed the connection without a response',
+      () => Buffer.alloc(0),
+    ],
+    [
+      'sends no DNS message',
+      'untrusted response',
+      'not a valid DNS message',
+      () => Buffer.from('\0\x05hello'),
+    ],
   ])('a server that %s in a transfer: %s', async (_case, verdict, reason, reply) => {
     const listener = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -265,7 +361,11 @@ describe('responses of other servers', () => {
     await once(listener, 'listening');
     onTestFinished(() => void listener.close());
     const { port } = listener.address() as { port: number };
-    const result = await checkKey({ key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE, check: 'transfer' }, now, TIMEOUTS);
+    const result = await checkKey(
+      { key: ALLOWED, server: { host: '127.0.0.1', port }, zone: ZONE, check: 'transfer' },
+      now,
+      TIMEOUTS,
+    );
     expect(result).toMatchObject({ verdict, reason: expect.stringContaining(reason) as string });
   });
 });

@@ -20,14 +20,18 @@ test('names the file that cannot be opened, why, and what to try', () => {
     sentence: "'/nonexistent/file' cannot be opened: no such file or folder",
     hint: 'Check the path.',
   });
-  expect(faultOf(thrown(() => readFileSync('/')))).toMatchObject({ reason: 'it is a folder, not a file' });
+  expect(faultOf(thrown(() => readFileSync('/')))).toMatchObject({
+    reason: 'it is a folder, not a file',
+  });
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const error = thrown(() => {
     writeFileSync(join(folder, 'file'), '');
     writeFileSync(join(folder, 'file'), '', { flag: 'wx' });
   });
-  expect(describeFault(error)).toBe(`'${join(folder, 'file')}' cannot be opened: file already exists`);
+  expect(describeFault(error)).toBe(
+    `'${join(folder, 'file')}' cannot be opened: file already exists`,
+  );
 });
 
 test('names the address that cannot be listened on or reached', async () => {
@@ -36,16 +40,23 @@ test('names the address that cannot be listened on or reached', async () => {
   const { port } = server.address() as AddressInfo;
   const second = createServer().listen(port, '127.0.0.1');
   const [inUse] = (await once(second, 'error')) as [Error];
-  expect(systemFault(inUse)?.sentence).toBe(`Cannot listen on '127.0.0.1:${port}': address already in use`);
+  expect(systemFault(inUse)?.sentence).toBe(
+    `Cannot listen on '127.0.0.1:${port}': address already in use`,
+  );
   server.close();
   await once(server, 'close');
   const [refused] = (await once(connect(port, '127.0.0.1'), 'error')) as [Error];
-  expect(describeFault(refused)).toBe(`'127.0.0.1:${port}' cannot be reached: nothing listens there`);
+  expect(describeFault(refused)).toBe(
+    `'127.0.0.1:${port}' cannot be reached: nothing listens there`,
+  );
 });
 
 test('several addresses of one host give each reason once', () => {
-  const refused = (address: string) => Object.assign(new Error(`connect ECONNREFUSED ${address}`), { code: 'ECONNREFUSED' });
-  expect(describeFault(new AggregateError([refused('::1'), refused('127.0.0.1')]))).toBe('nothing listens there');
+  const refused = (address: string) =>
+    Object.assign(new Error(`connect ECONNREFUSED ${address}`), { code: 'ECONNREFUSED' });
+  expect(describeFault(new AggregateError([refused('::1'), refused('127.0.0.1')]))).toBe(
+    'nothing listens there',
+  );
 });
 
 test('keeps no text of OpenSSL', () => {

@@ -20,7 +20,9 @@ const get = (url: string): HttpRequest => ({ method: 'GET', url, headers: {} });
 
 /** Returns the error of a request that must fail. */
 async function failure(request: HttpRequest, seconds = 10): Promise<NetError> {
-  const error: unknown = await client.send(request, deadlineAfter(seconds)).catch((error: unknown) => error);
+  const error: unknown = await client
+    .send(request, deadlineAfter(seconds))
+    .catch((error: unknown) => error);
   expect(error).toBeInstanceOf(NetError);
   return error as NetError;
 }
@@ -29,7 +31,10 @@ test('returns the status, the headers and the text of a response', async () => {
   const url = await serve((request, response) => {
     response.writeHead(404, 'Not here', { 'x-name': request.headers['x-name'] }).end('grüße');
   });
-  const response = await client.send({ method: 'PUT', url, headers: { 'x-name': 'value' }, body: 'é' }, deadlineAfter(10));
+  const response = await client.send(
+    { method: 'PUT', url, headers: { 'x-name': 'value' }, body: 'é' },
+    deadlineAfter(10),
+  );
   expect(response).toMatchObject({ status: 404, statusText: 'Not here', text: 'grüße' });
   expect([response.header('x-name'), response.header('x-other')]).toEqual(['value', undefined]);
 });
@@ -46,11 +51,17 @@ test('repeats GET and repeatable requests after 429, 5xx and broken connections,
     expect((await client.send(get(url), deadlineAfter(10))).text).toBe('done');
     expect(seen).toEqual(['GET', 'GET', 'GET']);
     seen.length = 0;
-    expect((await client.send({ method: 'POST', url, headers: {}, repeatable: true }, deadlineAfter(10))).text).toBe('done');
+    expect(
+      (await client.send({ method: 'POST', url, headers: {}, repeatable: true }, deadlineAfter(10)))
+        .text,
+    ).toBe('done');
     expect(seen).toEqual(['POST', 'POST', 'POST']);
     seen.length = 0;
     const once = client.send({ method: 'DELETE', url, headers: {} }, deadlineAfter(10));
-    if (fail === 'break') await expect(once).rejects.toThrow('the server closed the connection before its response was complete');
+    if (fail === 'break')
+      await expect(once).rejects.toThrow(
+        'the server closed the connection before its response was complete',
+      );
     else expect((await once).status).toBe(fail);
     expect(seen).toEqual(['DELETE']);
   }
@@ -58,7 +69,9 @@ test('repeats GET and repeatable requests after 429, 5xx and broken connections,
 
 test('returns the last response if all attempts fail', async () => {
   let count = 0;
-  const url = await serve((_request, response) => void response.writeHead(500 + (count += 1)).end());
+  const url = await serve(
+    (_request, response) => void response.writeHead(500 + (count += 1)).end(),
+  );
   expect((await client.send(get(url), deadlineAfter(10))).status).toBe(503);
 });
 
@@ -87,7 +100,10 @@ test('a redirect is returned, not followed', async () => {
     count += 1;
     response.writeHead(302, { location: '/elsewhere' }).end();
   });
-  expect((await client.send({ ...get(url), headers: { 'x-auth-token': 'token' } }, deadlineAfter(10))).status).toBe(302);
+  expect(
+    (await client.send({ ...get(url), headers: { 'x-auth-token': 'token' } }, deadlineAfter(10)))
+      .status,
+  ).toBe(302);
   expect(count).toBe(1);
 });
 
@@ -103,18 +119,29 @@ test.each<[string, () => Promise<string>, string]>([
     },
     'nothing listens there',
   ],
-  ['a host name that does not exist', async () => Promise.resolve('http://nowhere.invalid'), 'resolve'],
+  [
+    'a host name that does not exist',
+    async () => Promise.resolve('http://nowhere.invalid'),
+    'resolve',
+  ],
   [
     'a server that closes the connection',
-    async () => `http://${await listen(createTcpServer((socket) => void socket.on('error', () => undefined).destroy()))}`,
+    async () =>
+      `http://${await listen(createTcpServer((socket) => void socket.on('error', () => undefined).destroy()))}`,
     'the server closed the connection before its response was complete',
   ],
   [
     'a server of another protocol',
-    async () => `http://${await listen(createTcpServer((socket) => void socket.on('error', () => undefined).end('220 mail\r\n')))}`,
+    async () =>
+      `http://${await listen(createTcpServer((socket) => void socket.on('error', () => undefined).end('220 mail\r\n')))}`,
     'the response is not HTTP',
   ],
-  ['TLS to a server without it', async () => (await serve((_request, response) => void response.end())).replace('http:', 'https:'), 'TLS'],
+  [
+    'TLS to a server without it',
+    async () =>
+      (await serve((_request, response) => void response.end())).replace('http:', 'https:'),
+    'TLS',
+  ],
 ])('%s: says why in words', async (_case, open, reason) => {
   const { message } = await failure(get(await open()));
   expect(message).toContain(reason);
@@ -123,7 +150,12 @@ test.each<[string, () => Promise<string>, string]>([
 
 test('a request that waits for a free connection still fails at its deadline', async () => {
   const url = await serve(() => undefined);
-  const narrow = createHttpClient({ trust: {}, maxResponseBytes: 1000, attempts: 1, maxConnections: 1 });
+  const narrow = createHttpClient({
+    trust: {},
+    maxResponseBytes: 1000,
+    attempts: 1,
+    maxConnections: 1,
+  });
   const first = narrow.send(get(url), deadlineAfter(0.6));
   const second = narrow.send(get(url), deadlineAfter(0.1));
   await expect(second).rejects.toThrow('no response within 0.1 seconds');

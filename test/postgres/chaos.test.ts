@@ -29,7 +29,8 @@ test(
       TSIGIL_ADMIN_TOKEN: 'chaos-token-0123456789-0123456789abcdef',
     };
     const services: (ServiceProcess | undefined)[] = [];
-    for (let index = 0; index < PROCESSES; index += 1) services[index] = await startServiceProcess(folder, variables);
+    for (let index = 0; index < PROCESSES; index += 1)
+      services[index] = await startServiceProcess(folder, variables);
     const end = Date.now() + SECONDS * 1000;
     const ledger = emptyLedger();
     const anyService = () => {
@@ -59,7 +60,8 @@ test(
     async function call(caller: number): Promise<number> {
       let acknowledgedHere = 0;
       for (let turn = 0; Date.now() < end; turn += 1) {
-        const untilUnanswered = (answered: boolean) => (answered && Date.now() < end ? anyService() : undefined);
+        const untilUnanswered = (answered: boolean) =>
+          answered && Date.now() < end ? anyService() : undefined;
         acknowledgedHere += await storm(untilUnanswered, `c${caller}-t${turn}`, ledger);
         await pause(20);
       }

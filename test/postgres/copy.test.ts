@@ -6,7 +6,13 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NEWEST_SCHEMA } from '../../src/store/migrate.ts';
 import { createDatabase } from '../harness/postgres.ts';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
 
 const TOKEN = 'copy-token-0123456789-0123456789abcdef';
 const folder = temporaryFolder();
@@ -18,18 +24,46 @@ beforeAll(async () => {
   postgres = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy');
   await withService(sqlite, async (service) => {
     for (let index = 0; index < 520; index += 1)
-      await service.post('/v2/tlds', { name: `tld${index}`, description: index % 2 === 0 ? 'Ünïcode 😀' : null });
-    const { body: pool } = await service.post('/v2/pools', { name: 'second', ns_records: [{ priority: 1, hostname: 'ns1.example.org.' }] });
-    await service.post('/v2/zones', { name: 'example.tld1.', email: 'a@example.org', pool_id: pool.id, attributes: { a: 'b' } });
-    const { body: key } = await service.post('/v2/tsigkeys', { name: 'k', algorithm: 'hmac-sha512', scope: 'POOL', resource_id: pool.id });
+      await service.post('/v2/tlds', {
+        name: `tld${index}`,
+        description: index % 2 === 0 ? 'Ünïcode 😀' : null,
+      });
+    const { body: pool } = await service.post('/v2/pools', {
+      name: 'second',
+      ns_records: [{ priority: 1, hostname: 'ns1.example.org.' }],
+    });
+    await service.post('/v2/zones', {
+      name: 'example.tld1.',
+      email: 'a@example.org',
+      pool_id: pool.id,
+      attributes: { a: 'b' },
+    });
+    const { body: key } = await service.post('/v2/tsigkeys', {
+      name: 'k',
+      algorithm: 'hmac-sha512',
+      scope: 'POOL',
+      resource_id: pool.id,
+    });
     await service.patch(`/v2/tsigkeys/${key.id}`, { name: 'k2' });
-    ownToken = (await service.post('/v2/tokens', { name: 'mine', roles: ['admin'], expires_at: '2999-01-01T00:00:00' })).body.token;
+    ownToken = (
+      await service.post('/v2/tokens', {
+        name: 'mine',
+        roles: ['admin'],
+        expires_at: '2999-01-01T00:00:00',
+      })
+    ).body.token;
   });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function withService<T>(database: string, work: (service: ServiceProcess) => Promise<T>): Promise<T> {
-  const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: database, TSIGIL_ADMIN_TOKEN: TOKEN });
+async function withService<T>(
+  database: string,
+  work: (service: ServiceProcess) => Promise<T>,
+): Promise<T> {
+  const service = await startServiceProcess(folder, {
+    TSIGIL_DATABASE_URL: database,
+    TSIGIL_ADMIN_TOKEN: TOKEN,
+  });
   try {
     return await work(service);
   } finally {
@@ -49,17 +83,27 @@ function everything(database: string): Promise<unknown> {
 }
 
 function copy(from: string, to: string): Promise<{ stdout: string; stderr: string }> {
-  return promisify(execFile)(process.execPath, [PROGRAM, 'copy-database', '--from', from, '--to', to], { cwd: folder, env: cleanEnvironment() });
+  return promisify(execFile)(
+    process.execPath,
+    [PROGRAM, 'copy-database', '--from', from, '--to', to],
+    { cwd: folder, env: cleanEnvironment() },
+  );
 }
 
 test('copies everything to PostgreSQL and back, also a second time, and tokens stay valid', async () => {
   const original = await everything(sqlite);
   const { stdout } = await copy(sqlite, postgres);
-  expect(stdout).toBe(['tlds: 520', 'tsigkeys: 1', 'pools: 2', 'zones: 1', 'tokens: 1'].map((line) => `${line} copied and compared\n`).join(''));
+  expect(stdout).toBe(
+    ['tlds: 520', 'tsigkeys: 1', 'pools: 2', 'zones: 1', 'tokens: 1']
+      .map((line) => `${line} copied and compared\n`)
+      .join(''),
+  );
   expect(await everything(postgres)).toEqual(original);
   expect((await copy(sqlite, postgres)).stdout).toBe(stdout);
   expect(await everything(postgres)).toEqual(original);
-  await withService(postgres, async (service) => expect((await service.with(ownToken).get('/v2/tlds')).status).toBe(200));
+  await withService(postgres, async (service) =>
+    expect((await service.with(ownToken).get('/v2/tlds')).status).toBe(200),
+  );
 
   const back = `sqlite:${join(folder, 'back.db')}`;
   await copy(postgres, back);
@@ -71,15 +115,22 @@ test('refuses a target with other content and does not change it', async () => {
   await withService(target, (service) => service.post('/v2/tlds', { name: 'stranger' }));
   await expect(copy(sqlite, target)).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/contains tlds that the source does not.*Nothing was copied/) as string,
+    stderr: expect.stringMatching(
+      /contains tlds that the source does not.*Nothing was copied/,
+    ) as string,
   });
-  await withService(target, async (service) => expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(1));
+  await withService(target, async (service) =>
+    expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(1),
+  );
 });
 
 test('refuses a source that a service is using', async () => {
   const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-busy');
   await withService(sqlite, async () => {
-    await expect(copy(sqlite, target)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/Another process is using/) as string });
+    await expect(copy(sqlite, target)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/Another process is using/) as string,
+    });
   });
 });
 
@@ -92,7 +143,9 @@ test('a source on PostgreSQL is only read: a role that may read nothing but the 
   await client.query('CREATE ROLE reader_of_copies LOGIN');
   await client.query('GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_of_copies');
   const target = `sqlite:${join(folder, 'from-reader.db')}`;
-  expect((await copy(source.replace('postgres@', 'reader_of_copies@'), target)).stdout).toContain('tlds: 520 copied and compared');
+  expect((await copy(source.replace('postgres@', 'reader_of_copies@'), target)).stdout).toContain(
+    'tlds: 520 copied and compared',
+  );
   await client.query('DROP OWNED BY reader_of_copies');
   await client.query('DROP ROLE reader_of_copies');
   await client.end();
@@ -102,11 +155,20 @@ test('a source on PostgreSQL without the schema of this version is refused, and 
   const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-empty');
   const target = join(folder, 'never.db');
   const refused = (message: RegExp) =>
-    expect(copy(source, `sqlite:${target}`)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(message) as string });
+    expect(copy(source, `sqlite:${target}`)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(message) as string,
+    });
   await refused(/is not a database of this service/);
   const client = new pg.Client({ connectionString: source });
   await client.connect();
-  expect((await client.query("SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = 'public'")).rows).toEqual([{ tables: 0 }]);
+  expect(
+    (
+      await client.query(
+        "SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = 'public'",
+      )
+    ).rows,
+  ).toEqual([{ tables: 0 }]);
   await copy(sqlite, source);
   await client.query(`DELETE FROM schema_migrations WHERE number = ${NEWEST_SCHEMA}`);
   await refused(/Run 'tsigil migrate' with this database in the configuration first/);

@@ -8,7 +8,10 @@ let locks: pg.Client;
 let service: TestService;
 beforeAll(async () => {
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'shares');
-  service = await startTestService({ TSIGIL_DATABASE_URL: url, TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: '4' });
+  service = await startTestService({
+    TSIGIL_DATABASE_URL: url,
+    TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: '4',
+  });
   locks = new pg.Client({ connectionString: url });
   await locks.connect();
 });
@@ -33,7 +36,9 @@ test('200 for another caller while 20 writes of one caller wait for the database
   const { body } = await service.post('/v2/tokens', { name: 'other', roles: ['admin'] });
   const other = service.with(body.token as string);
   await locks.query('LOCK TABLE tlds');
-  const writes = Array.from({ length: 20 }, (_, number) => service.post('/v2/tlds', { name: `name-${number}` }));
+  const writes = Array.from({ length: 20 }, (_, number) =>
+    service.post('/v2/tlds', { name: `name-${number}` }),
+  );
   await expect.poll(blocked).toBe(1); // of two connections for point queries
   expect((await other.get('/v2/pools')).status).toBe(200);
   await locks.query('COMMIT');

@@ -18,7 +18,8 @@ afterAll(async () => {
 });
 
 /** The lines at `error` that were logged since `before` lines. */
-const errors = (before: number) => service.log.slice(before).filter((line) => line.includes('"level":50'));
+const errors = (before: number) =>
+  service.log.slice(before).filter((line) => line.includes('"level":50'));
 
 test('500 for a row that the database refuses; the log contains code, table and constraint and no value of the row', async () => {
   const secret = 'YW5vdGhlciBzZWNyZXQgdGhhdCBubyBsb2cgbWF5IHNob3c=';
@@ -28,14 +29,19 @@ test('500 for a row that the database refuses; the log contains code, table and 
   await admin.query('ALTER TABLE tsigkeys DROP CONSTRAINT no_more_keys');
   expect(answer.status).toBe(500);
   expect(errors(before)).toHaveLength(1);
-  for (const word of ['23514', 'tsigkeys', 'no_more_keys']) expect(errors(before)[0]).toContain(word);
+  for (const word of ['23514', 'tsigkeys', 'no_more_keys'])
+    expect(errors(before)[0]).toContain(word);
   expect(service.log.join('\n')).not.toContain(secret);
   expect(answer.text).not.toContain(secret);
 });
 
 test('500 for a value that the database cannot read; the log does not quote it', async () => {
-  await admin.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM NEW.secret::bigint; RETURN NEW; END $$`);
-  await admin.query('CREATE TRIGGER refuse BEFORE INSERT ON tsigkeys FOR EACH ROW EXECUTE FUNCTION refuse()');
+  await admin.query(
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM NEW.secret::bigint; RETURN NEW; END $$`,
+  );
+  await admin.query(
+    'CREATE TRIGGER refuse BEFORE INSERT ON tsigkeys FOR EACH ROW EXECUTE FUNCTION refuse()',
+  );
   const secret = 'c2VjcmV0IG9mIGEgbWVzc2FnZQ==';
   const before = service.log.length;
   const answer = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('unreadable'), secret });

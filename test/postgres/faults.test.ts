@@ -54,7 +54,11 @@ test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
   '503 with Retry-After while the database is down after %s, and success without a restart afterwards',
   async (signal) => {
     await server.stop(signal);
-    for (const answer of [await service.get('/v2/tlds'), await service.post('/v2/tlds', { name: fresh() })]) expectUnavailable(answer);
+    for (const answer of [
+      await service.get('/v2/tlds'),
+      await service.post('/v2/tlds', { name: fresh() }),
+    ])
+      expectUnavailable(answer);
     expect((await service.get('/readyz')).status).toBe(503);
     expect((await service.get('/healthcheck')).status).toBe(200);
     expect((await service.get('/metrics')).text).toContain('tsigil_database_up 0');
@@ -92,7 +96,8 @@ test('503, never success, if the connection breaks after the commit; the write i
 test('503 if every connection breaks during transactions, and success afterwards', async () => {
   const writes = Array.from({ length: 20 }, () => service.post('/v2/tlds', { name: fresh() }));
   proxy.behave('cut');
-  for (const answer of await Promise.all(writes)) if (answer.status !== 201) expectUnavailable(answer);
+  for (const answer of await Promise.all(writes))
+    if (answer.status !== 201) expectUnavailable(answer);
   proxy.behave('pass');
   await untilItWorks();
 });
@@ -102,14 +107,18 @@ test('503 if the database is a read-only standby', async () => {
   await admin.connect();
   try {
     await admin.query('ALTER DATABASE faults SET default_transaction_read_only = on');
-    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`);
+    await admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`,
+    );
     await service.get('/v2/tlds'); // may meet a connection that was ended
     const answer = await service.post('/v2/tlds', { name: fresh() });
     expectUnavailable(answer);
     expect(answer.body.message).toMatch(/standby|does not respond/);
   } finally {
     await admin.query('ALTER DATABASE faults RESET default_transaction_read_only');
-    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`);
+    await admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`,
+    );
     await admin.end();
   }
   await untilItWorks();

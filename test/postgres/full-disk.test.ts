@@ -25,7 +25,9 @@ describe.runIf(canMount(mount, 'a memory file system'))('PostgreSQL with a full 
     await admin.query(`CREATE TABLESPACE small LOCATION '${disk.folder}'`);
     await admin.query('CREATE DATABASE small TABLESPACE small');
     await admin.end();
-    service = await startTestService({ TSIGIL_DATABASE_URL: server.url.replace(/[^/]*$/, 'small') });
+    service = await startTestService({
+      TSIGIL_DATABASE_URL: server.url.replace(/[^/]*$/, 'small'),
+    });
   });
   afterAll(async () => {
     await service.close();
@@ -45,12 +47,17 @@ describe.runIf(canMount(mount, 'a memory file system'))('PostgreSQL with a full 
     let refused = await service.post('/v2/tlds', { name: `entry${written}` });
     while (refused.status === 201) {
       written += 1;
-      refused = await service.post('/v2/tlds', { name: `entry${written}`, description: 'x'.repeat(160) });
+      refused = await service.post('/v2/tlds', {
+        name: `entry${written}`,
+        description: 'x'.repeat(160),
+      });
     }
     expect([refused.status, refused.body.type]).toEqual([503, 'service_unavailable']);
     expect(refused.body.message).toBe('The database cannot be used: its disk is full');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await service.get('/v2/tlds?limit=max')).body.tlds).toHaveLength(Math.min(written, 1000));
+    expect((await service.get('/v2/tlds?limit=max')).body.tlds).toHaveLength(
+      Math.min(written, 1000),
+    );
     expect((await service.get(`/v2/tlds?name=entry${written}`)).body.tlds).toEqual([]);
     rmSync(filler);
     expect((await service.post('/v2/tlds', { name: `entry${written}` })).status).toBe(201);

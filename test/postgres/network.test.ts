@@ -9,7 +9,9 @@ beforeAll(async () => {
 
 /** What a service logs at its start, on a database that is reached by `host`. */
 async function logWith(host: string, query = ''): Promise<string> {
-  const service = await startTestService({ TSIGIL_DATABASE_URL: url.replace('127.0.0.1', host) + query });
+  const service = await startTestService({
+    TSIGIL_DATABASE_URL: url.replace('127.0.0.1', host) + query,
+  });
   await service.close();
   return service.log.join('');
 }
@@ -25,5 +27,6 @@ test('a connection beyond loopback without TLS is logged as a warning with the h
 });
 
 test('a connection on loopback is not', async () => {
-  for (const host of ['127.0.0.1', 'localhost']) expect(await logWith(host)).not.toContain('without TLS');
+  for (const host of ['127.0.0.1', 'localhost'])
+    expect(await logWith(host)).not.toContain('without TLS');
 });

@@ -8,14 +8,23 @@ import { createDatabase } from '../harness/postgres.ts';
 import { pageContract } from '../store/page-contract.ts';
 import { NOW } from '../store/samples.ts';
 
-const SETTINGS = { maxConnections: 3, connectTimeoutSeconds: 5, statementTimeoutSeconds: 30, scanTimeoutSeconds: 30 };
+const SETTINGS = {
+  maxConnections: 3,
+  connectTimeoutSeconds: 5,
+  statementTimeoutSeconds: 30,
+  scanTimeoutSeconds: 30,
+};
 
 let store: Store | undefined;
 afterAll(() => store?.close());
 
 pageContract('PostgreSQL', async () => {
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `pages-${randomUUID()}`);
-  const database = await openPostgres(url.replace(/^postgres:/, ''), { committed: () => undefined }, SETTINGS);
+  const database = await openPostgres(
+    url.replace(/^postgres:/, ''),
+    { committed: () => undefined },
+    SETTINGS,
+  );
   await migrate(database, NOW);
   return (store = createStore(database));
 });

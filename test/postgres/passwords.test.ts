@@ -39,7 +39,11 @@ afterAll(async () => {
 });
 
 async function start(variables: Record<string, string>): Promise<number | null> {
-  const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: url, TSIGIL_WORKERS: '2', ...variables });
+  const service = await startServiceProcess(folder, {
+    TSIGIL_DATABASE_URL: url,
+    TSIGIL_WORKERS: '2',
+    ...variables,
+  });
   expect((await service.get('/v2/pools')).status).toBe(200);
   return service.stop('SIGTERM');
 }
@@ -47,8 +51,19 @@ async function start(variables: Record<string, string>): Promise<number | null> 
 test.each<[string, () => Record<string, string>]>([
   ['PGPASSWORD', () => ({ PGPASSWORD: PASSWORD })],
   ['PGPASSWORD_FILE', () => ({ PGPASSWORD_FILE: file('password', `${PASSWORD}\n`, 0o400) })],
-  ['PGPASSFILE', () => ({ PGPASSFILE: file('pgpass', `*:*:*:tsigil:${PASSWORD.replaceAll(/[:\\]/g, '\\$&')}\n`, 0o600) })],
-  ['the URL', () => ({ TSIGIL_DATABASE_URL: url.replace('tsigil@', `tsigil:${encodeURIComponent(PASSWORD)}@`), PGPASSWORD: 'another' })],
+  [
+    'PGPASSFILE',
+    () => ({
+      PGPASSFILE: file('pgpass', `*:*:*:tsigil:${PASSWORD.replaceAll(/[:\\]/g, '\\$&')}\n`, 0o600),
+    }),
+  ],
+  [
+    'the URL',
+    () => ({
+      TSIGIL_DATABASE_URL: url.replace('tsigil@', `tsigil:${encodeURIComponent(PASSWORD)}@`),
+      PGPASSWORD: 'another',
+    }),
+  ],
 ])('a service with workers gets the password for PostgreSQL from %s', async (_, variables) => {
   expect(await start(variables())).toBe(0);
 });

@@ -14,7 +14,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const start = (variables: Record<string, string> = {}) =>
-  startServiceProcess(folder, { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: TOKEN, ...variables });
+  startServiceProcess(folder, {
+    TSIGIL_DATABASE_URL: url,
+    TSIGIL_ADMIN_TOKEN: TOKEN,
+    ...variables,
+  });
 
 describe('two processes on one database', () => {
   let one: ServiceProcess;
@@ -30,15 +34,22 @@ describe('two processes on one database', () => {
   test('201 once and 409 for all others if both get the same creations', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `contested${index}`);
     for (const name of names) {
-      const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => either(index).post('/v2/tlds', { name })));
-      expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => either(index).post('/v2/tlds', { name })),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([
+        201,
+        ...Array.from({ length: 9 }, () => 409),
+      ]);
     }
   });
 
   test('200 from one process with a write that the other just acknowledged', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       const created = await either(turn).post('/v2/tlds', { name: `turn${turn}` });
-      expect((await either(turn + 1).get(`/v2/tlds/${created.body.id}`)).body.name).toBe(`turn${turn}`);
+      expect((await either(turn + 1).get(`/v2/tlds/${created.body.id}`)).body.name).toBe(
+        `turn${turn}`,
+      );
       expect((await either(turn + 1).delete(`/v2/tlds/${created.body.id}`)).status).toBe(204);
       expect((await either(turn).get(`/v2/tlds/${created.body.id}`)).status).toBe(404);
     }
@@ -51,36 +62,55 @@ describe('two processes on one database', () => {
     expect((await one.delete(`/v2/tokens/${body.id}`)).status).toBe(204);
     const revoked = performance.now();
     expect((await one.with(body.token).get('/v2/tlds')).status).toBe(401);
-    await expect.poll(async () => (await other.with(body.token).get('/v2/tlds')).status, { interval: 20, timeout: 5000 }).toBe(401);
+    await expect
+      .poll(async () => (await other.with(body.token).get('/v2/tlds')).status, {
+        interval: 20,
+        timeout: 5000,
+      })
+      .toBe(401);
     expect(performance.now() - revoked).toBeLessThan(1000);
   });
 
-  test.each(['created_at', 'name', 'updated_at'])('200 with every row exactly once in a list by %s while both write', async (sortKey) => {
-    const stay = await Promise.all(
-      Array.from({ length: 60 }, (_, index) => either(index).post('/v2/tlds', { name: `stay-${sortKey}-${index}`.replaceAll('_', '-') })),
-    );
-    const wanted = new Set(stay.map(({ body }) => body.id as string));
-    let listing = true;
-    const churn = [one, other].map(async (client, side) => {
-      for (let step = 0; listing; step += 1) {
-        const { status, body } = await client.post('/v2/tlds', { name: `churn-${side}-${sortKey.replace('_', '-')}-${step}` });
-        expect(status).toBe(201);
-        if (step % 2 === 0) expect((await client.delete(`/v2/tlds/${body.id}`)).status).toBe(204);
+  test.each(['created_at', 'name', 'updated_at'])(
+    '200 with every row exactly once in a list by %s while both write',
+    async (sortKey) => {
+      const stay = await Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          either(index).post('/v2/tlds', { name: `stay-${sortKey}-${index}`.replaceAll('_', '-') }),
+        ),
+      );
+      const wanted = new Set(stay.map(({ body }) => body.id as string));
+      let listing = true;
+      const churn = [one, other].map(async (client, side) => {
+        for (let step = 0; listing; step += 1) {
+          const { status, body } = await client.post('/v2/tlds', {
+            name: `churn-${side}-${sortKey.replace('_', '-')}-${step}`,
+          });
+          expect(status).toBe(201);
+          if (step % 2 === 0) expect((await client.delete(`/v2/tlds/${body.id}`)).status).toBe(204);
+        }
+      });
+      const seen: string[] = [];
+      let next: string | undefined = `/v2/tlds?limit=7&sort_key=${sortKey}`;
+      for (let page = 0; next !== undefined; page += 1) {
+        const answer: {
+          status: number;
+          body: { tlds: { id: string }[]; links: { next?: string } };
+        } = await either(page).get(next);
+        if (answer.status === 400) break; // the marker was one of those that are deleted meanwhile
+        seen.push(...answer.body.tlds.map(({ id }) => id));
+        next =
+          answer.body.links.next === undefined
+            ? undefined
+            : new URL(answer.body.links.next).pathname + new URL(answer.body.links.next).search;
       }
-    });
-    const seen: string[] = [];
-    let next: string | undefined = `/v2/tlds?limit=7&sort_key=${sortKey}`;
-    for (let page = 0; next !== undefined; page += 1) {
-      const answer: { status: number; body: { tlds: { id: string }[]; links: { next?: string } } } = await either(page).get(next);
-      if (answer.status === 400) break; // the marker was one of those that are deleted meanwhile
-      seen.push(...answer.body.tlds.map(({ id }) => id));
-      next = answer.body.links.next === undefined ? undefined : new URL(answer.body.links.next).pathname + new URL(answer.body.links.next).search;
-    }
-    listing = false;
-    await Promise.all(churn);
-    expect(new Set(seen).size).toBe(seen.length);
-    if (next === undefined) expect(seen.filter((id) => wanted.has(id)).sort()).toEqual([...wanted].sort());
-  });
+      listing = false;
+      await Promise.all(churn);
+      expect(new Set(seen).size).toBe(seen.length);
+      if (next === undefined)
+        expect(seen.filter((id) => wanted.has(id)).sort()).toEqual([...wanted].sort());
+    },
+  );
 
   test('zones that race with TLD entries have the outcome of some serial order', async () => {
     for (let round = 0; round < 10; round += 1) {
@@ -93,7 +123,10 @@ describe('two processes on one database', () => {
       ]);
       expect(removal.status).toBe(204);
       expect([201, 400]).toContain(zone.status); // before the removal, or after it
-      const late = await other.post('/v2/zones', { name: `late.${label}.`, email: 'a@example.org' });
+      const late = await other.post('/v2/zones', {
+        name: `late.${label}.`,
+        email: 'a@example.org',
+      });
       expect([late.status, late.body.type]).toEqual([400, 'invalid_zone_name']);
       await one.delete(`/v2/tlds/${anchor.body.id}`);
     }
@@ -103,17 +136,25 @@ describe('two processes on one database', () => {
 describe('worker processes', () => {
   test('share the port and the metrics, are replaced when one dies, and stop together', async () => {
     const service = await start({ TSIGIL_WORKERS: '2' });
-    const pids = new Set([...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid)));
-    for (let count = 0; count < 30; count += 1) expect((await service.get('/v2/pools')).status).toBe(200);
-    const counted = /http_request_duration_seconds_count\{method="GET",route="\/v2\/pools",status="200"\} (\d+)/.exec(
-      (await service.get('/metrics')).text,
+    const pids = new Set(
+      [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid)),
     );
+    for (let count = 0; count < 30; count += 1)
+      expect((await service.get('/v2/pools')).status).toBe(200);
+    const counted =
+      /http_request_duration_seconds_count\{method="GET",route="\/v2\/pools",status="200"\} (\d+)/.exec(
+        (await service.get('/metrics')).text,
+      );
     expect(Number(counted?.[1])).toBe(30);
     const scrapes = await Promise.all(Array.from({ length: 10 }, () => service.get('/metrics')));
-    for (const { text } of scrapes) expect(text).toContain('tsigil_resources{collection="pools"} 1\n');
+    for (const { text } of scrapes)
+      expect(text).toContain('tsigil_resources{collection="pools"} 1\n');
 
     process.kill([...pids][0] ?? 0, 'SIGKILL');
-    await vi.waitFor(() => expect((service.output().match(/"listening"/g) ?? []).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 });
+    await vi.waitFor(
+      () => expect((service.output().match(/"listening"/g) ?? []).length).toBeGreaterThanOrEqual(3),
+      { timeout: 30_000 },
+    );
     expect((await service.get('/readyz')).status).toBe(200);
     expect(await service.stop('SIGTERM')).toBe(0);
   });
@@ -126,8 +167,8 @@ describe('worker processes', () => {
   });
 
   test('are refused on SQLite if there is more than one', async () => {
-    await expect(start({ TSIGIL_WORKERS: '2', TSIGIL_DATABASE_URL: `sqlite:${folder}/x.db` })).rejects.toThrow(
-      /ended with 2.*needs a database that processes can share/s,
-    );
+    await expect(
+      start({ TSIGIL_WORKERS: '2', TSIGIL_DATABASE_URL: `sqlite:${folder}/x.db` }),
+    ).rejects.toThrow(/ended with 2.*needs a database that processes can share/s);
   });
 });

@@ -20,7 +20,11 @@ describe.runIf(hasProgram('nginx', 'nginx-light'))('behind nginx', () => {
     const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'rolling');
     const ports = [await freePort(), await freePort()];
     const start = (port: number) =>
-      startServiceProcess(folder, { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: TOKEN, TSIGIL_LISTEN: `127.0.0.1:${port}` });
+      startServiceProcess(folder, {
+        TSIGIL_DATABASE_URL: url,
+        TSIGIL_ADMIN_TOKEN: TOKEN,
+        TSIGIL_LISTEN: `127.0.0.1:${port}`,
+      });
     const services = await Promise.all(ports.map(start));
     const nginx = await startNginx(join(folder, 'nginx'), await freePort(), ports);
     const client = createClient(nginx.url, TOKEN);

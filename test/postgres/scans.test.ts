@@ -25,7 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => admin.end());
 
-async function withService<T>(connections: number, work: (service: TestService, many: Client, other: Client) => Promise<T>): Promise<T> {
+async function withService<T>(
+  connections: number,
+  work: (service: TestService, many: Client, other: Client) => Promise<T>,
+): Promise<T> {
   const service = await startTestService({
     TSIGIL_DATABASE_URL: url,
     TSIGIL_DATABASE_POOL_MAX_CONNECTIONS: String(connections),
@@ -33,46 +36,61 @@ async function withService<T>(connections: number, work: (service: TestService, 
     TSIGIL_API_SCAN_TIMEOUT_SECONDS: '2',
   });
   try {
-    return await work(service, await clientFor(service, ['member'], 'many'), await clientFor(service, ['member'], 'other'));
+    return await work(
+      service,
+      await clientFor(service, ['member'], 'many'),
+      await clientFor(service, ['member'], 'other'),
+    );
   } finally {
     await service.close();
   }
 }
 
 /** How long a request takes, in milliseconds. */
-async function timed(request: Promise<{ status: number }>): Promise<[status: number, milliseconds: number]> {
+async function timed(
+  request: Promise<{ status: number }>,
+): Promise<[status: number, milliseconds: number]> {
   const began = performance.now();
   return [(await request).status, performance.now() - began];
 }
 
-describe.each([10, 2])('with %d connections, while one caller asks for forty slow lists', (connections) => {
-  test('200 soon for the reads, writes and lists of others, and 503 with what to do for lists that take too long', async () => {
-    await withService(connections, async (service, many, other) => {
-      const zone = await createZone(other, primary(`mine-${connections}.example.`));
-      const slow = Array.from({ length: 40 }, () => many.get(SLOW, { 'x-auth-all-projects': 'false' }));
-      const others: [number, number][] = [];
-      for (let round = 0; round < 10; round += 1) {
-        others.push(await timed(other.get(`/v2/zones/${zone.id}`)));
-        others.push(await timed(other.get('/v2/zones?limit=5')));
-        others.push(await timed(other.patch(`/v2/zones/${zone.id}`, { ttl: 300 + round })));
-      }
-      for (const [status] of others) expect([200, 202]).toContain(status);
-      const sorted = others.map(([, milliseconds]) => milliseconds).toSorted((one, next) => one - next);
-      expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(1000);
+describe.each([10, 2])(
+  'with %d connections, while one caller asks for forty slow lists',
+  (connections) => {
+    test('200 soon for the reads, writes and lists of others, and 503 with what to do for lists that take too long', async () => {
+      await withService(connections, async (service, many, other) => {
+        const zone = await createZone(other, primary(`mine-${connections}.example.`));
+        const slow = Array.from({ length: 40 }, () =>
+          many.get(SLOW, { 'x-auth-all-projects': 'false' }),
+        );
+        const others: [number, number][] = [];
+        for (let round = 0; round < 10; round += 1) {
+          others.push(await timed(other.get(`/v2/zones/${zone.id}`)));
+          others.push(await timed(other.get('/v2/zones?limit=5')));
+          others.push(await timed(other.patch(`/v2/zones/${zone.id}`, { ttl: 300 + round })));
+        }
+        for (const [status] of others) expect([200, 202]).toContain(status);
+        const sorted = others
+          .map(([, milliseconds]) => milliseconds)
+          .toSorted((one, next) => one - next);
+        expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(1000);
 
-      const answers = await Promise.all(slow);
-      const refused = answers.filter(({ status }) => status !== 200);
-      expect(refused.length).toBeGreaterThan(0);
-      for (const { status, body, headers } of refused) {
-        expect([status, body.type]).toEqual([503, 'service_unavailable']);
-        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-        expect(body.message).toMatch(/took longer than 2 s\. Filter by an exact name|it took too long/);
-      }
-      await other.delete(`/v2/zones/${zone.id}`);
-      expect((await service.get('/readyz')).status).toBe(200);
+        const answers = await Promise.all(slow);
+        const refused = answers.filter(({ status }) => status !== 200);
+        expect(refused.length).toBeGreaterThan(0);
+        for (const { status, body, headers } of refused) {
+          expect([status, body.type]).toEqual([503, 'service_unavailable']);
+          expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+          expect(body.message).toMatch(
+            /took longer than 2 s\. Filter by an exact name|it took too long/,
+          );
+        }
+        await other.delete(`/v2/zones/${zone.id}`);
+        expect((await service.get('/readyz')).status).toBe(200);
+      });
     });
-  });
-});
+  },
+);
 
 test('200 for the scan of another caller before those that the first still waits for', async () => {
   await withService(4, async (_service, many, other) => {
@@ -87,7 +105,10 @@ test('200 for the scan of another caller before those that the first still waits
 
 test('200 with one connection for everything, one after the other', async () => {
   await withService(1, async (_service, many, other) => {
-    const [slow, quick] = await Promise.all([many.get('/v2/zones?description=b*'), other.get('/v2/zones')]);
+    const [slow, quick] = await Promise.all([
+      many.get('/v2/zones?description=b*'),
+      other.get('/v2/zones'),
+    ]);
     expect([zonesOf(slow), zonesOf(quick)]).toEqual([[], []]);
     expect((await many.get('/v2/zones?limit=2')).body.metadata).toEqual({ total_count: ROWS });
   });

@@ -14,7 +14,13 @@ import { createStore } from '../../src/store/store.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { sizeOf } from '../harness/sizes.ts';
 
-const READER: Caller = { id: 'reader', name: 'reader', roles: ['reader'], projectId: 'project', allProjects: false };
+const READER: Caller = {
+  id: 'reader',
+  name: 'reader',
+  roles: ['reader'],
+  projectId: 'project',
+  allProjects: false,
+};
 const SETTINGS = {
   strictTsigkeys: false,
   requireResource: false,
@@ -29,9 +35,21 @@ const CONNECTIONS = 3;
 let database: Database;
 let dependencies: Dependencies;
 beforeAll(async () => {
-  const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `statements-${randomUUID()}`);
-  const pool = { maxConnections: CONNECTIONS, connectTimeoutSeconds: 5, statementTimeoutSeconds: 5, scanTimeoutSeconds: 5 };
-  database = await openPostgres(url.replace(/^postgres:/, ''), { committed: () => undefined }, pool);
+  const url = await createDatabase(
+    process.env.TEST_POSTGRES_URL ?? '',
+    `statements-${randomUUID()}`,
+  );
+  const pool = {
+    maxConnections: CONNECTIONS,
+    connectTimeoutSeconds: 5,
+    statementTimeoutSeconds: 5,
+    scanTimeoutSeconds: 5,
+  };
+  database = await openPostgres(
+    url.replace(/^postgres:/, ''),
+    { committed: () => undefined },
+    pool,
+  );
   const clock = createClock();
   await migrate(database, clock());
   dependencies = {
@@ -49,16 +67,26 @@ afterAll(() => database.close());
 
 /** The memory of its own that each of the server's processes for this database has, in MB, by process id. */
 async function backends(): Promise<Map<number, number>> {
-  const rows = await database.reads.all('SELECT pid FROM pg_stat_activity WHERE datname = current_database()', []);
+  const rows = await database.reads.all(
+    'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',
+    [],
+  );
   return new Map(
-    rows.map(({ pid }) => [pid as number, Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024]),
+    rows.map(({ pid }) => [
+      pid as number,
+      Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) /
+        1024,
+    ]),
   );
 }
 
 /** How many statements each connection for reads has prepared. */
 async function preparedStatements(): Promise<number[]> {
   const counts = Array.from({ length: CONNECTIONS * 4 }, async () => {
-    const row = await database.reads.one('SELECT count(*) AS count, pg_sleep(0.05) FROM pg_prepared_statements', []);
+    const row = await database.reads.one(
+      'SELECT count(*) AS count, pg_sleep(0.05) FROM pg_prepared_statements',
+      [],
+    );
     return row?.count as number;
   });
   return Promise.all(counts);
@@ -66,10 +94,16 @@ async function preparedStatements(): Promise<number[]> {
 
 /** Lists zones by filters in an order of their own, with values and patterns of their own. */
 function list(number: number): Promise<unknown> {
-  const filters = ['name', 'type', 'email', 'status', 'description', 'ttl'].map((name): [string, string] => [
-    name,
-    name === 'ttl' ? '3600' : (number >> name.length) % 2 === 0 ? `value-${number}` : `value-${number}*`,
-  ]);
+  const filters = ['name', 'type', 'email', 'status', 'description', 'ttl'].map(
+    (name): [string, string] => [
+      name,
+      name === 'ttl'
+        ? '3600'
+        : (number >> name.length) % 2 === 0
+          ? `value-${number}`
+          : `value-${number}*`,
+    ],
+  );
   const kept = filters.filter((_, index) => (number >> index) % 2 === 0);
   for (let index = kept.length - 1; index > 0; index -= 1) {
     const other = (number * 7 + index * 13) % (index + 1);
@@ -84,12 +118,15 @@ function list(number: number): Promise<unknown> {
 
 /** As many lists at a time as the service lets one caller have. */
 const AT_A_TIME = 40;
-const lists = (start: number) => Promise.all(Array.from({ length: AT_A_TIME }, (_, number) => list(start + number)));
+const lists = (start: number) =>
+  Promise.all(Array.from({ length: AT_A_TIME }, (_, number) => list(start + number)));
 
 test('many combinations of filters and sorting leave few prepared statements and little memory in the database', async () => {
   await lists(0);
   const before = await backends();
-  for (let start = AT_A_TIME; start < sizeOf('differentLists'); start += AT_A_TIME) await lists(start);
+  for (let start = AT_A_TIME; start < sizeOf('differentLists'); start += AT_A_TIME)
+    await lists(start);
   for (const count of await preparedStatements()) expect(count).toBeLessThan(50);
-  for (const [pid, megabytes] of await backends()) expect(megabytes - (before.get(pid) ?? megabytes)).toBeLessThan(4);
+  for (const [pid, megabytes] of await backends())
+    expect(megabytes - (before.get(pid) ?? megabytes)).toBeLessThan(4);
 });

@@ -3,10 +3,19 @@ import { openPostgres } from '../../src/store/postgres/open.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { storeContract } from '../store/contract.ts';
 
-const SETTINGS = { maxConnections: 5, connectTimeoutSeconds: 5, statementTimeoutSeconds: 5, scanTimeoutSeconds: 5 };
+const SETTINGS = {
+  maxConnections: 5,
+  connectTimeoutSeconds: 5,
+  statementTimeoutSeconds: 5,
+  scanTimeoutSeconds: 5,
+};
 
 storeContract('PostgreSQL', async () => {
   const url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `contract-${randomUUID()}`);
-  const database = await openPostgres(url.replace(/^postgres:/, ''), { committed: () => undefined }, SETTINGS);
+  const database = await openPostgres(
+    url.replace(/^postgres:/, ''),
+    { committed: () => undefined },
+    SETTINGS,
+  );
   return { database, remove: async () => undefined };
 });

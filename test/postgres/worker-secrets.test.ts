@@ -19,14 +19,20 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function start(variables: Record<string, string> = {}): Promise<ServiceProcess> {
-  const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: TOKEN, TSIGIL_WORKERS: '2', ...variables });
+  const service = await startServiceProcess(folder, {
+    TSIGIL_DATABASE_URL: url,
+    TSIGIL_ADMIN_TOKEN: TOKEN,
+    TSIGIL_WORKERS: '2',
+    ...variables,
+  });
   onTestFinished(async () => {
     if (service.process.exitCode === null) await service.stop('SIGTERM');
   });
   return service;
 }
 
-const listening = (service: ServiceProcess) => [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid));
+const listening = (service: ServiceProcess) =>
+  [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid));
 
 describe.runIf(process.platform === 'linux')('the workers of a service', () => {
   test('have no secret and no setting in their environment, and serve with all of them, also after a restart', async () => {
@@ -45,10 +51,12 @@ describe.runIf(process.platform === 'linux')('the workers of a service', () => {
       const environment = initialEnvironment(pid);
       expect(environment).toContain('KEPT=yes');
       expect(environment.filter((entry) => /^(?:TSIGIL_|PGPASSWORD)/.test(entry))).toEqual([]);
-      for (const secret of [TOKEN, ...Object.values(secrets).slice(2)]) expect(environment.join('\n')).not.toContain(secret);
+      for (const secret of [TOKEN, ...Object.values(secrets).slice(2)])
+        expect(environment.join('\n')).not.toContain(secret);
     }
     for (const name of ['one', 'two']) await service.post('/v2/tlds', { name });
-    for (let count = 0; count < 10; count += 1) expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(1);
+    for (let count = 0; count < 10; count += 1)
+      expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(1);
   });
 
   test('take the secrets from files', async () => {
@@ -63,9 +71,11 @@ describe.runIf(process.platform === 'linux')('the workers of a service', () => {
     await vi.waitFor(() => expect(listening(service)).toHaveLength(2), { timeout: 30_000 });
     const pids = [service.process.pid ?? 0, ...listening(service)];
     const ports = pids.map(listeningPorts);
-    for (const pid of pids) for (const signal of ['SIGUSR1', 'SIGHUP'] as const) process.kill(pid, signal);
+    for (const pid of pids)
+      for (const signal of ['SIGUSR1', 'SIGHUP'] as const) process.kill(pid, signal);
     await vi.waitFor(() => expect(service.output()).toContain('SIGHUP received'));
-    for (let count = 0; count < 10; count += 1) expect((await service.get('/v2/tlds')).status).toBe(200);
+    for (let count = 0; count < 10; count += 1)
+      expect((await service.get('/v2/tlds')).status).toBe(200);
     expect(pids.map(listeningPorts)).toEqual(ports);
     expect(service.output()).not.toMatch(/debugger|inspector|a worker ended/i);
     expect(service.output().match(/SIGHUP received/g)).toHaveLength(1);

@@ -20,7 +20,10 @@ beforeAll(async () => {
   database = join(folder, 'large.db');
   const rows = `WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ${ROWS}) SELECT x, hex(randomblob(500)) FROM n`;
   await (
-    await startForeignProgram(database, `PRAGMA synchronous = OFF; CREATE TABLE texts (id INTEGER PRIMARY KEY, text); INSERT INTO texts ${rows}`)
+    await startForeignProgram(
+      database,
+      `PRAGMA synchronous = OFF; CREATE TABLE texts (id INTEGER PRIMARY KEY, text); INSERT INTO texts ${rows}`,
+    )
   ).release();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,7 +47,9 @@ function startBackup(target: string): { process: ChildProcess; ended: Promise<En
   });
   let err = '';
   child.stderr.on('data', (text) => (err += String(text)));
-  const ended = (once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>).then(([status, signal]) => ({ status, signal, err }));
+  const ended = (once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>).then(
+    ([status, signal]) => ({ status, signal, err }),
+  );
   return { process: child, ended };
 }
 
@@ -61,8 +66,12 @@ async function untilItWrites(): Promise<void> {
 }
 
 function expectComplete(copy: string): void {
-  expect(queryByAnotherProgram(copy, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  expect(queryByAnotherProgram(copy, 'SELECT count(*) AS count FROM texts')).toEqual([{ count: ROWS }]);
+  expect(queryByAnotherProgram(copy, 'PRAGMA integrity_check')).toEqual([
+    { integrity_check: 'ok' },
+  ]);
+  expect(queryByAnotherProgram(copy, 'SELECT count(*) AS count FROM texts')).toEqual([
+    { count: ROWS },
+  ]);
 }
 
 describe('tsigil backup', () => {
@@ -82,20 +91,26 @@ describe('tsigil backup', () => {
     }
   }, 120_000);
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it, and leaves no file behind', async (signal) => {
-    const { process: backup, ended } = startBackup('stopped.db');
-    await untilItWrites();
-    backup.kill(signal);
-    expect(await ended).toMatchObject({ status: null, signal });
-    expect(readdirSync(place)).toEqual([]);
-  });
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s ends it, and leaves no file behind',
+    async (signal) => {
+      const { process: backup, ended } = startBackup('stopped.db');
+      await untilItWrites();
+      backup.kill(signal);
+      expect(await ended).toMatchObject({ status: null, signal });
+      expect(readdirSync(place)).toEqual([]);
+    },
+  );
 
-  test.each(['file:copy.db', 'file:copy.db?mode=memory', "it's.db"])('writes the file %s with mode 0600, and no other', async (name) => {
-    expect(await startBackup(name).ended).toEqual({ status: 0, signal: null, err: '' });
-    expect(readdirSync(place)).toEqual([name]);
-    expect(statSync(join(place, name)).mode & 0o777).toBe(0o600);
-    expectComplete(join(place, name));
-  });
+  test.each(['file:copy.db', 'file:copy.db?mode=memory', "it's.db"])(
+    'writes the file %s with mode 0600, and no other',
+    async (name) => {
+      expect(await startBackup(name).ended).toEqual({ status: 0, signal: null, err: '' });
+      expect(readdirSync(place)).toEqual([name]);
+      expect(statSync(join(place, name)).mode & 0o777).toBe(0o600);
+      expectComplete(join(place, name));
+    },
+  );
 
   test('the copy has mode 0600 while it is written', async () => {
     const { ended } = startBackup('copy.db');
@@ -110,16 +125,22 @@ describe('tsigil backup', () => {
     const { ended } = startBackup('taken.db');
     await untilItWrites();
     writeFileSync(join(place, 'taken.db'), 'precious');
-    expect(await ended).toMatchObject({ status: 1, err: expect.stringContaining('The file already exists') as string });
+    expect(await ended).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('The file already exists') as string,
+    });
     expect(readdirSync(place)).toEqual(['taken.db']);
     expect(statSync(join(place, 'taken.db')).size).toBe(8);
   });
 
-  test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk: exit code 1, and no file is left behind', async () => {
-    const disk = mountMemory(place, '1m');
-    const { status, err } = await startBackup('memory/copy.db').ended;
-    expect([status, readdirSync(disk?.folder ?? '')]).toEqual([1, []]);
-    expect(err).toMatch(/the disk is full/);
-    disk?.remove();
-  });
+  test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
+    'a full disk: exit code 1, and no file is left behind',
+    async () => {
+      const disk = mountMemory(place, '1m');
+      const { status, err } = await startBackup('memory/copy.db').ended;
+      expect([status, readdirSync(disk?.folder ?? '')]).toEqual([1, []]);
+      expect(err).toMatch(/the disk is full/);
+      disk?.remove();
+    },
+  );
 });

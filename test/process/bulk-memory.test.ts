@@ -10,18 +10,29 @@ afterEach(async () => {
 /** 20,000 entries in 1.8 MB. */
 const LIST = JSON.stringify({
   dry_run: true,
-  tlds: Array.from({ length: 20_000 }, (_, index) => ({ name: `name-${index}.example`, description: 'd'.repeat(45) })),
+  tlds: Array.from({ length: 20_000 }, (_, index) => ({
+    name: `name-${index}.example`,
+    description: 'd'.repeat(45),
+  })),
 });
 
 /** Sends lists, each as one of `callers` in turn. Returns how many got each status. */
-async function sendLists(callers: readonly Client[], count: number): Promise<Record<string, number>> {
+async function sendLists(
+  callers: readonly Client[],
+  count: number,
+): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   const send = async (caller: Client | undefined) => {
-    const { status, headers } = (await caller?.post('/v2/tlds/bulk', LIST)) ?? { status: 0, headers: new Headers() };
+    const { status, headers } = (await caller?.post('/v2/tlds/bulk', LIST)) ?? {
+      status: 0,
+      headers: new Headers(),
+    };
     counts[status] = (counts[status] ?? 0) + 1;
     if (status === 503) expect(headers.get('retry-after')).toBe('1');
   };
-  await Promise.all(Array.from({ length: count }, (_, index) => send(callers[index % callers.length])));
+  await Promise.all(
+    Array.from({ length: count }, (_, index) => send(callers[index % callers.length])),
+  );
   return counts;
 }
 
@@ -31,7 +42,10 @@ test('40 concurrent dry runs of 1.8 MB are all answered, by one caller or by 40,
   expect(await sendLists([service], 40)).toEqual({ 200: 40 });
   const callers: Client[] = [];
   for (let number = 0; number < 40; number += 1) {
-    const { body } = await service.post('/v2/tokens', { name: `caller-${number}`, roles: ['admin'] });
+    const { body } = await service.post('/v2/tokens', {
+      name: `caller-${number}`,
+      roles: ['admin'],
+    });
     callers.push(service.with(body.token as string));
   }
   expect(await sendLists(callers, 40)).toEqual({ 200: 40 });

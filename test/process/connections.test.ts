@@ -26,14 +26,23 @@ async function open(count: number, behaviour?: Behaviour): Promise<Socket[]> {
 }
 
 const countOpen = () => readMetric(service.url, 'tsigil_connections_open');
-const cutOff = (reason: string) => readMetric(service.url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
-const refused = (limit: string) => readMetric(service.url, `tsigil_connections_refused_total{limit="${limit}"}`);
-const countEnded = () => sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
+const cutOff = (reason: string) =>
+  readMetric(service.url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
+const refused = (limit: string) =>
+  readMetric(service.url, `tsigil_connections_refused_total{limit="${limit}"}`);
+const countEnded = () =>
+  sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
 
 describe('with 64 open files', () => {
   test('others are answered while one address holds all the connections it can get, and its connections end in time', async () => {
-    service = await startServiceProcess(folder, { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' }, '-n 64');
-    expect(service.output()).toMatch(/"level":"warn".*"maxConnections":24,"maxConnectionsPerAddress":12,"openFiles":64.*LimitNOFILE/);
+    service = await startServiceProcess(
+      folder,
+      { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' },
+      '-n 64',
+    );
+    expect(service.output()).toMatch(
+      /"level":"warn".*"maxConnections":24,"maxConnectionsPerAddress":12,"openFiles":64.*LimitNOFILE/,
+    );
     await open(60);
     expect((await service.get('/v2/tlds')).status).toBe(200);
     expect(await refused('address')).toBe(48);
@@ -58,7 +67,9 @@ describe('with settings', () => {
     await open(8);
     await expect.poll(countEnded).toBe(3);
     await open(5, { address: '127.0.0.3' });
-    expect([await refused('address'), await refused('total'), await countOpen()]).toEqual([3, 0, 11]);
+    expect([await refused('address'), await refused('total'), await countOpen()]).toEqual([
+      3, 0, 11,
+    ]);
   });
 
   test('an address may have no more than half of api.maxConnections', async () => {
@@ -68,7 +79,10 @@ describe('with settings', () => {
   });
 
   test('a proxy that is trusted may have all of api.maxConnections', async () => {
-    service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS: '10', TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+    service = await startServiceProcess(folder, {
+      TSIGIL_API_MAX_CONNECTIONS: '10',
+      TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+    });
     await open(9);
     expect([await countOpen(), await refused('address')]).toEqual([10, 0]);
   });
@@ -96,8 +110,13 @@ describe('a refused request', () => {
 describe('answers that are not read', () => {
   /** Requests whose answers are larger than what the system buffers of a connection. */
   async function largeRequests(): Promise<string> {
-    const tlds = Array.from({ length: 1000 }, (_, index) => ({ name: `filler${index}`, description: 'x'.repeat(150) }));
-    expect((await service.post('/v2/tlds/bulk', { tlds })).body.counts).toMatchObject({ added: 1000 });
+    const tlds = Array.from({ length: 1000 }, (_, index) => ({
+      name: `filler${index}`,
+      description: 'x'.repeat(150),
+    }));
+    expect((await service.post('/v2/tlds/bulk', { tlds })).body.counts).toMatchObject({
+      added: 1000,
+    });
     return `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`.repeat(60);
   }
 

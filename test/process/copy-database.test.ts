@@ -1,9 +1,22 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MIGRATIONS, NEWEST_SCHEMA } from '../../src/store/migrate.ts';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+} from '../harness/service.ts';
 import { startForeignProgram } from '../harness/sqlite-programs.ts';
 
 let folder: string;
@@ -12,7 +25,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function run(variables: Record<string, string>, ...argv: string[]): { status: number | null; stdout: string; stderr: string } {
+function run(
+  variables: Record<string, string>,
+  ...argv: string[]
+): { status: number | null; stdout: string; stderr: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...argv], {
     cwd: folder,
     env: cleanEnvironment(variables),
@@ -31,32 +47,51 @@ async function change(name: string, ...statements: string[]): Promise<void> {
   await program.release();
 }
 
-const LISTED = ['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'tokens: 1'].map((line) => `${line} copied and compared\n`).join('');
+const LISTED = ['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'tokens: 1']
+  .map((line) => `${line} copied and compared\n`)
+  .join('');
 
 describe('copy-database', () => {
   /** The folder of a service that was killed: its database is not whole without the WAL. */
   let killed: string;
   beforeAll(async () => {
     killed = temporaryFolder();
-    const service = await startServiceProcess(killed, { TSIGIL_DATABASE_URL: 'sqlite:source.db', TSIGIL_ADMIN_TOKEN: '' });
+    const service = await startServiceProcess(killed, {
+      TSIGIL_DATABASE_URL: 'sqlite:source.db',
+      TSIGIL_ADMIN_TOKEN: '',
+    });
     const token = readFileSync(join(killed, 'admin.token'), 'utf8').trim();
     await service.with(token).post('/v2/tlds', { name: 'com' });
     await service.stop('SIGKILL');
   });
   afterAll(() => rmSync(killed, { recursive: true, force: true }));
 
-  test.each(['sqlite:nosuch.db', 'sqlite:nosuch/tsigil.db'])('the source %s does not exist: exit code 1, and no file is created', (from) => {
-    const { status, stdout, stderr } = copy(from);
-    expect([status, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/^tsigil: Database file '.*nosuch.*' does not exist\. Check the path\.\n$/);
-    expect(readdirSync(folder)).toEqual([]);
-  });
+  test.each(['sqlite:nosuch.db', 'sqlite:nosuch/tsigil.db'])(
+    'the source %s does not exist: exit code 1, and no file is created',
+    (from) => {
+      const { status, stdout, stderr } = copy(from);
+      expect([status, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(
+        /^tsigil: Database file '.*nosuch.*' does not exist\. Check the path\.\n$/,
+      );
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
 
   test('the source is a folder or no database: exit code 1, and no target is created', () => {
     mkdirSync(join(folder, 'folder'));
-    writeFileSync(join(folder, 'junk.db'), 'not a database, but long enough to be read as one\n'.repeat(100));
-    expect(copy('sqlite:folder')).toMatchObject({ status: 1, stderr: expect.stringMatching(/Database file '.*' does not exist/) as string });
-    expect(copy('sqlite:junk.db')).toMatchObject({ status: 1, stderr: expect.stringContaining('is not a SQLite database') as string });
+    writeFileSync(
+      join(folder, 'junk.db'),
+      'not a database, but long enough to be read as one\n'.repeat(100),
+    );
+    expect(copy('sqlite:folder')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/Database file '.*' does not exist/) as string,
+    });
+    expect(copy('sqlite:junk.db')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('is not a SQLite database') as string,
+    });
     expect(readdirSync(folder).sort()).toEqual(['folder', 'junk.db']);
   });
 
@@ -66,7 +101,10 @@ describe('copy-database', () => {
     for (const name of ['empty.db', 'other.db']) {
       const before = readFileSync(join(folder, name));
       const { status, stderr } = copy(`sqlite:${name}`);
-      expect([status, stderr]).toEqual([1, `tsigil: The source 'sqlite:${name}' is not a database of this service. Check --from.\n`]);
+      expect([status, stderr]).toEqual([
+        1,
+        `tsigil: The source 'sqlite:${name}' is not a database of this service. Check --from.\n`,
+      ]);
       expect(readFileSync(join(folder, name)).equals(before)).toBe(true);
     }
     expect(existsSync(join(folder, 'target.db'))).toBe(false);
@@ -76,19 +114,31 @@ describe('copy-database', () => {
     run({ TSIGIL_DATABASE_URL: 'sqlite:source.db' }, 'migrate');
     const expectRefusal = (message: RegExp) => {
       const before = readFileSync(join(folder, 'source.db'));
-      expect(copy('sqlite:source.db')).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(message) as string });
+      expect(copy('sqlite:source.db')).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringMatching(message) as string,
+      });
       expect(readFileSync(join(folder, 'source.db')).equals(before)).toBe(true);
       expect(existsSync(join(folder, 'target.db'))).toBe(false);
     };
-    await change('source.db', `INSERT INTO schema_migrations (number, applied_at) VALUES (${NEWEST_SCHEMA + 1}, 'now')`);
+    await change(
+      'source.db',
+      `INSERT INTO schema_migrations (number, applied_at) VALUES (${NEWEST_SCHEMA + 1}, 'now')`,
+    );
     expectRefusal(/has schema \d+, which is newer than \d+.*Run the newer version of tsigil\.\n$/);
     await change('source.db', `DELETE FROM schema_migrations WHERE number >= ${NEWEST_SCHEMA}`);
-    expectRefusal(/has schema \d+, and this version needs \d+\. Run 'tsigil migrate' with this database in the configuration first\.\n$/);
+    expectRefusal(
+      /has schema \d+, and this version needs \d+\. Run 'tsigil migrate' with this database in the configuration first\.\n$/,
+    );
   });
 
   test('the source of a killed service is copied with its last writes, and none of its files changes', () => {
     const source = join(killed, 'source.db');
-    const contents = () => ['source.db', 'source.db-wal'].map((name) => readFileSync(join(killed, name)).toString('base64'));
+    const contents = () =>
+      ['source.db', 'source.db-wal'].map((name) =>
+        readFileSync(join(killed, name)).toString('base64'),
+      );
     const before = contents();
     expect(copy(`sqlite:${source}`)).toEqual({ status: 0, stdout: LISTED, stderr: '' });
     expect(contents()).toEqual(before);
@@ -98,7 +148,10 @@ describe('copy-database', () => {
   test('a source that may only be read, such as a backup, is copied, and no file appears beside it', () => {
     const source = join(folder, 'backups/backup.db');
     mkdirSync(join(folder, 'backups'));
-    expect(run({ TSIGIL_DATABASE_URL: `sqlite:${join(killed, 'source.db')}` }, 'backup', '--to', source).status).toBe(0);
+    expect(
+      run({ TSIGIL_DATABASE_URL: `sqlite:${join(killed, 'source.db')}` }, 'backup', '--to', source)
+        .status,
+    ).toBe(0);
     chmodSync(source, 0o400);
     chmodSync(join(folder, 'backups'), 0o500);
     expect(copy(`sqlite:${source}`)).toEqual({ status: 0, stdout: LISTED, stderr: '' });
@@ -109,8 +162,14 @@ describe('copy-database', () => {
   test('a source or a target that a service uses is refused', async () => {
     const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:busy.db' });
     try {
-      for (const [from, to] of [['sqlite:busy.db'], [`sqlite:${join(killed, 'source.db')}`, 'sqlite:busy.db']] as [string, string?][]) {
-        expect(copy(from, to)).toMatchObject({ status: 1, stderr: expect.stringContaining('Another process is using the database') as string });
+      for (const [from, to] of [
+        ['sqlite:busy.db'],
+        [`sqlite:${join(killed, 'source.db')}`, 'sqlite:busy.db'],
+      ] as [string, string?][]) {
+        expect(copy(from, to)).toMatchObject({
+          status: 1,
+          stderr: expect.stringContaining('Another process is using the database') as string,
+        });
       }
     } finally {
       await service.stop('SIGTERM');
@@ -119,8 +178,14 @@ describe('copy-database', () => {
 
   test.each([
     [['--from', 'sqlite:a.db', '--to', 'sqlite:a.db'], '--from and --to are the same database'],
-    [['--from', 'a.db', '--to', 'sqlite:a.db'], "Invalid database 'a.db'. Use sqlite:PATH or postgres://USER@HOST/NAME."],
-    [['--from', 'mysql://u:secret-word@h/d', '--to', 'sqlite:a.db'], "Invalid database 'mysql://u:(hidden)@h/d'."],
+    [
+      ['--from', 'a.db', '--to', 'sqlite:a.db'],
+      "Invalid database 'a.db'. Use sqlite:PATH or postgres://USER@HOST/NAME.",
+    ],
+    [
+      ['--from', 'mysql://u:secret-word@h/d', '--to', 'sqlite:a.db'],
+      "Invalid database 'mysql://u:(hidden)@h/d'.",
+    ],
     [['--from', 'sqlite:a.db'], "required option '--to <database>' not specified"],
   ])('%j: exit code 2, and no file is created', (flags, message) => {
     const { status, stderr } = run({}, 'copy-database', ...flags);
@@ -132,7 +197,8 @@ describe('copy-database', () => {
 
 describe('migrate', () => {
   const migrate = () => run({ TSIGIL_DATABASE_URL: 'sqlite:tsigil.db' }, 'migrate');
-  const last = (note: string) => `The database 'sqlite:tsigil.db' has schema ${NEWEST_SCHEMA}, the newest of this version.${note}\n`;
+  const last = (note: string) =>
+    `The database 'sqlite:tsigil.db' has schema ${NEWEST_SCHEMA}, the newest of this version.${note}\n`;
 
   test('lists the steps that it applied, and changes nothing the next time', async () => {
     const steps = MIGRATIONS.map(({ number }) => `Applied schema step ${number}\n`).join('');
@@ -140,14 +206,24 @@ describe('migrate', () => {
     expect(migrate()).toEqual({ status: 0, stdout: last(' Nothing was changed.'), stderr: '' });
     const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:tsigil.db' });
     expect((await service.get('/v2/pools')).body.pools).toHaveLength(1);
-    expect(migrate()).toMatchObject({ status: 1, stderr: expect.stringContaining('Another process is using the database') as string });
+    expect(migrate()).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('Another process is using the database') as string,
+    });
     await service.stop('SIGTERM');
   });
 
   test('a newer schema is refused: exit code 1', async () => {
     migrate();
-    await change('tsigil.db', `INSERT INTO schema_migrations (number, applied_at) VALUES (${NEWEST_SCHEMA + 1}, 'now')`);
-    expect(migrate()).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(`has schema ${NEWEST_SCHEMA + 1}`) as string });
+    await change(
+      'tsigil.db',
+      `INSERT INTO schema_migrations (number, applied_at) VALUES (${NEWEST_SCHEMA + 1}, 'now')`,
+    );
+    expect(migrate()).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`has schema ${NEWEST_SCHEMA + 1}`) as string,
+    });
   });
 
   test('the flags of copy-database are refused: exit code 2, and no file is created', () => {

@@ -3,7 +3,12 @@ import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+} from '../harness/service.ts';
 
 let folder: string;
 let path: string;
@@ -14,8 +19,16 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function serve(database: string) {
-  const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${database}` });
-  return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  const env = cleanEnvironment({
+    TSIGIL_LISTEN: '127.0.0.1:0',
+    TSIGIL_DATABASE_URL: `sqlite:${database}`,
+  });
+  return spawnSync(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
 }
 
 test('refuses a second process with a one-line message, also through a symbolic link; kill -9 releases the lock', async () => {

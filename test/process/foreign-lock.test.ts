@@ -12,7 +12,9 @@ let other: ForeignProgram | undefined;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}` });
+  service = await startServiceProcess(folder, {
+    TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}`,
+  });
   expect((await service.post('/v2/tlds', { name: 'com' })).status).toBe(201);
 });
 afterEach(async () => {
@@ -27,7 +29,9 @@ async function lock(statement: string): Promise<void> {
 }
 
 /** The answer, and how many milliseconds it took. */
-async function timed(request: Promise<Answer>): Promise<{ status: number; milliseconds: number; answer: Answer }> {
+async function timed(
+  request: Promise<Answer>,
+): Promise<{ status: number; milliseconds: number; answer: Answer }> {
   const began = performance.now();
   const answer = await request;
   return { status: answer.status, milliseconds: performance.now() - began, answer };
@@ -43,7 +47,9 @@ describe('while another program holds the write lock of the database', () => {
     async (statement) => {
       await lock(statement);
       let created = 0;
-      const creations = ['net', 'org'].map((name) => timed(service.post('/v2/tlds', { name })).finally(() => (created += 1)));
+      const creations = ['net', 'org'].map((name) =>
+        timed(service.post('/v2/tlds', { name })).finally(() => (created += 1)),
+      );
       const times: number[] = [];
       for (let round = 0; round < 8; round += 1) {
         for (const path of ['/healthcheck', '/readyz', '/v2/tlds']) {
@@ -73,13 +79,18 @@ describe('while another program holds the write lock of the database', () => {
     for (const { status, milliseconds, answer } of await Promise.all(early)) {
       expect(status).toBe(503);
       expect(answer.headers.get('retry-after')).toBe('5');
-      expect(answer.body).toMatchObject({ type: 'service_unavailable', message: 'The database cannot be used: it is locked by another program' });
+      expect(answer.body).toMatchObject({
+        type: 'service_unavailable',
+        message: 'The database cannot be used: it is locked by another program',
+      });
       expect(milliseconds).toBeGreaterThan(4900);
       expect(milliseconds).toBeLessThan(8000);
     }
     await other?.release();
     expect((await late).status).toBe(201);
-    const names = ((await service.get('/v2/tlds')).body.tlds as { name: string }[]).map(({ name }) => name);
+    const names = ((await service.get('/v2/tlds')).body.tlds as { name: string }[]).map(
+      ({ name }) => name,
+    );
     expect(names).toEqual(['com', 'info']);
   });
 });

@@ -5,7 +5,9 @@ import { sizeOf } from '../harness/sizes.ts';
 import { everything, numbered } from '../harness/tlds.ts';
 
 /** When to kill, as parts of what an undisturbed replacement takes on this machine: from before the list has arrived until long after the answer. */
-const MOMENTS = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20].filter((_, index) => index % sizeOf('killTimeStep') === 0);
+const MOMENTS = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20].filter(
+  (_, index) => index % sizeOf('killTimeStep') === 0,
+);
 const ENTRIES = 4000;
 
 const folder = temporaryFolder();
@@ -17,7 +19,10 @@ async function undisturbed(): Promise<number> {
   for (const name of ['first', 'second']) {
     const service = await startServiceProcess(folder);
     const started = performance.now();
-    const { status } = await service.post('/v2/tlds/bulk', { replace: true, tlds: numbered(ENTRIES, name) });
+    const { status } = await service.post('/v2/tlds/bulk', {
+      replace: true,
+      tlds: numbered(ENTRIES, name),
+    });
     took = performance.now() - started;
     expect(status).toBe(200);
     await service.stop('SIGTERM');
@@ -32,7 +37,9 @@ test('kill -9 during --replace leaves the old or the new list complete, and the 
   for (const [round, part] of MOMENTS.entries()) {
     const service = await startServiceProcess(folder);
     const list = numbered(ENTRIES, `round-${round}`);
-    const answer = service.post('/v2/tlds/bulk', { replace: true, tlds: list }).catch(() => undefined);
+    const answer = service
+      .post('/v2/tlds/bulk', { replace: true, tlds: list })
+      .catch(() => undefined);
     const timer = setTimeout(() => service.process.kill('SIGKILL'), part * whole);
     const status = (await answer)?.status;
     clearTimeout(timer);

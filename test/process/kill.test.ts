@@ -31,7 +31,9 @@ test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged w
       if (lives === 2 * WORKERS + round) service.process.kill('SIGKILL'); // while all but one wait for an answer
       return answered ? service : undefined;
     };
-    const workers = Array.from({ length: WORKERS }, (_, worker) => storm(untilItDies, `r${round}-w${worker}`, ledger));
+    const workers = Array.from({ length: WORKERS }, (_, worker) =>
+      storm(untilItDies, `r${round}-w${worker}`, ledger),
+    );
     for (const count of await Promise.all(workers)) acknowledged += count;
     inDoubt += countInDoubt(ledger);
     expect(await service.stop('SIGKILL')).toBeNull();

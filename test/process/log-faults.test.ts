@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClient, type Client } from '../harness/client.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+} from '../harness/service.ts';
 
 interface Line {
   readonly msg: string;
@@ -40,16 +45,22 @@ function parseLog(text: string): Line[] {
 function countLines(lines: readonly Line[]): { told: number; lost: number } {
   return {
     told: lines.filter(({ msg }) => msg === 'request').length,
-    lost: lines.reduce((sum, { msg, lines: missing = 0 }) => (msg === 'log lines were lost' ? sum + missing : sum), 0),
+    lost: lines.reduce(
+      (sum, { msg, lines: missing = 0 }) => (msg === 'log lines were lost' ? sum + missing : sum),
+      0,
+    ),
   };
 }
 
 async function ask(client: Client, times: number): Promise<void> {
-  for (let count = 0; count < times; count += 1) expect((await client.get('/v2/tlds')).status).toBe(200);
+  for (let count = 0; count < times; count += 1)
+    expect((await client.get('/v2/tlds')).status).toBe(200);
 }
 
 /** Starts a service whose standard output is the file `log`. */
-async function startWithLogIn(log: string): Promise<{ client: Client; complaints: () => string; stop: () => Promise<number | null> }> {
+async function startWithLogIn(
+  log: string,
+): Promise<{ client: Client; complaints: () => string; stop: () => Promise<number | null> }> {
   const descriptor = openSync(log, 'a');
   const service = spawn(process.execPath, [PROGRAM, 'serve'], {
     cwd: folder,
@@ -68,7 +79,9 @@ async function startWithLogIn(log: string): Promise<{ client: Client; complaints
       const [, found] = /(http:\S+)\/v2\/tlds/.exec(complaints) ?? [];
       if (found !== undefined) resolve(found);
     });
-    void exited.then(([code]) => reject(new Error(`The service ended with ${code}: ${complaints}`)));
+    void exited.then(([code]) =>
+      reject(new Error(`The service ended with ${code}: ${complaints}`)),
+    );
   });
   return {
     client: createClient(url, readFileSync(join(folder, 'var/admin.token'), 'utf8').trim()),
@@ -85,25 +98,28 @@ function fill(path: string): void {
   expect(() => writeFileSync(path, Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
 }
 
-describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('the log on a full disk', () => {
-  test('requests succeed, and the log continues when space is free and reports the lost lines', async () => {
-    fileSystem = mountMemory(folder, '1m');
-    const disk = fileSystem?.folder ?? '';
-    const { client, complaints, stop } = await startWithLogIn(join(disk, 'log'));
-    await ask(client, 3);
-    fill(join(disk, 'filler'));
-    await ask(client, 40);
-    expect(complaints().match(/tsigil: The log cannot be written: ENOSPC/g)).toHaveLength(1);
-    rmSync(join(disk, 'filler'));
-    await ask(client, 3);
-    expect(await stop()).toBe(0);
-    const lines = parseLog(readFileSync(join(disk, 'log'), 'utf8'));
-    const { told, lost } = countLines(lines);
-    expect(lost).toBeGreaterThan(10);
-    expect(told + lost).toBe(46);
-    expect(lines.at(-1)?.msg).toBe('stopped');
-  });
-});
+describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
+  'the log on a full disk',
+  () => {
+    test('requests succeed, and the log continues when space is free and reports the lost lines', async () => {
+      fileSystem = mountMemory(folder, '1m');
+      const disk = fileSystem?.folder ?? '';
+      const { client, complaints, stop } = await startWithLogIn(join(disk, 'log'));
+      await ask(client, 3);
+      fill(join(disk, 'filler'));
+      await ask(client, 40);
+      expect(complaints().match(/tsigil: The log cannot be written: ENOSPC/g)).toHaveLength(1);
+      rmSync(join(disk, 'filler'));
+      await ask(client, 3);
+      expect(await stop()).toBe(0);
+      const lines = parseLog(readFileSync(join(disk, 'log'), 'utf8'));
+      const { told, lost } = countLines(lines);
+      expect(lost).toBeGreaterThan(10);
+      expect(told + lost).toBe(46);
+      expect(lines.at(-1)?.msg).toBe('stopped');
+    });
+  },
+);
 
 test('the service stops while its log cannot be written', async () => {
   const { client, complaints, stop } = await startWithLogIn('/dev/full');
@@ -128,17 +144,22 @@ test('a log reader that stops reading does not block the service', async () => {
   const { told, lost } = countLines(parseLog(`${log.join('\n')}\n`));
   expect(lost).toBeGreaterThan(0);
   expect(told + lost).toBe(asked);
-  expect(printed.filter((line) => line.startsWith('tsigil: The log cannot be written'))).toHaveLength(1);
+  expect(
+    printed.filter((line) => line.startsWith('tsigil: The log cannot be written')),
+  ).toHaveLength(1);
 });
 
-test.each(['--help', 'check-config'])('%s reports that its output cannot be written', (argument) => {
-  const full = openSync('/dev/full', 'w');
-  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, argument], {
-    env: cleanEnvironment(),
-    stdio: ['ignore', full, 'pipe'],
-    encoding: 'utf8',
-  });
-  closeSync(full);
-  expect(stderr).toMatch(/^tsigil: The output cannot be written: ENOSPC.*\n$/);
-  expect(status).toBe(1);
-});
+test.each(['--help', 'check-config'])(
+  '%s reports that its output cannot be written',
+  (argument) => {
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, argument], {
+      env: cleanEnvironment(),
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(full);
+    expect(stderr).toMatch(/^tsigil: The output cannot be written: ENOSPC.*\n$/);
+    expect(status).toBe(1);
+  },
+);

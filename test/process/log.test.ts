@@ -17,21 +17,42 @@ let closed: WireAnswer;
 let madeToken: string;
 let lines: Line[];
 
-const key = (name: string, algorithm = 'hmac-sha256') => ({ name, algorithm, secret: SECRET, scope: 'POOL', resource_id: randomUUID() });
+const key = (name: string, algorithm = 'hmac-sha256') => ({
+  name,
+  algorithm,
+  secret: SECRET,
+  scope: 'POOL',
+  resource_id: randomUUID(),
+});
 
 beforeAll(async () => {
   service = await startServiceProcess(folder);
-  const { status, body } = await service.post('/v2/tokens', { name: 'reader of logs', roles: ['admin'], project_id: 'p1' });
+  const { status, body } = await service.post('/v2/tokens', {
+    name: 'reader of logs',
+    roles: ['admin'],
+    project_id: 'p1',
+  });
   expect(status).toBe(201);
   madeToken = body.token as string;
   const caller = service.with(madeToken);
   const created = await caller.post('/v2/tsigkeys', key('plain'));
   const id = created.body.id as string;
   const globalRequestId = `req-${randomUUID()}`;
-  const bearer = await fetch(`${service.url}/v2/tlds`, { headers: { authorization: `Bearer ${madeToken}` } });
-  closed = await sendRequest(service.url, ['GET /v2/tlds HTTP/1.1', 'Host: tsigil.example', `X-Auth-Token: ${madeToken}`]);
+  const bearer = await fetch(`${service.url}/v2/tlds`, {
+    headers: { authorization: `Bearer ${madeToken}` },
+  });
+  closed = await sendRequest(service.url, [
+    'GET /v2/tlds HTTP/1.1',
+    'Host: tsigil.example',
+    `X-Auth-Token: ${madeToken}`,
+  ]);
   answers = {
-    bearer: { status: bearer.status, headers: bearer.headers, text: await bearer.text(), body: undefined },
+    bearer: {
+      status: bearer.status,
+      headers: bearer.headers,
+      text: await bearer.text(),
+      body: undefined,
+    },
     created,
     got: await caller.get(`/v2/tsigkeys/${id}`, { 'x-openstack-request-id': globalRequestId }),
     forged: await caller.get(`/v2/tsigkeys/${id}`, { 'x-openstack-request-id': 'forged "line"' }),
@@ -63,7 +84,9 @@ function lineOf(name: string): Line {
 }
 
 test('every request has one line with id, caller, route, status and duration', () => {
-  expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(Object.keys(answers).length + 2);
+  expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(
+    Object.keys(answers).length + 2,
+  );
   for (const name of Object.keys(answers)) expect(lineOf(name).status).toBe(answers[name]?.status);
   expect(lineOf('got')).toEqual({
     level: 'info',
@@ -90,23 +113,50 @@ test('a caller without a valid token has no name, and an invalid request id is n
 });
 
 test('a weak algorithm is a warning with the id of the key', () => {
-  const advice = lines.filter(({ level, resource }) => level === 'warn' && resource === answers.weak?.body.id);
-  expect(advice).toEqual([expect.objectContaining({ collection: 'tsigkeys', msg: expect.stringContaining('hmac-md5') as string })]);
+  const advice = lines.filter(
+    ({ level, resource }) => level === 'warn' && resource === answers.weak?.body.id,
+  );
+  expect(advice).toEqual([
+    expect.objectContaining({
+      collection: 'tsigkeys',
+      msg: expect.stringContaining('hmac-md5') as string,
+    }),
+  ]);
 });
 
 test('the address of a request is logged even if its connection is closed', () => {
-  const [line] = lines.filter(({ requestId }) => requestId === closed.headers.get('x-openstack-request-id'));
+  const [line] = lines.filter(
+    ({ requestId }) => requestId === closed.headers.get('x-openstack-request-id'),
+  );
   expect(line).toMatchObject({ msg: 'request', status: 200, address: '127.0.0.1' });
 });
 
 test('the log contains the start with address and version, the stop with its signal, and the end', () => {
-  expect(lines[0]).toMatchObject({ level: 'info', msg: 'listening', url: service.url, version: expect.any(String) as string, node: process.version });
-  expect(lines.slice(-2)).toMatchObject([{ msg: 'stopping', reason: 'SIGTERM' }, { msg: 'stopped' }]);
+  expect(lines[0]).toMatchObject({
+    level: 'info',
+    msg: 'listening',
+    url: service.url,
+    version: expect.any(String) as string,
+    node: process.version,
+  });
+  expect(lines.slice(-2)).toMatchObject([
+    { msg: 'stopping', reason: 'SIGTERM' },
+    { msg: 'stopped' },
+  ]);
 });
 
 test('the log contains no query, path, token or secret from callers', () => {
   expect(answers.refused?.status).toBe(400);
-  for (const sent of ['a-name-in-the-query', 'limit=3', 'path-in-the-url', 'forged', 'a-token-nobody-ever-made', madeToken, service.token, SECRET]) {
+  for (const sent of [
+    'a-name-in-the-query',
+    'limit=3',
+    'path-in-the-url',
+    'forged',
+    'a-token-nobody-ever-made',
+    madeToken,
+    service.token,
+    SECRET,
+  ]) {
     expect(service.output(), sent).not.toContain(sent);
   }
 });
@@ -114,7 +164,8 @@ test('the log contains no query, path, token or secret from callers', () => {
 test('a request whose client disconnects before the response has a line', async () => {
   const home = temporaryFolder();
   const first = await startServiceProcess(home);
-  for (let count = 0; count < 60; count += 1) await sendAndLeave(first, JSON.stringify({ name: `left-${count}` }), count);
+  for (let count = 0; count < 60; count += 1)
+    await sendAndLeave(first, JSON.stringify({ name: `left-${count}` }), count);
   expect(await first.stop('SIGTERM')).toBe(0);
   const told = first
     .output()
@@ -134,8 +185,15 @@ async function sendAndLeave(to: ServiceProcess, body: string, count: number): Pr
   const { hostname, port } = new URL(to.url);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
-  const head = ['POST /v2/tlds HTTP/1.1', 'Host: tsigil.example', `X-Auth-Token: ${to.token}`, 'Content-Type: application/json'];
-  await new Promise((resolve) => socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, resolve));
+  const head = [
+    'POST /v2/tlds HTTP/1.1',
+    'Host: tsigil.example',
+    `X-Auth-Token: ${to.token}`,
+    'Content-Type: application/json',
+  ];
+  await new Promise((resolve) =>
+    socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, resolve),
+  );
   for (let turn = 0; turn < (count >> 1) % 10; turn += 1) await endOfTurn();
   if (count % 2 === 0) socket.resetAndDestroy();
   else socket.destroy();

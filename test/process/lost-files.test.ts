@@ -1,9 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Client } from '../harness/client.ts';
-import { startServiceProcess, startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import {
+  startServiceProcess,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
 
 let folder: string;
 let data: string;
@@ -29,10 +44,22 @@ async function start(path = database): Promise<TestService> {
 }
 
 /** The lines of the log that report the fault itself, not a request that met it. */
-function faultLines({ log }: TestService): { level: number; msg: string; err: { message: string } }[] {
+function faultLines({
+  log,
+}: TestService): { level: number; msg: string; err: { message: string } }[] {
   return log
-    .map((line) => JSON.parse(line) as { level: number; msg: string; requestId?: string; err: { message: string } })
-    .filter(({ msg, requestId }) => msg.includes('was removed or replaced') && requestId === undefined);
+    .map(
+      (line) =>
+        JSON.parse(line) as {
+          level: number;
+          msg: string;
+          requestId?: string;
+          err: { message: string };
+        },
+    )
+    .filter(
+      ({ msg, requestId }) => msg.includes('was removed or replaced') && requestId === undefined,
+    );
 }
 
 async function names(client: Client): Promise<string[]> {
@@ -68,23 +95,32 @@ describe('a database file that is removed or replaced while the service runs', (
       },
     ],
     ['the index of the WAL is removed', 'tsigil.db-shm', () => rmSync(`${database}-shm`)],
-  ])('503 for changes and from /readyz after %s; reads succeed and one log line reports it', async (_what, file, lose) => {
-    const client = await start();
-    lose();
-    const message = `The database file '${file}' was removed or replaced. The service refuses changes, because they would be lost`;
-    for (const name of ['net', 'org']) {
-      const answer = await client.post('/v2/tlds', { name });
-      expect(answer.status).toBe(503);
-      expect(answer.headers.get('retry-after')).toBe('5');
-      expect(answer.body).toMatchObject({ type: 'service_unavailable', message });
-    }
-    const ready = await client.get('/readyz');
-    expect([ready.status, ready.body.message]).toEqual([503, message]);
-    expect((await client.get('/metrics')).text).toMatch(/^tsigil_database_up 0$/m);
-    expect((await client.get('/healthcheck')).status).toBe(200);
-    expect(await names(client)).toEqual(['com']);
-    expect(faultLines(client)).toMatchObject([{ level: 50, msg: message, err: { message: expect.stringContaining(join(data, file)) as string } }]);
-  });
+  ])(
+    '503 for changes and from /readyz after %s; reads succeed and one log line reports it',
+    async (_what, file, lose) => {
+      const client = await start();
+      lose();
+      const message = `The database file '${file}' was removed or replaced. The service refuses changes, because they would be lost`;
+      for (const name of ['net', 'org']) {
+        const answer = await client.post('/v2/tlds', { name });
+        expect(answer.status).toBe(503);
+        expect(answer.headers.get('retry-after')).toBe('5');
+        expect(answer.body).toMatchObject({ type: 'service_unavailable', message });
+      }
+      const ready = await client.get('/readyz');
+      expect([ready.status, ready.body.message]).toEqual([503, message]);
+      expect((await client.get('/metrics')).text).toMatch(/^tsigil_database_up 0$/m);
+      expect((await client.get('/healthcheck')).status).toBe(200);
+      expect(await names(client)).toEqual(['com']);
+      expect(faultLines(client)).toMatchObject([
+        {
+          level: 50,
+          msg: message,
+          err: { message: expect.stringContaining(join(data, file)) as string },
+        },
+      ]);
+    },
+  );
 
   test('503 after a symbolic link in the path of the database changes its target', async () => {
     const link = join(folder, 'current');
@@ -133,29 +169,40 @@ describe('a database file that is removed or replaced while the service runs', (
 });
 
 describe('after the WAL or its index was removed', () => {
-  test.each(['tsigil.db-wal', 'tsigil.db-shm'])('a restart keeps everything that was acknowledged (%s)', async (file) => {
-    const settings = { TSIGIL_DATABASE_URL: `sqlite:${database}` };
-    const first = await startServiceProcess(folder, settings);
-    for (const name of ['com', 'net', 'org']) expect((await first.post('/v2/tlds', { name })).status).toBe(201);
-    rmSync(join(data, file));
-    expect((await first.post('/v2/tlds', { name: 'info' })).status).toBe(503);
-    expect(await first.stop('SIGTERM')).toBe(0);
-    const next = await startServiceProcess(folder, settings);
-    expect(await names(next)).toEqual(['com', 'net', 'org']);
-    expect(await next.stop('SIGTERM')).toBe(0);
-  });
+  test.each(['tsigil.db-wal', 'tsigil.db-shm'])(
+    'a restart keeps everything that was acknowledged (%s)',
+    async (file) => {
+      const settings = { TSIGIL_DATABASE_URL: `sqlite:${database}` };
+      const first = await startServiceProcess(folder, settings);
+      for (const name of ['com', 'net', 'org'])
+        expect((await first.post('/v2/tlds', { name })).status).toBe(201);
+      rmSync(join(data, file));
+      expect((await first.post('/v2/tlds', { name: 'info' })).status).toBe(503);
+      expect(await first.stop('SIGTERM')).toBe(0);
+      const next = await startServiceProcess(folder, settings);
+      expect(await names(next)).toEqual(['com', 'net', 'org']);
+      expect(await next.stop('SIGTERM')).toBe(0);
+    },
+  );
 });
 
 describe.skipIf(process.platform !== 'linux')('a database file that was removed', () => {
   test('can be copied from the running process with everything that was acknowledged', async () => {
-    const running = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${database}` });
-    for (const name of ['com', 'net', 'org']) expect((await running.post('/v2/tlds', { name })).status).toBe(201);
+    const running = await startServiceProcess(folder, {
+      TSIGIL_DATABASE_URL: `sqlite:${database}`,
+    });
+    for (const name of ['com', 'net', 'org'])
+      expect((await running.post('/v2/tlds', { name })).status).toBe(201);
     for (const file of readdirSync(data)) rmSync(join(data, file));
     const copy = join(folder, 'rescued.db');
     const descriptors = `/proc/${running.process.pid}/fd`;
     for (const suffix of ['', '-wal']) {
-      const descriptor = readdirSync(descriptors).find((each) => readlinkSync(join(descriptors, each)) === `${database}${suffix} (deleted)`);
-      expect(spawnSync('cp', [join(descriptors, descriptor ?? ''), `${copy}${suffix}`]).status).toBe(0);
+      const descriptor = readdirSync(descriptors).find(
+        (each) => readlinkSync(join(descriptors, each)) === `${database}${suffix} (deleted)`,
+      );
+      expect(
+        spawnSync('cp', [join(descriptors, descriptor ?? ''), `${copy}${suffix}`]).status,
+      ).toBe(0);
     }
     expect(await running.stop('SIGTERM')).toBe(0);
     expect(readFileSync(copy).length).toBeGreaterThan(0);

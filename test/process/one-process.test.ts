@@ -4,9 +4,19 @@ import { linkSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
-import { queryByAnotherProgram, startForeignProgram, startOpener } from '../harness/sqlite-programs.ts';
+import {
+  queryByAnotherProgram,
+  startForeignProgram,
+  startOpener,
+} from '../harness/sqlite-programs.ts';
 
 let folder: string;
 let database: string;
@@ -28,10 +38,19 @@ async function start(path = database): Promise<ServiceProcess> {
 }
 
 /** How `tsigil serve` ends on a database that it cannot have. */
-async function serveInVain(path: string): Promise<{ status: number | null; out: string; err: string; seconds: number }> {
-  const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${path}` });
+async function serveInVain(
+  path: string,
+): Promise<{ status: number | null; out: string; err: string; seconds: number }> {
+  const env = cleanEnvironment({
+    TSIGIL_LISTEN: '127.0.0.1:0',
+    TSIGIL_DATABASE_URL: `sqlite:${path}`,
+  });
   const began = performance.now();
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let out = '';
   let err = '';
   child.stdout.on('data', (text) => (out += String(text)));
@@ -93,28 +112,40 @@ describe('processes that open one database at the same time', () => {
   /** Opens a database by several names at once; returns what came of each. */
   async function race(names: readonly string[]): Promise<string[]> {
     const openers = await Promise.all(names.map(() => startOpener()));
-    const outcomes = await Promise.all(openers.map((opener, index) => opener.open(names[index] ?? '')));
+    const outcomes = await Promise.all(
+      openers.map((opener, index) => opener.open(names[index] ?? '')),
+    );
     await Promise.all(openers.map((opener) => opener.close()));
     return outcomes;
   }
 
   test.each([
     ['a new file', ''],
-    ['a database that was closed', 'PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)'],
-  ])(`by two hard links: one gets it, in ${ROUNDS * AT_ONCE} rounds on %s`, async (_what, statements) => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const races = Array.from({ length: AT_ONCE }, async (_, number) => {
-        const place = join(folder, `${round}-${number}`);
-        mkdirSync(place);
-        const names = [join(place, 'one.db'), join(place, 'two.db')];
-        await (await startForeignProgram(names[0] ?? '', `PRAGMA user_version; ${statements}`)).release();
-        linkSync(names[0] ?? '', names[1] ?? '');
-        return race(names);
-      });
-      for (const outcomes of await Promise.all(races)) {
-        expect(outcomes.filter((outcome) => outcome === 'open')).toHaveLength(1);
-        expect(outcomes.find((outcome) => outcome !== 'open')).toMatch(/^Another (?:process is using|program has) the database/);
+    [
+      'a database that was closed',
+      'PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)',
+    ],
+  ])(
+    `by two hard links: one gets it, in ${ROUNDS * AT_ONCE} rounds on %s`,
+    async (_what, statements) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const races = Array.from({ length: AT_ONCE }, async (_, number) => {
+          const place = join(folder, `${round}-${number}`);
+          mkdirSync(place);
+          const names = [join(place, 'one.db'), join(place, 'two.db')];
+          await (
+            await startForeignProgram(names[0] ?? '', `PRAGMA user_version; ${statements}`)
+          ).release();
+          linkSync(names[0] ?? '', names[1] ?? '');
+          return race(names);
+        });
+        for (const outcomes of await Promise.all(races)) {
+          expect(outcomes.filter((outcome) => outcome === 'open')).toHaveLength(1);
+          expect(outcomes.find((outcome) => outcome !== 'open')).toMatch(
+            /^Another (?:process is using|program has) the database/,
+          );
+        }
       }
-    }
-  });
+    },
+  );
 });

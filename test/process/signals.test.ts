@@ -11,11 +11,13 @@ beforeEach(async () => {
   service = await startServiceProcess(folder, { NODE_OPTIONS: '--inspect-port=0' });
 });
 afterEach(async () => {
-  if (service.process.exitCode === null && service.process.signalCode === null) await service.stop('SIGKILL');
+  if (service.process.exitCode === null && service.process.signalCode === null)
+    await service.stop('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 
-const HUNG_UP = 'SIGHUP received: the configuration is not re-read. Restart the service to apply changes.';
+const HUNG_UP =
+  'SIGHUP received: the configuration is not re-read. Restart the service to apply changes.';
 const count = () => service.output().split(`"msg":"${HUNG_UP}"`).length - 1;
 
 async function hangUp(): Promise<void> {

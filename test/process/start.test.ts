@@ -1,12 +1,26 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, statSync, writeFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import {
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { get } from 'node:https';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { recordSecret } from '../harness/evidence.ts';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
 /** No configuration at all, but a free port: the harness would set a token. */
@@ -19,20 +33,33 @@ beforeEach(() => {
   running = [];
 });
 afterEach(async () => {
-  for (const service of running) if (service.process.exitCode === null) await service.stop('SIGKILL');
+  for (const service of running)
+    if (service.process.exitCode === null) await service.stop('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(variables: Record<string, string> = NO_CONFIGURATION, where = folder): Promise<ServiceProcess> {
+async function start(
+  variables: Record<string, string> = NO_CONFIGURATION,
+  where = folder,
+): Promise<ServiceProcess> {
   const service = await startServiceProcess(where, variables);
   running.push(service);
   return service;
 }
 
 /** How `tsigil serve` ends when it cannot start. */
-function serveInVain(variables: Record<string, string>): { status: number | null; stdout: string; stderr: string } {
+function serveInVain(variables: Record<string, string>): {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+} {
   const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', ...variables });
-  return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  return spawnSync(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
 }
 
 function readToken(file: string): string {
@@ -51,11 +78,15 @@ describe('the first administrator token', () => {
     expect(service.output()).toContain(`Created an administrator token in ${file}`);
 
     const line = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? '';
-    const { stdout, status } = spawnSync('bash', ['-c', `${line} --silent --fail`], { encoding: 'utf8' });
+    const { stdout, status } = spawnSync('bash', ['-c', `${line} --silent --fail`], {
+      encoding: 'utf8',
+    });
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ tlds: [], links: { self: `${service.url}/v2/tlds` } });
     expect(await service.stop('SIGTERM')).toBe(0);
-    expect(readdirSync(join(folder, 'var')).filter((name) => name.startsWith('admin.token'))).toEqual(['admin.token']);
+    expect(
+      readdirSync(join(folder, 'var')).filter((name) => name.startsWith('admin.token')),
+    ).toEqual(['admin.token']);
   });
 
   test('has a printed command that works from a folder with blanks and quotes in its name', async () => {
@@ -110,7 +141,11 @@ describe('the first administrator token', () => {
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
     const { status, stdout, stderr } = serveInVain({ TSIGIL_LISTEN: `127.0.0.1:${port}` });
-    expect(stderr).toMatch(new RegExp(`^tsigil: Cannot listen on '127\\.0\\.0\\.1:${port}': address already in use\\nStop .*\\n$`));
+    expect(stderr).toMatch(
+      new RegExp(
+        `^tsigil: Cannot listen on '127\\.0\\.0\\.1:${port}': address already in use\\nStop .*\\n$`,
+      ),
+    );
     expect([status, stdout]).toEqual([1, '']);
     expect(existsSync(join(folder, 'var/admin.token'))).toBe(false);
     blocker.close();
@@ -122,7 +157,10 @@ describe('the first administrator token', () => {
 
 describe('a start that fails', () => {
   test('lists every invalid setting and exits with 2', () => {
-    const { status, stdout, stderr } = serveInVain({ TSIGIL_LOG_LEVEL: 'loud', TSIGIL_NOSUCH: '1' });
+    const { status, stdout, stderr } = serveInVain({
+      TSIGIL_LOG_LEVEL: 'loud',
+      TSIGIL_NOSUCH: '1',
+    });
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toBe(
       'tsigil: The configuration is not valid:\n' +
@@ -150,12 +188,20 @@ describe('a start that fails', () => {
     writeFileSync(join(folder, 'cert.pem'), 'no certificate');
     writeFileSync(join(folder, 'key.pem'), 'no key');
     for (const [key, problem] of [
-      ['key.pem', "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': it contains no usable certificate or key"],
+      [
+        'key.pem',
+        "'tls.cert' and 'tls.key': cannot use 'cert.pem' and 'key.pem': it contains no usable certificate or key",
+      ],
       ['nosuch.pem', "'tls.key': cannot read 'nosuch.pem': no such file or folder"],
     ] as const) {
-      const { status, stdout, stderr } = serveInVain({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: key });
+      const { status, stdout, stderr } = serveInVain({
+        TSIGIL_TLS_CERT: 'cert.pem',
+        TSIGIL_TLS_KEY: key,
+      });
       expect([status, stdout]).toEqual([2, '']);
-      expect(stderr).toMatch(new RegExp(`^tsigil: The configuration is not valid:\\n  - ${problem}\\n$`));
+      expect(stderr).toMatch(
+        new RegExp(`^tsigil: The configuration is not valid:\\n  - ${problem}\\n$`),
+      );
     }
     expect(readdirSync(folder).toSorted()).toEqual(['cert.pem', 'key.pem']);
   });
@@ -167,19 +213,48 @@ describe('TLS', () => {
   test.skipIf(!hasProgram('openssl', 'openssl'))(
     'tls.cert and tls.key enable HTTPS, and the service then logs no warning beyond loopback',
     async () => {
-      const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=localhost'];
-      const files = ['-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1', '-keyout', 'key.pem', '-out', 'cert.pem'];
+      const request = [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-subj',
+        '/CN=localhost',
+      ];
+      const files = [
+        '-addext',
+        'subjectAltName=IP:127.0.0.1',
+        '-days',
+        '1',
+        '-keyout',
+        'key.pem',
+        '-out',
+        'cert.pem',
+      ];
       expect(spawnSync('openssl', [...request, ...files], { cwd: folder }).status).toBe(0);
-      const service = await start({ TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: 'key.pem', TSIGIL_LISTEN: '0.0.0.0:0' });
+      const service = await start({
+        TSIGIL_TLS_CERT: 'cert.pem',
+        TSIGIL_TLS_KEY: 'key.pem',
+        TSIGIL_LISTEN: '0.0.0.0:0',
+      });
       expect(service.url).toMatch(/^https:/);
       const { port } = new URL(service.url);
       const answer = await new Promise<string>((resolve, reject) => {
-        const options = { ca: readFileSync(join(folder, 'cert.pem')), headers: { 'x-auth-token': service.token } };
+        const options = {
+          ca: readFileSync(join(folder, 'cert.pem')),
+          headers: { 'x-auth-token': service.token },
+        };
         get(`https://127.0.0.1:${port}/v2/tlds`, options, (response) => {
           response.setEncoding('utf8').once('data', (text: string) => resolve(text));
         }).on('error', reject);
       });
-      expect(JSON.parse(answer)).toEqual({ tlds: [], links: { self: `https://127.0.0.1:${port}/v2/tlds` } });
+      expect(JSON.parse(answer)).toEqual({
+        tlds: [],
+        links: { self: `https://127.0.0.1:${port}/v2/tlds` },
+      });
       await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
       expect(service.output()).not.toMatch(warning);
       expect(await service.stop('SIGTERM')).toBe(0);

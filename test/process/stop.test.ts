@@ -12,7 +12,8 @@ beforeEach(() => {
   folder = temporaryFolder();
 });
 afterEach(async () => {
-  if (service.process.exitCode === null && service.process.signalCode === null) await service.stop('SIGKILL');
+  if (service.process.exitCode === null && service.process.signalCode === null)
+    await service.stop('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -20,15 +21,26 @@ const BODY = JSON.stringify({ name: 'com', description: 'sent while the service 
 
 /** A creation whose head has reached its route: the service has said so, and waits for the body. */
 async function beginCreation(agent?: Agent): Promise<ClientRequest> {
-  const headers = { 'x-auth-token': service.token, 'content-type': 'application/json', 'content-length': BODY.length, expect: '100-continue' };
-  const upload = request(`${service.url}/v2/tlds`, { method: 'POST', headers, ...(agent === undefined ? {} : { agent }) });
+  const headers = {
+    'x-auth-token': service.token,
+    'content-type': 'application/json',
+    'content-length': BODY.length,
+    expect: '100-continue',
+  };
+  const upload = request(`${service.url}/v2/tlds`, {
+    method: 'POST',
+    headers,
+    ...(agent === undefined ? {} : { agent }),
+  });
   upload.flushHeaders();
   await once(upload, 'continue');
   upload.write(BODY.slice(0, 10));
   return upload;
 }
 
-async function finish(upload: ClientRequest): Promise<{ status: number | undefined; body: string }> {
+async function finish(
+  upload: ClientRequest,
+): Promise<{ status: number | undefined; body: string }> {
   const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.end(BODY.slice(10));
   const [response] = await answered;
@@ -38,7 +50,8 @@ async function finish(upload: ClientRequest): Promise<{ status: number | undefin
 }
 
 async function untilPrinted(message: string): Promise<void> {
-  while (!service.output().includes(`"msg":"${message}"`)) await once(service.process.stdout ?? service.process, 'data');
+  while (!service.output().includes(`"msg":"${message}"`))
+    await once(service.process.stdout ?? service.process, 'data');
 }
 
 /** The port closes a moment after the service has said that it stops. */
@@ -58,7 +71,8 @@ async function isRefused(url: string): Promise<boolean> {
   }
 }
 
-const exitOf = async () => ((await once(service.process, 'exit')) as [number | null, string | null])[0];
+const exitOf = async () =>
+  ((await once(service.process, 'exit')) as [number | null, string | null])[0];
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   test('finishes the request in progress, refuses new connections, stores everything and exits with 0', async () => {
@@ -71,7 +85,10 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     await untilPrinted('stopping');
     await untilRefused(service.url);
     const began = performance.now();
-    expect(await finish(upload)).toMatchObject({ status: 201, body: expect.stringContaining('sent while the service was stopping') as string });
+    expect(await finish(upload)).toMatchObject({
+      status: 201,
+      body: expect.stringContaining('sent while the service was stopping') as string,
+    });
     expect(await exited).toBe(0);
     expect(performance.now() - began).toBeLessThan(20_000); // not the whole time it was given
     agent.destroy();
@@ -106,14 +123,17 @@ describe('a request that does not finish', () => {
   test.each([
     ['SIGTERM', 'SIGTERM'],
     ['SIGINT', 'SIGTERM'],
-  ] as const)('%s and then %s stops the service at once with exit code 1', async (first, second) => {
-    service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '3600' });
-    const upload = await beginCreation();
-    const cut = once(upload, 'error');
-    service.process.kill(first);
-    await untilPrinted('stopping');
-    await untilRefused(service.url);
-    expect(await service.stop(second)).toBe(1);
-    await cut;
-  });
+  ] as const)(
+    '%s and then %s stops the service at once with exit code 1',
+    async (first, second) => {
+      service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '3600' });
+      const upload = await beginCreation();
+      const cut = once(upload, 'error');
+      service.process.kill(first);
+      await untilPrinted('stopping');
+      await untilRefused(service.url);
+      expect(await service.stop(second)).toBe(1);
+      await cut;
+    },
+  );
 });

@@ -1,10 +1,25 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer, Client } from '../harness/client.ts';
 import { canMount, mountExt4, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
-import { cleanEnvironment, PROGRAM, startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
 import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
 const PAGE_BYTES = 4096;
@@ -36,14 +51,25 @@ async function start(database: string): Promise<ServiceProcess> {
 
 /** How `tsigil serve` ends on a database that it cannot use. */
 function serveInVain(database: string): { status: number | null; stdout: string; stderr: string } {
-  const env = cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_DATABASE_URL: `sqlite:${database}`, TSIGIL_STOP_GRACE_SECONDS: '0' });
-  return spawnSync(process.execPath, [PROGRAM, 'serve'], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  const env = cleanEnvironment({
+    TSIGIL_LISTEN: '127.0.0.1:0',
+    TSIGIL_DATABASE_URL: `sqlite:${database}`,
+    TSIGIL_STOP_GRACE_SECONDS: '0',
+  });
+  return spawnSync(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
 }
 
 let serial = 0;
 
 /** Creates TLDs until one is refused; returns the names that were acknowledged and the refusal. */
-async function createUntilRefused(client: Client): Promise<{ acknowledged: string[]; refusal: Answer }> {
+async function createUntilRefused(
+  client: Client,
+): Promise<{ acknowledged: string[]; refusal: Answer }> {
   const acknowledged: string[] = [];
   for (let attempt = 0; attempt < 3000; attempt += 1) {
     const name = `filler-${(serial += 1)}`;
@@ -71,7 +97,11 @@ function expectUnavailable(answer: Answer, message: RegExp): void {
   expect(answer.status).toBe(503);
   expect(answer.headers.get('retry-after')).toBe('5');
   expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-  expect(answer.body).toMatchObject({ code: 503, type: 'service_unavailable', message: expect.stringMatching(message) as string });
+  expect(answer.body).toMatchObject({
+    code: 503,
+    type: 'service_unavailable',
+    message: expect.stringMatching(message) as string,
+  });
   // Where the file is, is the operator's business.
   expect(answer.text).not.toContain(folder);
 }
@@ -111,7 +141,10 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expectUnavailable(full.refusal, /the disk is full/);
     const present = ['com', ...full.acknowledged];
     expect(await namesOf(client)).toEqual(present);
-    expectUnavailable(await client.post('/v2/tlds', { name: 'net', description: 'x'.repeat(160) }), /the disk is full/);
+    expectUnavailable(
+      await client.post('/v2/tlds', { name: 'net', description: 'x'.repeat(160) }),
+      /the disk is full/,
+    );
     expect((await client.get('/healthcheck')).status).toBe(200);
     expect(client.output()).toMatch(/"level":"error".*full/);
 
@@ -138,7 +171,10 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     const client = await start(join(disk, 'tsigil.db'));
     const tokens: { id: string; holder: Client }[] = [];
     for (let number = 0; number < 12; number += 1) {
-      const { body } = await client.post('/v2/tokens', { name: `holder-${number}`, roles: ['admin'] });
+      const { body } = await client.post('/v2/tokens', {
+        name: `holder-${number}`,
+        roles: ['admin'],
+      });
       tokens.push({ id: body.id as string, holder: client.with(body.token as string) });
     }
     fill(join(disk, 'filler'));
@@ -156,8 +192,13 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     );
     expect((await revoked?.holder.get('/v2/tlds'))?.status).toBe(401);
     expect((await tokens[0]?.holder.get('/v2/tlds'))?.status).toBe(200);
-    expectUnavailable(await client.delete(`/v2/tokens/${revoked?.id}`), /^This process refuses the token/);
-    expect((await client.delete('/v2/tokens/00000000-0000-4000-8000-000000000000')).status).toBe(404);
+    expectUnavailable(
+      await client.delete(`/v2/tokens/${revoked?.id}`),
+      /^This process refuses the token/,
+    );
+    expect((await client.delete('/v2/tokens/00000000-0000-4000-8000-000000000000')).status).toBe(
+      404,
+    );
 
     rmSync(join(disk, 'filler'));
     expect((await client.delete(`/v2/tokens/${revoked?.id}`)).status).toBe(204);
@@ -175,14 +216,19 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     await client.stop('SIGKILL');
     const again = await start(join(disk, 'tsigil.db'));
     expect(await namesOf(again)).toEqual(['com', ...acknowledged]);
-    expectUnavailable(await again.post('/v2/tlds', { name: 'net', description: 'x'.repeat(160) }), /the disk is full/);
+    expectUnavailable(
+      await again.post('/v2/tlds', { name: 'net', description: 'x'.repeat(160) }),
+      /the disk is full/,
+    );
   });
 
   test('the service refuses to start with a one-line message, and can start when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     fill(join(disk, 'filler'));
     const { status, stdout, stderr } = serveInVain(join(disk, 'tsigil.db'));
-    expect(stderr).toMatch(/^tsigil: The database cannot be used: the disk is full \(.*tsigil\.db.*\)\n$/);
+    expect(stderr).toMatch(
+      /^tsigil: The database cannot be used: the disk is full \(.*tsigil\.db.*\)\n$/,
+    );
     expect([status, stdout]).toEqual([1, '']);
     rmSync(join(disk, 'filler'));
     expect((await (await start(join(disk, 'tsigil.db'))).get('/readyz')).status).toBe(200);
@@ -193,7 +239,11 @@ describe.skipIf(!hasProgram('prlimit', 'util-linux'))('a disk that fails to writ
   test('503 while writes fail, no acknowledged write is lost, and writes succeed afterwards', async () => {
     const client = await start(join(folder, 'tsigil.db'));
     const allowFileSize = (bytes: string) => {
-      const { status } = spawnSync('prlimit', ['--pid', String(client.process.pid), `--fsize=${bytes}:unlimited`], { env: TOOL_ENVIRONMENT });
+      const { status } = spawnSync(
+        'prlimit',
+        ['--pid', String(client.process.pid), `--fsize=${bytes}:unlimited`],
+        { env: TOOL_ENVIRONMENT },
+      );
       expect(status).toBe(0);
     };
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -206,33 +256,41 @@ describe.skipIf(!hasProgram('prlimit', 'util-linux'))('a disk that fails to writ
     allowFileSize('unlimited');
     expect((await client.post('/v2/tlds', { name: 'net' })).status).toBe(201);
     await client.stop('SIGKILL');
-    expect(await namesOf(await start(join(folder, 'tsigil.db')))).toEqual(['com', ...failing.acknowledged, 'net']);
+    expect(await namesOf(await start(join(folder, 'tsigil.db')))).toEqual([
+      'com',
+      ...failing.acknowledged,
+      'net',
+    ]);
   });
 });
 
-describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))('a file system that becomes read-only', () => {
-  test('503 for writes, reads succeed, and the next start fails with a one-line message', async () => {
-    const disk = mount(mountExt4);
-    const client = await start(join(disk, 'tsigil.db'));
-    expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
-    fileSystem?.fail();
-    const { acknowledged, refusal } = await createUntilRefused(client);
-    expectUnavailable(refusal, /read-only|reading or writing the file failed/);
-    expect(await namesOf(client)).toEqual(['com', ...acknowledged]);
-    expect((await client.get('/healthcheck')).status).toBe(200);
-    await client.stop('SIGKILL');
-    const { status, stderr } = serveInVain(join(disk, 'tsigil.db'));
-    expect(stderr).toMatch(/^tsigil: The database cannot be (?:used|opened).*\n$/);
-    expect(status).toBe(1);
-  });
-});
+describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))(
+  'a file system that becomes read-only',
+  () => {
+    test('503 for writes, reads succeed, and the next start fails with a one-line message', async () => {
+      const disk = mount(mountExt4);
+      const client = await start(join(disk, 'tsigil.db'));
+      expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+      fileSystem?.fail();
+      const { acknowledged, refusal } = await createUntilRefused(client);
+      expectUnavailable(refusal, /read-only|reading or writing the file failed/);
+      expect(await namesOf(client)).toEqual(['com', ...acknowledged]);
+      expect((await client.get('/healthcheck')).status).toBe(200);
+      await client.stop('SIGKILL');
+      const { status, stderr } = serveInVain(join(disk, 'tsigil.db'));
+      expect(stderr).toMatch(/^tsigil: The database cannot be (?:used|opened).*\n$/);
+      expect(status).toBe(1);
+    });
+  },
+);
 
 describe('a corrupt database file', () => {
   /** A database with enough in it to fill pages of its own. */
   async function filled(): Promise<string> {
     const database = join(folder, 'tsigil.db');
     const client = await start(database);
-    for (let count = 0; count < 30; count += 1) await client.post('/v2/tlds', { name: `tld-${count}`, description: 'x'.repeat(160) });
+    for (let count = 0; count < 30; count += 1)
+      await client.post('/v2/tlds', { name: `tld-${count}`, description: 'x'.repeat(160) });
     expect(await client.stop('SIGTERM')).toBe(0);
     return database;
   }
@@ -254,7 +312,9 @@ describe('a corrupt database file', () => {
     const database = await filled();
     damage(database);
     const { status, stdout, stderr } = serveInVain(database);
-    expect(stderr).toMatch(/^tsigil: The database cannot be used: the file is damaged; restore a backup \(.*tsigil\.db: .*\)\n$/);
+    expect(stderr).toMatch(
+      /^tsigil: The database cannot be used: the file is damaged; restore a backup \(.*tsigil\.db: .*\)\n$/,
+    );
     expect([status, stdout]).toEqual([1, '']);
   });
 
@@ -263,7 +323,9 @@ describe('a corrupt database file', () => {
     const content = 'Remember the milk.\n'.repeat(500);
     writeFileSync(database, content);
     const { status, stdout, stderr } = serveInVain(database);
-    expect(stderr).toMatch(/^tsigil: The database cannot be used: the file is not a SQLite database \(.*notes\.txt: .*\)\n$/);
+    expect(stderr).toMatch(
+      /^tsigil: The database cannot be used: the file is not a SQLite database \(.*notes\.txt: .*\)\n$/,
+    );
     expect([status, stdout]).toEqual([1, '']);
     expect(readFileSync(database, 'utf8')).toBe(content);
     expect(existsSync(`${database}-wal`)).toBe(false);

@@ -6,7 +6,12 @@ import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { getOnce, openConnections, readMetric, type Behaviour } from '../harness/connections.ts';
-import { startServiceProcess, startTestService, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import {
+  startServiceProcess,
+  startTestService,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { readAnswers, sendBytes } from '../harness/wire.ts';
 
@@ -24,12 +29,19 @@ afterEach(async () => {
 });
 
 /** A service that speaks TLS; returns its URL. */
-async function startSecurely(variables: Record<string, string> = {}, limits?: string): Promise<string> {
+async function startSecurely(
+  variables: Record<string, string> = {},
+  limits?: string,
+): Promise<string> {
   createAuthority(folder, 'authority');
   const { key, cert } = createCertificate(folder, 'authority');
   writeFileSync(join(folder, 'cert.pem'), cert);
   writeFileSync(join(folder, 'key.pem'), key);
-  service = await startServiceProcess(folder, { TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: 'key.pem', ...variables }, limits);
+  service = await startServiceProcess(
+    folder,
+    { TSIGIL_TLS_CERT: 'cert.pem', TSIGIL_TLS_KEY: 'key.pem', ...variables },
+    limits,
+  );
   return service.url;
 }
 
@@ -42,7 +54,10 @@ async function open(url: string, count: number, behaviour?: Behaviour): Promise<
 /** A TLS connection whose handshake is done. It never ends by itself. */
 async function openSecurely(url: string): Promise<TLSSocket> {
   const [transport] = await open(url, 1, { reads: false });
-  const socket = connect({ ...(transport === undefined ? {} : { socket: transport }), rejectUnauthorized: false });
+  const socket = connect({
+    ...(transport === undefined ? {} : { socket: transport }),
+    rejectUnauthorized: false,
+  });
   socket.on('error', () => undefined);
   sockets.push(socket);
   await once(socket, 'secureConnect');
@@ -60,19 +75,23 @@ async function exchange(url: string, text: string): Promise<string> {
 }
 
 const countOpen = (url: string) => readMetric(url, 'tsigil_connections_open');
-const cutOff = (url: string, reason: string) => readMetric(url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
+const cutOff = (url: string, reason: string) =>
+  readMetric(url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
 
 describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
   test('handshakes that stall or drip are cut off after tls.handshakeTimeoutSeconds, and others are answered meanwhile', async () => {
     const url = await startSecurely({ TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '1' }, '-n 64');
     const drips = await open(url, 4, { text: '\x16' });
     const dripping = setInterval(() => {
-      for (const [index, socket] of drips.entries()) if (!socket.destroyed) socket.write('\x03\x01\x02'.slice(index % 3, (index % 3) + 1));
+      for (const [index, socket] of drips.entries())
+        if (!socket.destroyed) socket.write('\x03\x01\x02'.slice(index % 3, (index % 3) + 1));
     }, 200);
     await open(url, 4);
     await open(url, 30, { text: 'x', address: '127.0.0.3' });
     expect((await getOnce(`${url}/healthcheck`)).text).toBe('OK');
-    await expect.poll(() => cutOff(url, 'tls_handshake'), { timeout: 10_000, interval: 100 }).toBeGreaterThanOrEqual(4);
+    await expect
+      .poll(() => cutOff(url, 'tls_handshake'), { timeout: 10_000, interval: 100 })
+      .toBeGreaterThanOrEqual(4);
     clearInterval(dripping);
     await expect.poll(() => countOpen(url), { timeout: 10_000, interval: 100 }).toBe(1);
     expect(sockets.every(({ destroyed, readableEnded }) => destroyed || readableEnded)).toBe(true);
@@ -81,7 +100,9 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
   test('a connection that says nothing after its handshake ends in time, whether or not its peer closes', async () => {
     const url = await startSecurely({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
     for (let count = 0; count < 5; count += 1) await openSecurely(url);
-    await expect.poll(() => cutOff(url, 'request_timeout'), { timeout: 10_000, interval: 100 }).toBe(5);
+    await expect
+      .poll(() => cutOff(url, 'request_timeout'), { timeout: 10_000, interval: 100 })
+      .toBe(5);
     await expect.poll(() => countOpen(url), { timeout: 10_000, interval: 100 }).toBe(1);
   });
 
@@ -91,19 +112,28 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     const socket = await openSecurely(url);
     socket.pause().write('GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(64));
     expect(64 * text.length).toBeGreaterThan(12e6);
-    await expect.poll(() => cutOff(url, 'unread_answer'), { timeout: 15_000, interval: 100 }).toBe(1);
+    await expect
+      .poll(() => cutOff(url, 'unread_answer'), { timeout: 15_000, interval: 100 })
+      .toBe(1);
     expect(await countOpen(url)).toBe(1);
   });
 
   test('a connection beyond the limit is closed on arrival', async () => {
     const url = await startSecurely({ TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS: '3' });
     await open(url, 5);
-    await expect.poll(() => sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length).toBe(2);
+    await expect
+      .poll(
+        () => sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length,
+      )
+      .toBe(2);
     expect((await getOnce(`${url}/healthcheck`)).text).toBe('OK');
   });
 
   test('a graceful stop is not held up by handshakes that stall', async () => {
-    const url = await startSecurely({ TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '600', TSIGIL_STOP_GRACE_SECONDS: '1' });
+    const url = await startSecurely({
+      TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '600',
+      TSIGIL_STOP_GRACE_SECONDS: '1',
+    });
     await open(url, 3);
     expect(await service?.stop('SIGTERM')).toBe(0);
   });
@@ -111,10 +141,18 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
   test('every answer has Strict-Transport-Security where tls.hstsMaxAgeSeconds is set', async () => {
     const url = await startSecurely({ TSIGIL_TLS_HSTS_MAX_AGE_SECONDS: '31536000' });
     const close = 'Host: h\r\nConnection: close\r\n\r\n';
-    const requests = [`GET / HTTP/1.1\r\n${close}`, `GET /v2/tlds HTTP/1.1\r\n${close}`, `GET /%zz HTTP/1.1\r\n${close}`, 'NONSENSE\r\n\r\n'];
+    const requests = [
+      `GET / HTTP/1.1\r\n${close}`,
+      `GET /v2/tlds HTTP/1.1\r\n${close}`,
+      `GET /%zz HTTP/1.1\r\n${close}`,
+      'NONSENSE\r\n\r\n',
+    ];
     for (const [index, status] of [200, 401, 400, 400].entries()) {
       const [answer] = readAnswers(await exchange(url, requests[index] ?? ''));
-      expect([answer?.status, answer?.headers.get('strict-transport-security')]).toEqual([status, 'max-age=31536000']);
+      expect([answer?.status, answer?.headers.get('strict-transport-security')]).toEqual([
+        status,
+        'max-age=31536000',
+      ]);
     }
   });
 

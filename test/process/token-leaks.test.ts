@@ -28,24 +28,50 @@ const HEADERS = [
   'origin',
   'referer',
 ];
-const PARAMETERS = ['limit', 'marker', 'sort_key', 'sort_dir', 'all_projects', 'all_tenants', 'edit_managed_records', 'format', 'unknown'];
+const PARAMETERS = [
+  'limit',
+  'marker',
+  'sort_key',
+  'sort_dir',
+  'all_projects',
+  'all_tenants',
+  'edit_managed_records',
+  'format',
+  'unknown',
+];
 
 const folder = temporaryFolder();
 let service: ServiceProcess;
 let metrics: string;
 const errors: Answer[] = [];
 /** A token of the service, which exists, and tokens in the forms that Keystone gives them. */
-const tokens: string[] = [`gAAAAABl${random(100)}==`, `eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.${random(60)}.${random(64)}`];
+const tokens: string[] = [
+  `gAAAAABl${random(100)}==`,
+  `eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.${random(60)}.${random(64)}`,
+];
 
-async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<void> {
+async function send(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<void> {
   const answer = await service.call(method, path, body, headers);
   if (answer.status >= 400) errors.push(answer);
 }
 
 /** A body for each way in which a token may get into a member. */
 function bodiesWith(token: string, fields: readonly string[]): unknown[] {
-  const byName = [{ [token]: 1 }, { [`${'x'.repeat(40)}${token}`]: 1 }, { name: 'com', attributes: { [token]: token } }];
-  const byValue = fields.flatMap((field) => [{ [field]: token }, { [field]: [token] }, { [field]: { [token]: token } }]);
+  const byName = [
+    { [token]: 1 },
+    { [`${'x'.repeat(40)}${token}`]: 1 },
+    { name: 'com', attributes: { [token]: token } },
+  ];
+  const byValue = fields.flatMap((field) => [
+    { [field]: token },
+    { [field]: [token] },
+    { [field]: { [token]: token } },
+  ]);
   const whole = {
     name: 'example.org.',
     email: token,
@@ -60,8 +86,15 @@ function bodiesWith(token: string, fields: readonly string[]): unknown[] {
 }
 
 beforeAll(async () => {
-  service = await startServiceProcess(folder, { TSIGIL_API_TRUST_PROXY_HEADERS: 'true', TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0' });
-  const made = await service.post('/v2/tokens', { name: 'leaked', roles: ['admin'], project_id: 'p' });
+  service = await startServiceProcess(folder, {
+    TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+    TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
+  });
+  const made = await service.post('/v2/tokens', {
+    name: 'leaked',
+    roles: ['admin'],
+    project_id: 'p',
+  });
   tokens.push(made.body.token as string);
   const id = randomUUID();
   for (const token of tokens) {
@@ -72,16 +105,21 @@ beforeAll(async () => {
     }
     for (const { collection, fields, filters } of RESOURCE_TYPES) {
       const path = `/v2/${collection}`;
-      for (const name of [...PARAMETERS, ...Object.keys(filters), quoted]) await send('GET', `${path}?${name}=${quoted}`);
-      for (const method of ['GET', 'PATCH', 'DELETE', 'PUT']) await send(method, `${path}/${quoted}`);
-      for (const further of ['export', 'import', 'bulk', 'check', quoted]) await send('GET', `${path}/${id}/${further}?format=${quoted}`);
+      for (const name of [...PARAMETERS, ...Object.keys(filters), quoted])
+        await send('GET', `${path}?${name}=${quoted}`);
+      for (const method of ['GET', 'PATCH', 'DELETE', 'PUT'])
+        await send(method, `${path}/${quoted}`);
+      for (const further of ['export', 'import', 'bulk', 'check', quoted])
+        await send('GET', `${path}/${id}/${further}?format=${quoted}`);
       for (const body of bodiesWith(token, Object.keys(fields))) {
-        for (const target of [path, `${path}/import`, `${path}/bulk`, `${path}/check`]) await send('POST', target, body);
+        for (const target of [path, `${path}/import`, `${path}/bulk`, `${path}/check`])
+          await send('POST', target, body);
         await send('PATCH', `${path}/${id}`, body);
       }
       await send('POST', path, `{"${token}": `);
     }
-    for (const path of [`/${quoted}`, `/v2/${quoted}`, `/v2/tlds/${id}#${token}`]) await send('GET', path);
+    for (const path of [`/${quoted}`, `/v2/${quoted}`, `/v2/tlds/${id}#${token}`])
+      await send('GET', path);
     await service.with(token).get('/v2/zones', { 'x-auth-sudo-project-id': token });
   }
   metrics = (await service.get('/metrics')).text;
@@ -91,7 +129,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Those of `texts` that hold a token, or enough of one to be of use. */
 function leaking(texts: readonly string[]): string[] {
-  return texts.filter((text) => tokens.some((token) => text.includes(token.slice(-30)) || text.includes(token.slice(0, 32))));
+  return texts.filter((text) =>
+    tokens.some((token) => text.includes(token.slice(-30)) || text.includes(token.slice(0, 32))),
+  );
 }
 
 test('no error quotes a token, in whichever header, parameter, path or member it was sent', () => {
@@ -113,5 +153,9 @@ test('400 for a token as the id of a project, which others would see', () => {
   const own = tokens.at(-1) ?? '';
   expect(own).toMatch(/^tsigil_/);
   expect(errors.some(({ text }) => text.includes('The project to act for'))).toBe(true);
-  expect(errors.some(({ text }) => text.includes("'project_id' must be the id of a project, not a token"))).toBe(true);
+  expect(
+    errors.some(({ text }) =>
+      text.includes("'project_id' must be the id of a project, not a token"),
+    ),
+  ).toBe(true);
 });

@@ -20,12 +20,20 @@ const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Creates, changes and deletes zones of its own until the service dies. Calls `onAcknowledged` for each acknowledged write, and returns their number. */
-async function storm(client: Client, prefix: string, known: Map<string, Knowledge>, onAcknowledged: () => void): Promise<number> {
+async function storm(
+  client: Client,
+  prefix: string,
+  known: Map<string, Knowledge>,
+  onAcknowledged: () => void,
+): Promise<number> {
   for (let acknowledged = 0, index = 0; ; index += 1) {
     const name = `${prefix}-${index}.storm.`;
     const knowledge: Knowledge = { told: 'absent' };
     known.set(name, knowledge);
-    const write = async (asked: NonNullable<Knowledge['asked']>, send: () => Promise<Answer>): Promise<boolean> => {
+    const write = async (
+      asked: NonNullable<Knowledge['asked']>,
+      send: () => Promise<Answer>,
+    ): Promise<boolean> => {
       knowledge.asked = asked;
       const answer = await send().catch(() => undefined);
       if (answer === undefined) return false;
@@ -37,9 +45,19 @@ async function storm(client: Client, prefix: string, known: Map<string, Knowledg
       return true;
     };
     const path = () => `/v2/zones/${(knowledge.told as Zone).id}`;
-    if (!(await write('creation', () => client.post('/v2/zones', primary(name, { attributes: { of: prefix } }))))) return acknowledged;
-    if (index % 3 > 0 && !(await write('change', () => client.patch(path(), { description: 'changed' })))) return acknowledged;
-    if (index % 3 > 1 && !(await write('deletion', () => client.delete(path())))) return acknowledged;
+    if (
+      !(await write('creation', () =>
+        client.post('/v2/zones', primary(name, { attributes: { of: prefix } })),
+      ))
+    )
+      return acknowledged;
+    if (
+      index % 3 > 0 &&
+      !(await write('change', () => client.patch(path(), { description: 'changed' })))
+    )
+      return acknowledged;
+    if (index % 3 > 1 && !(await write('deletion', () => client.delete(path()))))
+      return acknowledged;
   }
 }
 
@@ -69,9 +87,19 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
     const { told, asked } = knowledge;
     const there = found.get(name) ?? 'absent';
     if (asked === 'creation' && there !== 'absent') {
-      expect(there).toMatchObject({ ...primary(name), version: 1, status: 'ACTIVE', updated_at: null, description: null });
+      expect(there).toMatchObject({
+        ...primary(name),
+        version: 1,
+        status: 'ACTIVE',
+        updated_at: null,
+        description: null,
+      });
     } else if (asked === 'change' && there !== 'absent' && there.version === 2) {
-      expect({ ...there, updated_at: null }).toEqual({ ...(told as Zone), description: 'changed', version: 2 });
+      expect({ ...there, updated_at: null }).toEqual({
+        ...(told as Zone),
+        description: 'changed',
+        version: 2,
+      });
       expect(there.updated_at).toMatch(/^\d{4}-/);
     } else if (asked !== 'deletion' || there !== 'absent') {
       expect({ name, there }).toEqual({ name, there: told });
@@ -79,12 +107,15 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
     knowledge.told = there;
     knowledge.asked = undefined;
   }
-  for (const name of found.keys()) expect(known.has(name), `${name}: nobody asked for it`).toBe(true);
+  for (const name of found.keys())
+    expect(known.has(name), `${name}: nobody asked for it`).toBe(true);
 }
 
 /** Beside the running service, so that it is the service which recovers the database. */
 function checkIntegrity(): unknown[] {
-  return ['integrity_check', 'foreign_key_check'].flatMap((check) => queryByAnotherProgram(join(folder, 'var/tsigil.db'), `PRAGMA ${check}`));
+  return ['integrity_check', 'foreign_key_check'].flatMap((check) =>
+    queryByAnotherProgram(join(folder, 'var/tsigil.db'), `PRAGMA ${check}`),
+  );
 }
 
 test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowledged write and leaves no partial one`, async () => {
@@ -101,7 +132,9 @@ test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowle
       remaining -= 1;
       if (remaining === 0) service.process.kill('SIGKILL');
     };
-    const workers = Array.from({ length: WORKERS }, (_, worker) => storm(service, `r${round}-w${worker}`, known, onAcknowledged));
+    const workers = Array.from({ length: WORKERS }, (_, worker) =>
+      storm(service, `r${round}-w${worker}`, known, onAcknowledged),
+    );
     for (const count of await Promise.all(workers)) acknowledged += count;
     inDoubt += [...known.values()].filter(({ asked }) => asked !== undefined).length;
     expect(await service.stop('SIGKILL')).toBeNull();

@@ -33,79 +33,97 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
     await opened.remove();
   });
 
-  describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(`$collection on ${engine}`, ({ type }) => {
-    test('returns an inserted row unchanged, by id and by its unique field', async () => {
-      const row = sampleOf(type);
-      await insert(store, type, row);
-      expect(await store.get(type, row.id)).toEqual(row);
-      expect(await store.find(type, 'name', [uniqueOf(type).comparisonForm(row.name as string)])).toEqual([row]);
-      expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([row]);
-      expect(await store.count(type, MADE_HERE)).toBe(1);
-    });
-
-    test('returns undefined for an unknown id', async () => {
-      expect(await store.get(type, randomUUID())).toBeUndefined();
-      expect(await store.find(type, 'name', ['nobody'])).toEqual([]);
-    });
-
-    test('refuses a second row with the same unique field as a duplicate, and does not change the first', async () => {
-      const first = sampleOf(type);
-      await insert(store, type, first);
-      const second = another(type);
-      await expect(insert(store, type, second)).rejects.toMatchObject({ code: 'duplicate', type: `duplicate_${type.noun}` });
-      expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([first]);
-    });
-
-    test('replaces a row without changing its position or name, and refuses the name of another row as a duplicate', async () => {
-      const [one, two] = [sampleOf(type, { name: 'one' }), another(type, { name: 'two' })];
-      await insert(store, type, one, two);
-      const changed = { ...one, updated_at: NOW };
-      await store.write((writer) => writer.replace(type, changed));
-      await expect(store.write((writer) => writer.replace(type, { ...one, name: 'two' }))).rejects.toMatchObject({ code: 'duplicate' });
-      expect(await store.get(type, one.id)).toEqual(changed);
-      expect(await store.get(type, two.id)).toEqual(two);
-    });
-
-    test('removes a row and frees its name, and reports that a second removal found nothing', async () => {
-      const row = sampleOf(type);
-      await insert(store, type, row);
-      expect(await store.write((writer) => writer.remove(type, row.id))).toBe(true);
-      expect(await store.get(type, row.id)).toBeUndefined();
-      expect(await store.write((writer) => writer.remove(type, row.id))).toBe(false);
-      await insert(store, type, sampleOf(type));
-      expect(await store.count(type, MADE_HERE)).toBe(1);
-    });
-
-    test('inserts, replaces and removes many rows together; with one duplicate among them, none', async () => {
-      // More rows than one statement takes, and not a multiple of that number.
-      const numbered = (index: number, name = `name-${index}`) =>
-        another(type, { name, ...(type === token ? { hash: String(index).padStart(64, '0') } : {}) });
-      const rows = Array.from({ length: 600 }, (_, index) => numbered(index));
-      await store.write((writer) => writer.putAll(type, rows));
-      const ids = rows.map(({ id }) => id);
-      const found = () => store.find(type, 'id', ids).then((kept) => new Map(kept.map((row) => [row.id, row])));
-      expect(await found()).toEqual(new Map(rows.map((row) => [row.id, row])));
-
-      const changed = rows.slice(100, 400).map((row) => ({ ...row, updated_at: NOW }));
-      const more = numbered(600);
-      await store.write((writer) => writer.putAll(type, [...changed, more]));
-      expect(await found()).toEqual(new Map([...rows, ...changed].map((row: Resource) => [row.id, row])));
-      expect(await store.get(type, more.id)).toEqual(more);
-
-      const good = numbered(601);
-      const bad = numbered(602, 'name-599');
-      await expect(store.write((writer) => writer.putAll(type, [good, ...changed, bad]))).rejects.toMatchObject({ code: 'duplicate' });
-      expect(await store.get(type, good.id)).toBeUndefined();
-
-      await store.write((writer) => writer.removeAll(type, ids.slice(1)));
-      expect([...(await found()).keys()]).toEqual(ids.slice(0, 1));
-      await store.write(async (writer) => {
-        await writer.putAll(type, []);
-        await writer.removeAll(type, []);
+  describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(
+    `$collection on ${engine}`,
+    ({ type }) => {
+      test('returns an inserted row unchanged, by id and by its unique field', async () => {
+        const row = sampleOf(type);
+        await insert(store, type, row);
+        expect(await store.get(type, row.id)).toEqual(row);
+        expect(
+          await store.find(type, 'name', [uniqueOf(type).comparisonForm(row.name as string)]),
+        ).toEqual([row]);
+        expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([row]);
+        expect(await store.count(type, MADE_HERE)).toBe(1);
       });
-      expect(await store.count(type, MADE_HERE)).toBe(2);
-    });
-  });
+
+      test('returns undefined for an unknown id', async () => {
+        expect(await store.get(type, randomUUID())).toBeUndefined();
+        expect(await store.find(type, 'name', ['nobody'])).toEqual([]);
+      });
+
+      test('refuses a second row with the same unique field as a duplicate, and does not change the first', async () => {
+        const first = sampleOf(type);
+        await insert(store, type, first);
+        const second = another(type);
+        await expect(insert(store, type, second)).rejects.toMatchObject({
+          code: 'duplicate',
+          type: `duplicate_${type.noun}`,
+        });
+        expect(await store.list(type, everything({ conditions: MADE_HERE }))).toEqual([first]);
+      });
+
+      test('replaces a row without changing its position or name, and refuses the name of another row as a duplicate', async () => {
+        const [one, two] = [sampleOf(type, { name: 'one' }), another(type, { name: 'two' })];
+        await insert(store, type, one, two);
+        const changed = { ...one, updated_at: NOW };
+        await store.write((writer) => writer.replace(type, changed));
+        await expect(
+          store.write((writer) => writer.replace(type, { ...one, name: 'two' })),
+        ).rejects.toMatchObject({ code: 'duplicate' });
+        expect(await store.get(type, one.id)).toEqual(changed);
+        expect(await store.get(type, two.id)).toEqual(two);
+      });
+
+      test('removes a row and frees its name, and reports that a second removal found nothing', async () => {
+        const row = sampleOf(type);
+        await insert(store, type, row);
+        expect(await store.write((writer) => writer.remove(type, row.id))).toBe(true);
+        expect(await store.get(type, row.id)).toBeUndefined();
+        expect(await store.write((writer) => writer.remove(type, row.id))).toBe(false);
+        await insert(store, type, sampleOf(type));
+        expect(await store.count(type, MADE_HERE)).toBe(1);
+      });
+
+      test('inserts, replaces and removes many rows together; with one duplicate among them, none', async () => {
+        // More rows than one statement takes, and not a multiple of that number.
+        const numbered = (index: number, name = `name-${index}`) =>
+          another(type, {
+            name,
+            ...(type === token ? { hash: String(index).padStart(64, '0') } : {}),
+          });
+        const rows = Array.from({ length: 600 }, (_, index) => numbered(index));
+        await store.write((writer) => writer.putAll(type, rows));
+        const ids = rows.map(({ id }) => id);
+        const found = () =>
+          store.find(type, 'id', ids).then((kept) => new Map(kept.map((row) => [row.id, row])));
+        expect(await found()).toEqual(new Map(rows.map((row) => [row.id, row])));
+
+        const changed = rows.slice(100, 400).map((row) => ({ ...row, updated_at: NOW }));
+        const more = numbered(600);
+        await store.write((writer) => writer.putAll(type, [...changed, more]));
+        expect(await found()).toEqual(
+          new Map([...rows, ...changed].map((row: Resource) => [row.id, row])),
+        );
+        expect(await store.get(type, more.id)).toEqual(more);
+
+        const good = numbered(601);
+        const bad = numbered(602, 'name-599');
+        await expect(
+          store.write((writer) => writer.putAll(type, [good, ...changed, bad])),
+        ).rejects.toMatchObject({ code: 'duplicate' });
+        expect(await store.get(type, good.id)).toBeUndefined();
+
+        await store.write((writer) => writer.removeAll(type, ids.slice(1)));
+        expect([...(await found()).keys()]).toEqual(ids.slice(0, 1));
+        await store.write(async (writer) => {
+          await writer.putAll(type, []);
+          await writer.removeAll(type, []);
+        });
+        expect(await store.count(type, MADE_HERE)).toBe(2);
+      });
+    },
+  );
 
   describe(`comparison forms on ${engine}`, () => {
     test.each([
@@ -113,7 +131,9 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
       { type: tsigkey, taken: 'key.example', name: 'Key.Example.' },
     ])('refuses $name as a duplicate of $taken', async ({ type, taken, name }) => {
       await insert(store, type, sampleOf(type, { name: taken }));
-      await expect(insert(store, type, sampleOf(type, { name }))).rejects.toMatchObject({ code: 'duplicate' });
+      await expect(insert(store, type, sampleOf(type, { name }))).rejects.toMatchObject({
+        code: 'duplicate',
+      });
     });
 
     test('compares names of tokens exactly', async () => {
@@ -129,21 +149,28 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
     test('change nothing when they run again', async () => {
       await insert(store, tld, tldNamed('com'));
       await migrate(opened.database, '2027-01-01T00:00:00.000000');
-      const applied = await opened.database.reads.all('SELECT number, applied_at FROM schema_migrations ORDER BY number', []);
+      const applied = await opened.database.reads.all(
+        'SELECT number, applied_at FROM schema_migrations ORDER BY number',
+        [],
+      );
       expect(applied).toEqual(MIGRATIONS.map(({ number }) => ({ number, applied_at: NOW })));
       expect(await store.count(tld, [])).toBe(1);
     });
 
     test('are numbered from 1 without gaps', () => {
-      expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+      expect(MIGRATIONS.map(({ number }) => number)).toEqual(
+        MIGRATIONS.map((_, index) => index + 1),
+      );
     });
 
     test('refuse a database that a newer version has used, and do not change it', async () => {
       const newer = (MIGRATIONS.at(-1)?.number ?? 0) + 1;
-      await opened.database.write((sql) => sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [newer, NOW]));
+      await opened.database.write((sql) =>
+        sql.run('INSERT INTO schema_migrations (number, applied_at) VALUES (?, ?)', [newer, NOW]),
+      );
       await expect(migrate(opened.database, NOW)).rejects.toMatchObject({
         code: 'unavailable',
-        message: expect.stringMatching(`schema ${newer}.*start the newer program`) as string,
+        message: expect.stringMatching(`schema ${newer}.*Start the newer version`) as string,
       });
     });
   });
@@ -174,17 +201,25 @@ function transactionContract(engine: string, current: () => Store): void {
 
     test('let one of fifty concurrent creations of one name succeed, and refuse the others as duplicates', async () => {
       const store = current();
-      const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => insert(store, tld, tldNamed('com'))));
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 50 }, () => insert(store, tld, tldNamed('com'))),
+      );
       const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-      expect(refused.map(({ reason }) => (reason as { code?: string }).code)).toEqual(Array.from({ length: 49 }, () => 'duplicate'));
+      expect(refused.map(({ reason }) => (reason as { code?: string }).code)).toEqual(
+        Array.from({ length: 49 }, () => 'duplicate'),
+      );
       expect(await store.count(tld, [])).toBe(1);
     });
 
     test('finish before the store closes, which refuses later writes', async () => {
       const store = current();
-      const outcomes = Array.from({ length: 20 }, (_, index) => insert(store, tld, tldNamed(`n${index}`)));
+      const outcomes = Array.from({ length: 20 }, (_, index) =>
+        insert(store, tld, tldNamed(`n${index}`)),
+      );
       const closed = store.close();
-      await expect(insert(store, tld, tldNamed('late'))).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(insert(store, tld, tldNamed('late'))).rejects.toMatchObject({
+        code: 'unavailable',
+      });
       await Promise.all([closed, ...outcomes]);
     });
   });

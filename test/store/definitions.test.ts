@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { columnsOf } from '../../src/cli/flags/resource-table.ts';
 import { integer, text, uuid } from '../../src/domain/model/field.ts';
-import { defineResource, newMembers, sortFields, uniqueOf } from '../../src/domain/model/resource.ts';
+import {
+  defineResource,
+  newMembers,
+  sortFields,
+  uniqueOf,
+} from '../../src/domain/model/resource.ts';
 import { readListRequest } from '../../src/domain/operations/list-query.ts';
 import { resourceSchemas } from '../../src/http/openapi/schemas.ts';
 import { listParameters } from '../../src/http/openapi/parameters.ts';
@@ -20,8 +25,18 @@ const event = defineResource({
   description: 'Something that happened.',
   operations: ['list', 'get'],
   fields: {
-    kind: { ...text({ min: 1, max: 50 }), description: 'What happened.', example: 'started', onCreate: 'required' },
-    size: { ...integer(0, 10), description: 'How much of it.', example: 1, onCreate: { default: 0 } },
+    kind: {
+      ...text({ min: 1, max: 50 }),
+      description: 'What happened.',
+      example: 'started',
+      onCreate: 'required',
+    },
+    size: {
+      ...integer(0, 10),
+      description: 'How much of it.',
+      example: 1,
+      onCreate: { default: 0 },
+    },
   },
   withoutUpdatedAt: true,
   filters: { kind: 'exact', size: 'integer' },
@@ -36,10 +51,18 @@ const record = defineResource({
   operations: ['list', 'get'],
   fields: {
     zone_id: { ...uuid(), description: 'The zone.', example: ID, onCreate: 'required' },
-    name: { ...text({ min: 1, max: 50 }), description: 'The name.', example: 'www', onCreate: 'required' },
+    name: {
+      ...text({ min: 1, max: 50 }),
+      description: 'The name.',
+      example: 'www',
+      onCreate: 'required',
+    },
   },
   unique: { field: 'name', per: 'zone_id', comparisonForm: (name) => name.toLowerCase() },
-  lookups: { zone: { field: 'zone_id' }, reversed: { valueOf: ({ name }) => Array.from(name).toReversed().join('') } },
+  lookups: {
+    zone: { field: 'zone_id' },
+    reversed: { valueOf: ({ name }) => Array.from(name).toReversed().join('') },
+  },
   filters: { name: 'unique' },
 });
 
@@ -48,9 +71,21 @@ describe('a type without a unique field, a name and updated_at', () => {
 
   test('has a table with its fields and created_at alone', () => {
     expect(table.columns).toEqual(['id', 'kind', 'size', 'created_at']);
-    expect(table.insert).toBe('INSERT INTO events (id, kind, size, created_at) VALUES (?, ?, ?, ?)');
-    expect(table.encode({ ...newMembers(event, ID, NOW), kind: 'started', size: 3 })).toEqual([ID, 'started', 3, NOW]);
-    expect(table.decode({ id: ID, kind: 'started', size: 3, created_at: NOW })).toEqual({ id: ID, kind: 'started', size: 3, created_at: NOW });
+    expect(table.insert).toBe(
+      'INSERT INTO events (id, kind, size, created_at) VALUES (?, ?, ?, ?)',
+    );
+    expect(table.encode({ ...newMembers(event, ID, NOW), kind: 'started', size: 3 })).toEqual([
+      ID,
+      'started',
+      3,
+      NOW,
+    ]);
+    expect(table.decode({ id: ID, kind: 'started', size: 3, created_at: NOW })).toEqual({
+      id: ID,
+      kind: 'started',
+      size: 3,
+      created_at: NOW,
+    });
   });
 
   test('is listed by the keys and filters that it has', () => {
@@ -61,21 +96,30 @@ describe('a type without a unique field, a name and updated_at', () => {
       parameters: ['started', 20],
     });
     for (const key of ['name', 'updated_at']) {
-      expect(() => readListRequest(event, [['sort_key', key]], 20)).toThrow('sort_key should be one of created_at, id');
+      expect(() => readListRequest(event, [['sort_key', key]], 20)).toThrow(
+        'sort_key should be one of created_at, id',
+      );
     }
   });
 
   test('has no look-up but its id', () => {
-    expect(table.find('id', ['x']).text).toBe('SELECT id, kind, size, created_at FROM events WHERE id IN (?)');
+    expect(table.find('id', ['x']).text).toBe(
+      'SELECT id, kind, size, created_at FROM events WHERE id IN (?)',
+    );
     expect(() => table.find('name', ['x'])).toThrow("The collection events has no look-up 'name'");
     expect(() => uniqueOf(event)).toThrow('The collection events has no unique field');
     expect(isLookup(event, { field: 'kind', test: '=', value: 'x' })).toBe(false);
   });
 
   test('is described and shown without those members', () => {
-    expect(resourceSchemas(event).Event).toMatchObject({ required: ['id', 'kind', 'size', 'created_at', 'links'] });
+    expect(resourceSchemas(event).Event).toMatchObject({
+      required: ['id', 'kind', 'size', 'created_at', 'links'],
+    });
     expect(listParameters(event)).toContainEqual(
-      expect.objectContaining({ name: 'sort_key', schema: expect.objectContaining({ enum: ['created_at', 'id'] }) }),
+      expect.objectContaining({
+        name: 'sort_key',
+        schema: expect.objectContaining({ enum: ['created_at', 'id'] }),
+      }),
     );
     expect(columnsOf(event)).toEqual(['id', 'kind', 'size', 'created_at']);
   });
@@ -85,16 +129,33 @@ describe('a type that is unique per another field', () => {
   const table = tableOf(record, dialect);
 
   test('has columns for the values that are derived from its resources', () => {
-    expect(table.insert).toBe('INSERT INTO records (id, zone_id, name, created_at, updated_at, name_key, reversed_key) VALUES (?, ?, ?, ?, ?, ?, ?)');
-    expect(table.encode({ ...newMembers(record, ID, NOW), zone_id: ID, name: 'WWW.a' })).toEqual([ID, ID, 'WWW.a', NOW, null, 'www.a', 'a.WWW']);
+    expect(table.insert).toBe(
+      'INSERT INTO records (id, zone_id, name, created_at, updated_at, name_key, reversed_key) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    );
+    expect(table.encode({ ...newMembers(record, ID, NOW), zone_id: ID, name: 'WWW.a' })).toEqual([
+      ID,
+      ID,
+      'WWW.a',
+      NOW,
+      null,
+      'www.a',
+      'a.WWW',
+    ]);
   });
 
   test('is found by each look-up of its definition', () => {
     const whereOf = (lookup: string) => / WHERE (.*)$/.exec(table.find(lookup, ['x']).text)?.[1];
-    expect(['id', 'name', 'zone', 'reversed'].map(whereOf)).toEqual(['id IN (?)', 'name_key IN (?)', 'zone_id IN (?)', 'reversed_key IN (?)']);
+    expect(['id', 'name', 'zone', 'reversed'].map(whereOf)).toEqual([
+      'id IN (?)',
+      'name_key IN (?)',
+      'zone_id IN (?)',
+      'reversed_key IN (?)',
+    ]);
     const { conditions } = readListRequest(record, [['name', 'WWW']], 20);
     expect(conditions).toEqual([{ lookup: 'name', test: '=', value: 'www' }]);
-    expect(table.count(conditions).text).toBe('SELECT count(*) AS count FROM records WHERE name_key = ?');
+    expect(table.count(conditions).text).toBe(
+      'SELECT count(*) AS count FROM records WHERE name_key = ?',
+    );
   });
 
   test('may have any number of resources with one name, so that a name alone is no short list', () => {

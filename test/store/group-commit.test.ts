@@ -35,7 +35,8 @@ afterEach(async () => {
 });
 
 const add = (word: string) => (sql: Sql) => sql.run('INSERT INTO words VALUES (?)', [word]);
-const words = async () => (await database.reads.all('SELECT word FROM words ORDER BY word', [])).map(({ word }) => word);
+const words = async () =>
+  (await database.reads.all('SELECT word FROM words ORDER BY word', [])).map(({ word }) => word);
 
 describe('group commit', () => {
   test('concurrent writes share one commit', async () => {
@@ -82,7 +83,9 @@ describe('group commit', () => {
   });
 
   test('a write resolves only after the commit', async () => {
-    const told = ['a', 'b', 'c'].map((word) => database.write(add(word)).then(() => events.push(word)));
+    const told = ['a', 'b', 'c'].map((word) =>
+      database.write(add(word)).then(() => events.push(word)),
+    );
     await Promise.all(told);
     expect(events).toEqual(['commit', 'a', 'b', 'c']);
   });
@@ -97,7 +100,12 @@ describe('group commit', () => {
       database.write(add('a')), // a duplicate
       database.write(add('b')),
     ]);
-    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'fulfilled',
+    ]);
     expect(await words()).toEqual(['a', 'b']);
     expect(commits).toEqual([4]);
   });
@@ -108,7 +116,10 @@ describe('group commit', () => {
       throw new Error('no');
     });
     await Promise.all([expect(half).rejects.toThrow('no'), database.write(add('a'))]);
-    const [tables] = await database.reads.all(`SELECT count(*) AS count FROM sqlite_schema WHERE name = 'half_done'`, []);
+    const [tables] = await database.reads.all(
+      `SELECT count(*) AS count FROM sqlite_schema WHERE name = 'half_done'`,
+      [],
+    );
     expect(tables).toEqual({ count: 0 });
     expect(await words()).toEqual(['a']);
   });
@@ -131,7 +142,11 @@ describe('group commit', () => {
   test('the WAL is checkpointed while reads and writes alternate', async () => {
     const long = 'x'.repeat(2000);
     for (let round = 0; round < 40; round += 1) {
-      await Promise.all(Array.from({ length: 400 }, (_, number) => database.write(add(`${round}-${number}-${long}`))));
+      await Promise.all(
+        Array.from({ length: 400 }, (_, number) =>
+          database.write(add(`${round}-${number}-${long}`)),
+        ),
+      );
       await database.reads.one('SELECT word FROM words LIMIT 1', []);
     }
     expect(statSync(join(folder, 'group.db')).size).toBeGreaterThan(20_000_000);
@@ -147,8 +162,16 @@ describe('group commit', () => {
 
   test('a disk fault fails every write of the transaction, and the next one succeeds', async () => {
     const fault = new ServiceError('unavailable', 'the disk is full');
-    const results = await Promise.allSettled([database.write(add('a')), database.write(() => Promise.reject(fault)), database.write(add('b'))]);
-    expect(results.map((result) => (result as PromiseRejectedResult).reason as unknown)).toEqual([fault, fault, fault]);
+    const results = await Promise.allSettled([
+      database.write(add('a')),
+      database.write(() => Promise.reject(fault)),
+      database.write(add('b')),
+    ]);
+    expect(results.map((result) => (result as PromiseRejectedResult).reason as unknown)).toEqual([
+      fault,
+      fault,
+      fault,
+    ]);
     expect(await words()).toEqual([]);
     await database.write(add('c'));
     expect(await words()).toEqual(['c']);
@@ -171,7 +194,10 @@ describe('group commit', () => {
   test('closing finishes the writes in progress, and refuses later ones with Retry-After', async () => {
     const underWay = ['a', 'b'].map((word) => database.write(add(word)));
     const closed = database.close();
-    await expect(database.write(add('late'))).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 5 } });
+    await expect(database.write(add('late'))).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { retryAfterSeconds: 5 },
+    });
     await closed;
     await Promise.all(underWay);
     database = await openSqlite(join(folder, 'group.db'), { committed: () => undefined });

@@ -33,19 +33,29 @@ const AWKWARD = [
   ' a',
 ];
 
-const byCodePoint = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
+const byCodePoint = (one: string, other: string): number =>
+  Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 function sortedIds(rows: readonly Resource[], sortField: string, descending: boolean): string[] {
   const valueOf = (row: Resource) => (row[sortField] ?? '') as string;
-  const ascending = rows.toSorted((one, other) => byCodePoint(valueOf(one), valueOf(other)) || byCodePoint(one.id, other.id));
+  const ascending = rows.toSorted(
+    (one, other) => byCodePoint(valueOf(one), valueOf(other)) || byCodePoint(one.id, other.id),
+  );
   return (descending ? ascending.toReversed() : ascending).map(({ id }) => id);
 }
 
-async function idsPageByPage(store: Store, query: ListQuery, between: () => Promise<void> = async () => undefined): Promise<string[]> {
+async function idsPageByPage(
+  store: Store,
+  query: ListQuery,
+  between: () => Promise<void> = async () => undefined,
+): Promise<string[]> {
   const ids: string[] = [];
   let after: ListQuery['after'];
   for (;;) {
-    const page: readonly Resource[] = await store.list(tsigkey, after === undefined ? query : { ...query, after });
+    const page: readonly Resource[] = await store.list(
+      tsigkey,
+      after === undefined ? query : { ...query, after },
+    );
     ids.push(...page.map(({ id }) => id));
     const last = page.at(-1);
     if (last === undefined || page.length < query.limit) return ids;
@@ -65,7 +75,11 @@ export function listContract(engine: string, current: () => Store): void {
     }),
   );
   const orders = COMMON_SORT_KEYS.flatMap((sortField) =>
-    [false, true].map((descending) => ({ sortField, descending, direction: descending ? 'desc' : 'asc' })),
+    [false, true].map((descending) => ({
+      sortField,
+      descending,
+      direction: descending ? 'desc' : 'asc',
+    })),
   );
 
   describe(`lists on ${engine}`, () => {
@@ -87,15 +101,24 @@ export function listContract(engine: string, current: () => Store): void {
         const store = current();
         const stable = distinct(rows);
         let step = 0;
-        const ids = await idsPageByPage(store, everything({ sortField, descending, limit: 3 }), async () => {
-          step += 1;
-          const passing = sampleOf(tsigkey, { name: `passing ${step}`, created_at: `2026-01-0${(step % 3) + 1}T00:00:00.000000` });
-          await insert(store, tsigkey, passing);
-          await insert(store, tsigkey, sampleOf(tsigkey, { name: `staying ${step}` }));
-          await store.write((writer) => writer.remove(tsigkey, passing.id));
-        });
+        const ids = await idsPageByPage(
+          store,
+          everything({ sortField, descending, limit: 3 }),
+          async () => {
+            step += 1;
+            const passing = sampleOf(tsigkey, {
+              name: `passing ${step}`,
+              created_at: `2026-01-0${(step % 3) + 1}T00:00:00.000000`,
+            });
+            await insert(store, tsigkey, passing);
+            await insert(store, tsigkey, sampleOf(tsigkey, { name: `staying ${step}` }));
+            await store.write((writer) => writer.remove(tsigkey, passing.id));
+          },
+        );
         const wanted = new Set(stable.map(({ id }) => id));
-        expect(ids.filter((id) => wanted.has(id))).toEqual(sortedIds(stable, sortField, descending));
+        expect(ids.filter((id) => wanted.has(id))).toEqual(
+          sortedIds(stable, sortField, descending),
+        );
         expect(new Set(ids).size).toBe(ids.length);
       },
     );
@@ -104,13 +127,24 @@ export function listContract(engine: string, current: () => Store): void {
       const store = current();
       const piece = fc.constantFrom(...AWKWARD, '*', '*', 'x');
       await fc.assert(
-        fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 4 }), fc.boolean(), async (pieces, wildcard) => {
-          const value = pieces.join('');
-          const condition: Condition = { field: 'name', test: wildcard ? 'matches' : '=', value };
-          const found = await store.list(tsigkey, everything({ conditions: [condition], sortField: 'id' }));
-          const expected = distinct(rows).filter(({ name }) => (wildcard ? matches(value, name as string) : name === value));
-          expect(found.map(({ name }) => name).toSorted()).toEqual(expected.map(({ name }) => name).toSorted());
-        }),
+        fc.asyncProperty(
+          fc.array(piece, { minLength: 1, maxLength: 4 }),
+          fc.boolean(),
+          async (pieces, wildcard) => {
+            const value = pieces.join('');
+            const condition: Condition = { field: 'name', test: wildcard ? 'matches' : '=', value };
+            const found = await store.list(
+              tsigkey,
+              everything({ conditions: [condition], sortField: 'id' }),
+            );
+            const expected = distinct(rows).filter(({ name }) =>
+              wildcard ? matches(value, name as string) : name === value,
+            );
+            expect(found.map(({ name }) => name).toSorted()).toEqual(
+              expected.map(({ name }) => name).toSorted(),
+            );
+          },
+        ),
         { numRuns: randomCases(300) },
       );
     });
@@ -120,7 +154,10 @@ export function listContract(engine: string, current: () => Store): void {
         { field: 'name', test: 'matches', value: 'a*' },
         { field: 'scope', test: '=', value: 'POOL' },
       ];
-      const ids = await idsPageByPage(current(), everything({ conditions, limit: 2, sortField: 'name' }));
+      const ids = await idsPageByPage(
+        current(),
+        everything({ conditions, limit: 2, sortField: 'name' }),
+      );
       expect(ids).toEqual(
         sortedIds(
           distinct(rows).filter(({ name }) => (name as string).startsWith('a')),
@@ -136,14 +173,19 @@ export function listContract(engine: string, current: () => Store): void {
 
 /** Returns the rows whose names differ for this type. `a` and `A` are the same name for a key. */
 function distinct(rows: readonly Resource[]): Resource[] {
-  return [...new Map(rows.map((row) => [uniqueOf(tsigkey).comparisonForm(row.name as string), row])).values()];
+  return [
+    ...new Map(
+      rows.map((row) => [uniqueOf(tsigkey).comparisonForm(row.name as string), row]),
+    ).values(),
+  ];
 }
 
 function matches(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return text === pattern;
   const last = rest.pop() ?? '';
-  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last))
+    return false;
   let position = first.length;
   for (const middle of rest) {
     const found = text.indexOf(middle, position);

@@ -37,7 +37,8 @@ afterAll(async () => {
 
 /** Notes the statements that run on the event loop. */
 function recording(sql: Sql): Sql {
-  const note = (text: string, parameters: readonly SqlValue[]) => statements.push({ text, parameters });
+  const note = (text: string, parameters: readonly SqlValue[]) =>
+    statements.push({ text, parameters });
   return {
     ...sql,
     all: (text, parameters) => (note(text, parameters), sql.all(text, parameters)),
@@ -60,16 +61,28 @@ async function page(type: ResourceType, query: PageQuery): Promise<void> {
 }
 
 function planOf({ text, parameters }: { text: string; parameters: readonly SqlValue[] }): string[] {
-  return (planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[]).map(({ detail }) => detail);
+  return (
+    planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[]
+  ).map(({ detail }) => detail);
 }
 
 /** What a page or a lookup in an index looks like: it reads no more rows than the page has, or those with one name. */
 function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]): boolean {
   const isNamed = query.conditions.some((condition) => isLookup(type, condition));
   const [step = '', ...others] = plan;
-  if (isNamed) return /^SEARCH \w+ USING (COVERING )?INDEX \w+ \((name_key|name|id)=\?/.test(step) && others.every((other) => /ORDER BY/.test(other));
-  const isWhole = query.conditions.every((condition) => 'field' in condition && condition.field === type.owner);
-  return isWhole && others.length === 0 && /^(SCAN \w+ USING (COVERING )?INDEX \w+$|SEARCH \w+ USING INDEX)/.test(step);
+  if (isNamed)
+    return (
+      /^SEARCH \w+ USING (COVERING )?INDEX \w+ \((name_key|name|id)=\?/.test(step) &&
+      others.every((other) => /ORDER BY/.test(other))
+    );
+  const isWhole = query.conditions.every(
+    (condition) => 'field' in condition && condition.field === type.owner,
+  );
+  return (
+    isWhole &&
+    others.length === 0 &&
+    /^(SCAN \w+ USING (COVERING )?INDEX \w+$|SEARCH \w+ USING INDEX)/.test(step)
+  );
 }
 
 /** Every combination of up to two filters, as equality and as a pattern, with and without the condition of the owner. */
@@ -83,22 +96,32 @@ function conditionsOf(type: ResourceType): Condition[][] {
   });
   const single = filters.flat();
   const pairs = filters.flatMap((some, index) =>
-    some.flatMap((one) => filters.slice(index + 1).flatMap((others) => others.map((other) => [one, other]))),
+    some.flatMap((one) =>
+      filters.slice(index + 1).flatMap((others) => others.map((other) => [one, other])),
+    ),
   );
   const sets = [[], ...single.map((condition) => [condition]), ...pairs];
-  const owned: Condition[] = type.owner === undefined ? [] : [{ field: type.owner, test: '=', value: 'project' }];
+  const owned: Condition[] =
+    type.owner === undefined ? [] : [{ field: type.owner, test: '=', value: 'project' }];
   return owned.length === 0 ? sets : [...sets, ...sets.map((set) => [...set, ...owned])];
 }
 
 const COLLECTIONS = RESOURCE_TYPES.map((type) => ({ type, collection: type.collection }));
 
-test.each(COLLECTIONS)('the table of indexes has those of $collection', ({ type: { collection } }) => {
-  const indexes = planner.prepare(`SELECT name FROM pragma_index_list('${collection}')`).all() as { name: string }[];
-  const columns = indexes.map(({ name }) =>
-    (planner.prepare(`SELECT name FROM pragma_index_info('${name}')`).all() as { name: string }[]).map((column) => column.name).join(', '),
-  );
-  expect(INDEXES[collection]?.toSorted()).toEqual(columns.toSorted());
-});
+test.each(COLLECTIONS)(
+  'the table of indexes has those of $collection',
+  ({ type: { collection } }) => {
+    const indexes = planner
+      .prepare(`SELECT name FROM pragma_index_list('${collection}')`)
+      .all() as { name: string }[];
+    const columns = indexes.map(({ name }) =>
+      (planner.prepare(`SELECT name FROM pragma_index_info('${name}')`).all() as { name: string }[])
+        .map((column) => column.name)
+        .join(', '),
+    );
+    expect(INDEXES[collection]?.toSorted()).toEqual(columns.toSorted());
+  },
+);
 
 describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   const positions: Pick<PageQuery, 'after'>[] = [{}, { after: { sortValue: 'x', id: 'x' } }];
@@ -110,13 +133,21 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
         for (const descending of [false, true]) {
           for (const position of positions) {
             for (const count of [false, true]) {
-              const query: PageQuery = { limit: 10, sortField, descending, conditions, count, ...position };
+              const query: PageQuery = {
+                limit: 10,
+                sortField,
+                descending,
+                conditions,
+                count,
+                ...position,
+              };
               await page(type, query);
               expect(statements.length + scans.length).toBeGreaterThan(0);
               read += statements.length;
               for (const statement of statements) {
                 const plan = planOf(statement);
-                if (!isBounded(type, query, plan)) expect([statement.text, plan]).toEqual(['a bounded statement', []]);
+                if (!isBounded(type, query, plan))
+                  expect([statement.text, plan]).toEqual(['a bounded statement', []]);
               }
             }
           }
@@ -151,12 +182,18 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       }
     }
     expect(texts.size).toBeGreaterThan(20);
-    const range = /^SEARCH \w+ USING (COVERING INDEX|INDEX|INTEGER) .*(>\?|>\(\?,\?\)|<\?|<\(\?,\?\))\)$/;
+    const range =
+      /^SEARCH \w+ USING (COVERING INDEX|INDEX|INTEGER) .*(>\?|>\(\?,\?\)|<\?|<\(\?,\?\))\)$/;
     for (const text of texts) {
-      const reads = planOf({ text, parameters: [] }).filter((step) => !/^(CO-ROUTINE|SCAN \(?subquery)/.test(step));
+      const reads = planOf({ text, parameters: [] }).filter(
+        (step) => !/^(CO-ROUTINE|SCAN \(?subquery)/.test(step),
+      );
       const bounds = text.includes('OFFSET') ? 1 : 2;
       const isNamed = /\(name_key=\?/.test(reads[0] ?? ''); // one row
-      const isBounded = reads.length === 1 && (isNamed || (range.test(reads[0] ?? '') && (reads[0]?.match(/[<>]/g) ?? []).length === bounds));
+      const isBounded =
+        reads.length === 1 &&
+        (isNamed ||
+          (range.test(reads[0] ?? '') && (reads[0]?.match(/[<>]/g) ?? []).length === bounds));
       if (!isBounded) expect([text, reads]).toEqual(['a bounded step', []]);
     }
   });
@@ -171,10 +208,18 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       otherAdministrators: true,
       tldRule: 'last-label',
     } as const;
-    const base: PageQuery = { limit: 10, sortField: 'created_at', descending: false, conditions: [] };
+    const base: PageQuery = {
+      limit: 10,
+      sortField: 'created_at',
+      descending: false,
+      conditions: [],
+    };
     const scanned: PageQuery[] = [
       { ...base, conditions: [{ lookup: uniqueOf(type).field, test: 'matches', value: 'x*' }] },
-      ...Object.keys(type.questions ?? {}).map((name) => ({ ...base, questions: { wanted: [{ name, wanted: true }], settings } })),
+      ...Object.keys(type.questions ?? {}).map((name) => ({
+        ...base,
+        questions: { wanted: [{ name, wanted: true }], settings },
+      })),
       ...Object.values(type.sortKeys ?? {}).map((sortField) => ({ ...base, sortField })),
     ];
     for (const query of scanned) {

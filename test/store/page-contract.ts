@@ -35,7 +35,8 @@ const FIRST_PASSES_LATE: PageQuery = {
 };
 
 const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
-const timestamp = (number: number) => `2026-01-01T00:${String(number % 60).padStart(2, '0')}:00.000000`;
+const timestamp = (number: number) =>
+  `2026-01-01T00:${String(number % 60).padStart(2, '0')}:00.000000`;
 
 /** Zones with few different values in each column, so that many share one. */
 const ZONES = Array.from({ length: COUNT }, (_, index) =>
@@ -65,15 +66,21 @@ const KEYS = Array.from({ length: COUNT }, (_, index) =>
   }),
 );
 
-const valueIn = (row: Resource, column: string): string | number => (row[column] ?? '') as string | number;
+const valueIn = (row: Resource, column: string): string | number =>
+  (row[column] ?? '') as string | number;
 
 function compare(one: string | number, other: string | number): number {
-  return typeof one === 'number' && typeof other === 'number' ? one - other : Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
+  return typeof one === 'number' && typeof other === 'number'
+    ? one - other
+    : Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
 }
 
 function meets(type: ResourceType, row: Resource, condition: Condition): boolean {
   const { test, value } = condition;
-  const found = 'lookup' in condition ? uniqueOf(type).comparisonForm(row[condition.lookup] as string) : row[condition.field];
+  const found =
+    'lookup' in condition
+      ? uniqueOf(type).comparisonForm(row[condition.lookup] as string)
+      : row[condition.field];
   if (test === '=' || found === null) return found === value;
   const pattern = String(value)
     .split('*')
@@ -82,16 +89,27 @@ function meets(type: ResourceType, row: Resource, condition: Condition): boolean
 }
 
 /** The page that a query means, found the simplest way, without a limit of its length. */
-function expectedPage(type: ResourceType, rows: readonly Resource[], query: PageQuery): { rows: Resource[]; total: number } {
+function expectedPage(
+  type: ResourceType,
+  rows: readonly Resource[],
+  query: PageQuery,
+): { rows: Resource[]; total: number } {
   const { sortField, descending, after, limit, conditions } = query;
   const isOutside = (row: Resource) => !String(row.name).endsWith('.inside.');
   const order = (one: Resource, other: Resource) =>
-    (compare(valueIn(one, sortField), valueIn(other, sortField)) || compare(one.id, other.id)) * (descending ? -1 : 1);
+    (compare(valueIn(one, sortField), valueIn(other, sortField)) || compare(one.id, other.id)) *
+    (descending ? -1 : 1);
   const marker = after && ({ id: after.id, [sortField]: after.sortValue } as unknown as Resource);
   const matching = rows
     .filter((row) => conditions.every((condition) => meets(type, row, condition)))
-    .filter((row) => (query.questions?.wanted ?? []).every(({ name, wanted }) => (name === 'orphaned' || isOutside(row)) === wanted));
-  const following = matching.toSorted(order).filter((row) => marker === undefined || order(row, marker) > 0);
+    .filter((row) =>
+      (query.questions?.wanted ?? []).every(
+        ({ name, wanted }) => (name === 'orphaned' || isOutside(row)) === wanted,
+      ),
+    );
+  const following = matching
+    .toSorted(order)
+    .filter((row) => marker === undefined || order(row, marker) > 0);
   return { rows: following.slice(0, limit), total: matching.length };
 }
 
@@ -103,7 +121,13 @@ const anyCondition = (
   fc.oneof(
     { weight: 3, arbitrary: fc.constant<Condition[]>([]) },
     fc.constantFrom(...values).map((value): Condition[] => [{ ...subject, test: '=', value }]),
-    ...(patterns.length === 0 ? [] : [fc.constantFrom(...patterns).map((value): Condition[] => [{ ...subject, test: 'matches', value }])]),
+    ...(patterns.length === 0
+      ? []
+      : [
+          fc
+            .constantFrom(...patterns)
+            .map((value): Condition[] => [{ ...subject, test: 'matches', value }]),
+        ]),
   );
 
 function anyQuery(
@@ -128,7 +152,9 @@ function anyQuery(
       ...query,
       count: count && wanted === null,
       ...(marker === null ? {} : { after: { sortValue: marker[query.sortField], id: marker.id } }),
-      ...(wanted === null ? {} : { questions: { wanted: [{ name: question, wanted }], settings: SETTINGS } }),
+      ...(wanted === null
+        ? {}
+        : { questions: { wanted: [{ name: question, wanted }], settings: SETTINGS } }),
     }));
 }
 
@@ -155,19 +181,33 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       if (isShort) expect(bytes).toBeGreaterThan(query.maxBytes ?? Infinity);
       if (expected.rows.length > 0) expect(page.resources.length).toBeGreaterThan(0);
       // A page that ends for its length does not know whether it was the last.
-      if (bytes <= (query.maxBytes ?? Infinity)) expect(page.more).toBe(expected.rows.length === query.limit);
+      if (bytes <= (query.maxBytes ?? Infinity))
+        expect(page.more).toBe(expected.rows.length === query.limit);
       else if (isShort) expect(page.more).toBe(true);
     };
 
     test('of zones hold what the conditions mean, in order, with the number of all, for every filter and order', async () => {
       const conditions = [
         anyCondition({ field: 'project_id' }, ['red', 'none'], []),
-        anyCondition({ lookup: 'name' }, [uniqueOf(zone).comparisonForm(ZONES[7]?.name as string)], ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*']),
+        anyCondition(
+          { lookup: 'name' },
+          [uniqueOf(zone).comparisonForm(ZONES[7]?.name as string)],
+          ['a*', '*.test', '*b*', 'a*1*t', '*1*2*', '*'],
+        ),
         anyCondition({ field: 'description' }, ['web'], ['web*', '*😀', '*ö*', '*']),
         anyCondition({ field: 'type' }, ['PRIMARY'], ['*RY']),
         anyCondition({ field: 'ttl' }, [11, -1], []),
       ];
-      const columns = ['created_at', 'id', 'updated_at', 'name', 'project_id', 'serial', 'ttl', 'status'];
+      const columns = [
+        'created_at',
+        'id',
+        'updated_at',
+        'name',
+        'project_id',
+        'serial',
+        'ttl',
+        'status',
+      ];
       const queries = anyQuery(ZONES, columns, conditions, 'outside_tlds', true);
       await fc.assert(
         fc.asyncProperty(queries, (query) => agrees(zone, ZONES, query)),
@@ -177,11 +217,21 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
 
     test('of keys hold what the conditions mean, by code point', async () => {
       const conditions = [
-        anyCondition({ field: 'name' }, ['key-7', 'a*key-1'], ['a*', 'a?*', '*[b*', '*9', '*😀*', 'ä*1*', '**']),
+        anyCondition(
+          { field: 'name' },
+          ['key-7', 'a*key-1'],
+          ['a*', 'a?*', '*[b*', '*9', '*😀*', 'ä*1*', '**'],
+        ),
         anyCondition({ field: 'resource_id' }, ['00000000-0000-4000-8000-000000000001', 'x'], []),
         anyCondition({ field: 'scope' }, ['POOL'], []),
       ];
-      const queries = anyQuery(KEYS, ['created_at', 'id', 'updated_at', 'name'], conditions, 'orphaned', false);
+      const queries = anyQuery(
+        KEYS,
+        ['created_at', 'id', 'updated_at', 'name'],
+        conditions,
+        'orphaned',
+        false,
+      );
       await fc.assert(
         fc.asyncProperty(queries, (query) => agrees(tsigkey, KEYS, query)),
         { numRuns: randomCases(100) },

@@ -6,11 +6,15 @@ const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.
 
 test('an asterisk matches any run of characters and everything else itself', () => {
   const piece = fc.constantFrom('a', 'b', 'ab', '*', '*', '.', '?', '[', '😀');
-  const text = fc.array(fc.constantFrom('a', 'b', '.', '?', '[', '😀'), { maxLength: 12 }).map((pieces) => pieces.join(''));
+  const text = fc
+    .array(fc.constantFrom('a', 'b', '.', '?', '[', '😀'), { maxLength: 12 })
+    .map((pieces) => pieces.join(''));
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), text, (pieces, candidate) => {
       const pattern = pieces.join('');
-      const expected = new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 'su').test(candidate);
+      const expected = new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 'su').test(
+        candidate,
+      );
       expect(patternMatcher(pattern)(candidate)).toBe(expected);
     }),
     { numRuns: 2000 },

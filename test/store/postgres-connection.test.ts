@@ -22,7 +22,10 @@ describe('how a database is reached', () => {
     ['?sslmode=no-verify', true],
     ['?ssl=true', true],
   ])('postgres://tsigil@db.example/tsigil%s: encrypted is %s', async (query, encrypted) => {
-    expect(await linkTo(`postgres://tsigil@db.example/tsigil${query}`)).toEqual({ host: 'db.example', encrypted });
+    expect(await linkTo(`postgres://tsigil@db.example/tsigil${query}`)).toEqual({
+      host: 'db.example',
+      encrypted,
+    });
   });
 
   test.each([
@@ -33,17 +36,23 @@ describe('how a database is reached', () => {
     expect(await linkTo(setting)).toMatchObject({ host });
   });
 
-  test.each(['sqlite:var/tsigil.db', 'postgres://tsigil@%2Fvar%2Frun%2Fpostgresql/tsigil', 'postgres://tsigil@x/tsigil?host=/var/run/postgresql'])(
-    '%s: not over the network',
-    async (setting) => {
-      expect(await linkTo(setting)).toBeUndefined();
-    },
-  );
+  test.each([
+    'sqlite:var/tsigil.db',
+    'postgres://tsigil@%2Fvar%2Frun%2Fpostgresql/tsigil',
+    'postgres://tsigil@x/tsigil?host=/var/run/postgresql',
+  ])('%s: not over the network', async (setting) => {
+    expect(await linkTo(setting)).toBeUndefined();
+  });
 });
 
 describe('the password', () => {
   const passwordFor = (location: string, password?: string) => {
-    const settings = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1, password };
+    const settings = {
+      maxConnections: 1,
+      connectTimeoutSeconds: 1,
+      statementTimeoutSeconds: 1,
+      password,
+    };
     return new pg.Client(connectionOptions(location, settings)).password ?? undefined;
   };
 
@@ -53,11 +62,15 @@ describe('the password', () => {
     '//tsigil@db.example/tsigil?sslmode=verify-full#fragment',
     '//tsigil@%2Frun%2Fpostgresql/tsigil',
   ])('of the settings is used for a URL without one: %s', (location) => {
-    for (const password of ['plain', 'a#b&c=d+e %20?/@:', 'ünïcödé']) expect(passwordFor(location, password)).toBe(password);
+    for (const password of ['plain', 'a#b&c=d+e %20?/@:', 'ünïcödé'])
+      expect(passwordFor(location, password)).toBe(password);
     expect(passwordFor(location)).toBeUndefined();
   });
 
-  test.each(['//tsigil:own@db.example/tsigil', '//tsigil@db.example/tsigil?password=own'])('of the URL comes first: %s', (location) => {
-    expect(passwordFor(location, 'other')).toBe('own');
-  });
+  test.each(['//tsigil:own@db.example/tsigil', '//tsigil@db.example/tsigil?password=own'])(
+    'of the URL comes first: %s',
+    (location) => {
+      expect(passwordFor(location, 'other')).toBe('own');
+    },
+  );
 });

@@ -10,7 +10,9 @@ import { token } from '../../src/domain/resources/token.ts';
 export const NOW = '2026-01-02T03:04:05.000006';
 
 /** The condition that matches every row except the default pool, which exists from the start. */
-export const MADE_HERE: readonly Condition[] = [{ field: 'id', test: '<>', value: DEFAULT_POOL_ID }];
+export const MADE_HERE: readonly Condition[] = [
+  { field: 'id', test: '<>', value: DEFAULT_POOL_ID },
+];
 
 /** One valid row of each resource type, by collection. */
 const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
@@ -46,12 +48,23 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
     masters: ['192.0.2.1', '[2001:db8::1]:5300'],
     transferred_at: null,
   },
-  tokens: { name: 'terraform', roles: ['reader', 'a.b:c'], project_id: null, expires_at: null, hash: 'f'.repeat(64) },
+  tokens: {
+    name: 'terraform',
+    roles: ['reader', 'a.b:c'],
+    project_id: null,
+    expires_at: null,
+    hash: 'f'.repeat(64),
+  },
 };
 
 /** Returns a valid row of `type`, with `changes`. */
 export function sampleOf(type: ResourceType, changes: Partial<Resource> = {}): Resource {
-  const { id = randomUUID(), created_at = NOW, updated_at = null, ...fields } = { ...SAMPLES[type.collection], ...changes };
+  const {
+    id = randomUUID(),
+    created_at = NOW,
+    updated_at = null,
+    ...fields
+  } = { ...SAMPLES[type.collection], ...changes };
   return { id, ...fields, created_at, updated_at };
 }
 

@@ -31,7 +31,10 @@ async function open() {
 test('a resource that moves while a scan reads a page is not on that page, so the next page begins where this one ends', async () => {
   const { path, store } = await open();
   const entries = Array.from({ length: 300 }, (_, index) =>
-    sampleOf(tld, { name: `n${index}`, updated_at: `2026-01-02T03:04:05.${String(index).padStart(6, '0')}` }),
+    sampleOf(tld, {
+      name: `n${index}`,
+      updated_at: `2026-01-02T03:04:05.${String(index).padStart(6, '0')}`,
+    }),
   );
   await store.write((writer) => writer.putAll(tld, entries as never));
   const connection = new DatabaseSync(path, { readOnly: true });
@@ -47,7 +50,9 @@ test('a resource that moves while a scan reads a page is not on that page, so th
   const { columns, texts, more, total } = await scanOn(connection, path)(tld, query, async () => {
     if (isMoved) return;
     isMoved = true;
-    await store.write((writer) => writer.replace(tld, { ...entries[50], updated_at: '2030-01-01T00:00:00.000000' } as never));
+    await store.write((writer) =>
+      writer.replace(tld, { ...entries[50], updated_at: '2030-01-01T00:00:00.000000' } as never),
+    );
   });
   const names = texts.flatMap((text) => rowsOf(columns, text).map(({ name }) => name));
   expect(isMoved).toBe(true);
@@ -58,11 +63,25 @@ test('a resource that moves while a scan reads a page is not on that page, so th
 
 test('a page of large resources reads few more than fit on it', async () => {
   const { database, store } = await open();
-  const attributes = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`a${index}`, 'x'.repeat(200)]));
-  const zones = Array.from({ length: 260 }, (_, index) => sampleOf(zone, { name: `n${index}.org.`, pool_id: DEFAULT_POOL_ID, attributes }));
+  const attributes = Object.fromEntries(
+    Array.from({ length: 100 }, (_, index) => [`a${index}`, 'x'.repeat(200)]),
+  );
+  const zones = Array.from({ length: 260 }, (_, index) =>
+    sampleOf(zone, { name: `n${index}.org.`, pool_id: DEFAULT_POOL_ID, attributes }),
+  );
   await store.write((writer) => writer.putAll(zone, zones as never));
-  const query: PageQuery = { limit: 1000, sortField: 'id', descending: false, conditions: [], maxBytes: 1_048_576 };
-  const { resources, more } = await readPage(database.reads, tablesIn(database.dialect)(zone), query);
+  const query: PageQuery = {
+    limit: 1000,
+    sortField: 'id',
+    descending: false,
+    conditions: [],
+    maxBytes: 1_048_576,
+  };
+  const { resources, more } = await readPage(
+    database.reads,
+    tablesIn(database.dialect)(zone),
+    query,
+  );
   expect(more).toBe(true);
   const bytes = (count: number) => Buffer.byteLength(JSON.stringify(resources.slice(0, count)));
   expect(bytes(resources.length)).toBeGreaterThan(1_048_576);

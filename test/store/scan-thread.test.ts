@@ -8,12 +8,21 @@ import { tld } from '../../src/domain/resources/tld.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
-import { createScanThread, startScanWorker, type ScanThread } from '../../src/store/sqlite/scans/scan-thread.ts';
+import {
+  createScanThread,
+  startScanWorker,
+  type ScanThread,
+} from '../../src/store/sqlite/scans/scan-thread.ts';
 import { createStore } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { NOW, tldNamed } from './samples.ts';
 
-const QUERY: PageQuery = { limit: 10, sortField: 'created_at', descending: false, conditions: [{ field: 'name', test: 'matches', value: '*o*' }] };
+const QUERY: PageQuery = {
+  limit: 10,
+  sortField: 'created_at',
+  descending: false,
+  conditions: [{ field: 'name', test: 'matches', value: '*o*' }],
+};
 const live = () => new AbortController().signal;
 
 let folder: string;
@@ -40,7 +49,10 @@ afterEach(async () => {
 });
 
 /** Scans in threads that `starts` begin one after the other, the last of them for all others. Counts how many began. */
-function threadOf(starts: readonly (() => Worker)[], idleMs?: number): { thread: ScanThread; begun: Worker[] } {
+function threadOf(
+  starts: readonly (() => Worker)[],
+  idleMs?: number,
+): { thread: ScanThread; begun: Worker[] } {
   const begun: Worker[] = [];
   const thread = createScanThread(() => {
     const worker = (starts[begun.length] ?? starts.at(-1) ?? (() => startScanWorker(path)))();
@@ -51,7 +63,8 @@ function threadOf(starts: readonly (() => Worker)[], idleMs?: number): { thread:
   return { thread, begun };
 }
 
-const namesOf = async (scan: ReturnType<ScanThread['scan']>) => (await scan).resources.map(({ name }) => name).toSorted();
+const namesOf = async (scan: ReturnType<ScanThread['scan']>) =>
+  (await scan).resources.map(({ name }) => name).toSorted();
 
 describe('the thread for scans', () => {
   test('begins with the first scan, serves all, and ends when it has been idle', async () => {
@@ -70,17 +83,26 @@ describe('the thread for scans', () => {
     const store = createStore(database);
     for (let number = 0; number < 20; number += 1) {
       await store.write((writer) => writer.insert(tld, tldNamed(`o${number}`)));
-      expect(await namesOf(thread.scan('tlds', { ...QUERY, limit: 1000 }, live()))).toContain(`o${number}`);
+      expect(await namesOf(thread.scan('tlds', { ...QUERY, limit: 1000 }, live()))).toContain(
+        `o${number}`,
+      );
     }
   });
 
   test('that dies fails its scans with 503, and the next scan has a new one', async () => {
-    const dying = () => new Worker(`require('node:worker_threads').parentPort.on('message', () => process.exit(7))`, { eval: true });
+    const dying = () =>
+      new Worker(`require('node:worker_threads').parentPort.on('message', () => process.exit(7))`, {
+        eval: true,
+      });
     const failing = () => new Worker(`throw new Error('out of luck')`, { eval: true });
     const { thread, begun } = threadOf([dying, failing, () => startScanWorker(path)]);
     for (let death = 0; death < 2; death += 1) {
       const scans = [thread.scan('tlds', QUERY, live()), thread.scan('tlds', QUERY, live())];
-      for (const scan of scans) await expect(scan).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 1 } });
+      for (const scan of scans)
+        await expect(scan).rejects.toMatchObject({
+          code: 'unavailable',
+          details: { retryAfterSeconds: 1 },
+        });
     }
     expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
     expect(begun).toHaveLength(3);
@@ -109,7 +131,10 @@ describe('the thread for scans', () => {
   });
 
   test('reports a database that cannot be read as 503', async () => {
-    const { thread } = threadOf([() => startScanWorker(join(folder, 'missing.db')), () => startScanWorker(path)]);
+    const { thread } = threadOf([
+      () => startScanWorker(join(folder, 'missing.db')),
+      () => startScanWorker(path),
+    ]);
     await expect(thread.scan('tlds', QUERY, live())).rejects.toMatchObject({ code: 'unavailable' });
     expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
   });

@@ -19,7 +19,8 @@ test('a scan that takes longer than the time limit fails with what to do instead
     });
     const refused = expect(slow).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'The list took longer than 10 s. Filter by an exact name, or omit patterns, other filters and sort keys.',
+      message:
+        'The list took longer than 10 s. Filter by an exact name, or omit patterns, other filters and sort keys.',
       details: { retryAfterSeconds: 5 },
     });
     vi.advanceTimersByTime(10_000);
@@ -75,7 +76,10 @@ test('one caller never has all slots: the scan of another begins although forty 
 test('a caller with too many scans is told to come back', async () => {
   const runScan = createScans(SLOTS);
   const outcomes = Array.from({ length: 53 }, () => runScan(turnOf('many'), never));
-  await expect(outcomes.at(-1)).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: expect.any(Number) as number } });
+  await expect(outcomes.at(-1)).rejects.toMatchObject({
+    code: 'unavailable',
+    details: { retryAfterSeconds: expect.any(Number) as number },
+  });
   await runScan(turnOf('other'), async () => undefined);
 });
 

@@ -1,4 +1,13 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { COMMON_SORT_KEYS } from '../../src/domain/model/settings.ts';
@@ -43,7 +52,10 @@ const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 describe('opening a SQLite file', () => {
   test('uses a WAL and waits for the disk at every commit', async () => {
     await withDatabase(async (database) => {
-      const pragma = (name: string) => database.write(async (sql) => Object.values((await sql.all(`PRAGMA ${name}`, []))[0] ?? {})[0]);
+      const pragma = (name: string) =>
+        database.write(
+          async (sql) => Object.values((await sql.all(`PRAGMA ${name}`, []))[0] ?? {})[0],
+        );
       expect(await pragma('journal_mode')).toBe('wal');
       expect(await pragma('synchronous')).toBe(2); // FULL
       expect(await pragma('busy_timeout')).toBe(0); // A wait inside SQLite would block the event loop.
@@ -52,14 +64,25 @@ describe('opening a SQLite file', () => {
   });
 
   test('the read connection cannot write', async () => {
-    await withDatabase((database) => expect(database.reads.run('DELETE FROM tlds', [])).rejects.toMatchObject({ code: 'unavailable' }));
+    await withDatabase((database) =>
+      expect(database.reads.run('DELETE FROM tlds', [])).rejects.toMatchObject({
+        code: 'unavailable',
+      }),
+    );
   });
 
   test('creates files with mode 0600 and folders with mode 0700', async () => {
     await withDatabase(async () => {
       const files = readdirSync(join(folder, 'new/folder'));
-      expect(files.toSorted()).toEqual(['tsigil.db', 'tsigil.db-lock', 'tsigil.db-lock-journal', 'tsigil.db-shm', 'tsigil.db-wal']);
-      for (const file of files) expect([file, modeOf(join(folder, 'new/folder', file))]).toEqual([file, '600']);
+      expect(files.toSorted()).toEqual([
+        'tsigil.db',
+        'tsigil.db-lock',
+        'tsigil.db-lock-journal',
+        'tsigil.db-shm',
+        'tsigil.db-wal',
+      ]);
+      for (const file of files)
+        expect([file, modeOf(join(folder, 'new/folder', file))]).toEqual([file, '600']);
       expect(modeOf(join(folder, 'new'))).toBe('700');
     });
   });
@@ -76,17 +99,27 @@ describe('opening a SQLite file', () => {
   });
 
   test('checkpoints everything into one file on closing', async () => {
-    await withDatabase((database) => database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'x')`, [])));
+    await withDatabase((database) =>
+      database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'x')`, [])),
+    );
     const log = `${path}-wal`;
     expect(existsSync(log) ? statSync(log).size : 0).toBe(0);
     const alone = join(folder, 'alone.db');
     copyFileSync(path, alone);
     path = alone;
-    expect(await withDatabase((database) => database.reads.all('SELECT min(number) AS least FROM schema_migrations', []))).toEqual([{ least: 0 }]);
+    expect(
+      await withDatabase((database) =>
+        database.reads.all('SELECT min(number) AS least FROM schema_migrations', []),
+      ),
+    ).toEqual([{ least: 0 }]);
   });
 
   test.each([
-    ['a file that is not a database', () => writeFileSync(path, 'hello '.repeat(1000)), /the file is not a SQLite database/],
+    [
+      'a file that is not a database',
+      () => writeFileSync(path, 'hello '.repeat(1000)),
+      /the file is not a SQLite database/,
+    ],
     ['a folder', () => mkdirSync(path), /cannot be opened/],
   ])('refuses %s and does not change it', async (_, prepare, message) => {
     mkdirSync(join(folder, 'new/folder'), { recursive: true });
@@ -101,7 +134,9 @@ describe('opening a SQLite file', () => {
 
   test('refuses a path through a file', async () => {
     writeFileSync(join(folder, 'new'), '');
-    await expect(withDatabase(async () => undefined)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(withDatabase(async () => undefined)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
   });
 });
 
@@ -114,68 +149,106 @@ test('refuses a second open in the same process', async () => {
 describe('query plans', () => {
   const pages = RESOURCE_TYPES.flatMap((type) =>
     COMMON_SORT_KEYS.flatMap((sortField) =>
-      [false, true].map((descending) => ({ type, collection: type.collection, sortField, descending, direction: descending ? 'desc' : 'asc' })),
+      [false, true].map((descending) => ({
+        type,
+        collection: type.collection,
+        sortField,
+        descending,
+        direction: descending ? 'desc' : 'asc',
+      })),
     ),
   );
 
-  test.each(pages)('read a page of $collection by $sortField $direction from an index, from any marker', async ({ type, sortField, descending }) => {
-    await withDatabase(async (database) => {
-      const plan = async (position: object) => {
-        const { text, parameters } = tableOf(type, database.dialect).list({ limit: 20, sortField, descending, conditions: [], ...position });
-        return (await database.reads.all(`EXPLAIN QUERY PLAN ${text}`, parameters)).map(({ detail }) => detail);
-      };
-      expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
-      // SEARCH with both columns enters the index at the marker. With only the first column, it would read equal values from their beginning.
-      const columns = sortField === 'id' ? String.raw`id[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
-      expect(await plan({ after: { sortValue: null, id: 'x' } })).toEqual([expect.stringMatching(`^SEARCH \\w+ USING INDEX \\w+ \\(${columns}\\)$`)]);
-    });
-  });
+  test.each(pages)(
+    'read a page of $collection by $sortField $direction from an index, from any marker',
+    async ({ type, sortField, descending }) => {
+      await withDatabase(async (database) => {
+        const plan = async (position: object) => {
+          const { text, parameters } = tableOf(type, database.dialect).list({
+            limit: 20,
+            sortField,
+            descending,
+            conditions: [],
+            ...position,
+          });
+          return (await database.reads.all(`EXPLAIN QUERY PLAN ${text}`, parameters)).map(
+            ({ detail }) => detail,
+          );
+        };
+        expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
+        // SEARCH with both columns enters the index at the marker. With only the first column, it would read equal values from their beginning.
+        const columns =
+          sortField === 'id' ? String.raw`id[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
+        expect(await plan({ after: { sortValue: null, id: 'x' } })).toEqual([
+          expect.stringMatching(`^SEARCH \\w+ USING INDEX \\w+ \\(${columns}\\)$`),
+        ]);
+      });
+    },
+  );
 
-  test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))('find one of $collection by its index', async ({ type }) => {
-    await withDatabase(async (database) => {
-      const table = tableOf(type, database.dialect);
-      for (const statement of [table.get, table.find('name', ['x']).text, table.remove]) {
-        const plan = await database.reads.all(`EXPLAIN QUERY PLAN ${statement}`, ['x']);
-        expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/)]);
-      }
-    });
-  });
+  test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(
+    'find one of $collection by its index',
+    async ({ type }) => {
+      await withDatabase(async (database) => {
+        const table = tableOf(type, database.dialect);
+        for (const statement of [table.get, table.find('name', ['x']).text, table.remove]) {
+          const plan = await database.reads.all(`EXPLAIN QUERY PLAN ${statement}`, ['x']);
+          expect(plan.map(({ detail }) => detail)).toEqual([
+            expect.stringMatching(/^SEARCH \w+ USING (COVERING )?INDEX \w+ \(\w+=\?\)$/),
+          ]);
+        }
+      });
+    },
+  );
 });
 
-describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('WAL on a small disk', () => {
-  let disk: SmallFileSystem | undefined;
-  afterEach(() => disk?.remove());
+describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
+  'WAL on a small disk',
+  () => {
+    let disk: SmallFileSystem | undefined;
+    afterEach(() => disk?.remove());
 
-  test.each([
-    ['a database on a disk that is small from the beginning', '10m', 0],
-    ['a database on a disk that other files fill later', '160m', 150 * 2 ** 20],
-  ])('checkpoints %s before the WAL fills the disk', async (_what, size, others) => {
-    disk = mountMemory(folder, size);
-    const location = join(disk?.folder ?? '', 'small.db');
-    const database = await openSqlite(location, observer);
-    const put = (id: number, text: string) =>
-      database.write((sql) => sql.run('INSERT INTO texts VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET text = excluded.text', [id, text]));
-    await database.migrate(async (sql) => {
-      await sql.run('CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL)', []);
+    test.each([
+      ['a database on a disk that is small from the beginning', '10m', 0],
+      ['a database on a disk that other files fill later', '160m', 150 * 2 ** 20],
+    ])('checkpoints %s before the WAL fills the disk', async (_what, size, others) => {
+      disk = mountMemory(folder, size);
+      const location = join(disk?.folder ?? '', 'small.db');
+      const database = await openSqlite(location, observer);
+      const put = (id: number, text: string) =>
+        database.write((sql) =>
+          sql.run(
+            'INSERT INTO texts VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET text = excluded.text',
+            [id, text],
+          ),
+        );
+      await database.migrate(async (sql) => {
+        await sql.run('CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL)', []);
+      });
+      await put(0, 'first');
+      writeFileSync(join(disk?.folder ?? '', 'others'), Buffer.alloc(others));
+      for (let change = 0; change < 4000; change += 1)
+        await put(change % 200, String(change).padEnd(3000));
+      await database.close();
+      expect(statSync(location).size).toBeLessThan(2 ** 20);
     });
-    await put(0, 'first');
-    writeFileSync(join(disk?.folder ?? '', 'others'), Buffer.alloc(others));
-    for (let change = 0; change < 4000; change += 1) await put(change % 200, String(change).padEnd(3000));
-    await database.close();
-    expect(statSync(location).size).toBeLessThan(2 ** 20);
-  });
-});
+  },
+);
 
 describe('backup', () => {
   test('copies committed data into a file with mode 0600 while the database is open', async () => {
     const copy = join(folder, 'copy.db');
     await withDatabase(async (database) => {
-      await database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'mark')`, []));
+      await database.write((sql) =>
+        sql.run(`INSERT INTO schema_migrations VALUES (0, 'mark')`, []),
+      );
       await backUpSqlite(path, copy);
     });
     expect(modeOf(copy)).toBe('600');
     path = copy;
-    const kept = await withDatabase((database) => database.reads.all(`SELECT number FROM schema_migrations WHERE applied_at = 'mark'`, []));
+    const kept = await withDatabase((database) =>
+      database.reads.all(`SELECT number FROM schema_migrations WHERE applied_at = 'mark'`, []),
+    );
     expect(kept).toEqual([{ number: 0 }]);
   });
 

@@ -6,7 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
 import type { Caller } from '../../src/domain/model/caller.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
-import { createResource, deleteResource, listResources } from '../../src/domain/operations/collection.ts';
+import {
+  createResource,
+  deleteResource,
+  listResources,
+} from '../../src/domain/operations/collection.ts';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { TLD_RULES, type TldRule } from '../../src/domain/model/settings.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
@@ -23,7 +27,13 @@ interface Statement {
   readonly parameters: readonly SqlValue[];
 }
 
-const CALLER: Caller = { id: 'test', name: 'test', roles: ['member'], projectId: 'project', allProjects: false };
+const CALLER: Caller = {
+  id: 'test',
+  name: 'test',
+  roles: ['member'],
+  projectId: 'project',
+  allProjects: false,
+};
 const CONTEXT = { caller: CALLER };
 const SETTINGS = {
   strictTsigkeys: false,
@@ -42,7 +52,8 @@ let dependencies: Dependencies;
 let close: () => Promise<void>;
 
 function recording(sql: Sql): Sql {
-  const note = (text: string, parameters: readonly SqlValue[]) => statements.push({ text, parameters });
+  const note = (text: string, parameters: readonly SqlValue[]) =>
+    statements.push({ text, parameters });
   return {
     all: (text, parameters) => (note(text, parameters), sql.all(text, parameters)),
     one: (text, parameters) => (note(text, parameters), sql.one(text, parameters)),
@@ -54,7 +65,11 @@ beforeAll(async () => {
   const database = await openSqlite(path, { committed: () => undefined });
   const clock = createClock();
   await migrate(database, clock());
-  const store = createStore({ ...database, reads: recording(database.reads), write: (work) => database.write((sql) => work(recording(sql))) });
+  const store = createStore({
+    ...database,
+    reads: recording(database.reads),
+    write: (work) => database.write((sql) => work(recording(sql))),
+  });
   dependencies = {
     store,
     clock,
@@ -84,14 +99,25 @@ async function recorded(work: () => Promise<unknown>): Promise<Statement[]> {
 /** Returns the steps of query plans that scan whole tables or indexes, or that sort. Reading the first row of a table is not a scan. */
 function scans(list: readonly Statement[]): string[] {
   return list.flatMap(({ text, parameters }) => {
-    const steps = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[];
+    const steps = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as {
+      detail: string;
+    }[];
     const firstRow = /^SELECT 1 AS found FROM \w+ LIMIT 1$/.test(text);
-    return firstRow ? [] : steps.filter(({ detail }) => /^SCAN|TEMP B-TREE/.test(detail)).map(({ detail }) => `${detail}: ${text}`);
+    return firstRow
+      ? []
+      : steps
+          .filter(({ detail }) => /^SCAN|TEMP B-TREE/.test(detail))
+          .map(({ detail }) => `${detail}: ${text}`);
   });
 }
 
 function createZone(name: string, tldRule: TldRule): Promise<unknown> {
-  return createResource({ ...dependencies, settings: { ...SETTINGS, tldRule } }, zone, CONTEXT, primary(name));
+  return createResource(
+    { ...dependencies, settings: { ...SETTINGS, tldRule } },
+    zone,
+    CONTEXT,
+    primary(name),
+  );
 }
 
 /** Adds TLD entries and zones of another project in one transaction. */
@@ -100,17 +126,35 @@ async function fill(count: number): Promise<void> {
   const filler = primary('');
   await dependencies.store.write(async (writer) => {
     for (let index = 0; index < count; index += 1) {
-      await writer.insert(tld, { id: randomUUID(), name: `filler-${index}`, description: null, ...stamp });
+      await writer.insert(tld, {
+        id: randomUUID(),
+        name: `filler-${index}`,
+        description: null,
+        ...stamp,
+      });
       const name = `zone-${index}.filler-${index}.`;
-      const fields = Object.entries(zone.fields).map(([field, { onCreate }]) => [field, onCreate === 'required' ? '' : onCreate.default]);
+      const fields = Object.entries(zone.fields).map(([field, { onCreate }]) => [
+        field,
+        onCreate === 'required' ? '' : onCreate.default,
+      ]);
       const pool = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-      await writer.insert(zone, { ...Object.fromEntries(fields), ...filler, id: randomUUID(), name, pool_id: pool, project_id: 'other', ...stamp });
+      await writer.insert(zone, {
+        ...Object.fromEntries(fields),
+        ...filler,
+        id: randomUUID(),
+        name,
+        pool_id: pool,
+        project_id: 'other',
+        ...stamp,
+      });
     }
   });
 }
 
 test('this test notices a scan', () => {
-  expect(scans([{ text: 'SELECT id FROM tlds WHERE description = ?', parameters: ['x'] }])).toHaveLength(1);
+  expect(
+    scans([{ text: 'SELECT id FROM tlds WHERE description = ?', parameters: ['x'] }]),
+  ).toHaveLength(1);
   expect(scans([{ text: 'SELECT id FROM zones ORDER BY email', parameters: [] }])).toHaveLength(2);
 });
 
@@ -118,7 +162,9 @@ describe.each(TLD_RULES)('rule %s', (rule) => {
   test('creating and deleting a zone uses only index lookups, as many with 1 entry as with 3,000', async () => {
     await createResource(dependencies, tld, CONTEXT, { name: `top-${rule}` });
     const few = await recorded(() => createZone(`first.sub.top-${rule}.`, rule));
-    expect(few.map(({ text }) => text).filter((text) => text.includes('FROM tlds')).length).toBeGreaterThanOrEqual(2);
+    expect(
+      few.map(({ text }) => text).filter((text) => text.includes('FROM tlds')).length,
+    ).toBeGreaterThanOrEqual(2);
     expect(scans(few)).toEqual([]);
 
     if (rule === 'last-label') await fill(3000);
@@ -126,28 +172,37 @@ describe.each(TLD_RULES)('rule %s', (rule) => {
     expect(many.map(({ text }) => text)).toEqual(few.map(({ text }) => text));
     expect(scans(many)).toEqual([]);
 
-    const id = many.find(({ text }) => text.startsWith('INSERT INTO zones'))?.parameters[0] as string;
+    const id = many.find(({ text }) => text.startsWith('INSERT INTO zones'))
+      ?.parameters[0] as string;
     const removal = await recorded(() => deleteResource(dependencies, zone, CONTEXT, id));
-    expect(removal.map(({ text }) => text).some((text) => text.startsWith('DELETE FROM zones'))).toBe(true);
+    expect(
+      removal.map(({ text }) => text).some((text) => text.startsWith('DELETE FROM zones')),
+    ).toBe(true);
     expect(scans(removal)).toEqual([]);
   });
 });
 
-test.each(['', '&sort_dir=desc', '&sort_key=name'])("reads a page of a project's zones%s from an index", async (query) => {
-  const parameters = [['limit', '2'], ...new URLSearchParams(query)] as [string, string][];
-  const page = await recorded(() => listResources(dependencies, zone, CALLER, parameters));
-  expect(page).toHaveLength(1);
-  expect(scans(page)).toEqual([]);
-});
+test.each(['', '&sort_dir=desc', '&sort_key=name'])(
+  "reads a page of a project's zones%s from an index",
+  async (query) => {
+    const parameters = [['limit', '2'], ...new URLSearchParams(query)] as [string, string][];
+    const page = await recorded(() => listResources(dependencies, zone, CALLER, parameters));
+    expect(page).toHaveLength(1);
+    expect(scans(page)).toEqual([]);
+  },
+);
 
 test('finds subzones by the range of their names, not among all zones of a pool or project', async () => {
   const creation = await recorded(() => createZone('parent.top-last-label.', 'last-label'));
-  const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))?.parameters[0] as string;
+  const id = creation.find(({ text }) => text.startsWith('INSERT INTO zones'))
+    ?.parameters[0] as string;
   const removal = await recorded(() => deleteResource(dependencies, zone, CONTEXT, id));
   const ranges = [...creation, ...removal].filter(({ text }) => /^SELECT.*tree_key/.test(text));
   expect(ranges).toHaveLength(2);
   for (const { text, parameters } of ranges) {
-    const [step] = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as { detail: string }[];
+    const [step] = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as {
+      detail: string;
+    }[];
     expect(step?.detail).toMatch(/^SEARCH zones USING .*\(.*tree_key>\? AND tree_key<\?\)/);
   }
 });

@@ -12,7 +12,8 @@ export interface LocalCommands {
 
 /** Adds the commands that run and maintain the service. */
 export function addLocalCommands(program: Command, local: LocalCommands): void {
-  const config = () => new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG');
+  const config = () =>
+    new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG');
   const serve = program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
@@ -36,19 +37,30 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   addExamples(backup, ['tsigil backup --to /var/backups/tsigil.db']);
   const migrate = program
     .command('migrate')
-    .description('update the schema of the configured database and print the applied steps; the service also does this when it starts')
+    .description(
+      'update the schema of the configured database and print the applied steps; the service also does this when it starts',
+    )
     .addOption(config())
     .action((flags: { config?: string }) => local.migrate(flags.config));
   addExamples(migrate, ['tsigil migrate --config /etc/tsigil/tsigil.yaml']);
   const copy = program
     .command('copy-database')
-    .description('copy all data from one database to another and compare them; stop both services first')
-    .requiredOption('--from <database>', 'read this database, such as sqlite:var/tsigil.db; it is not changed')
+    .description(
+      'copy all data from one database to another and compare them; stop both services first',
+    )
+    .requiredOption(
+      '--from <database>',
+      'read this database, such as sqlite:var/tsigil.db; it is not changed',
+    )
     .requiredOption(
       '--to <database>',
       'write to this database, such as postgres://tsigil@db.example/tsigil; set its password in PGPASSWORD or ~/.pgpass',
     )
     .addOption(config())
-    .action((flags: { config?: string; from: string; to: string }) => local.copyDatabase(flags.config, flags.from, flags.to));
-  addExamples(copy, ['tsigil copy-database --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil']);
+    .action((flags: { config?: string; from: string; to: string }) =>
+      local.copyDatabase(flags.config, flags.from, flags.to),
+    );
+  addExamples(copy, [
+    'tsigil copy-database --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil',
+  ]);
 }

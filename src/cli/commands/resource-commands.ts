@@ -3,7 +3,14 @@ import type { ResourceType } from '../../domain/model/resource.ts';
 import { call, type Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags, withProjectFlags, type ProjectFlags } from '../flags/flags.ts';
+import {
+  checkColumns,
+  connect,
+  withConnectionFlags,
+  withOutputFlags,
+  withProjectFlags,
+  type ProjectFlags,
+} from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { formatItem, formatList, plainCell, type OutputFlags } from '../output/output.ts';
 import {
@@ -18,7 +25,13 @@ import {
   type FlagValues,
 } from '../flags/resource-flags.ts';
 import { findPath, listItems, withHints, type Item } from '../service/resource-requests.ts';
-import { columnsOf, RESOURCE_COMMANDS, VERBS, type ResourceCommand, type Verb } from '../flags/resource-table.ts';
+import {
+  columnsOf,
+  RESOURCE_COMMANDS,
+  VERBS,
+  type ResourceCommand,
+  type Verb,
+} from '../flags/resource-table.ts';
 import { hideSecret, readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
 import { catchInterrupt, textStyleOf, type Terminal } from '../output/terminal.ts';
 
@@ -32,12 +45,19 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
       .command(type.noun)
       .description(type.description)
       .summary(summary ?? `create, list, show, set and delete ${type.collection}`);
-    for (const verb of VERBS.filter((each) => examples[each] !== undefined)) ADD[verb](parent, resource, terminal);
-    addExamples(parent, [...(examples.create ?? []).slice(0, 1), ...(examples.list ?? []).slice(0, 1), ...(examples.delete ?? [])]);
+    for (const verb of VERBS.filter((each) => examples[each] !== undefined))
+      ADD[verb](parent, resource, terminal);
+    addExamples(parent, [
+      ...(examples.create ?? []).slice(0, 1),
+      ...(examples.list ?? []).slice(0, 1),
+      ...(examples.delete ?? []),
+    ]);
   }
 }
 
-const ADD: Readonly<Record<Verb, (parent: Command, resource: ResourceCommand, terminal: Terminal) => void>> = {
+const ADD: Readonly<
+  Record<Verb, (parent: Command, resource: ResourceCommand, terminal: Terminal) => void>
+> = {
   create: addCreate,
   list: addList,
   show: addShow,
@@ -45,7 +65,13 @@ const ADD: Readonly<Record<Verb, (parent: Command, resource: ResourceCommand, te
   delete: addDelete,
 };
 
-function addVerb(parent: Command, resource: ResourceCommand, verb: Verb, description: string, options: readonly Option[]): Command {
+function addVerb(
+  parent: Command,
+  resource: ResourceCommand,
+  verb: Verb,
+  description: string,
+  options: readonly Option[],
+): Command {
   const command = parent.command(verb).description(description);
   for (const option of options) command.addOption(option);
   if (verb !== 'delete') withOutputFlags(command);
@@ -72,11 +98,22 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
   );
   const create = async (flags: Flags) => {
     checkColumns(flags, columns);
-    const body = named(resource, { ...readFields(resource, true, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) });
+    const body = named(resource, {
+      ...readFields(resource, true, flags, terminal.now()),
+      ...(await readSecret(type, flags, terminal)),
+    });
     const connection = await connect(flags, terminal);
-    const created = await withHints(type, () => call(connection, 'POST', `/v2/${type.collection}`, body));
+    const created = await withHints(type, () =>
+      call(connection, 'POST', `/v2/${type.collection}`, body),
+    );
     // With -f value, print only what no later request returns: scripts store it.
-    print(terminal, type, created, flags, flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns);
+    print(
+      terminal,
+      type,
+      created,
+      flags,
+      flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns,
+    );
   };
   if (argument !== undefined) {
     command
@@ -89,16 +126,26 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
 
 function addList(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type, columns } = resource;
-  const limit = new Option('--limit <number>', 'list at most this many (default: all)').argParser(readLimit);
+  const limit = new Option('--limit <number>', 'list at most this many (default: all)').argParser(
+    readLimit,
+  );
   const options = [...filterOptions(resource), limit, sortOption(resource), ...revealOptions(type)];
-  addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(async (flags: Flags & { limit?: number; sort?: string }) => {
-    checkColumns(flags, columnsOf(type));
-    const parameters = [...readFilters(resource, flags), ...readSort(type, flags.sort ?? resource.sort)];
-    const items = await listItems(await connect(flags, terminal), type, parameters, flags.limit);
-    const shown = type.owner !== undefined && flags.allProjects === true ? [...columns, type.owner] : columns;
-    const hidden = items.map((item) => hideSecret(type, item, flags));
-    terminal.out.write(formatList(hidden, shown, flags, textStyleOf(terminal.out, terminal.environment)));
-  });
+  addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(
+    async (flags: Flags & { limit?: number; sort?: string }) => {
+      checkColumns(flags, columnsOf(type));
+      const parameters = [
+        ...readFilters(resource, flags),
+        ...readSort(type, flags.sort ?? resource.sort),
+      ];
+      const items = await listItems(await connect(flags, terminal), type, parameters, flags.limit);
+      const shown =
+        type.owner !== undefined && flags.allProjects === true ? [...columns, type.owner] : columns;
+      const hidden = items.map((item) => hideSecret(type, item, flags));
+      terminal.out.write(
+        formatList(hidden, shown, flags, textStyleOf(terminal.out, terminal.environment)),
+      );
+    },
+  );
 }
 
 function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
@@ -108,37 +155,67 @@ function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal)
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columnsOf(type));
       const connection = await connect(flags, terminal);
-      const item = await withHints(type, async () => call(connection, 'GET', await pathOf(connection, resource, idOrName)));
+      const item = await withHints(type, async () =>
+        call(connection, 'GET', await pathOf(connection, resource, idOrName)),
+      );
       print(terminal, type, item, flags);
     });
 }
 
 function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
-  const fields = flaggedFields(type, false).flatMap(([name, field]) => fieldOptions(resource, name, field, false));
-  addVerb(parent, resource, 'set', `change a ${type.noun} and show it`, [...fields, ...secretOptions(type, false), ...revealOptions(type)])
+  const fields = flaggedFields(type, false).flatMap(([name, field]) =>
+    fieldOptions(resource, name, field, false),
+  );
+  addVerb(parent, resource, 'set', `change a ${type.noun} and show it`, [
+    ...fields,
+    ...secretOptions(type, false),
+    ...revealOptions(type),
+  ])
     .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columnsOf(type));
-      const body = named(resource, { ...readFields(resource, false, flags, terminal.now()), ...(await readSecret(type, flags, terminal)) });
+      const body = named(resource, {
+        ...readFields(resource, false, flags, terminal.now()),
+        ...(await readSecret(type, flags, terminal)),
+      });
       if (Object.keys(body).length === 0) {
-        throw new CommandError(EXIT.usage, 'No field to change was given', `Run 'tsigil ${type.noun} set --help' to list the fields.`);
+        throw new CommandError(
+          EXIT.usage,
+          'No field to change was given',
+          `Run 'tsigil ${type.noun} set --help' to list the fields.`,
+        );
       }
       const connection = await connect(flags, terminal);
-      const item = await withHints(type, async () => call(connection, 'PATCH', await pathOf(connection, resource, idOrName), body));
+      const item = await withHints(type, async () =>
+        call(connection, 'PATCH', await pathOf(connection, resource, idOrName), body),
+      );
       print(terminal, type, item, flags);
     });
 }
 
 function addDelete(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
-  addVerb(parent, resource, 'delete', `delete ${type.collection} one after another, and report each result`, [])
+  addVerb(
+    parent,
+    resource,
+    'delete',
+    `delete ${type.collection} one after another, and report each result`,
+    [],
+  )
     .argument(`<${type.noun}...>`, `ids or names of the ${type.collection}`)
-    .action(async (idsOrNames: string[], flags: Flags) => deleteAll(await connect(flags, terminal), resource, idsOrNames, terminal));
+    .action(async (idsOrNames: string[], flags: Flags) =>
+      deleteAll(await connect(flags, terminal), resource, idsOrNames, terminal),
+    );
 }
 
 /** Deletes resources one after another. Continues after a refusal. Stops if the service cannot be reached, and at Ctrl-C. */
-async function deleteAll(connection: Connection, resource: ResourceCommand, idsOrNames: readonly string[], terminal: Terminal): Promise<void> {
+async function deleteAll(
+  connection: Connection,
+  resource: ResourceCommand,
+  idsOrNames: readonly string[],
+  terminal: Terminal,
+): Promise<void> {
   const { type } = resource;
   const { signal, release } = catchInterrupt(terminal);
   const total = idsOrNames.length;
@@ -146,13 +223,17 @@ async function deleteAll(connection: Connection, resource: ResourceCommand, idsO
   let refused = 0;
   try {
     for (const idOrName of idsOrNames) {
-      if (signal.aborted) throw new CommandError(EXIT.interrupted, `Stopped: ${deleted} of ${total} deleted`);
+      if (signal.aborted)
+        throw new CommandError(EXIT.interrupted, `Stopped: ${deleted} of ${total} deleted`);
       try {
-        await withHints(type, async () => call(connection, 'DELETE', await pathOf(connection, resource, idOrName)));
+        await withHints(type, async () =>
+          call(connection, 'DELETE', await pathOf(connection, resource, idOrName)),
+        );
         deleted += 1;
         terminal.out.write(`${plainCell(idOrName)}: deleted\n`);
       } catch (error) {
-        const canContinue = error instanceof CommandError && error.exitCode === EXIT.refused && total > 1;
+        const canContinue =
+          error instanceof CommandError && error.exitCode === EXIT.refused && total > 1;
         if (!canContinue) throw error;
         refused += 1;
         terminal.err.write(`${plainCell(idOrName)}: not deleted: ${error.message}\n`);
@@ -161,29 +242,45 @@ async function deleteAll(connection: Connection, resource: ResourceCommand, idsO
   } finally {
     release();
   }
-  if (refused > 0) throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not deleted`);
+  if (refused > 0)
+    throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not deleted`);
 }
 
 /** Returns a request body with its name, if it has one, in the form that the service takes. */
 function named(resource: ResourceCommand, body: Record<string, unknown>): Record<string, unknown> {
   const field = resource.type.unique?.field;
   const name = field === undefined ? undefined : body[field];
-  return field === undefined || typeof name !== 'string' ? body : { ...body, [field]: nameOf(resource, name) };
+  return field === undefined || typeof name !== 'string'
+    ? body
+    : { ...body, [field]: nameOf(resource, name) };
 }
 
 function nameOf({ toName }: ResourceCommand, name: string): string {
   return toName?.(name) ?? name;
 }
 
-function pathOf(connection: Connection, resource: ResourceCommand, idOrName: string): Promise<string> {
+function pathOf(
+  connection: Connection,
+  resource: ResourceCommand,
+  idOrName: string,
+): Promise<string> {
   return findPath(connection, resource.type, idOrName, (name) => nameOf(resource, name));
 }
 
-function print({ out, environment }: Terminal, type: ResourceType, item: Item, flags: Flags, columns: readonly string[] = columnsOf(type)): void {
-  out.write(formatItem(hideSecret(type, item, flags), columns, flags, textStyleOf(out, environment)));
+function print(
+  { out, environment }: Terminal,
+  type: ResourceType,
+  item: Item,
+  flags: Flags,
+  columns: readonly string[] = columnsOf(type),
+): void {
+  out.write(
+    formatItem(hideSecret(type, item, flags), columns, flags, textStyleOf(out, environment)),
+  );
 }
 
 function readLimit(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('It must be a whole number above 0.');
   return Number(text);
 }

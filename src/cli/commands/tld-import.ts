@@ -2,7 +2,11 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { tld } from '../../domain/resources/tld.ts';
-import { declareDestructive, type Confirm, type ConfirmationFlags } from '../output/confirmation.ts';
+import {
+  declareDestructive,
+  type Confirm,
+  type ConfirmationFlags,
+} from '../output/confirmation.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
@@ -13,7 +17,13 @@ import { copyFromSource, hasSource, withSourceFlags, type SourceFlags } from '..
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 import { assertOneRequest, batchesOf, sendEntries, type BulkFlags } from '../imports/tld-bulk.ts';
 import { SECTIONS, WILDCARD_CHOICES } from '../tld-lists/public-suffix.ts';
-import { detectFormat, LIST_FORMATS, readTldList, type ListFormat, type ListOptions } from '../tld-lists/read-list.ts';
+import {
+  detectFormat,
+  LIST_FORMATS,
+  readTldList,
+  type ListFormat,
+  type ListOptions,
+} from '../tld-lists/read-list.ts';
 import type { TldList } from '../tld-lists/list.ts';
 
 type Flags = ConnectionFlags &
@@ -42,23 +52,46 @@ interface Import {
 export function addTldImport(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('import')
-    .description("create top-level domains from a list: Designate's CSV, IANA's list, the Public Suffix List, or one name per line")
+    .description(
+      "create top-level domains from a list: Designate's CSV, IANA's list, the Public Suffix List, or one name per line",
+    )
     .argument('[file]', 'file to read, or - for standard input')
-    .addOption(new Option('--format <format>', 'read the list in this format (default: detected)').choices(LIST_FORMATS))
-    .addOption(new Option('--delimiter <character>', 'split CSV lines at this character').default(',').argParser(readDelimiter))
-    .addOption(new Option('--section <section>', 'import this part of the Public Suffix List').choices(SECTIONS).default('icann'))
     .addOption(
-      new Option('--wildcards <choice>', 'import a rule such as *.ck as its parent ck, skip it, or refuse it')
+      new Option('--format <format>', 'read the list in this format (default: detected)').choices(
+        LIST_FORMATS,
+      ),
+    )
+    .addOption(
+      new Option('--delimiter <character>', 'split CSV lines at this character')
+        .default(',')
+        .argParser(readDelimiter),
+    )
+    .addOption(
+      new Option('--section <section>', 'import this part of the Public Suffix List')
+        .choices(SECTIONS)
+        .default('icann'),
+    )
+    .addOption(
+      new Option(
+        '--wildcards <choice>',
+        'import a rule such as *.ck as its parent ck, skip it, or refuse it',
+      )
         .choices(WILDCARD_CHOICES)
         .default('parent'),
     )
     .option('--dry-run', 'show what would be changed, and change nothing')
     .option('--all-or-nothing', 'change nothing if a line is refused')
-    .option('--replace', 'replace all entries by this list; show the changes and ask for confirmation first');
+    .option(
+      '--replace',
+      'replace all entries by this list; show the changes and ask for confirmation first',
+    );
   const confirm = declareDestructive(command, 'when --replace changes an entry');
   command.action(async (file: string | undefined, flags: Flags) => {
     if (hasSource(flags) !== (file === undefined))
-      throw new CommandError(EXIT.usage, 'Give exactly one source: a file, - (standard input), --from or --from-os-cloud');
+      throw new CommandError(
+        EXIT.usage,
+        'Give exactly one source: a file, - (standard input), --from or --from-os-cloud',
+      );
     if (file === undefined) return copyTlds(flags, terminal);
     const text = await readText(file, terminal);
     const format = flags.format ?? detectFormat(text, flags.delimiter);
@@ -67,12 +100,17 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
     terminal.out.write(`Read as ${format}: ${countOf(list)} entries${more}\n`);
     if (countOf(list) === 0) throw new CommandError(EXIT.refused, `'${file}' contains no entries`);
     const work = { connection: await connect(flags, terminal), list, flags, terminal, confirm };
-    await (flags.replace === true || flags.allOrNothing === true ? importTogether(work) : importEach(work));
+    await (flags.replace === true || flags.allOrNothing === true
+      ? importTogether(work)
+      : importEach(work));
   });
   addExamples(withConnectionFlags(withSourceFlags(command)), [
     'tsigil tld import tlds-alpha-by-domain.txt',
     'tsigil tld import public_suffix_list.dat --section icann --dry-run',
-    { command: "tsigil tld import export.csv --delimiter ';' --replace", purpose: 'shows the changes and asks for confirmation' },
+    {
+      command: "tsigil tld import export.csv --delimiter ';' --replace",
+      purpose: 'shows the changes and asks for confirmation',
+    },
     "printf 'com\\nco.uk\\n' | tsigil tld import -",
   ]);
 }
@@ -80,7 +118,8 @@ export function addTldImport(parent: Command, terminal: Terminal): void {
 /** Copies the entries of another service, with ids and timestamps. */
 async function copyTlds(flags: Flags, terminal: Terminal): Promise<void> {
   if (flags.replace === true || flags.allOrNothing === true) {
-    const message = 'Cannot use --replace or --all-or-nothing with --from or --from-os-cloud: a copy never replaces entries. Omit them.';
+    const message =
+      'Cannot use --replace or --all-or-nothing with --from or --from-os-cloud: a copy never replaces entries. Omit them.';
     throw new CommandError(EXIT.usage, message);
   }
   return copyFromSource(tld, flags, terminal);
@@ -91,7 +130,12 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   const dryRun = flags.dryRun === true;
   const report = startReport(list);
   const { signal, release } = catchInterrupt(terminal);
-  const progress = startProgress(terminal.err, dryRun ? 'Comparing' : 'Importing', list.entries.length, terminal.now);
+  const progress = startProgress(
+    terminal.err,
+    dryRun ? 'Comparing' : 'Importing',
+    list.entries.length,
+    terminal.now,
+  );
   let done = 0;
   try {
     for (const batch of batchesOf(list.entries)) {
@@ -106,12 +150,19 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
     print(terminal, report, dryRun);
   }
   if (signal.aborted && done < list.entries.length) {
-    throw new CommandError(EXIT.interrupted, `Stopped after ${done} of ${list.entries.length} entries`, 'Run the same command again to continue.');
+    throw new CommandError(
+      EXIT.interrupted,
+      `Stopped after ${done} of ${list.entries.length} entries`,
+      'Run the same command again to continue.',
+    );
   }
   const refused = report.count('refused');
   if (refused > 0) {
     const verb = dryRun ? 'would be imported' : 'were imported';
-    throw new CommandError(EXIT.refused, `Refused: ${refused} of ${countOf(list)} entries; the others ${verb}`);
+    throw new CommandError(
+      EXIT.refused,
+      `Refused: ${refused} of ${countOf(list)} entries; the others ${verb}`,
+    );
   }
 }
 
@@ -127,7 +178,8 @@ async function importTogether(work: Import): Promise<void> {
   }
   const planned = await applyTogether(work, true);
   terminal.out.write(planned.changes());
-  if (planned.changes() !== '') await confirm(`${planned.summary(COUNTED)}. Continue?`, flags, terminal);
+  if (planned.changes() !== '')
+    await confirm(`${planned.summary(COUNTED)}. Continue?`, flags, terminal);
   print(terminal, await applyTogether(work, false), false);
 }
 
@@ -139,27 +191,40 @@ async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   const { signal, release } = catchInterrupt(terminal);
   signal.addEventListener(
     'abort',
-    () => void terminal.err.write('Waiting for the request in progress. Press Ctrl-C again to quit without waiting.\n'),
+    () =>
+      void terminal.err.write(
+        'Waiting for the request in progress. Press Ctrl-C again to quit without waiting.\n',
+      ),
   );
   try {
     await sendEntries(connection, list.entries, request, report);
   } catch (error) {
-    throw error instanceof CommandError && error.exitCode === EXIT.refused ? await reportRefusals(work, error) : error;
+    throw error instanceof CommandError && error.exitCode === EXIT.refused
+      ? await reportRefusals(work, error)
+      : error;
   } finally {
     release();
   }
-  if (signal.aborted && dryRun) throw new CommandError(EXIT.interrupted, 'Stopped: nothing was changed');
+  if (signal.aborted && dryRun)
+    throw new CommandError(EXIT.interrupted, 'Stopped: nothing was changed');
   return report;
 }
 
 /** Prints every line that this command or the service refuses. Returns the error for the caller to throw. */
-async function reportRefusals({ connection, list, terminal }: Import, cause?: CommandError): Promise<CommandError> {
+async function reportRefusals(
+  { connection, list, terminal }: Import,
+  cause?: CommandError,
+): Promise<CommandError> {
   const report = startReport(list);
-  for (const batch of batchesOf(list.entries)) await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }, report);
+  for (const batch of batchesOf(list.entries))
+    await sendEntries(connection, batch, { mode: 'per-item', dryRun: true }, report);
   const refused = report.count('refused');
   if (refused === 0 && cause !== undefined) return cause;
   terminal.err.write(report.refusals());
-  return new CommandError(EXIT.refused, `Refused: ${refused} of ${countOf(list)} entries, so nothing was changed`);
+  return new CommandError(
+    EXIT.refused,
+    `Refused: ${refused} of ${countOf(list)} entries, so nothing was changed`,
+  );
 }
 
 function countOf({ entries, refused }: TldList): number {
@@ -169,7 +234,8 @@ function countOf({ entries, refused }: TldList): number {
 /** Creates a report with the lines of the list that cannot be imported. */
 function startReport({ refused }: TldList): Report {
   const report = createReport();
-  for (const { line, text, reason } of refused) report.add('refused', `${quote(text)}: ${reason}`, line);
+  for (const { line, text, reason } of refused)
+    report.add('refused', `${quote(text)}: ${reason}`, line);
   return report;
 }
 
@@ -182,6 +248,8 @@ function print({ out, err }: Terminal, report: Report, dryRun: boolean): void {
 function readDelimiter(text: string): string {
   if (text === '\\t') return '\t';
   if (text.length !== 1 || /["\r\n]/.test(text))
-    throw new InvalidArgumentError('It must be one character, or \\t; not a quotation mark or line break.');
+    throw new InvalidArgumentError(
+      'It must be one character, or \\t; not a quotation mark or line break.',
+    );
   return text;
 }

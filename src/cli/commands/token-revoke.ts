@@ -17,16 +17,27 @@ export function addTokenRevoke(parent: Command, terminal: Terminal): void {
     .command('revoke')
     .description('revoke tokens; the service then rejects requests with them')
     .argument('<token...>', 'ids or names of the tokens');
-  const confirm = declareDestructive(command, 'when this revokes the token in use or the last administrator token');
+  const confirm = declareDestructive(
+    command,
+    'when this revokes the token in use or the last administrator token',
+  );
   command.action(async (idsOrNames: string[], flags: ConnectionFlags & ConfirmationFlags) => {
     const pattern = idsOrNames.find((idOrName) => idOrName.includes('*'));
-    if (pattern !== undefined) throw new CommandError(EXIT.usage, `Invalid token name '${pattern}'. Use an id or a complete name.`);
+    if (pattern !== undefined)
+      throw new CommandError(
+        EXIT.usage,
+        `Invalid token name '${pattern}'. Use an id or a complete name.`,
+      );
     const connection = await connect(flags, terminal);
     const list = await listTokens(connection);
     const tokens = await findTokens(connection, idsOrNames, list);
     const warnings = revocationWarnings(tokens, list, terminal.now());
     if (warnings.length > 0)
-      await confirm(`${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'it' : `${tokens.length} tokens`}?`, flags, terminal);
+      await confirm(
+        `${warnings.join(' ')} Revoke ${tokens.length === 1 ? 'it' : `${tokens.length} tokens`}?`,
+        flags,
+        terminal,
+      );
     for (const { id, name } of tokens) {
       await call(connection, 'DELETE', `/v2/tokens/${String(id)}`);
       terminal.out.write(`${plainText(`Revoked token '${String(name)}' (id ${String(id)}).`)}\n`);
@@ -60,13 +71,23 @@ async function listTokens(connection: Connection): Promise<TokenList> {
  * Returns the tokens with these ids or names, without duplicates. The token that this command uses is last, because revoking the others
  * needs it. Throws `CommandError` if one does not exist.
  */
-async function findTokens(connection: Connection, idsOrNames: readonly string[], { tokens, inUse }: TokenList): Promise<Item[]> {
+async function findTokens(
+  connection: Connection,
+  idsOrNames: readonly string[],
+  { tokens, inUse }: TokenList,
+): Promise<Item[]> {
   const found = new Map<string, Item>();
   for (const idOrName of idsOrNames) {
     const id = normaliseUuid(idOrName);
-    const listed = tokens.find((token) => (id === undefined ? token.name === idOrName : token.id === id));
+    const listed = tokens.find((token) =>
+      id === undefined ? token.name === idOrName : token.id === id,
+    );
     if (listed === undefined && id === undefined)
-      throw new CommandError(EXIT.refused, `No token is named '${idOrName}'`, "Run 'tsigil token list' to list all tokens.");
+      throw new CommandError(
+        EXIT.refused,
+        `No token is named '${idOrName}'`,
+        "Run 'tsigil token list' to list all tokens.",
+      );
     const token = listed ?? (await call(connection, 'GET', `/v2/tokens/${id}`));
     found.set(String(token.id), token);
   }
@@ -75,20 +96,29 @@ async function findTokens(connection: Connection, idsOrNames: readonly string[],
 }
 
 /** Returns warnings about revoking `revoked` at `now`, in milliseconds since 1970. Each is a sentence. */
-function revocationWarnings(revoked: readonly Item[], { tokens, inUse }: TokenList, now: number): string[] {
+function revocationWarnings(
+  revoked: readonly Item[],
+  { tokens, inUse }: TokenList,
+  now: number,
+): string[] {
   const own = revoked.find(({ id }) => id === inUse);
   const isRevoked = ({ id }: Item) => revoked.some((token) => token.id === id);
   const administrators = tokens.filter((token) => isAdministrator(token, now));
   // A caller without a token in the list is an administrator through a configured token or an identity service.
   const hasOtherAccess = inUse !== undefined && !tokens.some(({ id }) => id === inUse);
-  const isLast = administrators.some(isRevoked) && administrators.every(isRevoked) && !hasOtherAccess;
+  const isLast =
+    administrators.some(isRevoked) && administrators.every(isRevoked) && !hasOtherAccess;
   return [
-    ...(own === undefined ? [] : [`Token '${plainText(String(own.name))}' is the token that this command uses.`]),
+    ...(own === undefined
+      ? []
+      : [`Token '${plainText(String(own.name))}' is the token that this command uses.`]),
     ...(isLast ? ['No valid administrator token remains afterwards.'] : []),
   ];
 }
 
 function isAdministrator({ roles, expires_at: expiresAt }: Item, now: number): boolean {
   const isValid = typeof expiresAt !== 'string' || Date.parse(`${expiresAt}Z`) > now;
-  return isValid && Array.isArray(roles) && roles.some((role) => String(role).toLowerCase() === ADMIN);
+  return (
+    isValid && Array.isArray(roles) && roles.some((role) => String(role).toLowerCase() === ADMIN)
+  );
 }

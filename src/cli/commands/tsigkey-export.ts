@@ -25,8 +25,15 @@ export function addExport(tsigkey: Command, terminal: Terminal): void {
     .command('export')
     .description('write a key in the format of a program; refuse a key that the program cannot use')
     .argument('<tsigkey>', 'id or name of the tsigkey')
-    .addOption(new Option('--format <format>', 'write the format of this program').choices(Object.keys(EXPORT_FORMATS)).makeOptionMandatory())
-    .option('-o, --output <file>', 'write to a new file with mode 0600; - is standard output (default)')
+    .addOption(
+      new Option('--format <format>', 'write the format of this program')
+        .choices(Object.keys(EXPORT_FORMATS))
+        .makeOptionMandatory(),
+    )
+    .option(
+      '-o, --output <file>',
+      'write to a new file with mode 0600; - is standard output (default)',
+    )
     .option('--overwrite', 'replace the file if it exists')
     .action(async (idOrName: string, flags: ExportFlags) => {
       const key = await getKey(await connect(flags, terminal), idOrName);
@@ -49,7 +56,8 @@ function write(format: string, key: Key): KeyFile {
   try {
     return exportKey(format, key);
   } catch (error) {
-    if (error instanceof ServiceError) throw new CommandError(EXIT.refused, error.message, undefined, error);
+    if (error instanceof ServiceError)
+      throw new CommandError(EXIT.refused, error.message, undefined, error);
     throw error;
   }
 }
@@ -63,7 +71,13 @@ function saveFile(path: string, text: string, overwrite: boolean): void {
   } catch (cause) {
     if (overwrite) rmSync(written, { force: true });
     const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    if (exists) throw new CommandError(EXIT.usage, `'${path}' already exists. It was not changed.`, 'Use --overwrite to replace it.', cause);
+    if (exists)
+      throw new CommandError(
+        EXIT.usage,
+        `'${path}' already exists. It was not changed.`,
+        'Use --overwrite to replace it.',
+        cause,
+      );
     const { reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
   }

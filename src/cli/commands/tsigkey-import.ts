@@ -11,7 +11,13 @@ import { createReport } from '../output/import-report.ts';
 import { readText } from '../service/input.ts';
 import { importKeys, type FoundKey } from '../imports/key-import.ts';
 import { readPowerdnsKeys } from '../imports/powerdns.ts';
-import { conclude, copyFromSource, hasSource, withSourceFlags, type SourceFlags } from '../imports/source.ts';
+import {
+  conclude,
+  copyFromSource,
+  hasSource,
+  withSourceFlags,
+  type SourceFlags,
+} from '../imports/source.ts';
 import { catchInterrupt, type Terminal } from '../output/terminal.ts';
 
 interface ImportFlags extends ConnectionFlags, SourceFlags {
@@ -28,52 +34,94 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
   const { schema } = tsigkeyType.fields.scope;
   const command = tsigkey
     .command('import')
-    .description('import keys from a file of a name server or tool, from PowerDNS, or from another Designate or Tsigil service')
+    .description(
+      'import keys from a file of a name server or tool, from PowerDNS, or from another Designate or Tsigil service',
+    )
     .argument('[file]', 'file to read, or - for standard input')
-    .addOption(new Option('--format <format>', 'read the file in this format (default: detected)').choices(Object.keys(IMPORT_FORMATS)))
-    .addOption(new Option('--scope <scope>', 'set the scope of new keys').choices((schema.enum ?? []) as string[]))
-    .addOption(new Option('--resource-id <id>', 'set the pool or zone of new keys').argParser(readUuid))
+    .addOption(
+      new Option('--format <format>', 'read the file in this format (default: detected)').choices(
+        Object.keys(IMPORT_FORMATS),
+      ),
+    )
+    .addOption(
+      new Option('--scope <scope>', 'set the scope of new keys').choices(
+        (schema.enum ?? []) as string[],
+      ),
+    )
+    .addOption(
+      new Option('--resource-id <id>', 'set the pool or zone of new keys').argParser(readUuid),
+    )
     .option('--update', 'replace the algorithm and secret of keys that already exist')
     .option('--dry-run', 'show what would be changed, and change nothing');
   withSourceFlags(command)
-    .option('--from-powerdns <url>', 'import from the PowerDNS API at this URL; set its API key in PDNS_API_KEY')
+    .option(
+      '--from-powerdns <url>',
+      'import from the PowerDNS API at this URL; set its API key in PDNS_API_KEY',
+    )
     .action(async (file: string | undefined, flags: ImportFlags) => {
       assertOneSource(file, flags);
       if (hasSource(flags)) {
         if (flags.update === true) {
-          throw new CommandError(EXIT.usage, 'Cannot use --update with --from or --from-os-cloud: a copy never replaces keys. Omit --update.');
+          throw new CommandError(
+            EXIT.usage,
+            'Cannot use --update with --from or --from-os-cloud: a copy never replaces keys. Omit --update.',
+          );
         }
         return copyFromSource(tsigkeyType, flags, terminal);
       }
       const { scope, resourceId, update = false, dryRun = false } = flags;
       if (scope === undefined || resourceId === undefined) {
-        throw new CommandError(EXIT.usage, 'The scope of the keys is missing: their source does not contain it', 'Add --scope and --resource-id.');
+        throw new CommandError(
+          EXIT.usage,
+          'The scope of the keys is missing: their source does not contain it',
+          'Add --scope and --resource-id.',
+        );
       }
       const keys =
-        file === undefined ? await readPowerdns(flags.fromPowerdns ?? '', terminal) : readKeys(await readText(file, terminal), flags.format);
+        file === undefined
+          ? await readPowerdns(flags.fromPowerdns ?? '', terminal)
+          : readKeys(await readText(file, terminal), flags.format);
       const report = createReport((line) => terminal.out.write(line));
       const connection = await connect(flags, terminal);
       const { signal, release } = catchInterrupt(terminal);
-      const processed = await importKeys(connection, keys, { scope, resourceId, update, dryRun }, report, signal).finally(release);
+      const processed = await importKeys(
+        connection,
+        keys,
+        { scope, resourceId, update, dryRun },
+        report,
+        signal,
+      ).finally(release);
       if (processed < keys.length) {
         const summary = processed === 0 ? '' : `: ${report.summary()}`;
-        throw new CommandError(EXIT.interrupted, `Stopped after ${processed} of ${keys.length} keys${summary}`);
+        throw new CommandError(
+          EXIT.interrupted,
+          `Stopped after ${processed} of ${keys.length} keys${summary}`,
+        );
       }
       conclude(report, dryRun, terminal);
     });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey import /etc/bind/keys.conf --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842 --dry-run',
     'tsig-keygen new-key | tsigil tsigkey import - --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
-    { command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token', purpose: 'copies keys with ids and timestamps' },
+    {
+      command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token',
+      purpose: 'copies keys with ids and timestamps',
+    },
   ]);
 }
 
 /** Throws `CommandError` unless exactly one source of keys is given. */
 function assertOneSource(file: string | undefined, flags: ImportFlags): void {
-  const sources = [file !== undefined, hasSource(flags), flags.fromPowerdns !== undefined].filter(Boolean);
+  const sources = [file !== undefined, hasSource(flags), flags.fromPowerdns !== undefined].filter(
+    Boolean,
+  );
   if (sources.length !== 1)
-    throw new CommandError(EXIT.usage, 'Give exactly one source: a file, - (standard input), --from, --from-os-cloud or --from-powerdns');
-  if (flags.format !== undefined && file === undefined) throw new CommandError(EXIT.usage, 'Cannot use --format without a file. Omit --format.');
+    throw new CommandError(
+      EXIT.usage,
+      'Give exactly one source: a file, - (standard input), --from, --from-os-cloud or --from-powerdns',
+    );
+  if (flags.format !== undefined && file === undefined)
+    throw new CommandError(EXIT.usage, 'Cannot use --format without a file. Omit --format.');
 }
 
 function readKeys(content: string, format: string | undefined): FoundKey[] {
@@ -88,7 +136,13 @@ function readKeys(content: string, format: string | undefined): FoundKey[] {
   try {
     entries = IMPORT_FORMATS[name]?.read(content) ?? [];
   } catch (error) {
-    if (error instanceof KeyFileError) throw new CommandError(EXIT.refused, `Nothing was imported: ${error.message}`, undefined, error);
+    if (error instanceof KeyFileError)
+      throw new CommandError(
+        EXIT.refused,
+        `Nothing was imported: ${error.message}`,
+        undefined,
+        error,
+      );
     throw error;
   }
   return entries.map((found) => ({ place: `line ${found.line}`, found }));
@@ -103,7 +157,10 @@ async function readPowerdns(url: string, { environment }: Terminal): Promise<Fou
       'Set it to the value of api-key in the configuration of PowerDNS.',
     );
   if (!/^https?:\/\/[^/@?#]+\/*$/.test(url)) {
-    throw new CommandError(EXIT.usage, 'Invalid URL in --from-powerdns. Use an http or https URL without a path, such as http://127.0.0.1:8081.');
+    throw new CommandError(
+      EXIT.usage,
+      'Invalid URL in --from-powerdns. Use an http or https URL without a path, such as http://127.0.0.1:8081.',
+    );
   }
   return readPowerdnsKeys(url.replace(/\/+$/, ''), apiKey);
 }

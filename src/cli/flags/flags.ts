@@ -15,9 +15,18 @@ export interface ProjectFlags {
 export function withConnectionFlags(command: Command): Command {
   return command
     .optionsGroup('Connection:')
-    .option('--url <url>', 'connect to the service at this URL (default: TSIGIL_URL, or http://127.0.0.1:9001)')
-    .option('--token-file <file>', 'read the token from this file (default: TSIGIL_TOKEN, or var/admin.token)')
-    .option('--os-cloud <name>', 'use the service and the credentials of this cloud in clouds.yaml (default: OS_CLOUD)')
+    .option(
+      '--url <url>',
+      'connect to the service at this URL (default: TSIGIL_URL, or http://127.0.0.1:9001)',
+    )
+    .option(
+      '--token-file <file>',
+      'read the token from this file (default: TSIGIL_TOKEN, or var/admin.token)',
+    )
+    .option(
+      '--os-cloud <name>',
+      'use the service and the credentials of this cloud in clouds.yaml (default: OS_CLOUD)',
+    )
     .option('--cacert <file>', 'trust the CA certificates in this PEM file (default: OS_CACERT)');
 }
 
@@ -33,15 +42,27 @@ export function withProjectFlags(command: Command): Command {
 export function withOutputFlags(command: Command): Command {
   return command
     .optionsGroup('Output:')
-    .addOption(new Option('-f, --format <format>', 'print in this format').choices(FORMATS).default('table'))
-    .option('-c, --column <column>', 'print only this column; repeat the flag for more columns', collect);
+    .addOption(
+      new Option('-f, --format <format>', 'print in this format').choices(FORMATS).default('table'),
+    )
+    .option(
+      '-c, --column <column>',
+      'print only this column; repeat the flag for more columns',
+      collect,
+    );
 }
 
 /** Returns the connection and the project that the flags select. Throws `CommandError`. */
-export async function connect(flags: ConnectionFlags & ProjectFlags, { environment }: Terminal): Promise<Connection> {
+export async function connect(
+  flags: ConnectionFlags & ProjectFlags,
+  { environment }: Terminal,
+): Promise<Connection> {
   const { allProjects, sudoProjectId } = flags;
   if (sudoProjectId !== undefined && !/^[\x21-\x7e]+$/.test(sudoProjectId)) {
-    throw new CommandError(EXIT.usage, `Invalid --sudo-project-id '${sudoProjectId}'. Use printable ASCII characters without blanks.`);
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid --sudo-project-id '${sudoProjectId}'. Use printable ASCII characters without blanks.`,
+    );
   }
   return {
     ...(await findConnection(flags, environment)),
@@ -58,7 +79,11 @@ export async function connect(flags: ConnectionFlags & ProjectFlags, { environme
  */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
   const unknown = column.filter((name) => !columns.includes(name));
-  if (unknown.length > 0) throw new CommandError(EXIT.usage, `Unknown column '${unknown.join("', '")}'. Use one of: ${columns.join(', ')}.`);
+  if (unknown.length > 0)
+    throw new CommandError(
+      EXIT.usage,
+      `Unknown column '${unknown.join("', '")}'. Use one of: ${columns.join(', ')}.`,
+    );
 }
 
 /** Collects the values of a repeatable flag. */

@@ -10,9 +10,13 @@ const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 
 /** Adds examples to the end of a command's help, and to the manual page. */
 export function addExamples(command: Command, examples: readonly (string | Example)[]): Command {
-  const normalised = examples.map((example) => (typeof example === 'string' ? { command: example } : example));
+  const normalised = examples.map((example) =>
+    typeof example === 'string' ? { command: example } : example,
+  );
   EXAMPLES.set(command, normalised);
-  const lines = normalised.map(({ command: line, purpose }) => `${purpose === undefined ? '' : `  # ${purpose}\n`}  $ ${line}`);
+  const lines = normalised.map(
+    ({ command: line, purpose }) => `${purpose === undefined ? '' : `  # ${purpose}\n`}  $ ${line}`,
+  );
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
@@ -22,7 +26,10 @@ export function examplesOf(command: Command): readonly Example[] {
 }
 
 /** Returns all subcommands of `command`, each with its full name as a list of words. Parents precede their subcommands. */
-export function commandsBelow(command: Command, words: readonly string[] = [command.name()]): { words: string[]; command: Command }[] {
+export function commandsBelow(
+  command: Command,
+  words: readonly string[] = [command.name()],
+): { words: string[]; command: Command }[] {
   return command.commands.flatMap((child) => {
     const path = [...words, child.name()];
     return [{ words: path, command: child }, ...commandsBelow(child, path)];

@@ -10,33 +10,55 @@ import type { ResourceCommand } from './resource-table.ts';
 export type FlagValues = Readonly<Record<string, unknown>>;
 
 /** Returns the fields of `type` that have a flag, in order. Secrets have other flags, and some fields can only be set on creation. */
-export function flaggedFields(type: ResourceType, creating: boolean): [name: string, field: Field][] {
+export function flaggedFields(
+  type: ResourceType,
+  creating: boolean,
+): [name: string, field: Field][] {
   return givenFields(type).flatMap((name): [string, Field][] => {
     const field = type.fields[name];
-    return field === undefined || field.secret === true || (!creating && field.set === 'once') ? [] : [[name, field]];
+    return field === undefined || field.secret === true || (!creating && field.set === 'once')
+      ? []
+      : [[name, field]];
   });
 }
 
 /** Returns the flag of a field. Without `creating`, also returns the flag that clears the field: `--description`, `--no-description`. */
-export function fieldOptions({ flags }: ResourceCommand, name: string, field: Field, creating: boolean): Option[] {
+export function fieldOptions(
+  { flags }: ResourceCommand,
+  name: string,
+  field: Field,
+  creating: boolean,
+): Option[] {
   const { schema } = field;
-  const { flag, description } = flags?.[name] ?? { flag: `--${dashed(name)} ${placeholder(name, schema)}`, description: phrase(field.description) };
+  const { flag, description } = flags?.[name] ?? {
+    flag: `--${dashed(name)} ${placeholder(name, schema)}`,
+    description: phrase(field.description),
+  };
   const option = new Option(flag, description);
   if (schema.enum !== undefined) option.choices(schema.enum as string[]);
   else if (option.variadic) option.argParser(collect);
   if (creating) return [option.makeOptionMandatory(field.onCreate === 'required')];
-  return emptyValue(schema) === undefined ? [option] : [option, new Option(`--no-${dashed(name)}`, `clear the ${words(name)}`)];
+  return emptyValue(schema) === undefined
+    ? [option]
+    : [option, new Option(`--no-${dashed(name)}`, `clear the ${words(name)}`)];
 }
 
 /** Returns the members of a request body for the flags. Throws `CommandError` for a value of the wrong type. */
-export function readFields(resource: ResourceCommand, creating: boolean, flags: FlagValues, now: number): Record<string, unknown> {
+export function readFields(
+  resource: ResourceCommand,
+  creating: boolean,
+  flags: FlagValues,
+  now: number,
+): Record<string, unknown> {
   return Object.fromEntries(
     flaggedFields(resource.type, creating).flatMap(([name, { schema }]) => {
       const given = flags[attributeOf(resource, name)];
       if (given === undefined) return [];
       if (given === false) return [[name, emptyValue(schema)]];
       const read = resource.flags?.[name]?.read;
-      return [[name, read === undefined ? readValue(name, schema, given) : read(given as string, now)]];
+      return [
+        [name, read === undefined ? readValue(name, schema, given) : read(given as string, now)],
+      ];
     }),
   );
 }
@@ -52,35 +74,55 @@ export function filterOptions(resource: ResourceCommand): Option[] {
     );
   });
   const questions = Object.entries(type.questions ?? {}).flatMap(([name, question]) => [
-    new Option(`--${dashed(name)}`, `list only ${type.collection} to which this applies: ${phrase(question.description).replace(/^whether /, '')}`),
-    new Option(`--no-${dashed(name)}`, `list only ${type.collection} to which --${dashed(name)} does not apply`),
+    new Option(
+      `--${dashed(name)}`,
+      `list only ${type.collection} to which this applies: ${phrase(question.description).replace(/^whether /, '')}`,
+    ),
+    new Option(
+      `--no-${dashed(name)}`,
+      `list only ${type.collection} to which --${dashed(name)} does not apply`,
+    ),
   ]);
   return [...filters, ...questions];
 }
 
 /** Returns the query parameters for the flags of a list. */
-export function readFilters(resource: ResourceCommand, flags: FlagValues): [name: string, value: string][] {
+export function readFilters(
+  resource: ResourceCommand,
+  flags: FlagValues,
+): [name: string, value: string][] {
   const { type, toName = (name: string) => name } = resource;
-  return [...Object.keys(type.filters), ...Object.keys(type.questions ?? {})].flatMap((name): [string, string][] => {
-    const given = flags[attributeOf(resource, name)] as string | boolean | undefined;
-    if (given === undefined) return [];
-    return [[name, name === type.unique?.field ? toName(String(given)) : String(given)]];
-  });
+  return [...Object.keys(type.filters), ...Object.keys(type.questions ?? {})].flatMap(
+    (name): [string, string][] => {
+      const given = flags[attributeOf(resource, name)] as string | boolean | undefined;
+      if (given === undefined) return [];
+      return [[name, name === type.unique?.field ? toName(String(given)) : String(given)]];
+    },
+  );
 }
 
 /** Returns the flag that sorts a list. */
 export function sortOption({ type, sort = COMMON_SORT_KEYS[0] }: ResourceCommand): Option {
   const keys = Object.keys(sortFields(type)).join(', ');
-  return new Option('--sort <key>', `sort by this field: ${keys}; add :desc for descending order (default: ${sort})`);
+  return new Option(
+    '--sort <key>',
+    `sort by this field: ${keys}; add :desc for descending order (default: ${sort})`,
+  );
 }
 
 /** Returns the query parameters for `KEY`, `KEY:asc` or `KEY:desc`. Throws `CommandError`. */
-export function readSort(type: ResourceType, text: string | undefined): [name: string, value: string][] {
+export function readSort(
+  type: ResourceType,
+  text: string | undefined,
+): [name: string, value: string][] {
   if (text === undefined) return [];
   const [key = '', direction = 'asc', ...rest] = text.split(':');
   const keys = Object.keys(sortFields(type));
   if (!keys.includes(key) || !['asc', 'desc'].includes(direction) || rest.length > 0) {
-    throw new CommandError(EXIT.usage, `Invalid --sort '${text}'. Use one of: ${keys.join(', ')}. Add :asc or :desc to set the order.`);
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid --sort '${text}'. Use one of: ${keys.join(', ')}. Add :asc or :desc to set the order.`,
+    );
   }
   return [
     ['sort_key', key],
@@ -133,7 +175,9 @@ function placeholder(name: string, schema: JsonSchema): string {
     case 'integer':
       return '<number>';
     default:
-      return schema.format === 'uuid' ? '<id>' : `<${schema.enum === undefined ? dashed(name) : 'word'}>`;
+      return schema.format === 'uuid'
+        ? '<id>'
+        : `<${schema.enum === undefined ? dashed(name) : 'word'}>`;
   }
 }
 
@@ -146,9 +190,13 @@ function emptyValue(schema: JsonSchema): unknown {
 function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
   switch (typeOf(schema)) {
     case 'array':
-      return (given as string[]).map((text) => readItem(name, (schema.items ?? {}) as JsonSchema, text));
+      return (given as string[]).map((text) =>
+        readItem(name, (schema.items ?? {}) as JsonSchema, text),
+      );
     case 'object':
-      return Object.fromEntries((given as string[]).map((text) => splitAtColons(name, ['key', 'value'], text)));
+      return Object.fromEntries(
+        (given as string[]).map((text) => splitAtColons(name, ['key', 'value'], text)),
+      );
     case 'integer':
       return readInteger(name, String(given));
     default:
@@ -165,13 +213,19 @@ function readItem(name: string, schema: JsonSchema, text: string): unknown {
     members.map(([member]) => member),
     text,
   );
-  return Object.fromEntries(members.map(([member, kind], index) => [member, readValue(name, kind, values[index])]));
+  return Object.fromEntries(
+    members.map(([member, kind], index) => [member, readValue(name, kind, values[index])]),
+  );
 }
 
 /** Splits `text` at colons into one value for each part. The last value may contain colons. Throws `CommandError`. */
 function splitAtColons(name: string, parts: readonly string[], text: string): string[] {
   const split = text.split(':');
-  if (split.length < parts.length) throw new CommandError(EXIT.usage, `Invalid --${dashed(name)} '${text}'. Use the form ${parts.join(':')}.`);
+  if (split.length < parts.length)
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid --${dashed(name)} '${text}'. Use the form ${parts.join(':')}.`,
+    );
   return [...split.slice(0, parts.length - 1), split.slice(parts.length - 1).join(':')];
 }
 

@@ -42,7 +42,9 @@ export interface ResourceCommand {
 
 /** Returns the columns of a resource: what the service returns, and `updated_at` only where a resource can be changed. */
 export function columnsOf(type: ResourceType): string[] {
-  return shownMembers(type).filter((name) => name !== 'updated_at' || type.operations.includes('update'));
+  return shownMembers(type).filter(
+    (name) => name !== 'updated_at' || type.operations.includes('update'),
+  );
 }
 
 /** The resource types that have commands. */
@@ -52,10 +54,19 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     columns: ['id', 'name', 'description'],
     toName: asciiName,
     examples: {
-      create: ["tsigil tld create --name com --description 'Commercial'", { command: 'tsigil tld create --name рф', purpose: 'creates xn--p1ai' }],
-      list: ["tsigil tld list --name 'c*' --sort name", 'tsigil tld list --limit 10 -f csv -c name -c description'],
+      create: [
+        "tsigil tld create --name com --description 'Commercial'",
+        { command: 'tsigil tld create --name рф', purpose: 'creates xn--p1ai' },
+      ],
+      list: [
+        "tsigil tld list --name 'c*' --sort name",
+        'tsigil tld list --limit 10 -f csv -c name -c description',
+      ],
       show: ['tsigil tld show com', 'tsigil tld show com -f value -c id'],
-      set: ["tsigil tld set com --description 'For companies'", 'tsigil tld set com --no-description'],
+      set: [
+        "tsigil tld set com --description 'For companies'",
+        'tsigil tld set com --no-description',
+      ],
       delete: ['tsigil tld delete com рф'],
     },
   },
@@ -65,7 +76,8 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     examples: {
       create: [
         {
-          command: 'tsigil tsigkey create --name transfer --algorithm hmac-sha256 --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
+          command:
+            'tsigil tsigkey create --name transfer --algorithm hmac-sha256 --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
           purpose: 'with a new random secret',
         },
         {
@@ -74,9 +86,18 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
           purpose: 'with your own secret, hidden from other users of this machine',
         },
       ],
-      list: ["tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256", 'tsigil tsigkey list --orphaned --sort name:desc'],
-      show: ['tsigil tsigkey show transfer', 'tsigil tsigkey show transfer --reveal -f value -c secret'],
-      set: ['openssl rand -base64 32 | tsigil tsigkey set transfer --secret -', 'tsigil tsigkey set update --name dynamic-update'],
+      list: [
+        "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",
+        'tsigil tsigkey list --orphaned --sort name:desc',
+      ],
+      show: [
+        'tsigil tsigkey show transfer',
+        'tsigil tsigkey show transfer --reveal -f value -c secret',
+      ],
+      set: [
+        'openssl rand -base64 32 | tsigil tsigkey set transfer --secret -',
+        'tsigil tsigkey set update --name dynamic-update',
+      ],
       delete: ['tsigil tsigkey delete transfer dynamic-update'],
     },
   },
@@ -90,7 +111,10 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'tsigil zone create example.com. --email hostmaster@example.com --ttl 300',
         'tsigil zone create example.org. --type SECONDARY --masters 192.0.2.1 192.0.2.2:5300',
       ],
-      list: ["tsigil zone list --name '*.com.' --sort ttl:desc", 'tsigil zone list --all-projects -f json'],
+      list: [
+        "tsigil zone list --name '*.com.' --sort ttl:desc",
+        'tsigil zone list --all-projects -f json',
+      ],
       show: ['tsigil zone show example.com.'],
       set: ['tsigil zone set example.com. --email dns@example.com --no-description'],
       delete: ['tsigil zone delete example.com. example.org.'],
@@ -100,7 +124,9 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     type: pool,
     columns: ['id', 'name', 'description'],
     examples: {
-      create: ['tsigil pool create --name anycast --ns-records 1:ns1.example.org. 2:ns2.example.org. --attributes tier:gold'],
+      create: [
+        'tsigil pool create --name anycast --ns-records 1:ns1.example.org. 2:ns2.example.org. --attributes tier:gold',
+      ],
       list: ['tsigil pool list -c name -c ns_records'],
       show: ['tsigil pool show default'],
       set: ["tsigil pool set anycast --description 'On three continents' --no-attributes"],
@@ -113,18 +139,28 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     sort: 'name',
     summary: 'create, list, show and revoke tokens',
     flags: {
-      roles: { flag: '--role <role...>', description: 'give the token this role; repeat the flag for more roles' },
-      project_id: { flag: '--project <id>', description: 'bind the token to the project with this id' },
+      roles: {
+        flag: '--role <role...>',
+        description: 'give the token this role; repeat the flag for more roles',
+      },
+      project_id: {
+        flag: '--project <id>',
+        description: 'bind the token to the project with this id',
+      },
       expires_at: {
         flag: '--expires <time>',
-        description: 'let the token expire at this time (2030-01-31T12:00:00, in UTC) or after this duration (90d, 12h, 30m)',
+        description:
+          'let the token expire at this time (2030-01-31T12:00:00, in UTC) or after this duration (90d, 12h, 30m)',
         read: readTime,
       },
     },
     examples: {
       create: [
         'tsigil token create --name terraform --role reader --expires 90d',
-        { command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)', purpose: '-f value prints only the token' },
+        {
+          command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)',
+          purpose: '-f value prints only the token',
+        },
       ],
       list: ['tsigil token list -c name -c roles -c expires_at'],
       show: ['tsigil token show terraform -f json'],

@@ -21,33 +21,54 @@ export function secretOptions(type: ResourceType, creating: boolean): Option[] {
   return [
     new Option(`--${name} <->`, `read the ${name} from standard input; the value must be -`),
     new Option(`--${name}-file <file>`, `read the ${name} from this file`).conflicts(name),
-    ...(creating ? [new Option('--generate', `let the service generate the ${name} (default)`).conflicts([name, `${name}File`])] : []),
+    ...(creating
+      ? [
+          new Option('--generate', `let the service generate the ${name} (default)`).conflicts([
+            name,
+            `${name}File`,
+          ]),
+        ]
+      : []),
   ];
 }
 
 /** Returns the flag that shows secrets in output. */
 export function revealOptions(type: ResourceType): Option[] {
   const name = secretField(type);
-  return name === undefined ? [] : [new Option('--reveal', `show the ${name} instead of ${HIDDEN}`)];
+  return name === undefined
+    ? []
+    : [new Option('--reveal', `show the ${name} instead of ${HIDDEN}`)];
 }
 
 /**
  * Reads the secret that the flags select, and returns it as a member of a request body. Throws `CommandError`, also if the secret itself
  * is an argument: every user of the machine can read arguments.
  */
-export async function readSecret(type: ResourceType, flags: FlagValues, { input }: Terminal): Promise<Record<string, string>> {
+export async function readSecret(
+  type: ResourceType,
+  flags: FlagValues,
+  { input }: Terminal,
+): Promise<Record<string, string>> {
   const name = secretField(type);
   if (name === undefined) return {};
   const source = flags[name];
   const file = flags[`${name}File`] as string | undefined;
   if (source !== undefined && source !== '-') {
     const hint = `Use --${name} - to read the ${name} from standard input, or --${name}-file FILE.`;
-    throw new CommandError(EXIT.usage, `The ${name} cannot be an argument: other users of this machine can read arguments`, hint);
+    throw new CommandError(
+      EXIT.usage,
+      `The ${name} cannot be an argument: other users of this machine can read arguments`,
+      hint,
+    );
   }
   if (source === '-') {
     if (input.isTTY === true) {
       const hint = `Pipe the ${name} to the command, or use --${name}-file FILE.`;
-      throw new CommandError(EXIT.usage, `Cannot read the ${name}: standard input is a terminal`, hint);
+      throw new CommandError(
+        EXIT.usage,
+        `Cannot read the ${name}: standard input is a terminal`,
+        hint,
+      );
     }
     return { [name]: oneLine(await text(input as AsyncIterable<string>), 'Standard input') };
   }
@@ -55,9 +76,15 @@ export async function readSecret(type: ResourceType, flags: FlagValues, { input 
 }
 
 /** Returns a resource without its secret; with the secret if `--reveal` is set. */
-export function hideSecret<T extends Readonly<Record<string, unknown>>>(type: ResourceType, item: T, flags: FlagValues): T {
+export function hideSecret<T extends Readonly<Record<string, unknown>>>(
+  type: ResourceType,
+  item: T,
+  flags: FlagValues,
+): T {
   const name = secretField(type);
-  return name === undefined || flags.reveal === true || !(name in item) ? item : { ...item, [name]: HIDDEN };
+  return name === undefined || flags.reveal === true || !(name in item)
+    ? item
+    : { ...item, [name]: HIDDEN };
 }
 
 function oneLine(content: string, source: string): string {

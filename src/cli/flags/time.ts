@@ -13,6 +13,9 @@ export function readTime(text: string, now: number): string {
   if (seconds !== undefined) return new Date(now + Number(amount) * seconds * 1000).toISOString();
   const timestamp = parseTimestamp(text);
   if (timestamp === undefined)
-    throw new CommandError(EXIT.usage, `Invalid time '${text}'. Use a timestamp (2030-01-31T12:00:00) or a duration (90d, 12h, 30m).`);
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid time '${text}'. Use a timestamp (2030-01-31T12:00:00) or a duration (90d, 12h, 30m).`,
+    );
   return timestamp;
 }

@@ -15,7 +15,13 @@ const MAX_REQUEST_ITEMS = 500;
  * Copies every resource of `type` from one service to another, with ids and timestamps, and reports each outcome. Does not change
  * resources that already exist in `target`. Throws `CommandError` if a service cannot be reached.
  */
-export async function copyResources(type: ResourceType, source: Connection, target: Connection, dryRun: boolean, report: Report): Promise<void> {
+export async function copyResources(
+  type: ResourceType,
+  source: Connection,
+  target: Connection,
+  dryRun: boolean,
+  report: Report,
+): Promise<void> {
   const items = (await listItems(source, type, [])).map((item) => normalise(type, item));
   const existing = (await listItems(target, type, [])).map((item) => normalise(type, item));
   const byId = new Map(existing.map((item) => [item.id, item]));
@@ -24,7 +30,8 @@ export async function copyResources(type: ResourceType, source: Connection, targ
   for (const item of items) {
     const current = byId.get(item.id) ?? byName.get(nameKey(type, item));
     if (current === undefined) missing.push(item);
-    else if (isDeepStrictEqual(current, item)) report.add('unchanged', String(item.name), String(item.id));
+    else if (isDeepStrictEqual(current, item))
+      report.add('unchanged', String(item.name), String(item.id));
     else
       report.add(
         'different',
@@ -36,12 +43,21 @@ export async function copyResources(type: ResourceType, source: Connection, targ
 }
 
 /** Imports some resources in one request. If the service refuses that, imports each resource alone, so that one does not stop the others. */
-async function importBatch(type: ResourceType, target: Connection, items: readonly Item[], dryRun: boolean, report: Report): Promise<void> {
+async function importBatch(
+  type: ResourceType,
+  target: Connection,
+  items: readonly Item[],
+  dryRun: boolean,
+  report: Report,
+): Promise<void> {
   try {
-    if (!dryRun) await call(target, 'POST', `/v2/${type.collection}/import`, { [type.collection]: items });
+    if (!dryRun)
+      await call(target, 'POST', `/v2/${type.collection}/import`, { [type.collection]: items });
   } catch (error) {
     if (!(error instanceof CommandError) || error.exitCode !== EXIT.refused) throw error;
-    if (items.length === 1) for (const { id, name } of items) report.add('refused', `${String(name)}: ${error.message}`, String(id));
+    if (items.length === 1)
+      for (const { id, name } of items)
+        report.add('refused', `${String(name)}: ${error.message}`, String(id));
     else for (const item of items) await importBatch(type, target, [item], dryRun, report);
     return;
   }
@@ -51,9 +67,15 @@ async function importBatch(type: ResourceType, target: Connection, items: readon
 /** Returns the members of a resource that an import sends, in normalised form. */
 function normalise(type: ResourceType, item: Item): Item {
   const fields = givenFields(type).map((name): [string, unknown] => [name, item[name]]);
-  const timestamp = (value: unknown) => (typeof value === 'string' ? (parseTimestamp(value) ?? value) : (value ?? null));
+  const timestamp = (value: unknown) =>
+    typeof value === 'string' ? (parseTimestamp(value) ?? value) : (value ?? null);
   const id = normaliseUuid(String(item.id)) ?? item.id;
-  return { id, ...Object.fromEntries(fields), created_at: timestamp(item.created_at), updated_at: timestamp(item.updated_at) };
+  return {
+    id,
+    ...Object.fromEntries(fields),
+    created_at: timestamp(item.created_at),
+    updated_at: timestamp(item.updated_at),
+  };
 }
 
 function nameKey(type: ResourceType, item: Item): string {
@@ -72,7 +94,10 @@ function* batchesOf(items: readonly Item[]): Generator<Item[]> {
   let bytes = 0;
   for (const item of items) {
     const size = Buffer.byteLength(JSON.stringify(item)) + 1;
-    if (batch.length > 0 && (bytes + size > MAX_REQUEST_BYTES || batch.length === MAX_REQUEST_ITEMS)) {
+    if (
+      batch.length > 0 &&
+      (bytes + size > MAX_REQUEST_BYTES || batch.length === MAX_REQUEST_ITEMS)
+    ) {
       yield batch;
       batch = [];
       bytes = 0;

@@ -35,7 +35,12 @@ export async function importKeys(
   report: Report,
   signal: AbortSignal,
 ): Promise<number> {
-  const existing = new Map((await listItems(connection, tsigkey, [])).map((item) => [comparisonForm(String(item.name)), item]));
+  const existing = new Map(
+    (await listItems(connection, tsigkey, [])).map((item) => [
+      comparisonForm(String(item.name)),
+      item,
+    ]),
+  );
   const seen = new Map<string, string>();
   for (const [index, { place, found }] of keys.entries()) {
     if (signal.aborted) return index;
@@ -54,27 +59,46 @@ export async function importKeys(
   return keys.length;
 }
 
-async function importKey(connection: Connection, place: string, key: Key, current: Item | undefined, wanted: KeyImport, report: Report) {
-  if (current !== undefined && isSameKey(keyOf(current), key)) report.add('unchanged', key.name, place);
-  else if (current !== undefined && !wanted.update) report.add('different', describeDifference(current, key), place);
+async function importKey(
+  connection: Connection,
+  place: string,
+  key: Key,
+  current: Item | undefined,
+  wanted: KeyImport,
+  report: Report,
+) {
+  if (current !== undefined && isSameKey(keyOf(current), key))
+    report.add('unchanged', key.name, place);
+  else if (current !== undefined && !wanted.update)
+    report.add('different', describeDifference(current, key), place);
   else {
     const refusal = wanted.dryRun ? undefined : await save(connection, key, current, wanted);
-    if (refusal === undefined) report.add(current === undefined ? 'added' : 'updated', key.name, place);
+    if (refusal === undefined)
+      report.add(current === undefined ? 'added' : 'updated', key.name, place);
     else report.add('refused', `${key.name}: ${refusal}`, place);
   }
 }
 
 function describeDifference(current: Item, key: Key): string {
-  const members = (['algorithm', 'secret'] as const).filter((member) => current[member] !== key[member]);
+  const members = (['algorithm', 'secret'] as const).filter(
+    (member) => current[member] !== key[member],
+  );
   return `${key.name} already exists with a different ${members.join(' and ')}; use --update to replace it`;
 }
 
 /** Creates or changes a key. Returns the reason if the service refuses it, otherwise undefined. */
-async function save(connection: Connection, key: Key, current: Item | undefined, { scope, resourceId }: KeyImport): Promise<string | undefined> {
+async function save(
+  connection: Connection,
+  key: Key,
+  current: Item | undefined,
+  { scope, resourceId }: KeyImport,
+): Promise<string | undefined> {
   const { algorithm, secret } = key;
   try {
-    if (current === undefined) await call(connection, 'POST', '/v2/tsigkeys', { ...key, scope, resource_id: resourceId });
-    else await call(connection, 'PATCH', `/v2/tsigkeys/${String(current.id)}`, { algorithm, secret });
+    if (current === undefined)
+      await call(connection, 'POST', '/v2/tsigkeys', { ...key, scope, resource_id: resourceId });
+    else
+      await call(connection, 'PATCH', `/v2/tsigkeys/${String(current.id)}`, { algorithm, secret });
     return undefined;
   } catch (error) {
     if (error instanceof CommandError && error.exitCode === EXIT.refused) return error.message;

@@ -18,9 +18,18 @@ export interface SourceFlags {
 /** Adds the flags that select the service to copy from. */
 export function withSourceFlags(command: Command): Command {
   return command
-    .option('--from <url>', 'copy from the Designate or Tsigil service at this URL, with ids and timestamps')
-    .option('--from-token-file <file>', 'read the token for that service from this file (default: TSIGIL_FROM_TOKEN)')
-    .option('--from-os-cloud <name>', 'copy with the service and the credentials of this cloud in clouds.yaml');
+    .option(
+      '--from <url>',
+      'copy from the Designate or Tsigil service at this URL, with ids and timestamps',
+    )
+    .option(
+      '--from-token-file <file>',
+      'read the token for that service from this file (default: TSIGIL_FROM_TOKEN)',
+    )
+    .option(
+      '--from-os-cloud <name>',
+      'copy with the service and the credentials of this cloud in clouds.yaml',
+    );
 }
 
 /** Returns true if a flag selects a service to copy from. */
@@ -48,7 +57,10 @@ export function conclude(report: Report, dryRun: boolean, { out }: Terminal): vo
 }
 
 /** Returns the connection to the service to copy from. The token of the target is never sent to it, so it needs another token. */
-async function findSource({ from, fromTokenFile, fromOsCloud }: SourceFlags, { environment }: Terminal): Promise<Connection> {
+async function findSource(
+  { from, fromTokenFile, fromOsCloud }: SourceFlags,
+  { environment }: Terminal,
+): Promise<Connection> {
   const token = environment.TSIGIL_FROM_TOKEN;
   if (fromTokenFile === undefined && fromOsCloud === undefined && !token) {
     const hint = 'Set TSIGIL_FROM_TOKEN, or use --from-token-file or --from-os-cloud.';
@@ -59,5 +71,9 @@ async function findSource({ from, fromTokenFile, fromOsCloud }: SourceFlags, { e
     ...(fromTokenFile === undefined ? {} : { tokenFile: fromTokenFile }),
     ...(fromOsCloud === undefined ? {} : { osCloud: fromOsCloud }),
   };
-  return findConnection(flags, { ...environment, TSIGIL_TOKEN: fromOsCloud === undefined ? token : undefined, TSIGIL_URL: undefined });
+  return findConnection(flags, {
+    ...environment,
+    TSIGIL_TOKEN: fromOsCloud === undefined ? token : undefined,
+    TSIGIL_URL: undefined,
+  });
 }

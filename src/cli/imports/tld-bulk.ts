@@ -1,11 +1,18 @@
-import { MAX_ENTRIES, MAX_LIST_BYTES, type BulkRequest } from '../../domain/operations/bulk-request.ts';
+import {
+  MAX_ENTRIES,
+  MAX_LIST_BYTES,
+  type BulkRequest,
+} from '../../domain/operations/bulk-request.ts';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { quote, type Report } from '../output/import-report.ts';
 import type { ListEntry } from '../tld-lists/list.ts';
 
 /** The options of a bulk request. */
-export type BulkFlags = Pick<BulkRequest, 'mode'> & { readonly dryRun: boolean; readonly replace?: boolean };
+export type BulkFlags = Pick<BulkRequest, 'mode'> & {
+  readonly dryRun: boolean;
+  readonly replace?: boolean;
+};
 
 /** The response to a bulk request. In a dry run, it reports what would be changed. */
 interface BulkResponse {
@@ -24,15 +31,29 @@ const BATCH_ENTRIES = 1000;
 const BATCH_BYTES = MAX_LIST_BYTES / 2;
 
 /** Sends entries to the service in one request, and adds each outcome to `report`. Throws `CommandError`. */
-export async function sendEntries(connection: Connection, entries: readonly ListEntry[], flags: BulkFlags, report: Report): Promise<void> {
+export async function sendEntries(
+  connection: Connection,
+  entries: readonly ListEntry[],
+  flags: BulkFlags,
+  report: Report,
+): Promise<void> {
   const { mode, dryRun, replace = false } = flags;
-  const response = await call(connection, 'POST', '/v2/tlds/bulk', { mode, replace, dry_run: dryRun, tlds: entries.map(bodyOf) });
+  const response = await call(connection, 'POST', '/v2/tlds/bulk', {
+    mode,
+    replace,
+    dry_run: dryRun,
+    tlds: entries.map(bodyOf),
+  });
   const { results, removed } = response as unknown as BulkResponse;
   for (const { index, outcome, name = '', previous, message = '' } of results) {
     const entry = entries[index];
     if (entry === undefined) continue;
     if (outcome === 'refused') report.add(outcome, `${quote(entry.name)}: ${message}`, entry.line);
-    else if (outcome === 'updated') report.add(outcome, `${name}: ${quote(previous?.description)} -> ${quote(entry.description)}`);
+    else if (outcome === 'updated')
+      report.add(
+        outcome,
+        `${name}: ${quote(previous?.description)} -> ${quote(entry.description)}`,
+      );
     else report.add(outcome, name);
   }
   for (const { name } of removed) report.add('removed', name);

@@ -11,7 +11,11 @@ export interface ConfirmationFlags {
  * Asks for confirmation. Returns after `y` or `yes`, or with `--yes`. Throws `CommandError` after any other reply, and if the command is
  * not interactive. The caller must not change anything before.
  */
-export type Confirm = (question: string, flags: ConfirmationFlags, terminal: Terminal) => Promise<void>;
+export type Confirm = (
+  question: string,
+  flags: ConfirmationFlags,
+  terminal: Terminal,
+) => Promise<void>;
 
 const CONDITIONS = new WeakMap<Command, string>();
 
@@ -30,11 +34,19 @@ export function conditionOf(command: Command): string | undefined {
   return CONDITIONS.get(command);
 }
 
-async function confirm(question: string, { yes }: ConfirmationFlags, terminal: Terminal): Promise<void> {
+async function confirm(
+  question: string,
+  { yes }: ConfirmationFlags,
+  terminal: Terminal,
+): Promise<void> {
   if (yes === true) return;
   const reason = nonInteractiveReason(terminal);
   if (reason !== undefined) {
-    throw new CommandError(EXIT.usage, `Cannot ask for confirmation: ${reason}. Nothing was changed.`, 'Use --yes to go ahead.');
+    throw new CommandError(
+      EXIT.usage,
+      `Cannot ask for confirmation: ${reason}. Nothing was changed.`,
+      'Use --yes to go ahead.',
+    );
   }
   terminal.err.write(`${question} [y/N] `);
   for await (const chunk of terminal.input) {

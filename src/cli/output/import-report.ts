@@ -1,7 +1,15 @@
 import { plainCell } from './output.ts';
 
 /** The possible results for one item of an import, in the order in which a summary counts them. */
-const OUTCOMES = ['added', 'unchanged', 'updated', 'removed', 'different', 'invalid', 'refused'] as const;
+const OUTCOMES = [
+  'added',
+  'unchanged',
+  'updated',
+  'removed',
+  'different',
+  'invalid',
+  'refused',
+] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** The outcomes that change something, with the signs of their lines. */
@@ -41,7 +49,9 @@ export function createReport(write?: (line: string) => unknown): Report {
     },
     summary(outcomes) {
       const shown = outcomes ?? OUTCOMES.filter((outcome) => count(outcome) > 0);
-      return shown.map((outcome) => `${count(outcome)} ${outcome}`).join(', ') || 'nothing to import';
+      return (
+        shown.map((outcome) => `${count(outcome)} ${outcome}`).join(', ') || 'nothing to import'
+      );
     },
     count,
     isClean: () => !added.some(({ outcome }) => FAILURES.includes(outcome)),

@@ -16,7 +16,12 @@ export interface OutputFlags {
 type Item = Readonly<Record<string, unknown>>;
 
 /** Formats items as text, one row for each. A table has rules on a terminal; elsewhere tabs separate its columns. */
-export function formatList(items: readonly Item[], columns: readonly string[], flags: OutputFlags, textStyle: TextStyle): string {
+export function formatList(
+  items: readonly Item[],
+  columns: readonly string[],
+  flags: OutputFlags,
+  textStyle: TextStyle,
+): string {
   const chosen = flags.column ?? columns;
   const rows = items.map((item) => chosen.map((column) => item[column]));
   switch (flags.format) {
@@ -25,18 +30,29 @@ export function formatList(items: readonly Item[], columns: readonly string[], f
     case 'yaml':
       return formatYaml(items.map((item) => pick(item, chosen)));
     case 'csv':
-      return lines([chosen, ...rows].map((row) => row.map((value) => csvCell(typeof value === 'number' ? value : textOf(value))).join(',')));
+      return lines(
+        [chosen, ...rows].map((row) =>
+          row.map((value) => csvCell(typeof value === 'number' ? value : textOf(value))).join(','),
+        ),
+      );
     case 'value':
       return lines(rows.map((row) => row.map(plainCell).join(' ')));
     case 'table': {
       const cells = rows.map((row) => row.map(plainCell));
-      return textStyle.decorated ? drawTable(chosen, cells, textStyle) : lines([chosen, ...cells].map((row) => row.join('\t')));
+      return textStyle.decorated
+        ? drawTable(chosen, cells, textStyle)
+        : lines([chosen, ...cells].map((row) => row.join('\t')));
     }
   }
 }
 
 /** Formats one item as text, one line for each field. */
-export function formatItem(item: Item, columns: readonly string[], flags: OutputFlags, textStyle: TextStyle): string {
+export function formatItem(
+  item: Item,
+  columns: readonly string[],
+  flags: OutputFlags,
+  textStyle: TextStyle,
+): string {
   const chosen = flags.column ?? columns;
   const pairs = chosen.map((column) => ({ Field: column, Value: item[column] }));
   switch (flags.format) {
@@ -66,7 +82,10 @@ export function plainCell(value: unknown): string {
 
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
-  if (Array.isArray(value)) return value.map((item) => (isObject(item) ? Object.values(item).map(textOf).join(':') : textOf(item))).join(', ');
+  if (Array.isArray(value))
+    return value
+      .map((item) => (isObject(item) ? Object.values(item).map(textOf).join(':') : textOf(item)))
+      .join(', ');
   if (isObject(value)) {
     return Object.entries(value)
       .map(([name, member]) => `${name}:${textOf(member)}`)

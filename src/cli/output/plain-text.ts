@@ -10,7 +10,9 @@ const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\u
 export function plainText(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {
     const quoted = JSON.stringify(character).slice(1, -1);
-    return quoted === character ? `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}` : quoted;
+    return quoted === character
+      ? `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
+      : quoted;
   });
 }
 
@@ -29,7 +31,8 @@ export function formatJson(value: unknown): string {
 export function formatYaml(value: unknown): string {
   const document = new Document(value);
   visit(document, (_key, node) => {
-    if (isScalar(node) && typeof node.value === 'string' && plainLines(node.value) !== node.value) node.type = Scalar.QUOTE_DOUBLE;
+    if (isScalar(node) && typeof node.value === 'string' && plainLines(node.value) !== node.value)
+      node.type = Scalar.QUOTE_DOUBLE;
   });
   return plainLines(document.toString());
 }

@@ -17,14 +17,21 @@ const MIN_BAR_WIDTH = 10;
  * Draws a progress bar for `total` items on `out`, with percentage, rate and remaining time. Draws nothing if `out` is not a terminal.
  * `now` returns milliseconds.
  */
-export function startProgress(out: Stream, label: string, total: number, now: () => number): Progress {
+export function startProgress(
+  out: Stream,
+  label: string,
+  total: number,
+  now: () => number,
+): Progress {
   if (out.isTTY !== true) return { advance: () => undefined, stop: () => undefined };
   const started = now();
   let done = 0;
   let drawnAt = -Infinity;
   const draw = () => {
     drawnAt = now();
-    out.write(`\r${progressLine(label, done, total, (drawnAt - started) / 1000, out.columns || 80)}\x1b[K`);
+    out.write(
+      `\r${progressLine(label, done, total, (drawnAt - started) / 1000, out.columns || 80)}\x1b[K`,
+    );
   };
   draw();
   return {
@@ -37,16 +44,32 @@ export function startProgress(out: Stream, label: string, total: number, now: ()
 }
 
 /** Returns `Importing [====>    ] 43% 4,300 of 10,000, 2,150/s, 0:03 left`, shortened to fit a narrow terminal. */
-export function progressLine(label: string, done: number, total: number, seconds: number, columns: number): string {
+export function progressLine(
+  label: string,
+  done: number,
+  total: number,
+  seconds: number,
+  columns: number,
+): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const rate = seconds > 0 ? done / seconds : 0;
   const counts = `${String(Math.floor(share * 100)).padStart(3)}% ${grouped(done)} of ${grouped(total)}`;
-  const speed = rate === 0 || done >= total ? '' : `, ${grouped(Math.round(rate))}/s, ${clockTime((total - done) / rate)} left`;
+  const speed =
+    rate === 0 || done >= total
+      ? ''
+      : `, ${grouped(Math.round(rate))}/s, ${clockTime((total - done) / rate)} left`;
   // The last column stays empty, because some terminals wrap as soon as it has a character.
   const room = columns - 1;
-  const bar = Math.min(MAX_BAR_WIDTH, room - displayWidth(label) - counts.length - speed.length - 4);
+  const bar = Math.min(
+    MAX_BAR_WIDTH,
+    room - displayWidth(label) - counts.length - speed.length - 4,
+  );
   if (bar >= MIN_BAR_WIDTH) return `${label} [${drawBar(share, bar)}] ${counts}${speed}`;
-  return [`${label} ${counts}${speed}`, `${label} ${counts}`, counts.trim()].find((line) => displayWidth(line) <= room) ?? '';
+  return (
+    [`${label} ${counts}${speed}`, `${label} ${counts}`, counts.trim()].find(
+      (line) => displayWidth(line) <= room,
+    ) ?? ''
+  );
 }
 
 function drawBar(share: number, width: number): string {
@@ -60,7 +83,11 @@ function grouped(count: number): string {
 
 function clockTime(seconds: number): string {
   const whole = Math.ceil(seconds);
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const [hours, minutes, rest] = [
+    Math.floor(whole / 3600),
+    Math.floor(whole / 60) % 60,
+    whole % 60,
+  ];
   const tail = String(rest).padStart(2, '0');
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${tail}` : `${minutes}:${tail}`;
 }

@@ -6,13 +6,20 @@ const MIN_COLUMN_WIDTH = 8;
 const MAX_WORD_WIDTH = 36;
 
 /** Draws a table with rules around it. Wraps cells if the table is wider than the terminal. */
-export function drawTable(header: readonly string[], rows: readonly (readonly string[])[], textStyle: TextStyle): string {
+export function drawTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  textStyle: TextStyle,
+): string {
   const widths = fitWidths(header, rows, textStyle.width);
   const rule = `+${widths.map((width) => '-'.repeat(width + 2)).join('+')}+\n`;
   const draw = (row: readonly string[], style: (text: string) => string) => {
     const cells = row.map((cell, index) => wrap(cell, widths[index] ?? 0));
     const height = Math.max(...cells.map((lines) => lines.length));
-    const line = (number: number) => cells.map((lines, index) => ` ${style(pad(lines[number] ?? '', widths[index] ?? 0))} `).join('|');
+    const line = (number: number) =>
+      cells
+        .map((lines, index) => ` ${style(pad(lines[number] ?? '', widths[index] ?? 0))} `)
+        .join('|');
     return Array.from({ length: height }, (_, number) => `|${line(number)}|\n`).join('');
   };
   const head = draw(header, (text) => bold(text, textStyle));
@@ -21,17 +28,35 @@ export function drawTable(header: readonly string[], rows: readonly (readonly st
 }
 
 /** Returns the width of each column: that of its widest cell, or less if the table does not fit. */
-function fitWidths(header: readonly string[], rows: readonly (readonly string[])[], width: number): number[] {
-  const natural = header.map((name, index) => rows.reduce((widest, row) => Math.max(widest, displayWidth(row[index] ?? '')), displayWidth(name)));
+function fitWidths(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): number[] {
+  const natural = header.map((name, index) =>
+    rows.reduce(
+      (widest, row) => Math.max(widest, displayWidth(row[index] ?? '')),
+      displayWidth(name),
+    ),
+  );
   const available = width - 3 * header.length - 1;
-  const isRigid = header.map((_, index) => (natural[index] ?? 0) <= MAX_WORD_WIDTH && rows.every((row) => !row[index]?.includes(' ')));
+  const isRigid = header.map(
+    (_, index) =>
+      (natural[index] ?? 0) <= MAX_WORD_WIDTH && rows.every((row) => !row[index]?.includes(' ')),
+  );
   return shrink(natural, available, isRigid) ?? shrink(natural, available, []) ?? natural;
 }
 
 /** Limits all columns except the rigid ones to one maximum width, so that the table fits. Returns undefined if no width does. */
-function shrink(natural: readonly number[], available: number, isRigid: readonly boolean[]): number[] | undefined {
+function shrink(
+  natural: readonly number[],
+  available: number,
+  isRigid: readonly boolean[],
+): number[] | undefined {
   for (let most = Math.max(...natural); most >= MIN_COLUMN_WIDTH; most -= 1) {
-    const widths = natural.map((width, index) => (isRigid[index] === true ? width : Math.min(width, most)));
+    const widths = natural.map((width, index) =>
+      isRigid[index] === true ? width : Math.min(width, most),
+    );
     let spare = available - widths.reduce((sum, each) => sum + each, 0);
     if (spare < 0) continue;
     return widths.map((width, index) => {
@@ -60,7 +85,9 @@ function wrap(text: string, width: number): string[] {
 
 function breakWord(word: string, width: number): string[] {
   if (displayWidth(word.trimEnd()) <= width) return [word];
-  return word.split(/(?<=[-.,:/_])/).flatMap((part) => (displayWidth(part.trimEnd()) <= width ? [part] : clustersOf(part)));
+  return word
+    .split(/(?<=[-.,:/_])/)
+    .flatMap((part) => (displayWidth(part.trimEnd()) <= width ? [part] : clustersOf(part)));
 }
 
 function pad(text: string, width: number): string {
@@ -83,10 +110,15 @@ export function displayWidth(text: string): number {
 /** Returns the columns of one cluster. An emoji of several code points is one picture; other clusters add up their characters. */
 function clusterWidth(cluster: string): number {
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;
-  return Array.from(cluster).reduce((width, character) => width + (WITHOUT_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1), 0);
+  return Array.from(cluster).reduce(
+    (width, character) =>
+      width + (WITHOUT_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1),
+    0,
+  );
 }
 
 /** Combining marks, format characters, and Hangul medial vowels and final consonants. */
 const WITHOUT_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]/u;
 
-const WIDE = /^[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;

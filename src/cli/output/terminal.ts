@@ -11,7 +11,10 @@ export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly input: AsyncIterable<unknown> & { readonly isTTY?: boolean; readonly readableEnded?: boolean };
+  readonly input: AsyncIterable<unknown> & {
+    readonly isTTY?: boolean;
+    readonly readableEnded?: boolean;
+  };
   readonly out: Stream;
   readonly err: Stream;
   /** Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that undoes this. */
@@ -48,7 +51,10 @@ export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): stri
  * Returns a signal that the next Ctrl-C aborts, for work that then stops cleanly and reports its progress. The first Ctrl-C does not
  * end the program; a second one does. `release` restores the default.
  */
-export function catchInterrupt(terminal: Terminal): { readonly signal: AbortSignal; release(): void } {
+export function catchInterrupt(terminal: Terminal): {
+  readonly signal: AbortSignal;
+  release(): void;
+} {
   const controller = new AbortController();
   return { signal: controller.signal, release: terminal.onInterrupt(() => controller.abort()) };
 }

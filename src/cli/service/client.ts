@@ -23,12 +23,22 @@ export interface Success {
 }
 
 /** Sends a request and returns the JSON body of the response, empty for 204. Throws `CommandError` unless the status is 2xx. */
-export async function call(connection: Connection, method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+export async function call(
+  connection: Connection,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Record<string, unknown>> {
   return (await callWithHeaders(connection, method, path, body)).content;
 }
 
 /** Sends a request and returns the JSON body and the headers of the response. Throws `CommandError` unless the status is 2xx. */
-export async function callWithHeaders(connection: Connection, method: string, path: string, body?: object): Promise<Success> {
+export async function callWithHeaders(
+  connection: Connection,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Success> {
   const { url, token, trust = {}, headers = {} } = connection;
   const request = {
     method,
@@ -41,17 +51,23 @@ export async function callWithHeaders(connection: Connection, method: string, pa
     },
     body: body === undefined ? undefined : JSON.stringify(body),
   };
-  const server = { name: `'${url}'`, hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.' };
+  const server = {
+    name: `'${url}'`,
+    hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.',
+  };
   const response = await sendRequest(request, trust, server);
   const content = parseBody(response.text);
-  if (response.status >= 200 && response.status < 300 && content !== undefined) return { content, header: response.header };
+  if (response.status >= 200 && response.status < 300 && content !== undefined)
+    return { content, header: response.header };
   throw refusal(url, response, content);
 }
 
 function refusal(url: string, response: HttpResponse, content: Content | undefined): CommandError {
   const { status, statusText } = response;
-  const message = messageOf(content) ?? `Unexpected response from '${url}': ${status} ${statusText}`;
-  const requestId = response.header('x-openstack-request-id') ?? (content?.request_id as string | undefined);
+  const message =
+    messageOf(content) ?? `Unexpected response from '${url}': ${status} ${statusText}`;
+  const requestId =
+    response.header('x-openstack-request-id') ?? (content?.request_id as string | undefined);
   // Other types of 403 concern the requested resource, not the rights of the caller.
   const unauthorised = status === 401 || (status === 403 && content?.type === 'forbidden');
   return new CommandError(
@@ -64,11 +80,19 @@ function refusal(url: string, response: HttpResponse, content: Content | undefin
 }
 
 /** Returns what to do about a refusal, if its message does not say so. */
-function hintFor(url: string, { status, header }: HttpResponse, content: Content | undefined, unauthorised: boolean): string | undefined {
-  if (content?.type === 'missing_project_id') return 'Use the token of a project, or select a project with --sudo-project-id.';
-  if (unauthorised) return `The token is not valid for '${url}', or its roles do not permit this request. Use another token.`;
+function hintFor(
+  url: string,
+  { status, header }: HttpResponse,
+  content: Content | undefined,
+  unauthorised: boolean,
+): string | undefined {
+  if (content?.type === 'missing_project_id')
+    return 'Use the token of a project, or select a project with --sudo-project-id.';
+  if (unauthorised)
+    return `The token is not valid for '${url}', or its roles do not permit this request. Use another token.`;
   if (status === 429) return `Try again in ${header('retry-after') ?? 'a few'} seconds.`;
-  if (messageOf(content) === undefined) return 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
+  if (messageOf(content) === undefined)
+    return 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
   return undefined;
 }
 

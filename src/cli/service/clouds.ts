@@ -62,7 +62,10 @@ const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
  * Returns the cloud that `name` or `OS_CLOUD` selects in `clouds.yaml`, or else the cloud in `OS_*` variables; undefined if neither is
  * set. Throws `CommandError` if the cloud does not exist or is incomplete.
  */
-export function findCloud(name: string | undefined, environment: NodeJS.ProcessEnv): Cloud | undefined {
+export function findCloud(
+  name: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Cloud | undefined {
   const wanted = name ?? (environment.OS_CLOUD || undefined);
   if (wanted !== undefined) return readCloud(wanted, environment);
   const auth = readVariables(environment);
@@ -73,7 +76,9 @@ export function findCloud(name: string | undefined, environment: NodeJS.ProcessE
 function readVariables(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(AUTH_MEMBERS).flatMap(([member, others]) => {
-      const value = [`OS_${member.toUpperCase()}`, ...others].map((variable) => environment[variable]).find(Boolean);
+      const value = [`OS_${member.toUpperCase()}`, ...others]
+        .map((variable) => environment[variable])
+        .find(Boolean);
       return value === undefined ? [] : [[member, value]];
     }),
   );
@@ -89,35 +94,54 @@ function readCloud(name: string, environment: NodeJS.ProcessEnv): Cloud {
   const clouds = cloudsIn(path);
   const cloud = clouds[name];
   if (!isTree(cloud)) {
-    throw new CommandError(EXIT.usage, `Unknown cloud '${name}' in ${path}. Use one of: ${Object.keys(clouds).join(', ') || '(none defined)'}.`);
+    throw new CommandError(
+      EXIT.usage,
+      `Unknown cloud '${name}' in ${path}. Use one of: ${Object.keys(clouds).join(', ') || '(none defined)'}.`,
+    );
   }
   const securePath = fileNamed('secure', environment.OS_CLIENT_SECURE_FILE, environment);
   const secure = securePath === undefined ? undefined : cloudsIn(securePath)[name];
   const auth = { ...treeAt(cloud, 'auth'), ...treeAt(secure, 'auth') };
   const password = environment.OS_PASSWORD;
   const completed = auth.password === undefined && password ? { password } : {};
-  return toCloud(`The cloud '${name}' in ${path}`, { ...cloud, ...(isTree(secure) ? secure : {}), auth: { ...auth, ...completed } }, environment);
+  return toCloud(
+    `The cloud '${name}' in ${path}`,
+    { ...cloud, ...(isTree(secure) ? secure : {}), auth: { ...auth, ...completed } },
+    environment,
+  );
 }
 
 function toCloud(source: string, tree: Tree, environment: NodeJS.ProcessEnv): Cloud {
-  const auth = Object.fromEntries(Object.entries(treeAt(tree, 'auth')).map(([member, value]) => [member, String(value)]));
-  const text = (member: string) => (['string', 'number'].includes(typeof tree[member]) ? String(tree[member]) : undefined);
+  const auth = Object.fromEntries(
+    Object.entries(treeAt(tree, 'auth')).map(([member, value]) => [member, String(value)]),
+  );
+  const text = (member: string) =>
+    ['string', 'number'].includes(typeof tree[member]) ? String(tree[member]) : undefined;
   const regions = Array.isArray(tree.regions) ? (tree.regions as unknown[]) : [];
-  const onlyRegion = regions.length === 1 ? (isTree(regions[0]) ? regions[0].name : regions[0]) : undefined;
+  const onlyRegion =
+    regions.length === 1 ? (isTree(regions[0]) ? regions[0].name : regions[0]) : undefined;
   const authType = text('auth_type') ?? (environment.OS_AUTH_TYPE || guessAuthType(auth));
   if (!Object.hasOwn(AUTH_TYPES, authType)) {
-    throw new CommandError(EXIT.usage, `${source} has an unsupported auth_type '${authType}'. Use one of: ${Object.keys(AUTH_TYPES).join(', ')}.`);
+    throw new CommandError(
+      EXIT.usage,
+      `${source} has an unsupported auth_type '${authType}'. Use one of: ${Object.keys(AUTH_TYPES).join(', ')}.`,
+    );
   }
   return {
     source,
     authType: AUTH_TYPES[authType as keyof typeof AUTH_TYPES],
     auth,
-    region: text('region_name') ?? (environment.OS_REGION_NAME || (onlyRegion as string | undefined)),
-    interface: (text('interface') ?? text('endpoint_type') ?? (environment.OS_INTERFACE || environment.OS_ENDPOINT_TYPE || 'public')).replace(
-      /URL$/,
-      '',
-    ),
-    endpoint: text('dns_endpoint_override') ?? text('endpoint_override') ?? (environment.OS_DNS_ENDPOINT_OVERRIDE || auth.endpoint),
+    region:
+      text('region_name') ?? (environment.OS_REGION_NAME || (onlyRegion as string | undefined)),
+    interface: (
+      text('interface') ??
+      text('endpoint_type') ??
+      (environment.OS_INTERFACE || environment.OS_ENDPOINT_TYPE || 'public')
+    ).replace(/URL$/, ''),
+    endpoint:
+      text('dns_endpoint_override') ??
+      text('endpoint_override') ??
+      (environment.OS_DNS_ENDPOINT_OVERRIDE || auth.endpoint),
     cacert: text('cacert') ?? (environment.OS_CACERT || undefined),
     verify: tree.verify !== false && !/^(?:1|true|yes)$/i.test(environment.OS_INSECURE ?? ''),
   };
@@ -131,12 +155,22 @@ function guessAuthType(auth: Readonly<Record<string, string>>): string {
 
 function foldersOf({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string[] {
   const configuration = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : undefined);
-  return ['.', ...(configuration === undefined ? [] : [join(configuration, 'openstack')]), '/etc/openstack'];
+  return [
+    '.',
+    ...(configuration === undefined ? [] : [join(configuration, 'openstack')]),
+    '/etc/openstack',
+  ];
 }
 
-function fileNamed(name: string, explicit: string | undefined, environment: NodeJS.ProcessEnv): string | undefined {
+function fileNamed(
+  name: string,
+  explicit: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): string | undefined {
   if (explicit) return explicit;
-  const candidates = foldersOf(environment).flatMap((folder) => ['yaml', 'yml', 'json'].map((suffix) => join(folder, `${name}.${suffix}`)));
+  const candidates = foldersOf(environment).flatMap((folder) =>
+    ['yaml', 'yml', 'json'].map((suffix) => join(folder, `${name}.${suffix}`)),
+  );
   return candidates.find((path) => existsSync(path));
 }
 

@@ -24,31 +24,57 @@ const DEFAULT_TOKEN_FILE = 'var/admin.token';
  * `TSIGIL_TOKEN`; a cloud in `OS_*` variables; the first token of a service that was started in this folder. `--url` and `TSIGIL_URL` set
  * the URL in every case. A token is never an argument, because other users of the machine can read arguments. Throws `CommandError`.
  */
-export async function findConnection(flags: ConnectionFlags, environment: NodeJS.ProcessEnv): Promise<Connection> {
+export async function findConnection(
+  flags: ConnectionFlags,
+  environment: NodeJS.ProcessEnv,
+): Promise<Connection> {
   if (flags.osCloud !== undefined && flags.tokenFile !== undefined) {
-    throw new CommandError(EXIT.usage, 'Cannot use --os-cloud and --token-file together: each provides a token. Use one of them.');
+    throw new CommandError(
+      EXIT.usage,
+      'Cannot use --os-cloud and --token-file together: each provides a token. Use one of them.',
+    );
   }
-  const ownToken = flags.tokenFile === undefined ? environment.TSIGIL_TOKEN || undefined : undefined;
+  const ownToken =
+    flags.tokenFile === undefined ? environment.TSIGIL_TOKEN || undefined : undefined;
   const hasOwnToken = flags.tokenFile !== undefined || ownToken !== undefined;
-  const cloud = flags.osCloud !== undefined || !hasOwnToken ? findCloud(flags.osCloud, environment) : undefined;
+  const cloud =
+    flags.osCloud !== undefined || !hasOwnToken ? findCloud(flags.osCloud, environment) : undefined;
   const trust = readTrust(flags.cacert ?? cloud?.cacert, cloud?.verify);
   // --os-cloud has priority over TSIGIL_URL; OS_CLOUD does not.
-  const url = flags.url ?? (flags.osCloud === undefined ? environment.TSIGIL_URL || undefined : undefined);
+  const url =
+    flags.url ?? (flags.osCloud === undefined ? environment.TSIGIL_URL || undefined : undefined);
   if (cloud !== undefined) return connectToCloud(cloud, url, trust);
   const file = flags.tokenFile ?? DEFAULT_TOKEN_FILE;
-  const token = ownToken === undefined ? checkToken(readTokenFile(file), file) : checkToken(ownToken, 'TSIGIL_TOKEN');
+  const token =
+    ownToken === undefined
+      ? checkToken(readTokenFile(file), file)
+      : checkToken(ownToken, 'TSIGIL_TOKEN');
   return { url: checkUrl(url ?? DEFAULT_URL), token, trust };
 }
 
 /** Connects to a cloud. Either it contains URL and token, or its identity service provides them. */
-async function connectToCloud(cloud: Cloud, url: string | undefined, trust: Trust): Promise<Connection> {
+async function connectToCloud(
+  cloud: Cloud,
+  url: string | undefined,
+  trust: Trust,
+): Promise<Connection> {
   const override = url ?? cloud.endpoint;
   if (cloud.authType === 'admin_token' || cloud.authType === 'none') {
     if (cloud.authType === 'admin_token' && cloud.auth.token === undefined)
-      throw new CommandError(EXIT.usage, `${cloud.source} has no token. Its auth_type requires it.`);
-    const token = cloud.auth.token === undefined ? undefined : checkToken(cloud.auth.token, `The token of ${cloud.source}`);
+      throw new CommandError(
+        EXIT.usage,
+        `${cloud.source} has no token. Its auth_type requires it.`,
+      );
+    const token =
+      cloud.auth.token === undefined
+        ? undefined
+        : checkToken(cloud.auth.token, `The token of ${cloud.source}`);
     if (override === undefined)
-      throw new CommandError(EXIT.usage, `${cloud.source} has no endpoint. Its auth_type requires it.`, 'Set endpoint, or use --url.');
+      throw new CommandError(
+        EXIT.usage,
+        `${cloud.source} has no endpoint. Its auth_type requires it.`,
+        'Set endpoint, or use --url.',
+      );
     return { url: checkUrl(override), token, trust };
   }
   const { token, endpoint } = await signIn({ ...cloud, authType: cloud.authType }, override, trust);
@@ -58,10 +84,14 @@ async function connectToCloud(cloud: Cloud, url: string | undefined, trust: Trus
 /** Returns a valid URL without a final `/v2`, which endpoints in service catalogues may have. Throws `CommandError`. */
 function checkUrl(text: string): string {
   const url = text.replace(/\/+$/, '').replace(/\/v2$/, '');
-  if (!/\s|\p{Cc}/u.test(url) && /^https?:\/\/[^/@]+(?:\/[^@?#]*)?$/.test(url) && URL.canParse(url)) return url;
+  if (!/\s|\p{Cc}/u.test(url) && /^https?:\/\/[^/@]+(?:\/[^@?#]*)?$/.test(url) && URL.canParse(url))
+    return url;
   // A URL with a user or a query may contain a secret.
   const shown = /[@?#]/.test(text) ? '' : ` '${text}'`;
-  throw new CommandError(EXIT.usage, `Invalid service URL${shown}. Use an http or https URL without user, query and fragment.`);
+  throw new CommandError(
+    EXIT.usage,
+    `Invalid service URL${shown}. Use an http or https URL without user, query and fragment.`,
+  );
 }
 
 function readTrust(cacert: string | undefined, verify: boolean | undefined): Trust {
@@ -72,13 +102,22 @@ function readTokenFile(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
-    const hint = 'Set TSIGIL_TOKEN, use --token-file or --os-cloud, or run this command in the folder where the service was started.';
-    throw new CommandError(EXIT.unreachable, `No token: '${path}' cannot be read: ${faultOf(cause).reason}`, hint, cause);
+    const hint =
+      'Set TSIGIL_TOKEN, use --token-file or --os-cloud, or run this command in the folder where the service was started.';
+    throw new CommandError(
+      EXIT.unreachable,
+      `No token: '${path}' cannot be read: ${faultOf(cause).reason}`,
+      hint,
+      cause,
+    );
   }
 }
 
 /** Returns a valid token. Throws `CommandError` before the HTTP client sees an invalid header value, because its error would quote the token. */
 function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new CommandError(EXIT.usage, `${source} has no valid token. Use one line of printable ASCII characters without blanks.`);
+  throw new CommandError(
+    EXIT.usage,
+    `${source} has no valid token. Use one line of printable ASCII characters without blanks.`,
+  );
 }

@@ -9,7 +9,12 @@ export async function readText(file: string, { input }: Terminal): Promise<strin
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new CommandError(EXIT.usage, `'${file}' is not valid UTF-8 text`, 'Convert it to UTF-8.', cause);
+    throw new CommandError(
+      EXIT.usage,
+      `'${file}' is not valid UTF-8 text`,
+      'Convert it to UTF-8.',
+      cause,
+    );
   }
 }
 
@@ -29,6 +34,11 @@ function readBytes(path: string, name?: string): Buffer {
     return readFileSync(path);
   } catch (cause) {
     const { reason, hint } = faultOf(cause);
-    throw new CommandError(EXIT.usage, `${name === undefined ? '' : `${name} `}'${path}' cannot be read: ${reason}`, hint, cause);
+    throw new CommandError(
+      EXIT.usage,
+      `${name === undefined ? '' : `${name} `}'${path}' cannot be read: ${reason}`,
+      hint,
+      cause,
+    );
   }
 }

@@ -5,7 +5,11 @@ import { findPath, withHints, type Item } from './resource-requests.ts';
 
 /** Returns the key with this id or name. Throws `CommandError`. */
 export async function getKey(connection: Connection, idOrName: string): Promise<Key> {
-  return keyOf(await withHints(tsigkey, async () => call(connection, 'GET', await findPath(connection, tsigkey, idOrName, (name) => name))));
+  return keyOf(
+    await withHints(tsigkey, async () =>
+      call(connection, 'GET', await findPath(connection, tsigkey, idOrName, (name) => name)),
+    ),
+  );
 }
 
 /** Returns the name, algorithm and secret of a TSIG key resource. */

@@ -1,5 +1,14 @@
-import { authOf, MissingCredentialError, type CredentialKind } from '../../net/keystone-credentials.ts';
-import { createKeystoneApi, keystoneError, type KeystoneApi, type KeystoneResponse } from '../../net/keystone.ts';
+import {
+  authOf,
+  MissingCredentialError,
+  type CredentialKind,
+} from '../../net/keystone-credentials.ts';
+import {
+  createKeystoneApi,
+  keystoneError,
+  type KeystoneApi,
+  type KeystoneResponse,
+} from '../../net/keystone.ts';
 import type { Trust } from '../../net/http.ts';
 import type { Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -10,7 +19,12 @@ const SERVICE_TYPE = 'dns';
 
 interface Catalogue {
   readonly type?: string;
-  readonly endpoints?: readonly { readonly interface?: string; readonly region_id?: string; readonly region?: string; readonly url?: string }[];
+  readonly endpoints?: readonly {
+    readonly interface?: string;
+    readonly region_id?: string;
+    readonly region?: string;
+    readonly url?: string;
+  }[];
 }
 
 /** A cloud with an identity service that issues tokens. */
@@ -20,18 +34,32 @@ export type IdentityCloud = Cloud & { readonly authType: CredentialKind };
  * Gets a token from the cloud's identity service (Keystone, API v3). Returns it with the URL of the DNS service: `endpoint`, or else the
  * URL in the service catalogue. Throws `CommandError`.
  */
-export async function signIn(cloud: IdentityCloud, endpoint: string | undefined, trust: Trust): Promise<{ token: string; endpoint: string }> {
+export async function signIn(
+  cloud: IdentityCloud,
+  endpoint: string | undefined,
+  trust: Trust,
+): Promise<{ token: string; endpoint: string }> {
   const { auth_url: authUrl } = cloud.auth;
   if (authUrl === undefined || !/^https?:\/\/[^/]/.test(authUrl)) {
-    throw new CommandError(EXIT.usage, `${cloud.source} has no valid auth_url`, 'Set auth_url to an http or https URL.');
+    throw new CommandError(
+      EXIT.usage,
+      `${cloud.source} has no valid auth_url`,
+      'Set auth_url to an http or https URL.',
+    );
   }
   const auth = authOfCloud(cloud);
   const api = createKeystoneApi(authUrl, trust);
-  const server = { name: `The identity service '${api.url}'`, hint: `Check auth_url. ${cloud.source} sets it.` };
-  const response = await withServer(server, (deadline) => api.issueToken(auth, deadline)).finally(() => api.close());
+  const server = {
+    name: `The identity service '${api.url}'`,
+    hint: `Check auth_url. ${cloud.source} sets it.`,
+  };
+  const response = await withServer(server, (deadline) => api.issueToken(auth, deadline)).finally(
+    () => api.close(),
+  );
   const { status, subjectToken: token, body } = response;
   if (status !== 201 || token === undefined) throw refusal(api, cloud, response);
-  const catalogue = (body as { token?: { catalog?: readonly Catalogue[] } } | undefined)?.token?.catalog ?? [];
+  const catalogue =
+    (body as { token?: { catalog?: readonly Catalogue[] } } | undefined)?.token?.catalog ?? [];
   return { token, endpoint: endpoint ?? findEndpoint(cloud, catalogue) };
 }
 
@@ -40,7 +68,10 @@ function authOfCloud({ source, authType, auth }: IdentityCloud): object {
     return authOf(authType, auth);
   } catch (error) {
     if (!(error instanceof MissingCredentialError)) throw error;
-    throw new CommandError(EXIT.usage, `${source} has no ${error.member}. Its auth_type requires it.`);
+    throw new CommandError(
+      EXIT.usage,
+      `${source} has no ${error.member}. Its auth_type requires it.`,
+    );
   }
 }
 
@@ -55,12 +86,17 @@ function refusal({ url }: KeystoneApi, cloud: Cloud, response: KeystoneResponse)
 }
 
 function findEndpoint(cloud: Cloud, catalogue: readonly Catalogue[]): string {
-  const endpoints = catalogue.filter(({ type }) => type === SERVICE_TYPE).flatMap(({ endpoints = [] }) => endpoints);
+  const endpoints = catalogue
+    .filter(({ type }) => type === SERVICE_TYPE)
+    .flatMap(({ endpoints = [] }) => endpoints);
   const candidates = endpoints.filter((each) => each.interface === cloud.interface);
   const regionOf = (each: (typeof endpoints)[number]) => each.region_id ?? each.region;
-  const url = candidates.find((each) => cloud.region === undefined || regionOf(each) === cloud.region)?.url;
+  const url = candidates.find(
+    (each) => cloud.region === undefined || regionOf(each) === cloud.region,
+  )?.url;
   if (url !== undefined) return url;
-  const known = endpoints.map((each) => `${each.interface} in ${regionOf(each)}`).join(', ') || 'none';
+  const known =
+    endpoints.map((each) => `${each.interface} in ${regionOf(each)}`).join(', ') || 'none';
   throw new CommandError(
     EXIT.unreachable,
     `The service catalogue has no '${cloud.interface}' endpoint of type '${SERVICE_TYPE}'${cloud.region === undefined ? '' : ` in region '${cloud.region}'`}. Available: ${known}`,

@@ -10,10 +10,17 @@ export type Item = Readonly<Record<string, unknown>>;
 type Parameters = readonly (readonly [name: string, value: string])[];
 
 /** Returns the first `limit` resources of a list with these query parameters. Reads it page by page. */
-export async function listItems(connection: Connection, type: ResourceType, parameters: Parameters, limit = Infinity): Promise<Item[]> {
+export async function listItems(
+  connection: Connection,
+  type: ResourceType,
+  parameters: Parameters,
+  limit = Infinity,
+): Promise<Item[]> {
   const path = `/v2/${type.collection}`;
   const paging: Parameters = limit < MAX_LIMIT ? [['limit', String(limit)]] : [];
-  const query = new URLSearchParams([...parameters, ...paging].map(([name, value]): [string, string] => [name, value])).toString();
+  const query = new URLSearchParams(
+    [...parameters, ...paging].map(([name, value]): [string, string] => [name, value]),
+  ).toString();
   const items: Item[] = [];
   let next: string | undefined = query === '' ? path : `${path}?${query}`;
   while (next !== undefined && items.length < limit) {
@@ -26,13 +33,28 @@ export async function listItems(connection: Connection, type: ResourceType, para
 }
 
 /** Returns the path of the resource with this id or name. Text in the form of a UUID is an id. Throws `CommandError` unless exactly one exists. */
-export async function findPath(connection: Connection, type: ResourceType, idOrName: string, toName: (name: string) => string): Promise<string> {
+export async function findPath(
+  connection: Connection,
+  type: ResourceType,
+  idOrName: string,
+  toName: (name: string) => string,
+): Promise<string> {
   const id = normaliseUuid(idOrName) ?? (await findByName(connection, type, idOrName, toName));
   return `/v2/${type.collection}/${id}`;
 }
 
-async function findByName(connection: Connection, type: ResourceType, text: string, toName: (name: string) => string): Promise<string> {
-  if (type.unique === undefined) throw new CommandError(EXIT.usage, `Invalid id '${text}'. A ${type.noun} has no name. Use its id.`, listHint(type));
+async function findByName(
+  connection: Connection,
+  type: ResourceType,
+  text: string,
+  toName: (name: string) => string,
+): Promise<string> {
+  if (type.unique === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid id '${text}'. A ${type.noun} has no name. Use its id.`,
+      listHint(type),
+    );
   const { field, comparisonForm } = type.unique;
   const name = toName(text);
   const wanted = comparisonForm(name);
@@ -40,10 +62,15 @@ async function findByName(connection: Connection, type: ResourceType, text: stri
   // The service treats a name with an asterisk as a pattern.
   const equal = found.filter((item) => comparisonForm(String(item[field])) === wanted);
   const [only, ...others] = equal;
-  if (only === undefined) throw new CommandError(EXIT.refused, `No ${type.noun} is named '${name}'`, listHint(type));
+  if (only === undefined)
+    throw new CommandError(EXIT.refused, `No ${type.noun} is named '${name}'`, listHint(type));
   if (others.length === 0) return String(only.id);
   const ids = equal.map((item) => String(item.id)).join(', ');
-  throw new CommandError(EXIT.refused, `${equal.length} ${type.collection} are named '${name}' (ids: ${ids})`, 'Use an id instead.');
+  throw new CommandError(
+    EXIT.refused,
+    `${equal.length} ${type.collection} are named '${name}' (ids: ${ids})`,
+    'Use an id instead.',
+  );
 }
 
 function listHint(type: ResourceType): string {
@@ -57,6 +84,8 @@ export async function withHints<T>(type: ResourceType, work: () => Promise<T>): 
   } catch (error) {
     if (!(error instanceof CommandError) || error.hint !== undefined) throw error;
     const hint = [404, 409].includes(error.status ?? 0) ? listHint(type) : undefined;
-    throw hint === undefined ? error : new CommandError(error.exitCode, error.message, hint, error, error.status);
+    throw hint === undefined
+      ? error
+      : new CommandError(error.exitCode, error.message, hint, error, error.status);
   }
 }

@@ -1,6 +1,11 @@
 import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
 import { NetError } from '../../net/faults.ts';
-import { createHttpClient, type HttpRequest, type HttpResponse, type Trust } from '../../net/http.ts';
+import {
+  createHttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  type Trust,
+} from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 
 /** The description of a server in messages. */
@@ -17,19 +22,33 @@ const TIMEOUT_SECONDS = 30;
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** Sends a request once and reads the response. Throws `CommandError` if the server does not respond within 30 s. */
-export async function sendRequest(request: HttpRequest, trust: Trust, server: ServerDescription): Promise<HttpResponse> {
+export async function sendRequest(
+  request: HttpRequest,
+  trust: Trust,
+  server: ServerDescription,
+): Promise<HttpResponse> {
   const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1 });
   return withServer(server, (deadline) => client.send(request, deadline));
 }
 
 /** Runs `work`, which sends requests to a server, for at most 30 s. Throws `CommandError` if the server does not respond. */
-export async function withServer<T>({ name, hint }: ServerDescription, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+export async function withServer<T>(
+  { name, hint }: ServerDescription,
+  work: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
   try {
     return await work(deadlineAfter(TIMEOUT_SECONDS));
   } catch (cause) {
     if (!(cause instanceof NetError)) throw cause;
     const { reason, untrusted = false, hint: faultHint = hint } = cause.fault;
-    const nextStep = untrusted ? 'Set the CA file that signed its certificate with --cacert.' : faultHint;
-    throw new CommandError(EXIT.unreachable, `${name} cannot be reached: ${reason}`, nextStep, cause);
+    const nextStep = untrusted
+      ? 'Set the CA file that signed its certificate with --cacert.'
+      : faultHint;
+    throw new CommandError(
+      EXIT.unreachable,
+      `${name} cannot be reached: ${reason}`,
+      nextStep,
+      cause,
+    );
   }
 }

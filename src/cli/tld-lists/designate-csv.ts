@@ -22,7 +22,12 @@ export function readDesignateCsv(text: string, delimiter: string): TldList {
         ? `the line has ${fields.length} fields instead of one or two`
         : undefined;
     if (problem !== undefined) refused.push({ line, text: name, reason: problem });
-    else entries.push({ line, name: asciiForm(name), ...(description === undefined ? {} : { description }) });
+    else
+      entries.push({
+        line,
+        name: asciiForm(name),
+        ...(description === undefined ? {} : { description }),
+      });
   }
   return { entries, refused, leftOut: 0 };
 }
@@ -39,7 +44,8 @@ function readRecords(text: string, delimiter: string): CsvRecord[] {
   let line = 1;
   let began = 1;
   const endRecord = () => {
-    if (fields.length > 0 || state !== 'start') records.push({ line: began, fields: [...fields, field], open: state === 'quoted' });
+    if (fields.length > 0 || state !== 'start')
+      records.push({ line: began, fields: [...fields, field], open: state === 'quoted' });
     [state, fields, field] = ['start', [], ''];
   };
   for (const character of text.replaceAll(/\r\n?/g, '\n')) {

@@ -49,7 +49,16 @@ export function withoutRepeats(list: TldList): TldList {
     const key = uniqueOf(tld).comparisonForm(entry.name);
     const earlier = first.get(key);
     if (earlier === undefined) first.set(key, entry);
-    else refused.push({ line: entry.line, text: entry.name, reason: `line ${earlier.line} has the same name` });
+    else
+      refused.push({
+        line: entry.line,
+        text: entry.name,
+        reason: `line ${earlier.line} has the same name`,
+      });
   }
-  return { ...list, entries: [...first.values()], refused: refused.sort((one, other) => one.line - other.line) };
+  return {
+    ...list,
+    entries: [...first.values()],
+    refused: refused.sort((one, other) => one.line - other.line),
+  };
 }

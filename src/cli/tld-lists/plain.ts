@@ -8,7 +8,9 @@ import { asciiForm, linesOf, type TldList } from './list.ts';
 export function readPlainList(text: string): TldList {
   const entries = linesOf(text).flatMap(({ number, text: line }) => {
     const word = line.replace(/^\s*(?:#|\/\/).*|\s#.*$/, '').trim();
-    return word === '' ? [] : [{ line: number, name: asciiForm(withoutFinalDot(word.replace(/^\./, ''))) }];
+    return word === ''
+      ? []
+      : [{ line: number, name: asciiForm(withoutFinalDot(word.replace(/^\./, ''))) }];
   });
   return { entries, refused: [], leftOut: 0 };
 }
@@ -19,5 +21,8 @@ export function readPlainList(text: string): TldList {
  */
 export function readIanaList(text: string): TldList {
   const { entries, ...rest } = readPlainList(text);
-  return { ...rest, entries: entries.map((entry) => ({ ...entry, name: entry.name.toLowerCase() })) };
+  return {
+    ...rest,
+    entries: entries.map((entry) => ({ ...entry, name: entry.name.toLowerCase() })),
+  };
 }

@@ -25,19 +25,28 @@ interface Rule {
  * skipped: it says that a name is not a suffix, which is also true without an entry. A rule outside both sections is imported for
  * every value of `section`.
  */
-export function readPublicSuffixList(text: string, { section, wildcards }: PublicSuffixOptions): TldList {
+export function readPublicSuffixList(
+  text: string,
+  { section, wildcards }: PublicSuffixOptions,
+): TldList {
   const rules = rulesOf(text);
-  const wanted = rules.filter((rule) => section === 'all' || rule.section === undefined || rule.section === section);
+  const wanted = rules.filter(
+    (rule) => section === 'all' || rule.section === undefined || rule.section === section,
+  );
   const entries: ListEntry[] = [];
   const refused: RefusedLine[] = [];
-  const names = new Set(wanted.filter(({ text }) => !/^!|^\*\./.test(text)).map(({ text }) => nameOf(text)));
+  const names = new Set(
+    wanted.filter(({ text }) => !/^!|^\*\./.test(text)).map(({ text }) => nameOf(text)),
+  );
   for (const { line, text } of wanted) {
     if (text.startsWith('!')) continue;
     const isWildcard = text.startsWith('*.');
     const name = nameOf(isWildcard ? text.slice(2) : text);
-    if (name.includes('*')) refused.push({ line, text, reason: 'a wildcard is only valid at the beginning of a rule' });
+    if (name.includes('*'))
+      refused.push({ line, text, reason: 'a wildcard is only valid at the beginning of a rule' });
     else if (!isWildcard) entries.push({ line, name });
-    else if (wildcards === 'refuse') refused.push({ line, text, reason: 'a TLD entry cannot express a wildcard' });
+    else if (wildcards === 'refuse')
+      refused.push({ line, text, reason: 'a TLD entry cannot express a wildcard' });
     else if (wildcards === 'parent' && !names.has(name)) {
       names.add(name);
       entries.push({ line, name });

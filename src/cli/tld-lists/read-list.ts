@@ -28,9 +28,20 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
 const MAX_CHARACTERS = 2000;
 
 function withoutOverlong(list: TldList): TldList {
-  const isOverlong = ({ name, description = '' }: ListEntry) => name.length + description.length > MAX_CHARACTERS;
-  const refused = list.entries.filter(isOverlong).map(({ line, name }) => ({ line, text: name, reason: `more than ${MAX_CHARACTERS} characters` }));
-  return { ...list, entries: list.entries.filter((entry) => !isOverlong(entry)), refused: [...list.refused, ...refused] };
+  const isOverlong = ({ name, description = '' }: ListEntry) =>
+    name.length + description.length > MAX_CHARACTERS;
+  const refused = list.entries
+    .filter(isOverlong)
+    .map(({ line, name }) => ({
+      line,
+      text: name,
+      reason: `more than ${MAX_CHARACTERS} characters`,
+    }));
+  return {
+    ...list,
+    entries: list.entries.filter((entry) => !isOverlong(entry)),
+    refused: [...list.refused, ...refused],
+  };
 }
 
 /** Returns the format that `text` appears to have. */

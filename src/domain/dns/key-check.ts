@@ -1,4 +1,14 @@
-import { CLASSES, encodeMessage, FLAGS, OPCODES, rcodeOf, RCODES, TYPES, type Message, type ResourceRecord } from './message.ts';
+import {
+  CLASSES,
+  encodeMessage,
+  FLAGS,
+  OPCODES,
+  rcodeOf,
+  RCODES,
+  TYPES,
+  type Message,
+  type ResourceRecord,
+} from './message.ts';
 import type { Verification } from './tsig.ts';
 
 /** The requests that verify a key: an SOA query, a zone transfer, an update. */
@@ -43,10 +53,21 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
   const empty = { answers: [], authorities: [], additionals: [] };
   if (check !== 'update') {
     const type = check === 'transfer' ? TYPES.axfr : TYPES.soa;
-    return encodeMessage({ id, flags: 0, questions: [{ name: zone, type, class: CLASSES.in }], ...empty });
+    return encodeMessage({
+      id,
+      flags: 0,
+      questions: [{ name: zone, type, class: CLASSES.in }],
+      ...empty,
+    });
   }
   const name = zone === '.' ? `${label}.` : `${label}.${zone}`;
-  const nothing: ResourceRecord = { name, type: TYPES.any, class: CLASSES.none, ttl: 0, data: Buffer.alloc(0) };
+  const nothing: ResourceRecord = {
+    name,
+    type: TYPES.any,
+    class: CLASSES.none,
+    ttl: 0,
+    data: Buffer.alloc(0),
+  };
   return encodeMessage({
     id,
     flags: OPCODES.update << 11,
@@ -75,10 +96,18 @@ export function judge(verification: Verification, check: Check, now: number): Ch
       hint: 'A device between this machine and the server may have changed the response.',
     };
   }
-  if (outcome === 'wrong time') return skew((tsig?.timeSigned ?? now) - now, 'as its signed response shows');
-  if (rcode === 'NOERROR') return { verdict: 'good', reason: 'the server accepts the key and signed its response with it' };
+  if (outcome === 'wrong time')
+    return skew((tsig?.timeSigned ?? now) - now, 'as its signed response shows');
+  if (rcode === 'NOERROR')
+    return {
+      verdict: 'good',
+      reason: 'the server accepts the key and signed its response with it',
+    };
   if (rcode === 'REFUSED' || rcode === 'NOTAUTH') return notAuthorised(rcode, check);
-  return { verdict: 'not possible', reason: `the server accepts the key, but returned ${rcode} to a request to ${REQUESTS[check]}` };
+  return {
+    verdict: 'not possible',
+    reason: `the server accepts the key, but returned ${rcode} to a request to ${REQUESTS[check]}`,
+  };
 }
 
 function notAuthorised(rcode: string, check: Check): CheckResult {
@@ -99,13 +128,24 @@ function judgeError({ outcome, tsig }: Verification, now: number): CheckResult {
         hint: 'Load the key into the server. Knot DNS also reports this for a key that is not authorised for the request.',
       };
     case 'BADSIG':
-      return { verdict: 'wrong secret', reason: 'the server has the key with another secret (BADSIG)', hint: 'Set the same secret on both sides.' };
+      return {
+        verdict: 'wrong secret',
+        reason: 'the server has the key with another secret (BADSIG)',
+        hint: 'Set the same secret on both sides.',
+      };
     case 'BADTIME': {
-      const proof = outcome === 'good' ? 'as its signed response shows' : 'as its unsigned response shows';
-      return skew((tsig?.other.length === 6 ? tsig.other.readUIntBE(0, 6) : now) - now, `${proof} (BADTIME)`);
+      const proof =
+        outcome === 'good' ? 'as its signed response shows' : 'as its unsigned response shows';
+      return skew(
+        (tsig?.other.length === 6 ? tsig.other.readUIntBE(0, 6) : now) - now,
+        `${proof} (BADTIME)`,
+      );
     }
     default:
-      return { verdict: 'rejected', reason: `the server rejects the signature (${RCODES[tsig?.error ?? 0] ?? tsig?.error})` };
+      return {
+        verdict: 'rejected',
+        reason: `the server rejects the signature (${RCODES[tsig?.error ?? 0] ?? tsig?.error})`,
+      };
   }
 }
 
@@ -114,7 +154,11 @@ function skew(seconds: number, proof: string): CheckResult {
     seconds === 0
       ? "the server's clock differs from this one by more than it allows"
       : `the server's clock is ${Math.abs(seconds)} seconds ${seconds > 0 ? 'ahead of' : 'behind'} this one`;
-  return { verdict: 'clock skew', reason: `${amount}, ${proof}`, hint: 'Set both clocks. TSIG usually allows a difference of 300 seconds.' };
+  return {
+    verdict: 'clock skew',
+    reason: `${amount}, ${proof}`,
+    hint: 'Set both clocks. TSIG usually allows a difference of 300 seconds.',
+  };
 }
 
 function judgeUnsigned(rcode: string, check: Check): CheckResult {
@@ -127,7 +171,12 @@ function judgeUnsigned(rcode: string, check: Check): CheckResult {
     return { verdict: 'rejected', reason, hint: UNEXPLAINED, unsignedRcode: rcode };
   }
   const reason = `the server returned an unsigned ${rcode} to a request to ${REQUESTS[check]}, which does not show whether it accepts the key`;
-  return { verdict: 'not possible', reason, hint: 'Check that the server serves the zone and supports this kind of request.', unsignedRcode: rcode };
+  return {
+    verdict: 'not possible',
+    reason,
+    hint: 'Check that the server serves the zone and supports this kind of request.',
+    unsignedRcode: rcode,
+  };
 }
 
 const UNEXPLAINED =
@@ -137,13 +186,20 @@ const UNEXPLAINED =
  * Returns the final result for a transfer or an update. The response to either is often unsigned, and then does not show whether the
  * server accepts the key. In that case `queryResult`, the result of a signed query, explains it.
  */
-export function explainBy(queryResult: CheckResult, result: CheckResult, check: Check): CheckResult {
+export function explainBy(
+  queryResult: CheckResult,
+  result: CheckResult,
+  check: Check,
+): CheckResult {
   const { unsignedRcode } = result;
   if (unsignedRcode === undefined || check === 'query') return result;
   if (queryResult.verdict === 'good') {
-    if (unsignedRcode === 'NOTAUTH' || unsignedRcode === 'REFUSED') return notAuthorised(unsignedRcode, check);
+    if (unsignedRcode === 'NOTAUTH' || unsignedRcode === 'REFUSED')
+      return notAuthorised(unsignedRcode, check);
     const reason = `the server accepts the key, but returned ${unsignedRcode} to a request to ${REQUESTS[check]}`;
     return { ...result, reason };
   }
-  return ['unknown key', 'wrong secret', 'clock skew', 'rejected'].includes(queryResult.verdict) ? queryResult : result;
+  return ['unknown key', 'wrong secret', 'clock skew', 'rejected'].includes(queryResult.verdict)
+    ? queryResult
+    : result;
 }

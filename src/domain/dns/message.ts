@@ -67,15 +67,25 @@ export function rcodeOf({ flags }: Message): string {
 export function encodeMessage(message: Message): Buffer {
   const sections = [message.answers, message.authorities, message.additionals];
   const header = Buffer.alloc(HEADER_OCTETS);
-  [message.id, message.flags, message.questions.length, ...sections.map(({ length }) => length)].forEach((value, index) => {
+  [
+    message.id,
+    message.flags,
+    message.questions.length,
+    ...sections.map(({ length }) => length),
+  ].forEach((value, index) => {
     header.writeUInt16BE(value, index * 2);
   });
-  return Buffer.concat([header, ...message.questions.map(encodeQuestion), ...sections.flat().map(encodeRecord)]);
+  return Buffer.concat([
+    header,
+    ...message.questions.map(encodeQuestion),
+    ...sections.flat().map(encodeRecord),
+  ]);
 }
 
 /** Returns the octets of a resource record. Throws `WireError`. */
 export function encodeRecord(record: ResourceRecord): Buffer {
-  if (record.data.length > 0xffff) throw new WireError('The data of a record has 65535 octets at most');
+  if (record.data.length > 0xffff)
+    throw new WireError('The data of a record has 65535 octets at most');
   const rest = Buffer.alloc(6);
   rest.writeUInt32BE(record.ttl, 0);
   rest.writeUInt16BE(record.data.length, 4);
@@ -92,7 +102,9 @@ function encodeQuestion({ name, type, class: recordClass }: Question): Buffer {
 /** Decodes a message. Throws `WireError`, also for octets after its end. */
 export function decodeMessage(octets: Buffer): Message<PlacedRecord> {
   if (octets.length < HEADER_OCTETS) throw new WireError('The message is shorter than a header');
-  const [id = 0, flags = 0, ...counts] = Array.from({ length: 6 }, (_, index) => octets.readUInt16BE(index * 2));
+  const [id = 0, flags = 0, ...counts] = Array.from({ length: 6 }, (_, index) =>
+    octets.readUInt16BE(index * 2),
+  );
   const [questionCount = 0, ...recordCounts] = counts;
   let position = HEADER_OCTETS;
   const questions = Array.from({ length: questionCount }, () => {
@@ -114,7 +126,10 @@ export function decodeMessage(octets: Buffer): Message<PlacedRecord> {
 function decodeQuestion(octets: Buffer, start: number): { question: Question; end: number } {
   const { name, end } = decodeName(octets, start);
   if (end + 4 > octets.length) throw new WireError('The message ends inside a question or record');
-  return { question: { name, type: octets.readUInt16BE(end), class: octets.readUInt16BE(end + 2) }, end: end + 4 };
+  return {
+    question: { name, type: octets.readUInt16BE(end), class: octets.readUInt16BE(end + 2) },
+    end: end + 4,
+  };
 }
 
 function decodeRecord(octets: Buffer, start: number): PlacedRecord {
@@ -122,6 +137,7 @@ function decodeRecord(octets: Buffer, start: number): PlacedRecord {
   if (end + 6 > octets.length) throw new WireError('The message ends inside a question or record');
   const dataStart = end + 6;
   const data = octets.subarray(dataStart, dataStart + octets.readUInt16BE(end + 4));
-  if (data.length < octets.readUInt16BE(end + 4)) throw new WireError('The message ends inside the data of a record');
+  if (data.length < octets.readUInt16BE(end + 4))
+    throw new WireError('The message ends inside the data of a record');
   return { ...question, ttl: octets.readUInt32BE(end), data, start, dataStart };
 }

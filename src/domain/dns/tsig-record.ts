@@ -35,7 +35,14 @@ export function uint16s(...values: readonly number[]): Buffer {
 /** Returns the resource record for `tsig`. Throws `WireError`. */
 export function tsigRecord(tsig: Tsig): ResourceRecord {
   const { keyName, algorithm, timeSigned, fudge, mac, originalId, error, other } = tsig;
-  const data = [encodeName(algorithm), uint48(timeSigned), uint16s(fudge, mac.length), mac, uint16s(originalId, error, other.length), other];
+  const data = [
+    encodeName(algorithm),
+    uint48(timeSigned),
+    uint16s(fudge, mac.length),
+    mac,
+    uint16s(originalId, error, other.length),
+    other,
+  ];
   return { name: keyName, type: TYPES.tsig, class: CLASSES.any, ttl: 0, data: Buffer.concat(data) };
 }
 
@@ -43,13 +50,18 @@ export function tsigRecord(tsig: Tsig): ResourceRecord {
  * Returns the TSIG record of a message and its offset, or undefined for a message without one. Throws `WireError` unless it is the
  * last record and the only TSIG record (RFC 8945 section 5.1).
  */
-export function findTsig(octets: Buffer, message: Message<PlacedRecord>): { tsig: Tsig; start: number } | undefined {
+export function findTsig(
+  octets: Buffer,
+  message: Message<PlacedRecord>,
+): { tsig: Tsig; start: number } | undefined {
   const isTsig = ({ type }: ResourceRecord) => type === TYPES.tsig;
   const last = message.additionals.at(-1);
   const found = [...message.answers, ...message.authorities, ...message.additionals].filter(isTsig);
   if (found.length === 0) return undefined;
-  if (found.length > 1 || last === undefined || !isTsig(last)) throw new WireError('A TSIG record must be the last record and the only one');
-  if (last.class !== CLASSES.any || last.ttl !== 0) throw new WireError('A TSIG record has the class ANY and the TTL 0');
+  if (found.length > 1 || last === undefined || !isTsig(last))
+    throw new WireError('A TSIG record must be the last record and the only one');
+  if (last.class !== CLASSES.any || last.ttl !== 0)
+    throw new WireError('A TSIG record has the class ANY and the TTL 0');
   return { tsig: decodeTsig(octets, last), start: last.start };
 }
 

@@ -1,5 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { CLASSES, decodeMessage, encodeRecord, type Message, type PlacedRecord } from './message.ts';
+import {
+  CLASSES,
+  decodeMessage,
+  encodeRecord,
+  type Message,
+  type PlacedRecord,
+} from './message.ts';
 import { findTsig, tsigRecord, uint16s, uint48, type Tsig } from './tsig-record.ts';
 import { encodeName, foldedName, WireError } from './wire-name.ts';
 
@@ -54,12 +60,39 @@ function wireName(algorithm: string): string {
 }
 
 /** Signs the octets of a message (RFC 8945 section 5.1). Throws `WireError`. */
-export function signMessage(octets: Buffer, key: SigningKey, options: SigningOptions): SignedMessage {
-  const { timeSigned, fudge = 300, priorMac, between = NO_OCTETS, error = 0, other = NO_OCTETS, later = false } = options;
+export function signMessage(
+  octets: Buffer,
+  key: SigningKey,
+  options: SigningOptions,
+): SignedMessage {
+  const {
+    timeSigned,
+    fudge = 300,
+    priorMac,
+    between = NO_OCTETS,
+    error = 0,
+    other = NO_OCTETS,
+    later = false,
+  } = options;
   const { id, additionals } = decodeMessage(octets);
-  if (additionals.length === 0xffff) throw new WireError('The message has no place for a signature');
-  const unsigned = { keyName: key.name, algorithm: wireName(key.algorithm), timeSigned, fudge, mac: NO_OCTETS, originalId: id, error, other };
-  const mac = computeMac(key, [...prefixed(priorMac), between, octets, ...signedParts(unsigned, later)]);
+  if (additionals.length === 0xffff)
+    throw new WireError('The message has no place for a signature');
+  const unsigned = {
+    keyName: key.name,
+    algorithm: wireName(key.algorithm),
+    timeSigned,
+    fudge,
+    mac: NO_OCTETS,
+    originalId: id,
+    error,
+    other,
+  };
+  const mac = computeMac(key, [
+    ...prefixed(priorMac),
+    between,
+    octets,
+    ...signedParts(unsigned, later),
+  ]);
   const signed = Buffer.concat([octets, encodeRecord(tsigRecord({ ...unsigned, mac }))]);
   signed.writeUInt16BE(additionals.length + 1, 10);
   return { octets: signed, mac };
@@ -69,7 +102,12 @@ export function signMessage(octets: Buffer, key: SigningKey, options: SigningOpt
  * Verifies the signature of a message with `key` (RFC 8945 section 5.2). `requestMac` is the MAC of the request if the message is a
  * response. `now` is in seconds since 1970. Throws `WireError` for octets that are not a message.
  */
-export function verifyMessage(octets: Buffer, key: SigningKey, requestMac: Buffer | undefined, now: number): Verification {
+export function verifyMessage(
+  octets: Buffer,
+  key: SigningKey,
+  requestMac: Buffer | undefined,
+  now: number,
+): Verification {
   return check(octets, key, prefixed(requestMac), false, now);
 }
 
@@ -78,13 +116,21 @@ export function verifyMessage(octets: Buffer, key: SigningKey, requestMac: Buffe
  * request with `requestMac`. The first message must be signed. At most 99 `unsigned` messages may follow a signed one, and the
  * next signature covers them.
  */
-export function createStreamVerifier(key: SigningKey, requestMac: Buffer): (octets: Buffer, now: number) => Verification {
+export function createStreamVerifier(
+  key: SigningKey,
+  requestMac: Buffer,
+): (octets: Buffer, now: number) => Verification {
   let before = prefixed(requestMac);
   let later = false;
   let unsigned = 0;
   return (octets, now) => {
     const verification = check(octets, key, before, later, now);
-    if (verification.outcome === 'unsigned' && verification.tsig === undefined && later && unsigned < MAX_UNSIGNED) {
+    if (
+      verification.outcome === 'unsigned' &&
+      verification.tsig === undefined &&
+      later &&
+      unsigned < MAX_UNSIGNED
+    ) {
       before = [...before, octets];
       unsigned += 1;
     } else if (verification.outcome === 'good' && verification.tsig !== undefined) {
@@ -96,12 +142,20 @@ export function createStreamVerifier(key: SigningKey, requestMac: Buffer): (octe
   };
 }
 
-function check(octets: Buffer, key: SigningKey, before: readonly Buffer[], later: boolean, now: number): Verification {
+function check(
+  octets: Buffer,
+  key: SigningKey,
+  before: readonly Buffer[],
+  later: boolean,
+  now: number,
+): Verification {
   const message = decodeMessage(octets);
   const found = findTsig(octets, message);
   if (found === undefined) return { outcome: 'unsigned', message, tsig: undefined };
   const { tsig, start } = found;
-  const isOurs = foldedName(tsig.keyName) === foldedName(key.name) && foldedName(tsig.algorithm) === wireName(key.algorithm);
+  const isOurs =
+    foldedName(tsig.keyName) === foldedName(key.name) &&
+    foldedName(tsig.algorithm) === wireName(key.algorithm);
   if (tsig.mac.length === 0) return { outcome: 'unsigned', message, tsig };
   if (!isOurs) return { outcome: 'other key', message, tsig };
   const signed = Buffer.from(octets.subarray(0, start));
@@ -109,15 +163,25 @@ function check(octets: Buffer, key: SigningKey, before: readonly Buffer[], later
   signed.writeUInt16BE(message.additionals.length - 1, 10);
   const mac = computeMac(key, [...before, signed, ...signedParts(tsig, later)]);
   // Truncated MACs need a local policy (RFC 8945 section 5.2.2.1); this program has none, so it refuses them.
-  if (mac.length !== tsig.mac.length || !timingSafeEqual(mac, tsig.mac)) return { outcome: 'wrong signature', message, tsig };
-  return { outcome: Math.abs(now - tsig.timeSigned) <= tsig.fudge ? 'good' : 'wrong time', message, tsig };
+  if (mac.length !== tsig.mac.length || !timingSafeEqual(mac, tsig.mac))
+    return { outcome: 'wrong signature', message, tsig };
+  return {
+    outcome: Math.abs(now - tsig.timeSigned) <= tsig.fudge ? 'good' : 'wrong time',
+    message,
+    tsig,
+  };
 }
 
 /** Returns the parts of a TSIG record that its MAC covers (RFC 8945 sections 4.3.3 and 5.3.1). */
 function signedParts(tsig: Tsig, later: boolean): Buffer[] {
   const times = [uint48(tsig.timeSigned), uint16s(tsig.fudge)];
   if (later) return times;
-  const names = [encodeName(foldedName(tsig.keyName)), uint16s(CLASSES.any), Buffer.alloc(4), encodeName(foldedName(tsig.algorithm))];
+  const names = [
+    encodeName(foldedName(tsig.keyName)),
+    uint16s(CLASSES.any),
+    Buffer.alloc(4),
+    encodeName(foldedName(tsig.algorithm)),
+  ];
   return [...names, ...times, uint16s(tsig.error, tsig.other.length), tsig.other];
 }
 

@@ -16,7 +16,10 @@ const MAX_NAME = 255;
  */
 export function encodeName(text: string): Buffer {
   const labels = text === '.' || text === '' ? [] : labelsOf(text);
-  const name = Buffer.concat([...labels.map((label) => Buffer.concat([Buffer.of(label.length), label])), Buffer.of(0)]);
+  const name = Buffer.concat([
+    ...labels.map((label) => Buffer.concat([Buffer.of(label.length), label])),
+    Buffer.of(0),
+  ]);
   if (name.length > MAX_NAME) throw new WireError('A name has 255 octets at most');
   return name;
 }
@@ -25,11 +28,15 @@ function labelsOf(text: string): Buffer[] {
   const labels: number[][] = [[]];
   for (const [part, decimal, escaped] of text.matchAll(/\\(\d{3})|\\(.)|[^]/gu)) {
     if (part === '.') labels.push([]);
-    else labels.at(-1)?.push(...(decimal === undefined ? Buffer.from(escaped ?? part) : [Number(decimal)]));
+    else
+      labels
+        .at(-1)
+        ?.push(...(decimal === undefined ? Buffer.from(escaped ?? part) : [Number(decimal)]));
   }
   if (labels.length > 1 && labels.at(-1)?.length === 0) labels.pop(); // the final dot
   for (const label of labels) {
-    if (label.length === 0 || label.length > MAX_LABEL) throw new WireError('A label has 1 to 63 octets');
+    if (label.length === 0 || label.length > MAX_LABEL)
+      throw new WireError('A label has 1 to 63 octets');
     if (label.some((octet) => octet > 255)) throw new WireError('An octet is 255 at most');
   }
   return labels.map((label) => Buffer.from(label));
@@ -65,7 +72,8 @@ export function decodeName(message: Buffer, offset: number): DecodedName {
     } else {
       octets += length + 1;
       if (octets > MAX_NAME) throw new WireError('A name has 255 octets at most');
-      if (position + 1 + length > message.length) throw new WireError('The message ends inside a name');
+      if (position + 1 + length > message.length)
+        throw new WireError('The message ends inside a name');
       labels.push(labelText(message.subarray(position + 1, position + 1 + length)));
       position += length + 1;
     }

@@ -1,4 +1,11 @@
-import { environmentFile, EVERY_ALGORITHM, lines, quoted, WITHOUT_MD5, type KeyWriter } from './writer.ts';
+import {
+  environmentFile,
+  EVERY_ALGORITHM,
+  lines,
+  quoted,
+  WITHOUT_MD5,
+  type KeyWriter,
+} from './writer.ts';
 
 /** A Secret for cert-manager. Its comments show the part of an Issuer that refers to the Secret. */
 export const certManagerSecret: KeyWriter = {
@@ -32,7 +39,10 @@ export const certManagerSecret: KeyWriter = {
 
 /** Returns a valid Kubernetes object name (RFC 1123) for the key with this name. */
 function objectName(name: string): string {
-  return `tsig-${name.replaceAll(/[._-]+/g, '-')}`.replaceAll(/-{2,}/g, '-').slice(0, 253).replace(/-$/, '');
+  return `tsig-${name.replaceAll(/[._-]+/g, '-')}`
+    .replaceAll(/-{2,}/g, '-')
+    .slice(0, 253)
+    .replace(/-$/, '');
 }
 
 /** The credentials file of certbot-dns-rfc2136. Releases before 4.0 use hmac-md5 unless the algorithm is in upper case. */

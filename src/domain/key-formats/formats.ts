@@ -35,7 +35,11 @@ export interface KeyFile {
 /** Returns the export format with this name. Throws `bad_request` if there is none. */
 export function findFormat(name: string): KeyWriter {
   const format = Object.hasOwn(EXPORT_FORMATS, name) ? EXPORT_FORMATS[name] : undefined;
-  if (format === undefined) throw new ServiceError('bad_request', `format must be one of ${Object.keys(EXPORT_FORMATS).join(', ')}`);
+  if (format === undefined)
+    throw new ServiceError(
+      'bad_request',
+      `format must be one of ${Object.keys(EXPORT_FORMATS).join(', ')}`,
+    );
   return format;
 }
 
@@ -43,7 +47,9 @@ export function findFormat(name: string): KeyWriter {
 export function exportProblems(format: KeyWriter, key: Key): string[] {
   const problems = keyProblems(key);
   if (problems.length > 0 || format.algorithms.includes(key.algorithm)) return problems;
-  return [`${format.consumer} does not take ${key.algorithm}: it ${format.algorithmNote ?? `takes ${format.algorithms.join(', ')}`}`];
+  return [
+    `${format.consumer} does not take ${key.algorithm}: it ${format.algorithmNote ?? `takes ${format.algorithms.join(', ')}`}`,
+  ];
 }
 
 /**
@@ -55,5 +61,9 @@ export function exportKey(formatName: string, key: Key): KeyFile {
   const problems = exportProblems(format, key);
   if (problems.length > 0) throw new ServiceError('not_exportable', problems);
   const canonical = canonicalKey(key);
-  return { text: format.write(canonical), mediaType: format.mediaType, fileName: `${canonical.name.slice(0, 200)}.${format.extension}` };
+  return {
+    text: format.write(canonical),
+    mediaType: format.mediaType,
+    fileName: `${canonical.name.slice(0, 200)}.${format.extension}`,
+  };
 }

@@ -14,7 +14,9 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
   return [
     ...problems.map(({ path, message }) => `the ${path.join('.')} ${message}`),
     ...(secret === '' ? ['the secret is empty'] : []),
-    ...(Object.hasOwn(ALGORITHMS, algorithm) ? [] : [`the algorithm must be one of ${Object.keys(ALGORITHMS).join(', ')}`]),
+    ...(Object.hasOwn(ALGORITHMS, algorithm)
+      ? []
+      : [`the algorithm must be one of ${Object.keys(ALGORITHMS).join(', ')}`]),
   ];
 }
 
@@ -28,13 +30,19 @@ export function canonicalKey({ name, algorithm, secret }: Key): Key {
 
 /** Returns whether every program treats the two keys as the same. */
 export function isSameKey(one: Key, other: Key): boolean {
-  return comparisonForm(one.name) === comparisonForm(other.name) && one.algorithm === other.algorithm && one.secret === other.secret;
+  return (
+    comparisonForm(one.name) === comparisonForm(other.name) &&
+    one.algorithm === other.algorithm &&
+    one.secret === other.secret
+  );
 }
 
 /** Algorithm names that differ from the API's, with the API's name (RFC 8945 section 6). NSD omits `hmac-`. */
 const ALIASES: Readonly<Record<string, string>> = {
   'hmac-md5.sig-alg.reg.int': 'hmac-md5',
-  ...Object.fromEntries(Object.keys(ALGORITHMS).map((algorithm) => [algorithm.slice('hmac-'.length), algorithm])),
+  ...Object.fromEntries(
+    Object.keys(ALGORITHMS).map((algorithm) => [algorithm.slice('hmac-'.length), algorithm]),
+  ),
 };
 
 /** Returns the API's name of an algorithm as another program spells it, or undefined for an unknown algorithm. */

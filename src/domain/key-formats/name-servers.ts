@@ -3,7 +3,12 @@ import { EVERY_ALGORITHM, lines, quoted, type KeyWriter } from './writer.ts';
 
 /** Returns a BIND key clause with one statement on each line, because lego parses no other layout. */
 export function bindClause({ name, algorithm, secret }: Key): string {
-  return lines(`key ${quoted(name)} {`, `\talgorithm ${algorithm};`, `\tsecret ${quoted(secret)};`, '};');
+  return lines(
+    `key ${quoted(name)} {`,
+    `\talgorithm ${algorithm};`,
+    `\tsecret ${quoted(secret)};`,
+    '};',
+  );
 }
 
 /** A key clause for `named.conf` of BIND. */
@@ -22,7 +27,12 @@ export const knot: KeyWriter = {
   extension: 'conf',
   algorithms: EVERY_ALGORITHM,
   write: ({ name, algorithm, secret }) =>
-    lines('key:', `  - id: ${quoted(`${name}.`)}`, `    algorithm: ${algorithm}`, `    secret: ${quoted(secret)}`),
+    lines(
+      'key:',
+      `  - id: ${quoted(`${name}.`)}`,
+      `    algorithm: ${algorithm}`,
+      `    secret: ${quoted(secret)}`,
+    ),
 };
 
 /** A key section for `nsd.conf` of NSD. */
@@ -31,7 +41,13 @@ export const nsd: KeyWriter = {
   mediaType: 'text/plain',
   extension: 'conf',
   algorithms: EVERY_ALGORITHM,
-  write: ({ name, algorithm, secret }) => lines('key:', `    name: ${quoted(name)}`, `    algorithm: ${algorithm}`, `    secret: ${quoted(secret)}`),
+  write: ({ name, algorithm, secret }) =>
+    lines(
+      'key:',
+      `    name: ${quoted(name)}`,
+      `    algorithm: ${algorithm}`,
+      `    secret: ${quoted(secret)}`,
+    ),
 };
 
 /** The request body for `/api/v1/servers/localhost/tsigkeys` of the PowerDNS API. */
@@ -40,5 +56,6 @@ export const powerdns: KeyWriter = {
   mediaType: 'application/json',
   extension: 'json',
   algorithms: EVERY_ALGORITHM,
-  write: ({ name, algorithm, secret }) => lines(JSON.stringify({ name: `${name}.`, algorithm, key: secret })),
+  write: ({ name, algorithm, secret }) =>
+    lines(JSON.stringify({ name: `${name}.`, algorithm, key: secret })),
 };

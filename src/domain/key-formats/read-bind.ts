@@ -30,7 +30,10 @@ function readClause(tokens: readonly Token[], start: number, name: string, line:
     const [statement, value, semicolon] = tokens.slice(index, index + 3);
     if (statement?.kind === '}') return parts;
     if (!isText(statement) || !isText(value) || semicolon?.kind !== ';') {
-      throw new KeyFileError(statement?.line ?? line, 'a key clause holds statements such as `algorithm hmac-sha256;`');
+      throw new KeyFileError(
+        statement?.line ?? line,
+        'a key clause holds statements such as `algorithm hmac-sha256;`',
+      );
     }
     if (isWord(statement, 'algorithm')) parts.algorithm = value.text;
     else if (isWord(statement, 'secret')) parts.secret = value.text;
@@ -55,9 +58,16 @@ function tokensOf(text: string): Token[] {
   while (index < text.length) {
     const character = text.charAt(index);
     const end = endOfToken(text, index, line);
-    if (character === '{' || character === '}' || character === ';') tokens.push({ kind: character, text: character, line });
-    else if (character === '"') tokens.push({ kind: 'quoted', text: text.slice(index + 1, end - 1).replaceAll(/\\(.)/g, '$1'), line });
-    else if (!/\s/.test(character) && !isComment(text, index)) tokens.push({ kind: 'word', text: text.slice(index, end), line });
+    if (character === '{' || character === '}' || character === ';')
+      tokens.push({ kind: character, text: character, line });
+    else if (character === '"')
+      tokens.push({
+        kind: 'quoted',
+        text: text.slice(index + 1, end - 1).replaceAll(/\\(.)/g, '$1'),
+        line,
+      });
+    else if (!/\s/.test(character) && !isComment(text, index))
+      tokens.push({ kind: 'word', text: text.slice(index, end), line });
     for (; index < end; index += 1) if (text[index] === '\n') line += 1;
   }
   return tokens;
@@ -76,7 +86,8 @@ function endOfToken(text: string, start: number, line: number): number {
     return end < 0 ? text.length : end;
   }
   if (character === '"') {
-    for (let index = start + 1; index < text.length; index += text[index] === '\\' ? 2 : 1) if (text[index] === '"') return index + 1;
+    for (let index = start + 1; index < text.length; index += text[index] === '\\' ? 2 : 1)
+      if (text[index] === '"') return index + 1;
     throw new KeyFileError(line, 'the quotation mark that stands here has no counterpart');
   }
   if (/[\s{};]/.test(character)) return start + 1;

@@ -1,7 +1,18 @@
-import { entryOf, KeyFileError, linesOf, type Entry, type KeyReader, type Parts } from './reader.ts';
+import {
+  entryOf,
+  KeyFileError,
+  linesOf,
+  type Entry,
+  type KeyReader,
+  type Parts,
+} from './reader.ts';
 
 /** The items of Knot's key section that define a key. */
-const ITEMS: Readonly<Record<string, keyof Parts>> = { id: 'name', algorithm: 'algorithm', secret: 'secret' };
+const ITEMS: Readonly<Record<string, keyof Parts>> = {
+  id: 'name',
+  algorithm: 'algorithm',
+  secret: 'secret',
+};
 
 /** The key section of a Knot DNS configuration, for example from `keymgr -t` or `knotc conf-export`. */
 export const knotSections: KeyReader = {
@@ -13,14 +24,20 @@ export const knotSections: KeyReader = {
     for (const [index, content] of linesOf(text).entries()) {
       const line = index + 1;
       if (/^\s*(?:#|$|---)/.test(content)) continue;
-      const [, indentation = '', dash, item = '', value = ''] = /^(\s*)(-\s*)?([a-z0-9-]+)\s*:(.*)$/i.exec(content) ?? [];
+      const [, indentation = '', dash, item = '', value = ''] =
+        /^(\s*)(-\s*)?([a-z0-9-]+)\s*:(.*)$/i.exec(content) ?? [];
       if (item !== '' && indentation === '' && dash === undefined) inside = item === 'key';
       if (!inside || (indentation === '' && dash === undefined && item !== '')) continue;
-      if (item === '') throw new KeyFileError(line, 'the key section holds lines such as `algorithm: hmac-sha256`');
+      if (item === '')
+        throw new KeyFileError(
+          line,
+          'the key section holds lines such as `algorithm: hmac-sha256`',
+        );
       if (dash !== undefined) found.push({ line, parts: {} });
       const part = Object.hasOwn(ITEMS, item) ? ITEMS[item] : undefined;
       const current = found.at(-1);
-      if (current === undefined) throw new KeyFileError(line, 'the first line of a key is `- id:` and its name');
+      if (current === undefined)
+        throw new KeyFileError(line, 'the first line of a key is `- id:` and its name');
       if (part !== undefined) current.parts[part] = readValue(value, line);
     }
     return found.map(({ line, parts }): Entry => entryOf(line, parts));

@@ -7,7 +7,12 @@ export const pdnsutilLines: KeyReader = {
   read: (text) =>
     eachLine(text, (content, line) => {
       const [name, algorithm, secret, ...rest] = content.split(/\s+/);
-      if (name === undefined || algorithm === undefined || secret === undefined || rest.length > 0) {
+      if (
+        name === undefined ||
+        algorithm === undefined ||
+        secret === undefined ||
+        rest.length > 0
+      ) {
         return { line, problem: 'the line must hold a name, an algorithm and a secret' };
       }
       return entryOf(line, { name, algorithm, secret });
@@ -17,11 +22,17 @@ export const pdnsutilLines: KeyReader = {
 /** The format of `-y` and of the key files of Knot's tools: one key on each line, as `hmac-sha256:name:secret`. */
 export const colonLines: KeyReader = {
   source: '`algorithm:name:secret` lines (kdig, dig -y)',
-  recognises: (text) => linesOf(text).some((line) => /^[^\s:#]+:[^\s:]+:[^\s:]+$/.test(line.trim())),
+  recognises: (text) =>
+    linesOf(text).some((line) => /^[^\s:#]+:[^\s:]+:[^\s:]+$/.test(line.trim())),
   read: (text) =>
     eachLine(text, (content, line) => {
       const [algorithm, name, secret, ...rest] = content.split(':');
-      if (algorithm === undefined || name === undefined || secret === undefined || rest.length > 0) {
+      if (
+        algorithm === undefined ||
+        name === undefined ||
+        secret === undefined ||
+        rest.length > 0
+      ) {
         return { line, problem: 'the line must be `algorithm:name:secret`' };
       }
       return entryOf(line, { name: name.trim(), algorithm: algorithm.trim(), secret });

@@ -1,9 +1,21 @@
 import { entryOf, KeyFileError, type Entry, type KeyReader, type Parts } from './reader.ts';
 
 /** The attributes that begin a section of NSD's configuration other than a key. */
-const SECTIONS = ['server:', 'remote-control:', 'zone:', 'pattern:', 'tls-auth:', 'verify:', 'dnstap:'];
+const SECTIONS = [
+  'server:',
+  'remote-control:',
+  'zone:',
+  'pattern:',
+  'tls-auth:',
+  'verify:',
+  'dnstap:',
+];
 /** The attributes of a key. */
-const ATTRIBUTES: Readonly<Record<string, keyof Parts>> = { 'name:': 'name', 'algorithm:': 'algorithm', 'secret:': 'secret' };
+const ATTRIBUTES: Readonly<Record<string, keyof Parts>> = {
+  'name:': 'name',
+  'algorithm:': 'algorithm',
+  'secret:': 'secret',
+};
 /** A comment, quoted text, a word, or an unclosed quotation mark. */
 const TOKEN = /#[^\n]*|"[^"\n]*"|'[^'\n]*'|[^\s"']+|["']/g;
 
@@ -25,7 +37,8 @@ export const nsdSections: KeyReader = {
       } else if (SECTIONS.includes(token)) current = undefined;
       else if (current !== undefined) {
         attribute = Object.hasOwn(ATTRIBUTES, token) ? ATTRIBUTES[token] : undefined;
-        if (attribute === undefined) throw new KeyFileError(line, 'a key has a name:, an algorithm: and a secret: only');
+        if (attribute === undefined)
+          throw new KeyFileError(line, 'a key has a name:, an algorithm: and a secret: only');
       }
     }
     return found.map(({ line, parts }): Entry => entryOf(line, parts));
@@ -37,7 +50,8 @@ function* tokensOf(text: string): Generator<{ token: string; line: number }> {
   let counted = 0;
   for (const { 0: token, index } of text.matchAll(TOKEN)) {
     for (; counted < index; counted += 1) if (text[counted] === '\n') line += 1;
-    if (token === '"' || token === "'") throw new KeyFileError(line, 'the quotation mark has no counterpart');
+    if (token === '"' || token === "'")
+      throw new KeyFileError(line, 'the quotation mark has no counterpart');
     if (!token.startsWith('#')) yield { token, line };
   }
 }

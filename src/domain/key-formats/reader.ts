@@ -1,7 +1,9 @@
 import { keyProblems, readAlgorithm, type Key } from './key.ts';
 
 /** One entry of a key file: a key, or the problem with an invalid one. Lines count from 1. */
-export type Entry = { readonly line: number; readonly key: Key } | { readonly line: number; readonly problem: string };
+export type Entry =
+  | { readonly line: number; readonly key: Key }
+  | { readonly line: number; readonly problem: string };
 
 /** An import format. */
 export interface KeyReader {
@@ -33,7 +35,9 @@ export interface Parts {
 
 /** Returns the entry for `parts`, which begin at `line`. It ignores blanks in base64, as the programs that write these formats do. */
 export function entryOf(line: number, parts: Parts): Entry {
-  const missing = (['name', 'algorithm', 'secret'] as const).filter((part) => parts[part] === undefined);
+  const missing = (['name', 'algorithm', 'secret'] as const).filter(
+    (part) => parts[part] === undefined,
+  );
   const { name = '', algorithm = '', secret = '' } = parts;
   const known = readAlgorithm(algorithm);
   if (missing.length > 0) return { line, problem: `the key has no ${missing.join(' and no ')}` };

@@ -20,7 +20,9 @@ export interface KeyWriter {
 export const EVERY_ALGORITHM: readonly string[] = Object.keys(ALGORITHMS);
 
 /** Every algorithm except hmac-md5, which newer libraries do not support. */
-export const WITHOUT_MD5: readonly string[] = EVERY_ALGORITHM.filter((algorithm) => algorithm !== 'hmac-md5');
+export const WITHOUT_MD5: readonly string[] = EVERY_ALGORITHM.filter(
+  (algorithm) => algorithm !== 'hmac-md5',
+);
 
 /**
  * Returns text in double quotes, as a JSON string. YAML and Python accept JSON strings. Name server configurations accept them for
@@ -36,6 +38,12 @@ export function lines(...texts: readonly string[]): string {
 }
 
 /** Returns an environment file with these variables. Values need no quoting: none contains a character that is special in such a file. */
-export function environmentFile(comment: string, variables: Readonly<Record<string, string>>): string {
-  return lines(`# ${comment}`, ...Object.entries(variables).map(([name, value]) => `${name}=${value}`));
+export function environmentFile(
+  comment: string,
+  variables: Readonly<Record<string, string>>,
+): string {
+  return lines(
+    `# ${comment}`,
+    ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
+  );
 }

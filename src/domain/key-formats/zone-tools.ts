@@ -1,4 +1,11 @@
-import { environmentFile, EVERY_ALGORITHM, lines, quoted, WITHOUT_MD5, type KeyWriter } from './writer.ts';
+import {
+  environmentFile,
+  EVERY_ALGORITHM,
+  lines,
+  quoted,
+  WITHOUT_MD5,
+  type KeyWriter,
+} from './writer.ts';
 
 /** Environment variables of external-dns. They replace its flags, so the secret is not on the command line. */
 export const externalDns: KeyWriter = {
@@ -8,11 +15,14 @@ export const externalDns: KeyWriter = {
   algorithms: WITHOUT_MD5,
   algorithmNote: 'has dropped hmac-md5',
   write: ({ name, algorithm, secret }) =>
-    environmentFile('Add --provider=rfc2136, --rfc2136-host, --rfc2136-zone and, so that it can see what is there, --rfc2136-tsig-axfr.', {
-      EXTERNAL_DNS_RFC2136_TSIG_KEYNAME: name,
-      EXTERNAL_DNS_RFC2136_TSIG_SECRET_ALG: algorithm,
-      EXTERNAL_DNS_RFC2136_TSIG_SECRET: secret,
-    }),
+    environmentFile(
+      'Add --provider=rfc2136, --rfc2136-host, --rfc2136-zone and, so that it can see what is there, --rfc2136-tsig-axfr.',
+      {
+        EXTERNAL_DNS_RFC2136_TSIG_KEYNAME: name,
+        EXTERNAL_DNS_RFC2136_TSIG_SECRET_ALG: algorithm,
+        EXTERNAL_DNS_RFC2136_TSIG_SECRET: secret,
+      },
+    ),
 };
 
 /** A provider configuration for octodns-bind. */
@@ -56,6 +66,12 @@ export const dnscontrol: KeyWriter = {
   algorithms: EVERY_ALGORITHM,
   write({ name, algorithm, secret }) {
     const key = `${algorithm}:${name}:${secret}`;
-    return lines(JSON.stringify({ axfrddns: { TYPE: 'AXFRDDNS', 'transfer-key': key, 'update-key': key } }, null, 2));
+    return lines(
+      JSON.stringify(
+        { axfrddns: { TYPE: 'AXFRDDNS', 'transfer-key': key, 'update-key': key } },
+        null,
+        2,
+      ),
+    );
   },
 };

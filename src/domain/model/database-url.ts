@@ -8,8 +8,14 @@ export interface DatabaseForm {
   accepts(location: string): boolean;
 }
 
-const sqlite: DatabaseForm = { shared: false, accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location) };
-const postgres: DatabaseForm = { shared: true, accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location) };
+const sqlite: DatabaseForm = {
+  shared: false,
+  accepts: (location) => !/^:memory:$|^\/\/[^/]/.test(location),
+};
+const postgres: DatabaseForm = {
+  shared: true,
+  accepts: (location) => URL.canParse(`postgres:${location}`) && /^\/\/[^/]/.test(location),
+};
 
 const SCHEMES = ['sqlite', 'postgres', 'postgresql'] as const;
 
@@ -17,7 +23,11 @@ const SCHEMES = ['sqlite', 'postgres', 'postgresql'] as const;
 export type DatabaseScheme = (typeof SCHEMES)[number];
 
 /** The forms of database URLs by scheme: `sqlite:var/tsigil.db`, `postgres://user@host/tsigil`. */
-export const DATABASE_FORMS: Readonly<Record<DatabaseScheme, DatabaseForm>> = { sqlite, postgres, postgresql: postgres };
+export const DATABASE_FORMS: Readonly<Record<DatabaseScheme, DatabaseForm>> = {
+  sqlite,
+  postgres,
+  postgresql: postgres,
+};
 
 /** A database URL in its parts. */
 export interface DatabaseUrl {
@@ -30,10 +40,14 @@ export interface DatabaseUrl {
 export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
   const [, name, location = ''] = /^([a-z]+):(.+)$/.exec(text) ?? [];
   const scheme = SCHEMES.find((each) => each === name);
-  return scheme !== undefined && DATABASE_FORMS[scheme].accepts(location) ? { scheme, location } : undefined;
+  return scheme !== undefined && DATABASE_FORMS[scheme].accepts(location)
+    ? { scheme, location }
+    : undefined;
 }
 
 /** Returns a database URL with the passwords replaced that it may have before its host and among its parameters. */
 export function withoutPassword(url: string): string {
-  return url.replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@').replaceAll(/([?&](?:ssl)?password=)[^&#]*/gi, '$1(hidden)');
+  return url
+    .replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@')
+    .replaceAll(/([?&](?:ssl)?password=)[^&#]*/gi, '$1(hidden)');
 }

@@ -42,7 +42,8 @@ export function isAbsoluteName(text: string): boolean {
 /** The names that a name in comparison form lies under, from itself to its last label: `a.b.c`, `b.c`, `c`. */
 export function suffixes(name: string): string[] {
   const names = [name];
-  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) names.push(name.slice(dot + 1));
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
+    names.push(name.slice(dot + 1));
   return names;
 }
 

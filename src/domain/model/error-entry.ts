@@ -52,3 +52,26 @@ export interface ErrorEntry<About> {
 export function entry<About>(definition: ErrorEntry<About>): ErrorEntry<About> {
   return definition;
 }
+
+/** The body of a request, or one entry of a list, that is invalid. */
+export interface Invalid {
+  /** The name of what is invalid, which follows "Invalid". */
+  readonly what: string;
+  /** What is wrong, a sentence each. */
+  readonly messages: readonly string[];
+}
+
+/** A limit on requests that the caller has exceeded. */
+export interface RequestLimit {
+  /** How many requests a second are allowed. */
+  readonly perSecond: number;
+  /** Whether only requests without a valid token count. */
+  readonly anonymous?: boolean;
+}
+
+/** A resource that exists already. */
+export interface Duplicate {
+  readonly type: Named;
+  /** Where the other one is, if it is not simply stored. */
+  readonly place?: string;
+}

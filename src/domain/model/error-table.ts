@@ -1,65 +1,23 @@
-import { entry, type Named } from './error-entry.ts';
-import { commonSortKeys, MAX_LIMIT, type TldRule } from './settings.ts';
-
-/** The body of a request, or one entry of a list, that is invalid. */
-export interface Invalid {
-  /** The name of what is invalid, which follows "Invalid". */
-  readonly what: string;
-  /** What is wrong, a sentence each. */
-  readonly messages: readonly string[];
-}
-
-/** A limit on requests that the caller has exceeded. */
-export interface RequestLimit {
-  /** How many requests a second are allowed. */
-  readonly perSecond: number;
-  /** Whether only requests without a valid token count. */
-  readonly anonymous?: boolean;
-}
-
-/** A resource that exists already. */
-export interface Duplicate {
-  readonly type: Named;
-  /** Where the other one is, if it is not simply stored. */
-  readonly place?: string;
-}
-
-const asItIs = (text: string) => text;
-
-/** How many suffixes of a name one message lists. */
-const MAX_LISTED = 10;
-
-const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
-
-/** Why no zone of some name may be created. */
-export type ZoneNameRefusal =
-  | { readonly rule: 'more_than_one_label' }
-  /** None of `suffixes` is a TLD entry, and the name must end in one that is. Shortest first. */
-  | { readonly rule: 'tld_entry'; readonly suffixes: readonly string[]; readonly tldRule: TldRule }
-  /** The name is itself an entry. */
-  | { readonly rule: 'not_a_tld'; readonly name: string };
-
-function zoneNameMessage(refusal: ZoneNameRefusal): string {
-  if (refusal.rule === 'more_than_one_label') return 'More than one label is required: a zone is created below a top-level domain, not as one';
-  if (refusal.rule === 'not_a_tld') {
-    const { name } = refusal;
-    return `Zone name cannot be the same as a TLD: '${name}' is an entry; a name below it, such as 'example.${name}.', would be allowed`;
-  }
-  const { suffixes, tldRule } = refusal;
-  if (tldRule === 'last-label') return `Invalid TLD: no TLD entry for '${suffixes[0]}'; the last label of a zone name must be one`;
-  const listed = suffixes.slice(0, MAX_LISTED).map((suffix) => `'${suffix}'`);
-  const more = suffixes.length > MAX_LISTED ? [`${suffixes.length - MAX_LISTED} longer suffixes`] : [];
-  return `Invalid TLD: no TLD entry for ${OR.format([...listed, ...more])}; a zone name must end in one that exists`;
-}
+import {
+  entry,
+  type Duplicate,
+  type Invalid,
+  type Named,
+  type RequestLimit,
+} from './error-entry.ts';
+import { commonSortKeys, MAX_LIMIT } from './settings.ts';
+import { zoneNameMessage, type ZoneNameRefusal } from './zone-name-refusal.ts';
 
 const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
+const asItIs = (text: string) => text;
 
 /** Every way in which the service refuses a request, by code: the response, when it happens, and how its message is made. */
 export const ERRORS = {
   access_denied: entry({
     status: 401,
     when: 'The token is valid, but none of its roles gives the right to do this.',
-    message: (right: string) => `Access denied: ${right} needs a role that this caller does not have`,
+    message: (right: string) =>
+      `Access denied: ${right} needs a role that this caller does not have`,
     example: ({ collection }) => `${collection}:list`,
   }),
   bad_request: entry({
@@ -72,14 +30,16 @@ export const ERRORS = {
     status: 409,
     type: 'duplicate_{noun}',
     when: 'Another resource has this name, or one that compares as equal.',
-    message: ({ type, place }: Duplicate) => `Duplicate ${type.title}${place === undefined ? '' : `: ${place}`}`,
+    message: ({ type, place }: Duplicate) =>
+      `Duplicate ${type.title}${place === undefined ? '' : `: ${place}`}`,
     typeIn: ({ type }) => type,
     example: (type) => ({ type }),
   }),
   empty_request_body: entry({
     status: 400,
     when: 'The request has no body, or the body is `null`.',
-    message: (state: 'absent' | 'null') => `The request ${state === 'null' ? 'body is null' : 'has no body'}; a JSON object is expected`,
+    message: (state: 'absent' | 'null') =>
+      `The request ${state === 'null' ? 'body is null' : 'has no body'}; a JSON object is expected`,
     example: () => 'absent',
   }),
   forbidden: entry({
@@ -101,7 +61,8 @@ export const ERRORS = {
     status: 500,
     type: 'unknown',
     when: 'The service has a fault. Its log has the details under the request id.',
-    message: () => 'An internal error occurred. The service log has the details under this request id',
+    message: () =>
+      'An internal error occurred. The service log has the details under this request id',
   }),
   invalid_json: entry({
     status: 400,
@@ -123,14 +84,29 @@ export const ERRORS = {
   invalid_object: entry({
     status: 400,
     when: 'Members of the body are missing, unknown or invalid. `errors` lists them all.',
-    message: (about: string | Invalid) => (typeof about === 'string' ? about : `Invalid ${about.what}: ${about.messages.join('; ')}`),
-    example: ({ title }) => ({ what: title, messages: ["'id' is set by the service and cannot be given"] }),
-    exampleDetails: { problems: [{ path: ['id'], message: "'id' is set by the service and cannot be given", validator: 'readOnly' }] },
+    message: (about: string | Invalid) =>
+      typeof about === 'string' ? about : `Invalid ${about.what}: ${about.messages.join('; ')}`,
+    example: ({ title }) => ({
+      what: title,
+      messages: ["'id' is set by the service and cannot be given"],
+    }),
+    exampleDetails: {
+      problems: [
+        {
+          path: ['id'],
+          message: "'id' is set by the service and cannot be given",
+          validator: 'readOnly',
+        },
+      ],
+    },
   }),
   invalid_operation: entry({
     status: 400,
     when: 'The resource is in use, or is one that always exists.',
-    message: (pool: 'in use' | 'default') => (pool === 'default' ? 'The default pool cannot be deleted' : 'The pool has zones and cannot be deleted'),
+    message: (pool: 'in use' | 'default') =>
+      pool === 'default'
+        ? 'The default pool cannot be deleted'
+        : 'The pool has zones and cannot be deleted',
     example: () => 'in use',
   }),
   invalid_sort_dir: entry({
@@ -147,56 +123,75 @@ export const ERRORS = {
   invalid_tsigkey: entry({
     status: 400,
     when: 'The setting `tsigkeys.requireResource` is on, and `resource_id` is not the id of a pool or zone, as the scope says.',
-    message: ({ id, noun, scope }: { readonly id: string; readonly noun: string; readonly scope: string }) =>
-      `The resource_id ${id} is not the id of a ${noun}, which the scope ${scope} asks for`,
+    message: ({
+      id,
+      noun,
+      scope,
+    }: {
+      readonly id: string;
+      readonly noun: string;
+      readonly scope: string;
+    }) => `The resource_id ${id} is not the id of a ${noun}, which the scope ${scope} asks for`,
     example: () => ({ id: EXAMPLE_ID, noun: 'pool', scope: 'POOL' }),
   }),
   invalid_uuid: entry({
     status: 400,
     when: 'The id in the path is not a UUID.',
-    message: ({ noun, text }: { readonly noun: string; readonly text: string }) => `Invalid UUID ${noun}_id: ${text}`,
+    message: ({ noun, text }: { readonly noun: string; readonly text: string }) =>
+      `Invalid UUID ${noun}_id: ${text}`,
     example: ({ noun }) => ({ noun, text: 'example' }),
   }),
   invalid_zone_name: entry({
     status: 400,
     when: 'The name has one label only, or the TLD entries do not allow it. The message says which names they allow.',
     message: zoneNameMessage,
-    example: (): ZoneNameRefusal => ({ rule: 'tld_entry', suffixes: ['net'], tldRule: 'last-label' }),
+    example: (): ZoneNameRefusal => ({
+      rule: 'tld_entry',
+      suffixes: ['net'],
+      tldRule: 'last-label',
+    }),
   }),
   last_administrator: entry({
     status: 409,
     when: 'The token is the last valid one with the role `admin`, and neither `adminToken` nor Keystone gives administrators access.',
-    message: (name: string) => `Token '${name}' is the last valid administrator token. Create another token with the role admin first.`,
+    message: (name: string) =>
+      `Token '${name}' is the last valid administrator token. Create another token with the role admin first.`,
     example: () => 'admin',
   }),
   marker_not_found: entry({
     status: 400,
     when: 'The resource that `marker` names does not exist.',
-    message: ({ id, title }: { readonly id: string; readonly title: string }) => `marker ${id} is not the id of an existing ${title}`,
+    message: ({ id, title }: { readonly id: string; readonly title: string }) =>
+      `marker ${id} is not the id of an existing ${title}`,
     example: ({ title }) => ({ id: EXAMPLE_ID, title }),
   }),
   method_not_allowed: entry({
     status: 405,
     when: 'The path does not have this method. `Allow` lists its methods.',
-    message: ({ method, allow }: { readonly method: string; readonly allow: string }) => `${method} is not possible here; possible are ${allow}`,
+    message: ({ method, allow }: { readonly method: string; readonly allow: string }) =>
+      `${method} is not possible here; possible are ${allow}`,
     example: () => ({ method: 'PUT', allow: 'GET, HEAD, POST, OPTIONS' }),
   }),
   missing_project_id: entry({
     status: 401,
     when: 'The token is for no project, and the resource would belong to one.',
-    message: () => 'A zone belongs to a project, and this token is for none: use a token with a project_id',
+    message: () =>
+      'A zone belongs to a project, and this token is for none: use a token with a project_id',
   }),
   no_valid_pool_found: entry({
     status: 404,
     when: 'The pool in the request does not exist.',
     message: ({ id }: { readonly id?: string }) =>
-      id === undefined ? 'pool_id and the attribute pool_id name different pools' : `There is no pool ${id}`,
+      id === undefined
+        ? 'pool_id and the attribute pool_id name different pools'
+        : `There is no pool ${id}`,
     example: () => ({ id: EXAMPLE_ID }),
   }),
   not_exportable: entry({
     status: 409,
     when: 'The consumer of the format cannot use the key: its name is not a domain name, its secret is not base64, or the consumer does not know the algorithm.',
-    message: (problems: readonly string[]) => `The key cannot be used in this form: ${problems.join('; ')}`,
+    message: (problems: readonly string[]) =>
+      `The key cannot be used in this form: ${problems.join('; ')}`,
     example: () => ['dig does not take hmac-md5'],
   }),
   not_found: entry({
@@ -224,7 +219,8 @@ export const ERRORS = {
   request_too_large: entry({
     status: 413,
     when: 'The body is larger than the service accepts.',
-    message: (most: number | undefined) => `The request body is ${most === undefined ? 'too large' : `larger than ${most} bytes`}`,
+    message: (most: number | undefined) =>
+      `The request body is ${most === undefined ? 'too large' : `larger than ${most} bytes`}`,
   }),
   resource_not_found: entry({
     status: 404,

@@ -3,7 +3,8 @@ import { ERRORS, type About, type ErrorCode } from './error-table.ts';
 import { withoutTokens } from './token-form.ts';
 
 export type { ErrorDetails, Named, Problem } from './error-entry.ts';
-export { ERRORS, type About, type ErrorCode, type ZoneNameRefusal } from './error-table.ts';
+export { ERRORS, type About, type ErrorCode } from './error-table.ts';
+export type { ZoneNameRefusal } from './zone-name-refusal.ts';
 
 /** All codes of errors. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes
@@ -42,12 +43,17 @@ export class ServiceError extends Error {
     this.name = 'ServiceError';
     this.code = code;
     this.type = typeOf(code).replace('{noun}', entry.typeIn?.(about).noun ?? '');
-    this.details = details.problems === undefined ? details : { ...details, problems: details.problems.map(problemWithoutTokens) };
+    this.details =
+      details.problems === undefined
+        ? details
+        : { ...details, problems: details.problems.map(problemWithoutTokens) };
   }
 }
 
 /** Returns an example of the error with this code, as requests on resources of `type` get it. */
 export function exampleError(code: ErrorCode, type: Named): ServiceError {
   const entry: ErrorEntry<unknown> = ERRORS[code];
-  return new ServiceError(...([code, entry.example?.(type), entry.exampleDetails] as ErrorArguments)); // an entry's example is what its message takes
+  return new ServiceError(
+    ...([code, entry.example?.(type), entry.exampleDetails] as ErrorArguments),
+  ); // an entry's example is what its message takes
 }

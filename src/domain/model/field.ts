@@ -47,15 +47,29 @@ export interface Field<T = unknown> extends Kind<T> {
 }
 
 /** Text of `min` to `max` Unicode code points; `problemOf` says what else may be wrong with it. */
-export function text(options: { min: number; max: number; pattern?: string; problemOf?: (value: string) => string | undefined }): Kind<string> {
+export function text(options: {
+  min: number;
+  max: number;
+  pattern?: string;
+  problemOf?: (value: string) => string | undefined;
+}): Kind<string> {
   const { min, max, pattern, problemOf } = options;
   return {
-    schema: { type: 'string', minLength: min, maxLength: max, ...(pattern === undefined ? {} : { pattern }) },
+    schema: {
+      type: 'string',
+      minLength: min,
+      maxLength: max,
+      ...(pattern === undefined ? {} : { pattern }),
+    },
     parse(value) {
       if (typeof value !== 'string') return { problem: 'must be a string', validator: 'type' };
-      if (!isStorableText(value)) return { problem: 'must be valid Unicode text without U+0000', validator: 'format' };
+      if (!isStorableText(value))
+        return { problem: 'must be valid Unicode text without U+0000', validator: 'format' };
       if (!hasCodePoints(value, min, max)) {
-        return { problem: `must be ${min} to ${max} characters long`, validator: value.length < min ? 'minLength' : 'maxLength' };
+        return {
+          problem: `must be ${min} to ${max} characters long`,
+          validator: value.length < min ? 'minLength' : 'maxLength',
+        };
       }
       const problem = problemOf?.(value);
       return problem === undefined ? { value } : { problem, validator: 'format' };
@@ -69,18 +83,24 @@ export function anyText(): Kind<string> {
     schema: { type: 'string' },
     parse(value) {
       const isText = typeof value === 'string' && isStorableText(value);
-      return isText ? { value } : { problem: 'must be valid Unicode text without U+0000', validator: 'type' };
+      return isText
+        ? { value }
+        : { problem: 'must be valid Unicode text without U+0000', validator: 'type' };
     },
   };
 }
 
 /** One of a closed set of words or of a closed set of integers, compared exactly. */
-export function enumeration<const Value extends string | number>(values: readonly Value[]): Kind<Value> {
+export function enumeration<const Value extends string | number>(
+  values: readonly Value[],
+): Kind<Value> {
   return {
     schema: { type: typeof values[0] === 'number' ? 'integer' : 'string', enum: values },
     parse(value) {
       const found = values.find((each) => each === value);
-      return found === undefined ? { problem: `must be one of ${values.join(', ')}`, validator: 'enum' } : { value: found };
+      return found === undefined
+        ? { problem: `must be one of ${values.join(', ')}`, validator: 'enum' }
+        : { value: found };
     },
   };
 }
@@ -91,14 +111,18 @@ export function uuid(): Kind<string> {
     schema: { type: 'string', format: 'uuid' },
     parse(value) {
       const normalised = typeof value === 'string' ? normaliseUuid(value) : undefined;
-      return normalised === undefined ? { problem: 'must be a UUID', validator: 'format' } : { value: normalised };
+      return normalised === undefined
+        ? { problem: 'must be a UUID', validator: 'format' }
+        : { value: normalised };
     },
   };
 }
 
 /** Null, or what `kind` takes. */
 export function nullable<T>(kind: Kind<T>): Kind<T | null> {
-  const values = Array.isArray(kind.schema.enum) ? { enum: [...(kind.schema.enum as unknown[]), null] } : {};
+  const values = Array.isArray(kind.schema.enum)
+    ? { enum: [...(kind.schema.enum as unknown[]), null] }
+    : {};
   return {
     schema: { ...kind.schema, type: [kind.schema.type, 'null'], ...values },
     parse: (value) => (value === null ? { value } : kind.parse(value)),
@@ -112,8 +136,14 @@ export function integer(min: number, max?: number): Kind<number> {
     schema: { type: 'integer', minimum: min, ...(max === undefined ? {} : { maximum: max }) },
     parse(value) {
       const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-      const fits = typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= largest;
-      return fits ? { value: number } : { problem: `must be an integer from ${min} to ${largest}`, validator: 'type' };
+      const fits =
+        typeof number === 'number' &&
+        Number.isSafeInteger(number) &&
+        number >= min &&
+        number <= largest;
+      return fits
+        ? { value: number }
+        : { problem: `must be an integer from ${min} to ${largest}`, validator: 'type' };
     },
   };
 }
@@ -122,7 +152,10 @@ export function integer(min: number, max?: number): Kind<number> {
 export function boolean(): Kind<boolean> {
   return {
     schema: { type: 'boolean' },
-    parse: (value) => (typeof value === 'boolean' ? { value } : { problem: 'must be true or false', validator: 'type' }),
+    parse: (value) =>
+      typeof value === 'boolean'
+        ? { value }
+        : { problem: 'must be true or false', validator: 'type' },
   };
 }
 
@@ -132,11 +165,13 @@ export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly
     schema: { type: 'array', items: item.schema, minItems: min, maxItems: max },
     parse(value) {
       if (!Array.isArray(value)) return { problem: 'must be an array', validator: 'type' };
-      if (value.length < min || value.length > max) return { problem: `must hold ${min} to ${max} items`, validator: 'items' };
+      if (value.length < min || value.length > max)
+        return { problem: `must hold ${min} to ${max} items`, validator: 'items' };
       const items: T[] = [];
       for (const [index, element] of value.entries()) {
         const parsed = item.parse(element);
-        if ('problem' in parsed) return { problem: `item ${index} ${parsed.problem}`, validator: parsed.validator };
+        if ('problem' in parsed)
+          return { problem: `item ${index} ${parsed.problem}`, validator: parsed.validator };
         items.push(parsed.value);
       }
       return { value: items };
@@ -153,30 +188,46 @@ export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly 
       const parsed = parse(value);
       if ('problem' in parsed) return parsed;
       const different = new Set(parsed.value.map((element) => JSON.stringify(element))).size;
-      return different === parsed.value.length ? parsed : { problem: 'must not repeat an item', validator: 'uniqueItems' };
+      return different === parsed.value.length
+        ? parsed
+        : { problem: 'must not repeat an item', validator: 'uniqueItems' };
     },
   };
 }
 
 /** An object of at most `max` members whose names are of the kind `name` and whose values are of the kind `item`. */
-export function map<T>(name: Kind<string>, item: Kind<T>, max: number): Kind<Readonly<Record<string, T>>> {
+export function map<T>(
+  name: Kind<string>,
+  item: Kind<T>,
+  max: number,
+): Kind<Readonly<Record<string, T>>> {
   return {
     schema: { type: 'object', additionalProperties: item.schema, maxProperties: max },
     parse(value) {
       if (!isObject(value)) return { problem: 'must be an object', validator: 'type' };
       const members = Object.entries(value);
-      if (members.length > max) return { problem: `must have at most ${max} members`, validator: 'maxProperties' };
+      if (members.length > max)
+        return { problem: `must have at most ${max} members`, validator: 'maxProperties' };
       const parsedMembers: [string, T][] = [];
       const problems: { readonly problem: string; readonly validator: string }[] = [];
       for (const [key, member] of members) {
         const parsedName = name.parse(key);
         const parsed = item.parse(member);
-        if ('problem' in parsedName) problems.push({ validator: parsedName.validator, problem: `key ${quoted(key)} ${parsedName.problem}` });
-        else if ('problem' in parsed) problems.push({ validator: parsed.validator, problem: `value of ${quoted(key)} ${parsed.problem}` });
+        if ('problem' in parsedName)
+          problems.push({
+            validator: parsedName.validator,
+            problem: `key ${quoted(key)} ${parsedName.problem}`,
+          });
+        else if ('problem' in parsed)
+          problems.push({
+            validator: parsed.validator,
+            problem: `value of ${quoted(key)} ${parsed.problem}`,
+          });
         else parsedMembers.push([parsedName.value, parsed.value]);
       }
       const [first] = problems;
-      if (first !== undefined) return { ...first, problem: problems.map(({ problem }) => problem).join('; ') };
+      if (first !== undefined)
+        return { ...first, problem: problems.map(({ problem }) => problem).join('; ') };
       return { value: Object.fromEntries(parsedMembers) };
     },
   };
@@ -198,13 +249,16 @@ export function timestamp(): Kind<string> {
     schema: { type: 'string', pattern: TIMESTAMP.source },
     parse(value) {
       const parsed = typeof value === 'string' ? parseTimestamp(value) : undefined;
-      return parsed === undefined ? { problem: 'must be a date and time such as 2030-01-31T12:00:00', validator: 'format' } : { value: parsed };
+      return parsed === undefined
+        ? { problem: 'must be a date and time such as 2030-01-31T12:00:00', validator: 'format' }
+        : { value: parsed };
     },
   };
 }
 
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const UUID = /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
+const UUID =
+  /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
 
 /** The UUID that `text` spells (any case, with or without dashes, braces or `urn:uuid:`), in lower case with dashes. */
 export function normaliseUuid(text: string): string | undefined {
@@ -224,7 +278,13 @@ export function parseTimestamp(text: string): string | undefined {
   const local = new Date(`${day}T${time}Z`);
   const moment = new Date(`${day}T${time}${offset}`);
   const rolledOver = Number.isNaN(local.getTime()) || local.toISOString() !== `${day}T${time}.000Z`;
-  if (rolledOver || Number.isNaN(moment.getTime()) || moment.getUTCFullYear() > 9999 || moment.getUTCFullYear() < 0) return undefined;
+  if (
+    rolledOver ||
+    Number.isNaN(moment.getTime()) ||
+    moment.getUTCFullYear() > 9999 ||
+    moment.getUTCFullYear() < 0
+  )
+    return undefined;
   return `${moment.toISOString().slice(0, 19)}.${fraction.padEnd(6, '0')}`;
 }
 

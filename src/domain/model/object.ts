@@ -1,5 +1,12 @@
 import type { Problem } from './error-entry.ts';
-import { array, isObject, type Failure, type JsonSchema, type Kind, type ValueOf } from './field.ts';
+import {
+  array,
+  isObject,
+  type Failure,
+  type JsonSchema,
+  type Kind,
+  type ValueOf,
+} from './field.ts';
 import { shorten } from './token-form.ts';
 
 /** The kinds of objects, of their members and of the lists in them. */
@@ -12,10 +19,14 @@ export type Defaulted<T> = Kind<T> & { readonly absent: { readonly value: T } };
 
 type Member = Kind & { readonly absent?: 'omitted' | { readonly value: unknown } };
 type Members = Readonly<Record<string, Member>>;
-type OptionalName<M extends Members> = { [Name in keyof M]: M[Name] extends { readonly absent: 'omitted' } ? Name : never }[keyof M];
+type OptionalName<M extends Members> = {
+  [Name in keyof M]: M[Name] extends { readonly absent: 'omitted' } ? Name : never;
+}[keyof M];
 
 /** The type of an object whose members have these kinds. */
-export type ObjectOf<M extends Members> = { readonly [Name in Exclude<keyof M, OptionalName<M>>]: ValueOf<M[Name]> } & {
+export type ObjectOf<M extends Members> = {
+  readonly [Name in Exclude<keyof M, OptionalName<M>>]: ValueOf<M[Name]>;
+} & {
   readonly [Name in OptionalName<M>]?: ValueOf<M[Name]>;
 };
 
@@ -46,14 +57,19 @@ export function described<K extends Kind>(kind: K, description: string): K {
  * An object with these members, each of its kind, and by default no others. Its parser reports everything that is wrong: members
  * in the order of the definition, then unknown members, then absent ones.
  */
-export function object<const M extends Members>(members: M, options: ObjectOptions<M> = {}): Kind<ObjectOf<M>> {
+export function object<const M extends Members>(
+  members: M,
+  options: ObjectOptions<M> = {},
+): Kind<ObjectOf<M>> {
   const kinds = Object.entries<Member>(members);
   const names = kinds.map(([name]) => name);
   const required = kinds.flatMap(([name, { absent }]) => (absent === undefined ? [name] : []));
   return {
     schema: {
       type: 'object',
-      properties: Object.fromEntries(kinds.map(([name, { schema }]): [string, JsonSchema] => [name, schema])),
+      properties: Object.fromEntries(
+        kinds.map(([name, { schema }]): [string, JsonSchema] => [name, schema]),
+      ),
       ...(required.length === 0 ? {} : { required }),
       ...(options.ignoresOthers === true ? {} : { additionalProperties: false }),
     },
@@ -73,17 +89,38 @@ export function object<const M extends Members>(members: M, options: ObjectOptio
           parsed[name] = member.value;
           continue;
         }
-        first ??= { problem: `must have a '${name}' that ${member.problem}`, validator: member.validator };
+        first ??= {
+          problem: `must have a '${name}' that ${member.problem}`,
+          validator: member.validator,
+        };
         if (isGiven) invalid.push(...problemsOf(name, member));
-        else missing.push({ path: [name], message: `'${name}' is a required property`, validator: 'required' });
+        else
+          missing.push({
+            path: [name],
+            message: `'${name}' is a required property`,
+            validator: 'required',
+          });
       }
-      const unknown = options.ignoresOthers === true ? [] : Object.keys(value).filter((name) => !Object.hasOwn(members, name));
-      if (unknown.length > 0) first = { problem: `must have the members ${names.join(', ')} only`, validator: 'additionalProperties' };
+      const unknown =
+        options.ignoresOthers === true
+          ? []
+          : Object.keys(value).filter((name) => !Object.hasOwn(members, name));
+      if (unknown.length > 0)
+        first = {
+          problem: `must have the members ${names.join(', ')} only`,
+          validator: 'additionalProperties',
+        };
       const together = options.problems?.(parsed as Partial<ObjectOf<M>>) ?? [];
       const problems = [...invalid, ...unknown.map(unknownMember), ...missing, ...together];
       const [problem] = problems;
       if (problem === undefined) return { value: parsed as ObjectOf<M> };
-      return { ...(first ?? { problem: `must be valid: ${problem.message}`, validator: problem.validator }), problems };
+      return {
+        ...(first ?? {
+          problem: `must be valid: ${problem.message}`,
+          validator: problem.validator,
+        }),
+        problems,
+      };
     },
   };
 }
@@ -94,21 +131,35 @@ export function responseObject<const M extends Members>(members: M): Kind<Object
 }
 
 function problemsOf(name: string, { problem, validator, problems }: Failure): readonly Problem[] {
-  if (problems !== undefined) return problems.map((each) => ({ ...each, path: [name, ...each.path] }));
+  if (problems !== undefined)
+    return problems.map((each) => ({ ...each, path: [name, ...each.path] }));
   return [{ path: [name], message: `'${name}' ${problem}`, validator }];
 }
 
 function unknownMember(name: string): Problem {
-  return { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
+  return {
+    path: [shorten(name)],
+    message: `'${shorten(name)}' is not a known property`,
+    validator: 'additionalProperties',
+  };
 }
 
 /** A list of `min` to `max` items, called `what`, that its reader parses itself: there are too many to parse at once. */
-export function unparsedList(item: Kind, min: number, max: number, what: string): Kind<readonly unknown[]> {
+export function unparsedList(
+  item: Kind,
+  min: number,
+  max: number,
+  what: string,
+): Kind<readonly unknown[]> {
   return {
     schema: { type: 'array', minItems: min, maxItems: max, items: item.schema },
     parse(value) {
-      if (Array.isArray(value) && value.length >= min && value.length <= max) return { value: value as readonly unknown[] };
-      return { problem: `must be an array of ${min} to ${max} ${what}`, validator: Array.isArray(value) ? 'items' : 'type' };
+      if (Array.isArray(value) && value.length >= min && value.length <= max)
+        return { value: value as readonly unknown[] };
+      return {
+        problem: `must be an array of ${min} to ${max} ${what}`,
+        validator: Array.isArray(value) ? 'items' : 'type',
+      };
     },
   };
 }

@@ -8,16 +8,24 @@ import { commonSortKeys, type Settings } from './settings.ts';
 export type Fields = Readonly<Record<string, Field>>;
 
 /** The members that the service sets on every resource; `updated_at` is absent where the type is `withoutUpdatedAt`. */
-export type ServiceMembers = { readonly id: string; readonly created_at: string; readonly updated_at?: string | null };
+export type ServiceMembers = {
+  readonly id: string;
+  readonly created_at: string;
+  readonly updated_at?: string | null;
+};
 
 /** A resource of a type with the fields `F`, as the store holds it. */
-export type ResourceOf<F extends Fields> = ServiceMembers & { readonly [Name in keyof F]: ValueOf<F[Name]> };
+export type ResourceOf<F extends Fields> = ServiceMembers & {
+  readonly [Name in keyof F]: ValueOf<F[Name]>;
+};
 
 /** A resource of any type: its id, its fields and its timestamps, by name. */
 export type Resource = ResourceOf<Fields>;
 
 /** The members of a resource that a request gives, checked. Those whose value is invalid are undefined. */
-export type Given<F extends Fields = Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
+export type Given<F extends Fields = Fields> = {
+  readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined;
+};
 
 /** A resource that is about to be created: `admit` still has to fill in the fields whose default is undefined. */
 export type Draft<F extends Fields = Fields> = ServiceMembers & DraftFields<F>;
@@ -36,7 +44,11 @@ export type Operation = (typeof OPERATIONS)[number];
 /** Reads by index alone: what computed filters and the checks of names may do. `Reader` does this and more. */
 export interface IndexReader {
   /** Returns the resources whose value in a look-up of the type is one of `values`. */
-  find<F extends Fields>(type: ResourceType<F>, lookup: string, values: readonly string[]): Promise<ResourceOf<F>[]>;
+  find<F extends Fields>(
+    type: ResourceType<F>,
+    lookup: string,
+    values: readonly string[],
+  ): Promise<ResourceOf<F>[]>;
   /** Returns those of `values` that a resource has in a look-up of the type. Reads the index and no resource. */
   present(type: ResourceType, lookup: string, values: readonly string[]): Promise<Set<string>>;
   /** Returns true if any resource of a type meets all `conditions`. */
@@ -53,13 +65,22 @@ export interface Question<F extends Fields = Fields> {
   /** The right it needs beside that to list. Rows of every project are asked about. */
   readonly right?: string;
   /** Answers for each resource, in order. */
-  ask(resources: readonly ResourceOf<F>[], reader: IndexReader, settings: Settings): Promise<boolean[]>;
+  ask(
+    resources: readonly ResourceOf<F>[],
+    reader: IndexReader,
+    settings: Settings,
+  ): Promise<boolean[]>;
 }
 
 /** A change that a transaction is about to make. */
 export type Change<F extends Fields = Fields> =
   | { readonly operation: 'create'; readonly resource: Draft<F> }
-  | { readonly operation: 'update'; readonly resource: ResourceOf<F>; readonly current: ResourceOf<F>; readonly given: Given<F> }
+  | {
+      readonly operation: 'update';
+      readonly resource: ResourceOf<F>;
+      readonly current: ResourceOf<F>;
+      readonly given: Given<F>;
+    }
   | { readonly operation: 'delete'; readonly resource: ResourceOf<F> };
 
 /** What the rules about a change may use, beside the transaction. */
@@ -81,7 +102,8 @@ export interface Admitted<F extends Fields = Fields> {
 }
 
 /** What resources are found by, besides their ids and the unique field: a field as it is, or a value that follows from the resource. */
-export type Lookup<F extends Fields = Fields> = { readonly field: keyof F & string } | DerivedLookup<F>;
+export type Lookup<F extends Fields = Fields> =
+  { readonly field: keyof F & string } | DerivedLookup<F>;
 
 /** A look-up by a value that follows from the resource, and that the store keeps for it. */
 export interface DerivedLookup<F extends Fields = Fields> {
@@ -104,7 +126,9 @@ export function defineFields<const F extends Fields>(fields: F): F {
 }
 
 /** Checks a definition where it is written, and infers the type of its resource from its fields. */
-export function defineResource<const F extends Fields>(definition: ResourceType<F>): ResourceType<F> {
+export function defineResource<const F extends Fields>(
+  definition: ResourceType<F>,
+): ResourceType<F> {
   return definition;
 }
 
@@ -164,18 +188,27 @@ export function uniqueOf<F extends Fields>({ collection, unique }: ResourceType<
 }
 
 /** Returns the timestamps that resources of a type have, in the order in which they are shown. */
-export function timestampsOf<F extends Fields>({ withoutUpdatedAt = false }: ResourceType<F>): readonly string[] {
+export function timestampsOf<F extends Fields>({
+  withoutUpdatedAt = false,
+}: ResourceType<F>): readonly string[] {
   return withoutUpdatedAt ? ['created_at'] : ['created_at', 'updated_at'];
 }
 
 /** Returns what the service sets on a resource that is created at `now`. */
 export function newMembers(type: ResourceType, id: string, now: string): ServiceMembers {
-  return type.withoutUpdatedAt === true ? { id, created_at: now } : { id, created_at: now, updated_at: null };
+  return type.withoutUpdatedAt === true
+    ? { id, created_at: now }
+    : { id, created_at: now, updated_at: null };
 }
 
 /** Tells whether `member` is shown but never taken from a caller. */
 export function isReadOnly(type: ResourceType, member: string): boolean {
-  return member === 'id' || member === 'links' || timestampsOf(type).includes(member) || type.fields[member]?.set === 'by the service';
+  return (
+    member === 'id' ||
+    member === 'links' ||
+    timestampsOf(type).includes(member) ||
+    type.fields[member]?.set === 'by the service'
+  );
 }
 
 /** `derive`, done once for each type. */
@@ -191,10 +224,16 @@ export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceTy
 }
 
 /** The names of the fields that callers see, in order, between `id` and `created_at`. */
-export const shownFields = perType((type): readonly string[] => Object.keys(type.fields).filter((name) => type.fields[name]?.set !== 'hidden'));
+export const shownFields = perType((type): readonly string[] =>
+  Object.keys(type.fields).filter((name) => type.fields[name]?.set !== 'hidden'),
+);
 
 /** The names of the members of a resource that callers see, in order, without `links`. */
-export const shownMembers = perType((type): readonly string[] => ['id', ...shownFields(type), ...timestampsOf(type)]);
+export const shownMembers = perType((type): readonly string[] => [
+  'id',
+  ...shownFields(type),
+  ...timestampsOf(type),
+]);
 
 /** The sort keys of a type, and the field of each: the common ones that its resources have, and its own. */
 export const sortFields = perType((type): Readonly<Record<string, string>> => {
@@ -202,4 +241,6 @@ export const sortFields = perType((type): Readonly<Record<string, string>> => {
 });
 
 /** The names of the fields that callers may give when they create a resource. */
-export const givenFields = perType((type): readonly string[] => shownFields(type).filter((name) => !isReadOnly(type, name)));
+export const givenFields = perType((type): readonly string[] =>
+  shownFields(type).filter((name) => !isReadOnly(type, name)),
+);

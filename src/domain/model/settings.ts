@@ -32,7 +32,8 @@ export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated
 
 /** Returns those of the common sort keys that resources with these fields have. */
 export function commonSortKeys({ fields, withoutUpdatedAt = false }: Sorted): string[] {
-  const isAbsent = (key: string) => (key === 'name' && !Object.hasOwn(fields, key)) || (key === 'updated_at' && withoutUpdatedAt);
+  const isAbsent = (key: string) =>
+    (key === 'name' && !Object.hasOwn(fields, key)) || (key === 'updated_at' && withoutUpdatedAt);
   return COMMON_SORT_KEYS.filter((key) => !isAbsent(key));
 }
 

@@ -10,7 +10,8 @@ export function looksLikeToken(text: string): boolean {
  * Tokens in a text: the service's own, and Keystone's of the providers `fernet` and `jws`. The lengths keep names that merely begin
  * alike; no match contains a quotation mark or a backslash, so a line of JSON stays one.
  */
-const TOKENS = /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
+const TOKENS =
+  /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
 
 /** `text` with `(a token)` in place of each token in it. For everything that may repeat what a caller sent: errors and the log. */
 export function withoutTokens(text: string): string {

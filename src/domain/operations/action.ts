@@ -96,14 +96,20 @@ interface ActionBase<B, P extends Parameters> {
 }
 
 /** Something that callers can do which is no operation on a collection. Its route and its OpenAPI path are derived from this definition. */
-export type Action<B = unknown, P extends Parameters = Parameters, R extends object = object> = ActionBase<B, P> &
+export type Action<
+  B = unknown,
+  P extends Parameters = Parameters,
+  R extends object = object,
+> = ActionBase<B, P> &
   (
     | { readonly response: ActionResponse<R>; run(request: ActionRequest<B, P>): Promise<R> }
     | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }
   );
 
 /** Checks an action where it is written, and infers what its `run` gets and returns. */
-export function defineAction<B, const P extends Parameters, R extends object>(definition: Action<B, P, R>): Action {
+export function defineAction<B, const P extends Parameters, R extends object>(
+  definition: Action<B, P, R>,
+): Action {
   return definition; // `run` gets what the action's own kinds have parsed
 }
 
@@ -111,17 +117,32 @@ export function defineAction<B, const P extends Parameters, R extends object>(de
 const MAX_PROBLEMS = 50;
 
 /** Parses the body of a request. Throws `invalid_object` with everything that is wrong. */
-export function readActionBody<B>({ kind, what }: Pick<ActionBody<B>, 'kind' | 'what'>, value: unknown): B {
+export function readActionBody<B>(
+  { kind, what }: Pick<ActionBody<B>, 'kind' | 'what'>,
+  value: unknown,
+): B {
   const parsed = kind.parse(value);
   if ('value' in parsed) return parsed.value;
-  throw invalidBody(what, parsed.problems ?? [{ path: [], message: `the body ${parsed.problem}`, validator: parsed.validator }]);
+  throw invalidBody(
+    what,
+    parsed.problems ?? [
+      { path: [], message: `the body ${parsed.problem}`, validator: parsed.validator },
+    ],
+  );
 }
 
 /** Parses query parameters. Throws `bad_request` for one that is unknown, given twice, absent or invalid. */
-export function readActionParameters(definitions: Parameters, given: readonly Parameter[]): Readonly<Record<string, unknown>> {
+export function readActionParameters(
+  definitions: Parameters,
+  given: readonly Parameter[],
+): Readonly<Record<string, unknown>> {
   const names = Object.keys(definitions);
   const stray = given.find(([name]) => !names.includes(name));
-  if (stray !== undefined) throw new ServiceError('bad_request', `Unknown parameter '${shorten(stray[0])}'. Use: ${names.join(', ')}`);
+  if (stray !== undefined)
+    throw new ServiceError(
+      'bad_request',
+      `Unknown parameter '${shorten(stray[0])}'. Use: ${names.join(', ')}`,
+    );
   return Object.fromEntries(
     Object.entries(definitions).map(([name, kind]) => {
       const values = given.filter(([each]) => each === name).map(([, value]) => value);
@@ -136,7 +157,14 @@ export function readActionParameters(definitions: Parameters, given: readonly Pa
 /** The refusal of a body that is called `what`. Problems of an item of its list are introduced by the item's index. */
 export function invalidBody(what: string, problems: readonly Problem[]): ServiceError {
   const listed = problems.slice(0, MAX_PROBLEMS);
-  const messages = listed.map(({ path, message }) => (typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message));
-  const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
-  return new ServiceError('invalid_object', { what, messages: [...messages, ...more] }, { problems: listed });
+  const messages = listed.map(({ path, message }) =>
+    typeof path[1] === 'number' ? `item ${path[1]}: ${message}` : message,
+  );
+  const more =
+    problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
+  return new ServiceError(
+    'invalid_object',
+    { what, messages: [...messages, ...more] },
+    { problems: listed },
+  );
 }

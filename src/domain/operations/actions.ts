@@ -6,4 +6,9 @@ import { zoneNameCheck } from './zone-name-check.ts';
 import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 
 /** Everything that callers can do beside the operations on collections. */
-export const ACTIONS: readonly Action[] = [keyExport, ...IMPORTABLE_TYPES.map(importAction), tldBulk, zoneNameCheck];
+export const ACTIONS: readonly Action[] = [
+  keyExport,
+  ...IMPORTABLE_TYPES.map(importAction),
+  tldBulk,
+  zoneNameCheck,
+];

@@ -22,7 +22,11 @@ const MAX_PROBLEMS = 50;
  * The fields of the resource that a request body creates, checked and in the form that is stored. Absent fields get their
  * defaults. Throws `invalid_object` with everything that is wrong with the body.
  */
-export function readCreation<F extends Fields>(type: ResourceType<F>, body: unknown, settings: Settings): DraftFields<F> {
+export function readCreation<F extends Fields>(
+  type: ResourceType<F>,
+  body: unknown,
+  settings: Settings,
+): DraftFields<F> {
   // Every field is either given or has a default, so the sum of both is complete.
   return { ...defaults(type), ...readMembers(type, body, settings, undefined) } as DraftFields<F>;
 }
@@ -31,13 +35,26 @@ export function readCreation<F extends Fields>(type: ResourceType<F>, body: unkn
  * The fields that a request body changes in the resource `current`, checked and in the form that is stored. Throws
  * `invalid_object` with everything that is wrong with the body.
  */
-export function readChanges<F extends Fields>(type: ResourceType<F>, body: unknown, settings: Settings, current: ResourceOf<F>): Given<F> {
+export function readChanges<F extends Fields>(
+  type: ResourceType<F>,
+  body: unknown,
+  settings: Settings,
+  current: ResourceOf<F>,
+): Given<F> {
   return readMembers(type, body, settings, current) as Given<F>;
 }
 
-function readMembers(type: ResourceType, body: unknown, settings: Settings, current: Resource | undefined): Given {
+function readMembers(
+  type: ResourceType,
+  body: unknown,
+  settings: Settings,
+  current: Resource | undefined,
+): Given {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new ServiceError('invalid_object', `The request body must be a JSON object that describes a ${type.title}`);
+    throw new ServiceError(
+      'invalid_object',
+      `The request body must be a JSON object that describes a ${type.title}`,
+    );
   }
   const members = new Map(Object.entries(body));
   const given: Record<string, unknown> = {};
@@ -49,12 +66,24 @@ function readMembers(type: ResourceType, body: unknown, settings: Settings, curr
       const parsed = field.parse(members.get(name));
       if ('problem' in parsed) {
         given[name] = undefined;
-        problems.push({ path: [name], message: `'${name}' ${parsed.problem}`, validator: parsed.validator });
+        problems.push({
+          path: [name],
+          message: `'${name}' ${parsed.problem}`,
+          validator: parsed.validator,
+        });
       } else if (current === undefined || field.set !== 'once') given[name] = parsed.value;
       else if (!isDeepStrictEqual(parsed.value, current[name]))
-        problems.push({ path: [name], message: `'${name}' cannot be changed`, validator: 'immutable' });
+        problems.push({
+          path: [name],
+          message: `'${name}' cannot be changed`,
+          validator: 'immutable',
+        });
     } else if (current === undefined && field.onCreate === 'required') {
-      problems.push({ path: [name], message: `'${name}' is a required property`, validator: 'required' });
+      problems.push({
+        path: [name],
+        message: `'${name}' is a required property`,
+        validator: 'required',
+      });
     }
     members.delete(name);
   }
@@ -77,13 +106,22 @@ const defaults = perType((type): Readonly<Record<string, unknown>> =>
 
 function unexpectedMember(type: ResourceType, name: string): Problem {
   return isReadOnly(type, name)
-    ? { path: [name], message: `'${name}' is set by the service and cannot be given`, validator: 'readOnly' }
-    : { path: [shorten(name)], message: `'${shorten(name)}' is not a known property`, validator: 'additionalProperties' };
+    ? {
+        path: [name],
+        message: `'${name}' is set by the service and cannot be given`,
+        validator: 'readOnly',
+      }
+    : {
+        path: [shorten(name)],
+        message: `'${shorten(name)}' is not a known property`,
+        validator: 'additionalProperties',
+      };
 }
 
 function invalidObject(type: ResourceType, problems: Problem[]): ServiceError {
   const listed = problems.slice(0, MAX_PROBLEMS);
-  const more = problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
+  const more =
+    problems.length > listed.length ? [`and ${problems.length - listed.length} more`] : [];
   const messages = [...listed.map((problem) => problem.message), ...more];
   return new ServiceError('invalid_object', { what: type.title, messages }, { problems: listed });
 }

@@ -1,7 +1,23 @@
 import type { ActionBody, ActionResponse } from './action.ts';
 import type { Problem } from '../model/errors.ts';
-import { anyText, boolean, enumeration, integer, nullable, uuid, type ValueOf } from '../model/field.ts';
-import { described, object, optional, responseObject, sequence, unparsedList, withDefault } from '../model/object.ts';
+import {
+  anyText,
+  boolean,
+  enumeration,
+  integer,
+  nullable,
+  uuid,
+  type ValueOf,
+} from '../model/field.ts';
+import {
+  described,
+  object,
+  optional,
+  responseObject,
+  sequence,
+  unparsedList,
+  withDefault,
+} from '../model/object.ts';
 import { tld } from '../resources/tld.ts';
 
 /** The most entries that one list may hold. */
@@ -26,7 +42,10 @@ const REQUEST = object(
       withDefault(boolean(), false),
       'Whether entries that are not in the list are removed. Needs the mode `transactional` and the right `tlds:delete`.',
     ),
-    dry_run: described(withDefault(boolean(), false), 'Whether nothing is changed. The response then says what would change.'),
+    dry_run: described(
+      withDefault(boolean(), false),
+      'Whether nothing is changed. The response then says what would change.',
+    ),
     // An empty list is refused: as a replacement it would remove everything, and it is more often a failed download than intended.
     tlds: described(
       unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
@@ -36,7 +55,13 @@ const REQUEST = object(
   {
     problems({ replace, mode }): Problem[] {
       if (replace !== true || mode === undefined || mode === 'transactional') return [];
-      return [{ path: ['mode'], message: "'mode' must be transactional where 'replace' is true", validator: 'not_allowed' }];
+      return [
+        {
+          path: ['mode'],
+          message: "'mode' must be transactional where 'replace' is true",
+          validator: 'not_allowed',
+        },
+      ];
     },
   },
 );
@@ -47,10 +72,25 @@ export type BulkRequest = ValueOf<typeof REQUEST>;
 const RESULT = responseObject({
   index: described(integer(0), 'The position of the entry in the list.'),
   outcome: described(enumeration(OUTCOMES), 'What happened to the entry.'),
-  id: optional(described(nullable(uuid()), 'The id of the Tld. Null for one that a dry run would add; absent if refused.')),
+  id: optional(
+    described(
+      nullable(uuid()),
+      'The id of the Tld. Null for one that a dry run would add; absent if refused.',
+    ),
+  ),
   name: optional(described(name, 'The name as it is stored. Absent if refused.')),
-  previous: optional(described(responseObject({ description: optional(description) }), 'Only if updated: the changed members before the change.')),
-  type: optional(described(anyText(), 'Only if refused: the type of the error that a request with this entry alone would cause.')),
+  previous: optional(
+    described(
+      responseObject({ description: optional(description) }),
+      'Only if updated: the changed members before the change.',
+    ),
+  ),
+  type: optional(
+    described(
+      anyText(),
+      'Only if refused: the type of the error that a request with this entry alone would cause.',
+    ),
+  ),
   message: optional(described(anyText(), 'Only if refused: the reason in a sentence.')),
 });
 
@@ -71,7 +111,10 @@ const RESPONSE = responseObject({
     'How many entries have each outcome.',
   ),
   results: described(sequence(RESULT), 'The outcome of each entry, in the order of the list.'),
-  removed: described(sequence(responseObject({ id: uuid(), name, description })), 'The removed entries.'),
+  removed: described(
+    sequence(responseObject({ id: uuid(), name, description })),
+    'The removed entries.',
+  ),
 });
 
 /** The outcome of one entry, as callers see it. */
@@ -87,7 +130,10 @@ export const BULK_BODY: ActionBody<BulkRequest> = {
   what: 'list',
   maxBytes: MAX_LIST_BYTES,
   examples: {
-    whole: { summary: 'All entries or none.', value: { tlds: [{ name: 'example' }, { name: 'co.example', description: 'Companies' }] } },
+    whole: {
+      summary: 'All entries or none.',
+      value: { tlds: [{ name: 'example' }, { name: 'co.example', description: 'Companies' }] },
+    },
     each: {
       summary: 'All valid entries, as a dry run.',
       value: { mode: 'per-item', dry_run: true, tlds: [{ name: 'example' }, { name: 'no tld' }] },
@@ -111,8 +157,19 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
         dry_run: false,
         counts: { ...NONE, added: 1, updated: 1 },
         results: [
-          { index: 0, outcome: 'added', id: 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94', name: 'example' },
-          { index: 1, outcome: 'updated', id: '5f8d5c1e-3a52-4b7c-9f0e-2d1c0b9a8e7f', name: 'co.example', previous: { description: null } },
+          {
+            index: 0,
+            outcome: 'added',
+            id: 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94',
+            name: 'example',
+          },
+          {
+            index: 1,
+            outcome: 'updated',
+            id: '5f8d5c1e-3a52-4b7c-9f0e-2d1c0b9a8e7f',
+            name: 'co.example',
+            previous: { description: null },
+          },
         ],
         removed: [],
       },
@@ -126,7 +183,12 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
         counts: { ...NONE, added: 1, refused: 1 },
         results: [
           { index: 0, outcome: 'added', id: null, name: 'example' },
-          { index: 1, outcome: 'refused', type: 'invalid_object', message: "'name' must be labels joined by single periods" },
+          {
+            index: 1,
+            outcome: 'refused',
+            type: 'invalid_object',
+            message: "'name' must be labels joined by single periods",
+          },
         ],
         removed: [],
       },

@@ -1,7 +1,17 @@
 import type { Caller } from '../model/caller.ts';
 import { may, type Policy } from '../resources/policy.ts';
 import type { Clock, Reader, Store, Writer } from '../model/ports.ts';
-import type { Admission, Admitted, Change, Draft, Fields, Given, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
+import type {
+  Admission,
+  Admitted,
+  Change,
+  Draft,
+  Fields,
+  Given,
+  Resource,
+  ResourceOf,
+  ResourceType,
+} from '../model/resource.ts';
 import { RULES, rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
@@ -46,11 +56,19 @@ export interface Changes extends Reader {
   /** Creates a resource. Throws `duplicate`. */
   create<F extends Fields>(type: ResourceType<F>, draft: Draft<F>): Promise<Admitted<F>>;
   /** Changes the members `given` of the resource `current`, and returns the whole. Throws `duplicate`. */
-  update<F extends Fields>(type: ResourceType<F>, current: ResourceOf<F>, given: Given<F>): Promise<ResourceOf<F>>;
+  update<F extends Fields>(
+    type: ResourceType<F>,
+    current: ResourceOf<F>,
+    given: Given<F>,
+  ): Promise<ResourceOf<F>>;
   /** Removes a resource, and returns it as responses show it. */
   remove<F extends Fields>(type: ResourceType<F>, resource: ResourceOf<F>): Promise<ResourceOf<F>>;
   /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
-  applyAll<F extends Fields>(type: ResourceType<F>, changes: readonly Change<F>[], slicer: Slicer): Promise<void>;
+  applyAll<F extends Fields>(
+    type: ResourceType<F>,
+    changes: readonly Change<F>[],
+    slicer: Slicer,
+  ): Promise<void>;
 }
 
 /**
@@ -58,10 +76,15 @@ export interface Changes extends Reader {
  * after the commit. Resolves once the changes are on disk. `work` may run several times, and must wait for nothing but `changes`.
  * Rethrows what `work` throws after the rollback. Throws `unavailable`.
  */
-export async function change<T>(dependencies: Dependencies, context: ChangeContext, work: (changes: Changes) => Promise<T>): Promise<T> {
+export async function change<T>(
+  dependencies: Dependencies,
+  context: ChangeContext,
+  work: (changes: Changes) => Promise<T>,
+): Promise<T> {
   let warnings: Warning[] = [];
   const warn = (type: ResourceType, resource: Resource) => {
-    for (const message of type.warnings?.(resource) ?? []) warnings.push({ type, id: resource.id, requestId: context.requestId, message });
+    for (const message of type.warnings?.(resource) ?? [])
+      warnings.push({ type, id: resource.id, requestId: context.requestId, message });
   };
   const result = await dependencies.store.write((writer) => {
     warnings = [];
@@ -89,14 +112,27 @@ function changesOn(
     exists: writer.exists,
     now: dependencies.clock,
     async create(type, draft) {
-      const admitted = await admit(type, { operation: 'create', resource: draft }, draft.created_at);
+      const admitted = await admit(
+        type,
+        { operation: 'create', resource: draft },
+        draft.created_at,
+      );
       await writer.insert(type, admitted.resource);
       warn(type, admitted.resource);
       return admitted;
     },
     async update(type, current, given) {
       const now = dependencies.clock();
-      const { resource } = await admit(type, { operation: 'update', resource: { ...current, ...given, updated_at: now }, current, given }, now);
+      const { resource } = await admit(
+        type,
+        {
+          operation: 'update',
+          resource: { ...current, ...given, updated_at: now },
+          current,
+          given,
+        },
+        now,
+      );
       await writer.replace(type, resource);
       warn(type, resource);
       return resource;
@@ -133,6 +169,12 @@ export async function admitChange<F extends Fields>(
 ): Promise<Admitted<F>> {
   const rule = rulesOf(type);
   if (rule === undefined) return { resource: change.resource as ResourceOf<F> }; // no rule has anything to fill in
-  const admission: Admission = { caller, settings, randomBytes, now, may: (right) => may(policy, caller, right) };
+  const admission: Admission = {
+    caller,
+    settings,
+    randomBytes,
+    now,
+    may: (right) => may(policy, caller, right),
+  };
   return rule.admit(change, reader, admission);
 }

@@ -24,7 +24,10 @@ export async function createResource(
   const given = readCreation(type, body, dependencies.settings);
   const id = dependencies.newId();
   const { resource, shownOnce } = await change(dependencies, context, async (changes) => {
-    const created = await changes.create(type, { ...given, ...newMembers(type, id, changes.now()) });
+    const created = await changes.create(type, {
+      ...given,
+      ...newMembers(type, id, changes.now()),
+    });
     beforeCommit({ ...created.resource, ...created.shownOnce });
     return created;
   });
@@ -53,7 +56,11 @@ export async function listResources(
   parameters: readonly Parameter[],
   wishes = NO_WISHES,
 ): Promise<Page> {
-  const { marker, limit, sortField, descending, ...request } = readListRequest(type, parameters, settings.defaultLimit);
+  const { marker, limit, sortField, descending, ...request } = readListRequest(
+    type,
+    parameters,
+    settings.defaultLimit,
+  );
   const viewer = viewerOf(policy, type, caller, request.questions);
   const after = marker === undefined ? undefined : await findMarker(store, type, viewer, marker);
   const isComputed = request.questions.length > 0;
@@ -70,7 +77,12 @@ export async function listResources(
   return store.page(type, query, { owner: caller.id, signal: () => wishes.signal() });
 }
 
-async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: string): Promise<Resource> {
+async function findMarker(
+  store: Store,
+  type: ResourceType,
+  viewer: Caller,
+  id: string,
+): Promise<Resource> {
   const resource = await store.get(type, id);
   if (resource === undefined || !isVisible(type, viewer, resource)) {
     throw new ServiceError('marker_not_found', { id, title: type.title });
@@ -79,7 +91,12 @@ async function findMarker(store: Store, type: ResourceType, viewer: Caller, id: 
 }
 
 /** The resource with this id. Throws `resource_not_found`, also for one of another project. */
-export async function getResource({ store }: Dependencies, type: ResourceType, caller: Caller, id: string): Promise<Resource> {
+export async function getResource(
+  { store }: Dependencies,
+  type: ResourceType,
+  caller: Caller,
+  id: string,
+): Promise<Resource> {
   return existing(type, caller, await store.get(type, id));
 }
 
@@ -104,19 +121,36 @@ export async function updateResource(
  * Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. If the removal
  * of a token cannot be stored, this process still refuses the token, because a revocation must not wait for a full disk.
  */
-export async function deleteResource(dependencies: Dependencies, type: ResourceType, context: ChangeContext, id: string): Promise<Resource> {
+export async function deleteResource(
+  dependencies: Dependencies,
+  type: ResourceType,
+  context: ChangeContext,
+  id: string,
+): Promise<Resource> {
   const { store, clock } = dependencies;
   const { caller } = context;
   try {
-    return await change(dependencies, context, async (changes) => changes.remove(type, existing(type, caller, await changes.get(type, id))));
+    return await change(dependencies, context, async (changes) =>
+      changes.remove(type, existing(type, caller, await changes.get(type, id))),
+    );
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
     // The rules may not have been applied yet. If the database cannot be read either, the revocation takes precedence.
     try {
       const resource = existing(type, caller, await store.get(type, id));
-      await admitChange(dependencies, caller, type, { operation: 'delete', resource }, store, clock());
+      await admitChange(
+        dependencies,
+        caller,
+        type,
+        { operation: 'delete', resource },
+        store,
+        clock(),
+      );
     } catch (refusal) {
-      if (!isUnavailable(refusal)) throw refusal instanceof ServiceError && refusal.code === 'resource_not_found' ? error : refusal;
+      if (!isUnavailable(refusal))
+        throw refusal instanceof ServiceError && refusal.code === 'resource_not_found'
+          ? error
+          : refusal;
     }
     dependencies.refuseToken(id);
     throw unstoredRevocation(dependencies, error);
@@ -127,7 +161,10 @@ function isUnavailable(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === 'unavailable';
 }
 
-function unstoredRevocation({ store }: Dependencies, { message, details }: ServiceError): ServiceError {
+function unstoredRevocation(
+  { store }: Dependencies,
+  { message, details }: ServiceError,
+): ServiceError {
   const others = store.exclusive ? '' : ' Other processes of the service still accept it.';
   return new ServiceError(
     'unavailable',
@@ -139,25 +176,40 @@ function unstoredRevocation({ store }: Dependencies, { message, details }: Servi
 /** The id that a path segment spells. Throws `invalid_uuid`. */
 export function readId(type: ResourceType, segment: string): string {
   const id = normaliseUuid(segment);
-  if (id === undefined) throw new ServiceError('invalid_uuid', { noun: type.noun, text: looksLikeToken(segment) ? '(a token)' : segment });
+  if (id === undefined)
+    throw new ServiceError('invalid_uuid', {
+      noun: type.noun,
+      text: looksLikeToken(segment) ? '(a token)' : segment,
+    });
   return id;
 }
 
 /** Who looks at a list: a computed filter with a right of its own is about the resources of all projects. Throws `access_denied`. */
-function viewerOf(policy: Policy, type: ResourceType, caller: Caller, questions: readonly WantedAnswer[]): Caller {
+function viewerOf(
+  policy: Policy,
+  type: ResourceType,
+  caller: Caller,
+  questions: readonly WantedAnswer[],
+): Caller {
   const rights = questions.flatMap(({ name }) => type.questions?.[name]?.right ?? []);
   for (const right of rights) requireRight(policy, caller, right);
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }
 
 /** Lists of owned resources show those of the viewer's project. */
-function listConditions(type: ResourceType, viewer: Caller, conditions: readonly Condition[]): readonly Condition[] {
+function listConditions(
+  type: ResourceType,
+  viewer: Caller,
+  conditions: readonly Condition[],
+): readonly Condition[] {
   if (type.owner === undefined || viewer.allProjects) return conditions;
   return [...conditions, { field: type.owner, test: '=', value: viewer.projectId ?? '' }];
 }
 
 function isVisible(type: ResourceType, caller: Caller, resource: Resource): boolean {
-  return type.owner === undefined || caller.allProjects || resource[type.owner] === caller.projectId;
+  return (
+    type.owner === undefined || caller.allProjects || resource[type.owner] === caller.projectId
+  );
 }
 
 function existing(type: ResourceType, caller: Caller, resource: Resource | undefined): Resource {

@@ -5,9 +5,22 @@ import { readCreation } from './body.ts';
 import { change, type ChangeContext, type Dependencies } from './change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
 import { integer, nullable, timestamp, uuid, type Kind } from '../model/field.ts';
-import { described, object, optional, responseObject, unparsedList, type ObjectOf } from '../model/object.ts';
+import {
+  described,
+  object,
+  optional,
+  responseObject,
+  unparsedList,
+  type ObjectOf,
+} from '../model/object.ts';
 import type { Reader } from '../model/ports.ts';
-import { givenFields, perType, uniqueOf, type Resource, type ResourceType } from '../model/resource.ts';
+import {
+  givenFields,
+  perType,
+  uniqueOf,
+  type Resource,
+  type ResourceType,
+} from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
 import { importRight } from '../resources/resources.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
@@ -27,7 +40,9 @@ export type ImportResult = ObjectOf<typeof RESULT>;
 export function importAction(type: ResourceType) {
   const { collection, title, fields } = type;
   const { field: unique } = uniqueOf(type);
-  const example = Object.fromEntries(givenFields(type).map((name) => [name, fields[name]?.example]));
+  const example = Object.fromEntries(
+    givenFields(type).map((name) => [name, fields[name]?.example]),
+  );
   const resource = {
     id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
     ...example,
@@ -46,7 +61,9 @@ export function importAction(type: ResourceType) {
     type,
     errors: ['duplicate', ...(type.refusals?.create ?? [])],
     body: {
-      kind: object({ [collection]: described(resources, 'Whole resources, as responses show them.') }),
+      kind: object({
+        [collection]: described(resources, 'Whole resources, as responses show them.'),
+      }),
       schemaName: `${title}Import`,
       what: collection,
       maxBytes: MAX_LIST_BYTES,
@@ -56,9 +73,12 @@ export function importAction(type: ResourceType) {
       kind: responseObject(RESULT),
       schemaName: 'ImportResult',
       description: 'How many resources were created.',
-      examples: { one: { summary: 'The resource was created.', value: { imported: 1, unchanged: 0 } } },
+      examples: {
+        one: { summary: 'The resource was created.', value: { imported: 1, unchanged: 0 } },
+      },
     },
-    run: ({ dependencies, context, body, slicer }) => importResources(dependencies, type, context, body[collection] ?? [], slicer),
+    run: ({ dependencies, context, body, slicer }) =>
+      importResources(dependencies, type, context, body[collection] ?? [], slicer),
   });
 }
 
@@ -87,12 +107,19 @@ export async function importResources(
 }
 
 /** Those of `rows` that do not exist yet. Throws `duplicate` if the id or the name of one belongs to a resource that differs from it. */
-async function findMissing(reader: Reader, type: ResourceType, rows: readonly Resource[], slicer: Slicer): Promise<Resource[]> {
+async function findMissing(
+  reader: Reader,
+  type: ResourceType,
+  rows: readonly Resource[],
+  slicer: Slicer,
+): Promise<Resource[]> {
   const { field, comparisonForm } = uniqueOf(type);
   const keyOf = (row: Resource) => comparisonForm(String(row[field]));
   const ids = rows.map(({ id }) => id);
   const byId = new Map((await reader.find(type, 'id', ids)).map((row) => [row.id, row]));
-  const byName = new Map((await reader.find(type, field, rows.map(keyOf))).map((row) => [keyOf(row), row]));
+  const byName = new Map(
+    (await reader.find(type, field, rows.map(keyOf))).map((row) => [keyOf(row), row]),
+  );
   const conflicts: string[] = [];
   const missing: Resource[] = [];
   await eachInSlices(slicer, rows, (row) => {
@@ -111,25 +138,52 @@ function conflict(type: ResourceType, names: readonly string[]): ServiceError {
   return new ServiceError('duplicate', { type, place });
 }
 
-async function readResources(type: ResourceType, items: readonly unknown[], settings: Settings, slicer: Slicer): Promise<Resource[]> {
+async function readResources(
+  type: ResourceType,
+  items: readonly unknown[],
+  settings: Settings,
+  slicer: Slicer,
+): Promise<Resource[]> {
   const problems: Problem[] = [];
   const rows: Resource[] = [];
   await eachInSlices(slicer, items.entries(), ([index, item]) => {
     const read = readResource(type, item, settings);
     if (!('problems' in read)) rows.push(read.row);
-    else problems.push(...read.problems.map(({ path, ...problem }) => ({ ...problem, path: [type.collection, index, ...path] })));
+    else
+      problems.push(
+        ...read.problems.map(({ path, ...problem }) => ({
+          ...problem,
+          path: [type.collection, index, ...path],
+        })),
+      );
   });
   if (problems.length > 0) throw invalidBody(type.collection, problems);
   return rows;
 }
 
-function readResource(type: ResourceType, item: unknown, settings: Settings): { row: Resource } | { problems: readonly Problem[] } {
+function readResource(
+  type: ResourceType,
+  item: unknown,
+  settings: Settings,
+): { row: Resource } | { problems: readonly Problem[] } {
   const parsed = wholeResource(type).parse(item);
-  if ('problem' in parsed) return { problems: parsed.problems ?? [{ path: [], message: parsed.problem, validator: parsed.validator }] };
+  if ('problem' in parsed)
+    return {
+      problems: parsed.problems ?? [
+        { path: [], message: parsed.problem, validator: parsed.validator },
+      ],
+    };
   const whole = parsed.value as Resource;
   const fields = Object.fromEntries(givenFields(type).map((name) => [name, whole[name]]));
   try {
-    return { row: { ...readCreation(type, fields, settings), id: whole.id, created_at: whole.created_at, updated_at: whole.updated_at ?? null } };
+    return {
+      row: {
+        ...readCreation(type, fields, settings),
+        id: whole.id,
+        created_at: whole.created_at,
+        updated_at: whole.updated_at ?? null,
+      },
+    };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.details.problems === undefined) throw error;
     return { problems: error.details.problems };
@@ -143,7 +197,9 @@ const wholeResource = perType((type): Kind => {
   const stamp = 'A timestamp in UTC, as responses show it.';
   const fields = givenFields(type).flatMap((name): [string, Kind][] => {
     const field = type.fields[name];
-    return field === undefined ? [] : [[name, described({ schema: field.schema, parse: field.parse }, field.description)]];
+    return field === undefined
+      ? []
+      : [[name, described({ schema: field.schema, parse: field.parse }, field.description)]];
   });
   return object<Readonly<Record<string, Kind>>>({
     id: described(uuid(), 'The id of the new resource.'),

@@ -4,7 +4,9 @@ import { EXPORT_FORMATS, exportKey } from '../key-formats/formats.ts';
 import { enumeration } from '../model/field.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
-const CONSUMERS = Object.entries(EXPORT_FORMATS).map(([name, { consumer }]) => `\`${name}\` for ${consumer}`);
+const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
+  ([name, { consumer }]) => `\`${name}\` for ${consumer}`,
+);
 
 /** Writes a key in the format of a program. */
 export const keyExport = defineAction({
@@ -18,7 +20,11 @@ export const keyExport = defineAction({
   type: tsigkey,
   errors: ['not_exportable'],
   parameters: {
-    format: { ...enumeration(Object.keys(EXPORT_FORMATS)), description: `The format: ${CONSUMERS.join('; ')}.`, example: 'bind' },
+    format: {
+      ...enumeration(Object.keys(EXPORT_FORMATS)),
+      description: `The format: ${CONSUMERS.join('; ')}.`,
+      example: 'bind',
+    },
   },
   file: {
     description: 'The text, as a file to be saved.',
@@ -26,12 +32,24 @@ export const keyExport = defineAction({
       const { name, algorithm, secret } = tsigkey.fields;
       const key = { name: name.example, algorithm: algorithm.example, secret: secret.example };
       return Object.fromEntries(
-        Object.entries(EXPORT_FORMATS).map(([format, { consumer }]) => [format, { summary: `For ${consumer}.`, value: exportKey(format, key) }]),
+        Object.entries(EXPORT_FORMATS).map(([format, { consumer }]) => [
+          format,
+          { summary: `For ${consumer}.`, value: exportKey(format, key) },
+        ]),
       );
     },
   },
   async run({ dependencies, context, id, parameters }) {
-    const { name, algorithm, secret } = await getResource(dependencies, tsigkey, context.caller, id);
-    return exportKey(parameters.format, { name: String(name), algorithm: String(algorithm), secret: String(secret) });
+    const { name, algorithm, secret } = await getResource(
+      dependencies,
+      tsigkey,
+      context.caller,
+      id,
+    );
+    return exportKey(parameters.format, {
+      name: String(name),
+      algorithm: String(algorithm),
+      secret: String(secret),
+    });
   },
 });

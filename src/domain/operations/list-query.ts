@@ -15,7 +15,12 @@ export interface ListRequest extends Omit<ListQuery, 'after'> {
 
 /** The values of the parameters that choose a page and its order, and the filters. */
 interface Divided {
-  readonly paging: { readonly limit: string[]; readonly marker: string[]; readonly sort_key: string[]; readonly sort_dir: string[] };
+  readonly paging: {
+    readonly limit: string[];
+    readonly marker: string[];
+    readonly sort_key: string[];
+    readonly sort_dir: string[];
+  };
   readonly filters: Parameter[];
 }
 
@@ -27,7 +32,11 @@ const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;
  * Reads the parameters of a list of `type`. Throws `invalid_limit`, `invalid_marker`, `invalid_sort_key`,
  * `invalid_sort_dir` or, for a filter that is unknown or given twice, `bad_request`.
  */
-export function readListRequest(type: ResourceType, parameters: readonly Parameter[], defaultLimit: number): ListRequest {
+export function readListRequest(
+  type: ResourceType,
+  parameters: readonly Parameter[],
+  defaultLimit: number,
+): ListRequest {
   const { paging, filters } = parameters.length === 0 ? NOTHING : divide(parameters);
   const direction = readSortDirection(paging.sort_dir);
   return {
@@ -39,11 +48,17 @@ export function readListRequest(type: ResourceType, parameters: readonly Paramet
   };
 }
 
-const NOTHING: Divided = { paging: { limit: [], marker: [], sort_key: [], sort_dir: [] }, filters: [] };
+const NOTHING: Divided = {
+  paging: { limit: [], marker: [], sort_key: [], sort_dir: [] },
+  filters: [],
+};
 const NO_FILTERS: Pick<ListRequest, 'conditions' | 'questions'> = { conditions: [], questions: [] };
 
 function divide(parameters: readonly Parameter[]): Divided {
-  const divided: Divided = { paging: { limit: [], marker: [], sort_key: [], sort_dir: [] }, filters: [] };
+  const divided: Divided = {
+    paging: { limit: [], marker: [], sort_key: [], sort_dir: [] },
+    filters: [],
+  };
   for (const parameter of parameters) {
     const [name, value] = parameter;
     if (isPaging(name)) divided.paging[name].push(value);
@@ -90,14 +105,21 @@ function readSortDirection(values: string[]): 'asc' | 'desc' {
   throw new ServiceError('invalid_sort_dir');
 }
 
-function readFilters(type: ResourceType, filters: readonly Parameter[]): Pick<ListRequest, 'conditions' | 'questions'> {
+function readFilters(
+  type: ResourceType,
+  filters: readonly Parameter[],
+): Pick<ListRequest, 'conditions' | 'questions'> {
   const counts = new Map<string, number>();
   for (const [name] of filters) counts.set(name, (counts.get(name) ?? 0) + 1);
   const names = [...counts.keys()];
-  const unknown = names.filter((name) => !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.questions ?? {}, name));
-  if (unknown.length > 0) throw new ServiceError('bad_request', `Invalid filters ${unknown.join(', ')}`);
+  const unknown = names.filter(
+    (name) => !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.questions ?? {}, name),
+  );
+  if (unknown.length > 0)
+    throw new ServiceError('bad_request', `Invalid filters ${unknown.join(', ')}`);
   const doubled = names.filter((name) => counts.get(name) !== 1);
-  if (doubled.length > 0) throw new ServiceError('bad_request', `Duplicate filters ${doubled.join(', ')}`);
+  if (doubled.length > 0)
+    throw new ServiceError('bad_request', `Duplicate filters ${doubled.join(', ')}`);
   const conditions: Condition[] = [];
   const questions: Parameter[] = [];
   for (const filter of filters) {
@@ -108,22 +130,32 @@ function readFilters(type: ResourceType, filters: readonly Parameter[]): Pick<Li
 }
 
 function readQuestion([name, value]: Parameter): WantedAnswer {
-  if (value !== 'true' && value !== 'false') throw new ServiceError('bad_request', `The filter ${name} should be true or false`);
+  if (value !== 'true' && value !== 'false')
+    throw new ServiceError('bad_request', `The filter ${name} should be true or false`);
   return { name, wanted: value === 'true' };
 }
 
 function readCondition(type: ResourceType, [name, value]: Parameter): Condition {
-  if (!isStorableText(value)) throw new ServiceError('bad_request', `The filter ${name} should be text without U+0000`);
+  if (!isStorableText(value))
+    throw new ServiceError('bad_request', `The filter ${name} should be text without U+0000`);
   const form = type.filters[name];
-  if (form === 'integer') return { field: name, test: '=', value: /^\d{1,15}$/.test(value) ? Number(value) : -1 };
+  if (form === 'integer')
+    return { field: name, test: '=', value: /^\d{1,15}$/.test(value) ? Number(value) : -1 };
   const test = value.includes('*') ? 'matches' : '=';
   if (test === 'matches' && value.length > MAX_PATTERN_LENGTH) {
-    throw new ServiceError('bad_request', `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`);
+    throw new ServiceError(
+      'bad_request',
+      `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`,
+    );
   }
   if (form === 'unique') {
     const { field, comparisonForm } = uniqueOf(type);
     return { lookup: field, test, value: comparisonForm(value) };
   }
   const parsed = test === '=' ? type.fields[name]?.parse(value) : undefined;
-  return { field: name, test, value: parsed !== undefined && 'value' in parsed ? (parsed.value as string) : value };
+  return {
+    field: name,
+    test,
+    value: parsed !== undefined && 'value' in parsed ? (parsed.value as string) : value,
+  };
 }

@@ -69,7 +69,11 @@ export async function checkEntries(
   const refused: Refused[] = [];
   await eachInSlices(slicer, list.entries(), ([index, value]) => {
     try {
-      if (!isObject(value)) throw new ServiceError('invalid_object', `An entry must be a JSON object that describes a ${tld.title}`);
+      if (!isObject(value))
+        throw new ServiceError(
+          'invalid_object',
+          `An entry must be a JSON object that describes a ${tld.title}`,
+        );
       const row = readCreation(tld, value, settings);
       const key = keyOf(row);
       const earlier = entries.get(key);
@@ -81,7 +85,12 @@ export async function checkEntries(
       refused.push({ index, outcome: 'refused', error });
     }
   });
-  return { entries: await sortInSlices(slicer, [...entries.values()], (one, other) => compareText(one.key, other.key)), refused };
+  return {
+    entries: await sortInSlices(slicer, [...entries.values()], (one, other) =>
+      compareText(one.key, other.key),
+    ),
+    refused,
+  };
 }
 
 function isObject(value: unknown): value is object {
@@ -90,7 +99,13 @@ function isObject(value: unknown): value is object {
 
 function repeated(index: number): ServiceError {
   const place = `entry ${index} of the list has the same name`;
-  const problems: Problem[] = [{ path: ['name'], message: ERRORS.duplicate.message({ type: tld, place }), validator: 'uniqueItems' }];
+  const problems: Problem[] = [
+    {
+      path: ['name'],
+      message: ERRORS.duplicate.message({ type: tld, place }),
+      validator: 'uniqueItems',
+    },
+  ];
   return new ServiceError('duplicate', { type: tld, place }, { problems });
 }
 
@@ -104,7 +119,9 @@ export async function planChange(
   slicer: Slicer,
 ): Promise<Plan> {
   const keys = entries.map(({ key }) => key);
-  const rows = request.replace ? await readEverything(reader, slicer) : await reader.find(tld, uniqueOf(tld).field, keys);
+  const rows = request.replace
+    ? await readEverything(reader, slicer)
+    : await reader.find(tld, uniqueOf(tld).field, keys);
   const existing = new Map<string, Tld>();
   await eachInSlices(slicer, rows, (row) => existing.set(keyOf(row), row));
   const mayUpdate = may(policy, caller, 'tlds:update');
@@ -125,17 +142,28 @@ export async function planChange(
       if (request.mode === 'transactional') throw updateDenied();
       outcomes.push({ index, outcome: 'refused', error: updateDenied() });
     } else {
-      outcomes.push(current === undefined ? { index, outcome: 'added', id, name } : { index, outcome: 'updated', id, name, previous });
+      outcomes.push(
+        current === undefined
+          ? { index, outcome: 'added', id, name }
+          : { index, outcome: 'updated', id, name, previous },
+      );
       changes.push({ entry, id, current });
     }
   });
   const wanted = new Set(keys);
-  return { outcomes, changes, removed: request.replace ? rows.filter((row) => !wanted.has(keyOf(row))) : [] };
+  return {
+    outcomes,
+    changes,
+    removed: request.replace ? rows.filter((row) => !wanted.has(keyOf(row))) : [],
+  };
 }
 
 /** The members of `current` that are given otherwise, as they are. */
 function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
-  return pick(current, (name) => name in given && !isDeepStrictEqual(given[name as keyof typeof given], current[name]));
+  return pick(
+    current,
+    (name) => name in given && !isDeepStrictEqual(given[name as keyof typeof given], current[name]),
+  );
 }
 
 function updateDenied(): ServiceError {
@@ -154,7 +182,13 @@ async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
     if (slicer.isOver()) await slicer.next();
     const last = rows.at(-1);
     const after = last === undefined ? {} : { after: { sortValue: last.name, id: last.id } };
-    const page = await reader.list(tld, { limit: MAX_LIMIT, sortField: 'name', descending: false, conditions: [], ...after });
+    const page = await reader.list(tld, {
+      limit: MAX_LIMIT,
+      sortField: 'name',
+      descending: false,
+      conditions: [],
+      ...after,
+    });
     for (const row of page) rows.push(row);
     if (page.length < MAX_LIMIT) return rows;
   }
@@ -167,6 +201,7 @@ function keyOf({ name }: { readonly name: string }): string {
 /** The members of an object that pass a test. */
 function pick<T extends object>(object: T, passes: (name: keyof T) => boolean): Partial<T> {
   const picked: Partial<T> = {};
-  for (const name of Object.keys(object) as (keyof T)[]) if (passes(name)) picked[name] = object[name];
+  for (const name of Object.keys(object) as (keyof T)[])
+    if (passes(name)) picked[name] = object[name];
   return picked;
 }

@@ -1,4 +1,12 @@
-import { BULK_BODY, BULK_RESPONSE, MAX_ENTRIES, MAX_LIST_BYTES, type BulkRequest, type BulkResponse, type BulkResult } from './bulk-request.ts';
+import {
+  BULK_BODY,
+  BULK_RESPONSE,
+  MAX_ENTRIES,
+  MAX_LIST_BYTES,
+  type BulkRequest,
+  type BulkResponse,
+  type BulkResult,
+} from './bulk-request.ts';
 import { defineAction } from './action.ts';
 import { change, type ChangeContext, type Changes, type Dependencies } from './change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
@@ -7,7 +15,14 @@ import type { Reader } from '../model/ports.ts';
 import type { Change } from '../model/resource.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
-import { checkEntries, planChange, type BulkOptions, type Outcome, type Plan, type Refused } from './tld-bulk-plan.ts';
+import {
+  checkEntries,
+  planChange,
+  type BulkOptions,
+  type Outcome,
+  type Plan,
+  type Refused,
+} from './tld-bulk-plan.ts';
 
 /** Changes many TLD entries. */
 export const tldBulk = defineAction({
@@ -57,9 +72,13 @@ export async function changeTlds(
 ): Promise<BulkOutcome> {
   if (options.replace) requireRight(dependencies.policy, context.caller, 'tlds:delete');
   const { entries, refused } = await checkEntries(tlds, dependencies.settings, slicer);
-  if (options.mode === 'transactional' && refused.length > 0) throw refuseTogether(refused, tlds.length);
-  const makePlan = (reader: Reader, pace: Slicer) => planChange(reader, entries, options, dependencies, context.caller, pace);
-  const { outcomes, removed } = options.dry_run ? await makePlan(dependencies.store, slicer) : await apply(dependencies, context, makePlan, slicer);
+  if (options.mode === 'transactional' && refused.length > 0)
+    throw refuseTogether(refused, tlds.length);
+  const makePlan = (reader: Reader, pace: Slicer) =>
+    planChange(reader, entries, options, dependencies, context.caller, pace);
+  const { outcomes, removed } = options.dry_run
+    ? await makePlan(dependencies.store, slicer)
+    : await apply(dependencies, context, makePlan, slicer);
   const ordered = new Array<Outcome>(tlds.length);
   for (const each of [...outcomes, ...refused]) ordered[each.index] = each;
   return { outcomes: ordered, removed };
@@ -84,14 +103,20 @@ async function apply(
     try {
       return await change(dependencies, context, async (changes) => {
         const pace = slicer.forTransaction();
-        const plan = early !== undefined && store.changes(tld) === version ? early : await makePlan(changes, pace);
+        const plan =
+          early !== undefined && store.changes(tld) === version
+            ? early
+            : await makePlan(changes, pace);
         await carryOut(plan, changes, pace);
         return plan;
       });
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'duplicate')) throw error;
       if (attempt === MAX_ATTEMPTS)
-        throw new ServiceError('unavailable', 'Others are changing the same entries', { retryAfterSeconds: 1, cause: error });
+        throw new ServiceError('unavailable', 'Others are changing the same entries', {
+          retryAfterSeconds: 1,
+          cause: error,
+        });
     }
   }
 }
@@ -99,12 +124,29 @@ async function apply(
 /** Takes the timestamps in the transaction, and in the order of the list. */
 async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
   const times = new Map<number, string>();
-  await eachInSlices(slicer, Uint32Array.from(plan.changes, ({ entry }) => entry.index).sort(), (index) => times.set(index, changes.now()));
-  const list: Change<TldFields>[] = plan.removed.map((resource) => ({ operation: 'delete', resource }));
+  await eachInSlices(
+    slicer,
+    Uint32Array.from(plan.changes, ({ entry }) => entry.index).sort(),
+    (index) => times.set(index, changes.now()),
+  );
+  const list: Change<TldFields>[] = plan.removed.map((resource) => ({
+    operation: 'delete',
+    resource,
+  }));
   await eachInSlices(slicer, plan.changes, ({ entry, id, current }) => {
     const now = times.get(entry.index) ?? changes.now();
-    if (current === undefined) list.push({ operation: 'create', resource: { ...entry.row, id, created_at: now, updated_at: null } });
-    else list.push({ operation: 'update', resource: { ...current, ...entry.given, updated_at: now }, current, given: entry.given });
+    if (current === undefined)
+      list.push({
+        operation: 'create',
+        resource: { ...entry.row, id, created_at: now, updated_at: null },
+      });
+    else
+      list.push({
+        operation: 'update',
+        resource: { ...current, ...entry.given, updated_at: now },
+        current,
+        given: entry.given,
+      });
   });
   await changes.applyAll(tld, list, slicer);
 }
@@ -120,8 +162,14 @@ function showResult(
   for (const { outcome } of outcomes) counts[outcome] += 1;
   const show = (each: Outcome): BulkResult => {
     const { index, outcome } = each;
-    if (outcome === 'refused') return { index, outcome, type: errorType(each.error), message: refusalMessage(each.error) };
-    const shown = { index, outcome, id: options.dry_run && outcome === 'added' ? null : each.id, name: each.name };
+    if (outcome === 'refused')
+      return { index, outcome, type: errorType(each.error), message: refusalMessage(each.error) };
+    const shown = {
+      index,
+      outcome,
+      id: options.dry_run && outcome === 'added' ? null : each.id,
+      name: each.name,
+    };
     return each.previous === undefined ? shown : { ...shown, previous: each.previous };
   };
   return {
@@ -146,16 +194,21 @@ function refuseTogether(refused: readonly Refused[], count: number): ServiceErro
   for (const { index, error } of refused) {
     const own = error.details.problems ?? [{ path: [], message: error.message, validator: 'type' }];
     const room = Math.min(MAX_REPORTED, MAX_ENTRIES - problems.length);
-    for (const { path, message, validator } of own.slice(0, room)) problems.push({ path: ['tlds', index, ...path], message, validator });
+    for (const { path, message, validator } of own.slice(0, room))
+      problems.push({ path: ['tlds', index, ...path], message, validator });
   }
-  const entries = refused.slice(0, MAX_REPORTED).map(({ index, error }) => `entry ${index}: ${refusalMessage(error)}`);
+  const entries = refused
+    .slice(0, MAX_REPORTED)
+    .map(({ index, error }) => `entry ${index}: ${refusalMessage(error)}`);
   const message = `${refused.length} of ${count} entries are refused, and nothing was changed: ${joined(entries, refused.length)}`;
   return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
 }
 
 /** Why one entry was refused, in a sentence of limited length. */
 function refusalMessage({ message, details }: ServiceError): string {
-  return details.problems === undefined ? message : joined(details.problems.map((problem) => problem.message));
+  return details.problems === undefined
+    ? message
+    : joined(details.problems.map((problem) => problem.message));
 }
 
 /** The first of `messages`, and how many of all `count` are left out. */

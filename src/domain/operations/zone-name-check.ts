@@ -29,31 +29,49 @@ const RULES = ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld'] a
  * Works in slices. Other zones, quotas and rights are not looked at, and entries that change meanwhile may count for some names only.
  * Throws `unavailable`.
  */
-export async function checkZoneNames(reader: Reader, settings: Settings, names: readonly string[], slicer: Slicer): Promise<NameCheck[]> {
+export async function checkZoneNames(
+  reader: Reader,
+  settings: Settings,
+  names: readonly string[],
+  slicer: Slicer,
+): Promise<NameCheck[]> {
   const wellFormed: string[] = [];
   await eachInSlices(slicer, names, (name) => {
     if (spellingProblem(name) === undefined) wellFormed.push(comparisonForm(name));
   });
   const entries = await findTldEntries(reader, wellFormed, settings.tldRule);
   const checks: NameCheck[] = [];
-  await eachInSlices(slicer, names, (name) => checks.push(checkName(name, entries, settings.tldRule)));
+  await eachInSlices(slicer, names, (name) =>
+    checks.push(checkName(name, entries, settings.tldRule)),
+  );
   return checks;
 }
 
 /** Checks one zone name against the TLD entries. */
 function checkName(name: string, entries: TldEntries, rule: TldRule): NameCheck {
   const problem = spellingProblem(name);
-  if (problem !== undefined) return { name, allowed: false, rule: 'domain_name', message: `The name ${problem}` };
+  if (problem !== undefined)
+    return { name, allowed: false, rule: 'domain_name', message: `The name ${problem}` };
   const refusal = refuseZoneName(comparisonForm(name), entries, rule);
   if (refusal === undefined) return { name, allowed: true, rule: null, message: null };
-  return { name, allowed: false, rule: refusal.rule, message: ERRORS.invalid_zone_name.message(refusal) };
+  return {
+    name,
+    allowed: false,
+    rule: refusal.rule,
+    message: ERRORS.invalid_zone_name.message(refusal),
+  };
 }
 
 function spellingProblem(name: string): string | undefined {
   return zoneNameProblem(`${withoutFinalDot(name)}.`);
 }
 
-const REQUEST = object({ names: described(array(anyText(), 1, MAX_NAMES), 'Names of zones that might be created. A final dot may be absent.') });
+const REQUEST = object({
+  names: described(
+    array(anyText(), 1, MAX_NAMES),
+    'Names of zones that might be created. A final dot may be absent.',
+  ),
+});
 
 const RESPONSE = responseObject({
   checks: described(
@@ -65,7 +83,10 @@ const RESPONSE = responseObject({
           nullable(enumeration(RULES)),
           'The check that the name fails: it is not a domain name, has only one label, ends in no TLD entry, or is a TLD entry itself. Null for a name that is allowed.',
         ),
-        message: described(nullable(anyText()), 'The reason in a sentence. Null for a name that is allowed.'),
+        message: described(
+          nullable(anyText()),
+          'The reason in a sentence. Null for a name that is allowed.',
+        ),
       }),
     ),
     'The result for each name, in the order of the request.',

@@ -13,7 +13,9 @@ export const FURTHER_RIGHTS = [
   'all_projects',
   'edit_managed_records',
   'hard_delete',
-  ...RESOURCE_TYPES.flatMap((type) => Object.values(type.questions ?? {}).flatMap(({ right }) => right ?? [])),
+  ...RESOURCE_TYPES.flatMap((type) =>
+    Object.values(type.questions ?? {}).flatMap(({ right }) => right ?? []),
+  ),
   CHOOSE_POOL,
   ...IMPORTABLE_TYPES.map(importRight),
 ] as const;
@@ -21,18 +23,27 @@ export const FURTHER_RIGHTS = [
 /** Who may do what when the configuration says nothing. */
 export const DEFAULT_POLICY: Policy = {
   ...Object.fromEntries(
-    RESOURCE_TYPES.flatMap((type) => type.operations.map((operation) => [`${type.collection}:${operation}`, type.roles?.[operation] ?? [ADMIN]])),
+    RESOURCE_TYPES.flatMap((type) =>
+      type.operations.map((operation) => [
+        `${type.collection}:${operation}`,
+        type.roles?.[operation] ?? [ADMIN],
+      ]),
+    ),
   ),
   ...Object.fromEntries(FURTHER_RIGHTS.map((right) => [right, [ADMIN]])),
 };
 
 /** The rights a configuration may open to other roles. Those on tokens are not among them: who makes tokens can be anyone. */
-export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY).filter((right) => !right.startsWith(`${token.collection}:`));
+export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY).filter(
+  (right) => !right.startsWith(`${token.collection}:`),
+);
 
 /** Tells whether `caller` may do `right`. Roles compare without regard to case. A right nobody listed is nobody's. */
 export function may(policy: Policy, caller: Caller, right: string): boolean {
   const allowed = policy[right] ?? [];
-  return heldRoles(caller).some((role) => allowed.some((name) => name.toLowerCase() === role.toLowerCase()));
+  return heldRoles(caller).some((role) =>
+    allowed.some((name) => name.toLowerCase() === role.toLowerCase()),
+  );
 }
 
 /**

@@ -9,7 +9,10 @@ export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const hostname = text({
   min: 2,
   max: 254,
-  problemOf: (value) => (value.endsWith('.') && isRelativeName(withoutFinalDot(value)) ? undefined : 'must be a domain name that ends in a period'),
+  problemOf: (value) =>
+    value.endsWith('.') && isRelativeName(withoutFinalDot(value))
+      ? undefined
+      : 'must be a domain name that ends in a period',
 });
 
 const shortText = text({ min: 0, max: 50 });
@@ -19,7 +22,8 @@ export const pool = defineResource({
   collection: 'pools',
   noun: 'pool',
   title: 'Pool',
-  description: 'A set of name servers that serve the same zones. The pool named default exists from the start.',
+  description:
+    'A set of name servers that serve the same zones. The pool named default exists from the start.',
   operations: OPERATIONS,
   statuses: { update: 202 },
   fields: {
@@ -31,7 +35,12 @@ export const pool = defineResource({
       set: 'by the service',
     },
     name: {
-      ...text({ min: 1, max: 50, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
+      ...text({
+        min: 1,
+        max: 50,
+        problemOf: (value) =>
+          /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined,
+      }),
       description: 'The name of the pool; unique.',
       example: 'anycast',
       otherExample: 'unicast',

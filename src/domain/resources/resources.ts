@@ -6,7 +6,13 @@ import { tsigkey } from './tsigkey.ts';
 import { zone } from './zone.ts';
 
 /** Every resource type there is; one that refers to others comes after them. */
-export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [tld, tsigkey, pool, zone, token];
+export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
+  tld,
+  tsigkey,
+  pool,
+  zone,
+  token,
+];
 
 /** The types of resources that can be made with their ids and timestamps, as a copy of those of another service. */
 export const IMPORTABLE_TYPES: readonly ResourceType[] = [tld, tsigkey];

@@ -16,13 +16,21 @@ export interface TldEntries {
  * nothing else is checked; its last label, or under the other rule any suffix, is an entry; it is not itself an entry.
  * `name` is in comparison form. Returns undefined for a name that may be used.
  */
-export function refuseZoneName(name: string, entries: TldEntries, rule: TldRule): ZoneNameRefusal | undefined {
+export function refuseZoneName(
+  name: string,
+  entries: TldEntries,
+  rule: TldRule,
+): ZoneNameRefusal | undefined {
   const last = lastLabel(name);
   if (last === name) return { rule: 'more_than_one_label' };
   if (!entries.any) return undefined;
   if (!coveringNames(name, rule).some((suffix) => entries.has(suffix))) {
     const [, ...parents] = suffixes(name);
-    return { rule: 'tld_entry', suffixes: rule === 'any-suffix' ? parents.reverse() : [last], tldRule: rule };
+    return {
+      rule: 'tld_entry',
+      suffixes: rule === 'any-suffix' ? parents.reverse() : [last],
+      tldRule: rule,
+    };
   }
   return entries.has(name) ? { rule: 'not_a_tld', name } : undefined;
 }
@@ -33,7 +41,11 @@ function coveringNames(name: string, rule: TldRule): string[] {
 }
 
 /** Looks up what `refuseZoneName` needs for these names, which are in comparison form: one indexed look-up for each suffix that the rule asks about. */
-export async function findTldEntries(reader: IndexReader, names: readonly string[], rule: TldRule): Promise<TldEntries> {
+export async function findTldEntries(
+  reader: IndexReader,
+  names: readonly string[],
+  rule: TldRule,
+): Promise<TldEntries> {
   if (!(await reader.exists(tld, []))) return { any: false, has: () => false };
   const wanted = new Set<string>();
   for (const name of names) {
@@ -45,7 +57,11 @@ export async function findTldEntries(reader: IndexReader, names: readonly string
 }
 
 /** Tells of each zone name whether it could not be created today. */
-export async function areOutsideTlds(reader: IndexReader, zoneNames: readonly string[], { tldRule }: Settings): Promise<boolean[]> {
+export async function areOutsideTlds(
+  reader: IndexReader,
+  zoneNames: readonly string[],
+  { tldRule }: Settings,
+): Promise<boolean[]> {
   const names = zoneNames.map(comparisonForm);
   const entries = await findTldEntries(reader, names, tldRule);
   return names.map((name) => refuseZoneName(name, entries, tldRule) !== undefined);

@@ -7,7 +7,8 @@ function nameProblem(name: string): string | undefined {
   if (isRelativeName(name)) return undefined;
   if (name.endsWith('.') && isRelativeName(name.slice(0, -1))) return 'must not end in a period';
   const ascii = toAsciiName(name);
-  if (ascii !== undefined && isRelativeName(ascii)) return `must be in its ASCII form: send '${ascii}'`;
+  if (ascii !== undefined && isRelativeName(ascii))
+    return `must be in its ASCII form: send '${ascii}'`;
   return 'must be labels of 1 to 63 letters, digits, hyphens and underscores, joined by single periods, no label with a hyphen at either end';
 }
 
@@ -19,17 +20,20 @@ export const tld = defineResource({
   collection: 'tlds',
   noun: 'tld',
   title: 'Tld',
-  description: 'A top-level domain that the service recognises. While there is no entry, zone names are not checked.',
+  description:
+    'A top-level domain that the service recognises. While there is no entry, zone names are not checked.',
   operations: OPERATIONS,
   fields: {
     name: {
       ...text({
         min: 1,
         max: MAX_NAME_LENGTH,
-        pattern: '^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*$',
+        pattern:
+          '^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*$',
         problemOf: nameProblem,
       }),
-      description: 'The domain, without a final period; unique without regard to case and kept as it was spelt.',
+      description:
+        'The domain, without a final period; unique without regard to case and kept as it was spelt.',
       example: 'com',
       otherExample: 'org',
       onCreate: 'required',

@@ -12,7 +12,8 @@ const plainWord = text({
   min: 1,
   max: 64,
   pattern: '^[A-Za-z0-9_.:-]+$',
-  problemOf: (value) => (/^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only'),
+  problemOf: (value) =>
+    /^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only',
 });
 
 /** A token given by mistake would be shown with every zone of its holder. */
@@ -36,8 +37,14 @@ const hash = {
 
 const fields = defineFields({
   name: {
-    ...text({ min: 1, max: 255, problemOf: (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined) }),
-    description: 'Who or what the token is for; shown in the log of every request made with it. Unique.',
+    ...text({
+      min: 1,
+      max: 255,
+      problemOf: (value) =>
+        /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined,
+    }),
+    description:
+      'Who or what the token is for; shown in the log of every request made with it. Unique.',
     example: 'terraform',
     otherExample: 'dashboard',
     onCreate: 'required',
@@ -56,7 +63,8 @@ const fields = defineFields({
   },
   expires_at: {
     ...nullable(timestamp()),
-    description: 'The moment from which the token is refused; null for one that stays valid until it is deleted.',
+    description:
+      'The moment from which the token is refused; null for one that stays valid until it is deleted.',
     example: '2030-01-31T12:00:00.000000',
     onCreate: { default: null },
   },
@@ -71,7 +79,8 @@ export const token = defineResource({
   collection: 'tokens',
   noun: 'token',
   title: 'Token',
-  description: 'A bearer token of the service, for people and programs. Rights are fixed at creation; to change them, create another.',
+  description:
+    'A bearer token of the service, for people and programs. Rights are fixed at creation; to change them, create another.',
   operations: ['create', 'list', 'get', 'delete'],
   fields,
   unique: { field: 'name', comparisonForm: (name) => name },

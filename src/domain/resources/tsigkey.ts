@@ -2,7 +2,14 @@ import { comparisonForm, fitsInMessage, withoutFinalDot } from '../model/dns-nam
 import type { Problem } from '../model/errors.ts';
 import { enumeration, text, uuid } from '../model/field.ts';
 import { pool } from './pool.ts';
-import { defineFields, defineResource, OPERATIONS, type IndexReader, type ResourceOf, type ResourceType } from '../model/resource.ts';
+import {
+  defineFields,
+  defineResource,
+  OPERATIONS,
+  type IndexReader,
+  type ResourceOf,
+  type ResourceType,
+} from '../model/resource.ts';
 import { zone } from './zone.ts';
 
 /** What the service knows about a TSIG algorithm. */
@@ -35,20 +42,32 @@ export function weaknessOf(algorithm: string): string | undefined {
   return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
 }
 
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
+const BASE64 =
+  /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 
 function noControlCharacters(value: string): string | undefined {
   return /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined;
 }
 
 /** Why no DNS message could carry the given members of a key: an empty list for a key that works on the wire. */
-export function wireProblems(given: { readonly name?: string | undefined; readonly secret?: string | undefined }): Problem[] {
+export function wireProblems(given: {
+  readonly name?: string | undefined;
+  readonly secret?: string | undefined;
+}): Problem[] {
   const problems: Problem[] = [];
   if (given.name !== undefined && !fitsInMessage(withoutFinalDot(given.name))) {
-    problems.push({ path: ['name'], message: 'must be a domain name to be used in DNS messages', validator: 'format' });
+    problems.push({
+      path: ['name'],
+      message: 'must be a domain name to be used in DNS messages',
+      validator: 'format',
+    });
   }
   if (given.secret !== undefined && !BASE64.test(given.secret)) {
-    problems.push({ path: ['secret'], message: 'must be base64 (RFC 4648 section 4) to be used in DNS messages', validator: 'format' });
+    problems.push({
+      path: ['secret'],
+      message: 'must be base64 (RFC 4648 section 4) to be used in DNS messages',
+      validator: 'format',
+    });
   }
   return problems;
 }
@@ -56,7 +75,8 @@ export function wireProblems(given: { readonly name?: string | undefined; readon
 const fields = defineFields({
   name: {
     ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
-    description: 'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
+    description:
+      'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
     example: 'transfer-key',
     otherExample: 'update-key',
     onCreate: 'required',
@@ -69,7 +89,8 @@ const fields = defineFields({
   },
   secret: {
     ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
-    description: "The shared secret, in base64. Left out on creation, the service makes one of the algorithm's length.",
+    description:
+      "The shared secret, in base64. Left out on creation, the service makes one of the algorithm's length.",
     example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
     onCreate: { default: undefined },
     secret: true,
@@ -96,13 +117,17 @@ export const tsigkey = defineResource({
   collection: 'tsigkeys',
   noun: 'tsigkey',
   title: 'TsigKey',
-  description: 'A transaction-signature key: the shared secret by which name servers authenticate transfers and dynamic updates.',
+  description:
+    'A transaction-signature key: the shared secret by which name servers authenticate transfers and dynamic updates.',
   operations: OPERATIONS,
   fields,
   unique: { field: 'name', comparisonForm },
   filters: { name: 'exact', algorithm: 'exact', scope: 'exact', resource_id: 'exact' },
   questions: {
-    orphaned: { description: 'Whether the pool or zone that the key applies to does not exist.', ask: areOrphaned },
+    orphaned: {
+      description: 'Whether the pool or zone that the key applies to does not exist.',
+      ask: areOrphaned,
+    },
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
@@ -125,7 +150,11 @@ async function areOrphaned(resources: readonly Target[], reader: IndexReader): P
   const existing = new Set<string>();
   const types: Readonly<Record<string, ResourceType>> = SCOPES;
   for (const [scope, type] of Object.entries(types)) {
-    const ids = new Set(resources.filter((resource) => resource.scope === scope).map((resource) => resource.resource_id));
+    const ids = new Set(
+      resources
+        .filter((resource) => resource.scope === scope)
+        .map((resource) => resource.resource_id),
+    );
     for (const { id } of await reader.find(type, 'id', [...ids])) existing.add(`${scope} ${id}`);
   }
   return resources.map((resource) => !existing.has(`${resource.scope} ${resource.resource_id}`));

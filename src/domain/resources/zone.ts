@@ -10,7 +10,8 @@ export const zone = defineResource({
   collection: 'zones',
   noun: 'zone',
   title: 'Zone',
-  description: 'A DNS zone of a project. Its name is checked against the TLD entries when it is created.',
+  description:
+    'A DNS zone of a project. Its name is checked against the TLD entries when it is created.',
   operations: OPERATIONS,
   roles: {
     create: [ADMIN, 'member'],
@@ -26,10 +27,18 @@ export const zone = defineResource({
   unique: { field: 'name', per: 'pool_id', comparisonForm },
   lookups: { tree: { valueOf: (_zone, name) => treeForm(name) } },
   sortKeys: { tenant_id: 'project_id', serial: 'serial', ttl: 'ttl', status: 'status' },
-  filters: { name: 'unique', type: 'exact', email: 'exact', status: 'exact', description: 'exact', ttl: 'integer' },
+  filters: {
+    name: 'unique',
+    type: 'exact',
+    email: 'exact',
+    status: 'exact',
+    description: 'exact',
+    ttl: 'integer',
+  },
   questions: {
     outside_tlds: {
-      description: 'Whether the name of the zone could not be created today, because of the TLD entries.',
+      description:
+        'Whether the name of the zone could not be created today, because of the TLD entries.',
       right: 'zones:outside_tlds',
       ask: (resources, reader, settings) =>
         areOutsideTlds(
@@ -40,7 +49,15 @@ export const zone = defineResource({
     },
   },
   refusals: {
-    create: ['forbidden', 'missing_project_id', 'over_quota', 'invalid_zone_name', 'illegal_child', 'illegal_parent', 'no_valid_pool_found'],
+    create: [
+      'forbidden',
+      'missing_project_id',
+      'over_quota',
+      'invalid_zone_name',
+      'illegal_child',
+      'illegal_parent',
+      'no_valid_pool_found',
+    ],
     delete: ['zone_has_sub_zone'],
   },
   problems(given, _settings, current) {
@@ -50,19 +67,35 @@ export const zone = defineResource({
 });
 
 /** What PRIMARY and SECONDARY zones must and must not be given. */
-function typeProblems(given: Given<typeof zoneFields>, type: Zone['type'], creating: boolean): Problem[] {
+function typeProblems(
+  given: Given<typeof zoneFields>,
+  type: Zone['type'],
+  creating: boolean,
+): Problem[] {
   const has = (name: string) => name in given;
   const { masters } = given;
-  const problem = (field: string, message: string, validator: string): Problem => ({ path: [field], message, validator });
+  const problem = (field: string, message: string, validator: string): Problem => ({
+    path: [field],
+    message,
+    validator,
+  });
   if (type === 'SECONDARY') {
     return [
-      ...(has('email') ? [problem('email', 'must not be given for a SECONDARY zone', 'not_allowed')] : []),
-      ...(has('ttl') ? [problem('ttl', 'must not be given for a SECONDARY zone', 'not_allowed')] : []),
-      ...((creating && !has('masters')) || masters?.length === 0 ? [problem('masters', 'is required for a SECONDARY zone', 'required')] : []),
+      ...(has('email')
+        ? [problem('email', 'must not be given for a SECONDARY zone', 'not_allowed')]
+        : []),
+      ...(has('ttl')
+        ? [problem('ttl', 'must not be given for a SECONDARY zone', 'not_allowed')]
+        : []),
+      ...((creating && !has('masters')) || masters?.length === 0
+        ? [problem('masters', 'is required for a SECONDARY zone', 'required')]
+        : []),
     ];
   }
   return [
     ...(creating && !has('email') ? [problem('email', 'is a required property', 'required')] : []),
-    ...(masters !== undefined && masters.length > 0 ? [problem('masters', 'must be empty for a PRIMARY zone', 'not_allowed')] : []),
+    ...(masters !== undefined && masters.length > 0
+      ? [problem('masters', 'must be empty for a PRIMARY zone', 'not_allowed')]
+      : []),
   ];
 }

@@ -7,7 +7,11 @@ import { zone } from '../resources/zone.ts';
 type PoolFields = (typeof pool)['fields'];
 
 /** The rules about a change to a pool. A pool that has zones cannot be deleted, and neither can the default pool. Throws `invalid_operation`. */
-export async function admitPool(change: Change<PoolFields>, transaction: Reader, { caller }: Admission): Promise<Admitted<PoolFields>> {
+export async function admitPool(
+  change: Change<PoolFields>,
+  transaction: Reader,
+  { caller }: Admission,
+): Promise<Admitted<PoolFields>> {
   switch (change.operation) {
     case 'create':
       return { resource: { ...change.resource, project_id: caller.projectId } };
@@ -21,5 +25,6 @@ export async function admitPool(change: Change<PoolFields>, transaction: Reader,
 
 async function assertUnused(id: string, transaction: Reader): Promise<void> {
   if (id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'default');
-  if (await transaction.exists(zone, [{ field: 'pool_id', test: '=', value: id }])) throw new ServiceError('invalid_operation', 'in use');
+  if (await transaction.exists(zone, [{ field: 'pool_id', test: '=', value: id }]))
+    throw new ServiceError('invalid_operation', 'in use');
 }

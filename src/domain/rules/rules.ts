@@ -28,7 +28,10 @@ export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | unde
   return RULES.get(type) as Rule<F> | undefined; // the table holds the rules of each type under that type
 }
 
-function rule<F extends Fields>(type: ResourceType<F>, admit: Rule<F>['admit']): [ResourceType, Rule] {
+function rule<F extends Fields>(
+  type: ResourceType<F>,
+  admit: Rule<F>['admit'],
+): [ResourceType, Rule] {
   const own: Rule<F> = { admit };
   return [type, own];
 }

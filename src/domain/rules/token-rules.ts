@@ -15,15 +15,23 @@ export async function admitToken(
   { settings, now, randomBytes }: Admission,
 ): Promise<Admitted<TokenFields>> {
   if (change.operation === 'delete') {
-    if (!settings.otherAdministrators) await assertAdministratorLeft(change.resource, transaction, now);
+    if (!settings.otherAdministrators)
+      await assertAdministratorLeft(change.resource, transaction, now);
     return change;
   }
   const secret = TOKEN_PREFIX + randomBytes(32).toString('base64url');
-  return { resource: { ...change.resource, hash: hashToken(secret) }, shownOnce: { token: secret } };
+  return {
+    resource: { ...change.resource, hash: hashToken(secret) },
+    shownOnce: { token: secret },
+  };
 }
 
 /** Throws `last_administrator` if no valid administrator token but this one exists. */
-async function assertAdministratorLeft(resource: Token, transaction: Reader, now: string): Promise<void> {
+async function assertAdministratorLeft(
+  resource: Token,
+  transaction: Reader,
+  now: string,
+): Promise<void> {
   if (!isAdministrator(resource, now)) return;
   const others = {
     limit: MAX_LIMIT,
@@ -35,11 +43,16 @@ async function assertAdministratorLeft(resource: Token, transaction: Reader, now
   while (!page.some((other) => isAdministrator(other, now))) {
     const last = page.at(-1);
     if (last === undefined) throw new ServiceError('last_administrator', resource.name);
-    page = await transaction.list(token, { ...others, after: { sortValue: last.created_at, id: last.id } });
+    page = await transaction.list(token, {
+      ...others,
+      after: { sortValue: last.created_at, id: last.id },
+    });
   }
 }
 
 /** Tells whether a token gives the rights of an administrator at `now`. Roles compare without regard to case. */
 function isAdministrator({ roles, expires_at: expiresAt }: Token, now: string): boolean {
-  return (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN);
+  return (
+    (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN)
+  );
 }

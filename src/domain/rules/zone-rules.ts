@@ -15,19 +15,33 @@ type ZoneFields = typeof zoneFields;
  * The rules about a change to a zone, in the transaction of the change. A creation is checked in this order: the kind of
  * zone, the project, the quota, the name against the TLD entries, the zones of other projects around it, the pool.
  */
-export async function admitZone(change: Change<ZoneFields>, transaction: Reader, admission: Admission): Promise<Admitted<ZoneFields>> {
+export async function admitZone(
+  change: Change<ZoneFields>,
+  transaction: Reader,
+  admission: Admission,
+): Promise<Admitted<ZoneFields>> {
   switch (change.operation) {
     case 'create':
       return { resource: await admitCreation(change.resource, transaction, admission) };
     case 'update':
-      return { resource: { ...change.resource, version: change.resource.version + 1, serial: nextSerial(change, admission.now) } };
+      return {
+        resource: {
+          ...change.resource,
+          version: change.resource.version + 1,
+          serial: nextSerial(change, admission.now),
+        },
+      };
     case 'delete':
       await refuseWithSubzones(change.resource, transaction);
       return { resource: { ...change.resource, ...DELETED } };
   }
 }
 
-async function admitCreation(resource: Zone, transaction: Reader, admission: Admission): Promise<Zone> {
+async function admitCreation(
+  resource: Zone,
+  transaction: Reader,
+  admission: Admission,
+): Promise<Zone> {
   const { caller, settings, now } = admission;
   const name = comparisonForm(resource.name);
   if (resource.type === 'CATALOG') throw new ServiceError('forbidden');
@@ -35,7 +49,11 @@ async function admitCreation(resource: Zone, transaction: Reader, admission: Adm
     throw new ServiceError('missing_project_id');
   }
   await refuseOverQuota(caller.projectId, transaction, settings.zonesPerProject);
-  const refusal = refuseZoneName(name, await findTldEntries(transaction, [name], settings.tldRule), settings.tldRule);
+  const refusal = refuseZoneName(
+    name,
+    await findTldEntries(transaction, [name], settings.tldRule),
+    settings.tldRule,
+  );
   if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal);
   await refuseAmongOthers(name, caller.projectId, transaction);
   return {
@@ -46,16 +64,27 @@ async function admitCreation(resource: Zone, transaction: Reader, admission: Adm
   };
 }
 
-async function refuseOverQuota(projectId: string, transaction: Reader, quota: number): Promise<void> {
+async function refuseOverQuota(
+  projectId: string,
+  transaction: Reader,
+  quota: number,
+): Promise<void> {
   if (quota === 0) return;
-  const zones = await transaction.count(zone, [{ field: 'project_id', test: '=', value: projectId }]);
+  const zones = await transaction.count(zone, [
+    { field: 'project_id', test: '=', value: projectId },
+  ]);
   if (zones >= quota) throw new ServiceError('over_quota', 'zones');
 }
 
 /** No project may take a name that another has, nor one above or below a zone of another. */
-async function refuseAmongOthers(name: string, projectId: string, transaction: Reader): Promise<void> {
+async function refuseAmongOthers(
+  name: string,
+  projectId: string,
+  transaction: Reader,
+): Promise<void> {
   const foreign: Condition = { field: 'project_id', test: '<>', value: projectId };
-  const isForeign = (candidate: string) => transaction.exists(zone, [{ lookup: 'name', test: '=', value: candidate }, foreign]);
+  const isForeign = (candidate: string) =>
+    transaction.exists(zone, [{ lookup: 'name', test: '=', value: candidate }, foreign]);
   const [, ...parents] = suffixes(name);
   if (await isForeign(name)) throw new ServiceError('duplicate', { type: zone });
   for (const parent of parents) {
@@ -75,20 +104,32 @@ function below(name: string): Condition[] {
   ];
 }
 
-async function choosePool(resource: Zone, transaction: Reader, { may }: Admission): Promise<string> {
+async function choosePool(
+  resource: Zone,
+  transaction: Reader,
+  { may }: Admission,
+): Promise<string> {
   const named = resource.attributes.pool_id;
   const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
   const wanted = resource.pool_id ?? attribute ?? DEFAULT_POOL_ID;
-  if (attribute !== undefined && attribute !== wanted) throw new ServiceError('no_valid_pool_found', {});
-  if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL)) throw new ServiceError('access_denied', CHOOSE_POOL);
-  if ((await transaction.get(pool, wanted)) === undefined) throw new ServiceError('no_valid_pool_found', { id: wanted });
+  if (attribute !== undefined && attribute !== wanted)
+    throw new ServiceError('no_valid_pool_found', {});
+  if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL))
+    throw new ServiceError('access_denied', CHOOSE_POOL);
+  if ((await transaction.get(pool, wanted)) === undefined)
+    throw new ServiceError('no_valid_pool_found', { id: wanted });
   return wanted;
 }
 
 /** The serial goes up when what the SOA record says changes (RFC 1982 arithmetic is not needed before 2106). */
-function nextSerial({ resource, current }: Change<ZoneFields> & { operation: 'update' }, now: string): number {
+function nextSerial(
+  { resource, current }: Change<ZoneFields> & { operation: 'update' },
+  now: string,
+): number {
   const { serial } = current;
-  const changed = resource.type === 'PRIMARY' && (resource.email !== current.email || resource.ttl !== current.ttl);
+  const changed =
+    resource.type === 'PRIMARY' &&
+    (resource.email !== current.email || resource.ttl !== current.ttl);
   return changed ? Math.max(unixSeconds(now), serial + 1) : serial;
 }
 

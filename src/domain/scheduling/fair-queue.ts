@@ -65,7 +65,12 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     let first: Waiting | undefined;
     for (const share of shares.values()) {
       const [head] = share.waiting;
-      if (head === undefined || share.taken + head.slots > concurrencyPerOwner || share.servedLast >= (next?.servedLast ?? Infinity)) continue;
+      if (
+        head === undefined ||
+        share.taken + head.slots > concurrencyPerOwner ||
+        share.servedLast >= (next?.servedLast ?? Infinity)
+      )
+        continue;
       next = share;
       first = head;
     }
@@ -80,7 +85,12 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     (waiting === 0 || nextWaiting() === undefined);
 
   const serveNext = () => {
-    for (let next = nextWaiting(); next !== undefined && taken + next.slots <= concurrency; next = nextWaiting()) next.begin();
+    for (
+      let next = nextWaiting();
+      next !== undefined && taken + next.slots <= concurrency;
+      next = nextWaiting()
+    )
+      next.begin();
   };
 
   const wait = (share: Share, slots: number, signal: AbortSignal | undefined) =>
@@ -121,9 +131,13 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           start(share, slots);
         } else {
           if (share.waiting.size >= maxWaitingPerOwner || waiting >= maxWaiting) {
-            throw new ServiceError('unavailable', 'The service is busy with other requests. Try again later.', {
-              retryAfterSeconds: RETRY_AFTER_SECONDS,
-            });
+            throw new ServiceError(
+              'unavailable',
+              'The service is busy with other requests. Try again later.',
+              {
+                retryAfterSeconds: RETRY_AFTER_SECONDS,
+              },
+            );
           }
           await wait(share, slots, signal);
         }

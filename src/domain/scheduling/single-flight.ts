@@ -11,7 +11,11 @@ export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
  * Shares results of `work`: a result counts for `maxAgeSeconds` from the start of its run, and concurrent callers share one run.
  * An error is not cached. `seconds` is a monotonic clock.
  */
-export function cachedFlight<T>(maxAgeSeconds: number, seconds: () => number, work: () => Promise<T>): () => Promise<T> {
+export function cachedFlight<T>(
+  maxAgeSeconds: number,
+  seconds: () => number,
+  work: () => Promise<T>,
+): () => Promise<T> {
   let latest: { readonly result: T; readonly until: number } | undefined;
   const run = singleFlight(async () => {
     const until = seconds() + maxAgeSeconds;

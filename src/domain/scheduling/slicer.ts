@@ -31,7 +31,11 @@ export function createSlicer(milliseconds: () => number, sliceMs = SLICE_MS): Sl
 }
 
 /** Calls `work` with each of `items`, in their order. */
-export async function eachInSlices<T>(slicer: Slicer, items: Iterable<T>, work: (item: T) => void): Promise<void> {
+export async function eachInSlices<T>(
+  slicer: Slicer,
+  items: Iterable<T>,
+  work: (item: T) => void,
+): Promise<void> {
   for (const item of items) {
     if (slicer.isOver()) await slicer.next();
     work(item);
@@ -39,7 +43,11 @@ export async function eachInSlices<T>(slicer: Slicer, items: Iterable<T>, work: 
 }
 
 /** A sorted copy of `items`. Runs are sorted in slices; the platform then merges them in a fraction of the time. */
-export async function sortInSlices<T>(slicer: Slicer, items: readonly T[], compare: (one: T, other: T) => number): Promise<T[]> {
+export async function sortInSlices<T>(
+  slicer: Slicer,
+  items: readonly T[],
+  compare: (one: T, other: T) => number,
+): Promise<T[]> {
   const runs: T[] = [];
   for (let start = 0; start < items.length; start += RUN_LENGTH) {
     if (slicer.isOver()) await slicer.next();

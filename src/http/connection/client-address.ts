@@ -8,7 +8,10 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * The address of the client: the TCP peer's or, where proxy headers are trusted, the last element of `X-Forwarded-For`,
  * which is the one that the proxy itself wrote. Undefined for a connection that was closed before the request was read.
  */
-export function clientAddress(request: FastifyRequest, trustProxyHeaders: boolean): string | undefined {
+export function clientAddress(
+  request: FastifyRequest,
+  trustProxyHeaders: boolean,
+): string | undefined {
   const forwarded = trustProxyHeaders ? lastAddress(request.headers['x-forwarded-for']) : undefined;
   const address = forwarded ?? request.socket.remoteAddress;
   return address === undefined ? undefined : withoutMapping(address);
@@ -34,9 +37,15 @@ function lastAddress(header: string | string[] | undefined): string | undefined 
 export function addressGroup(address: string): string {
   if (!address.includes(':')) return address;
   const [text = ''] = address.split('%'); // without the zone
-  const [head = [], tail = []] = text.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const [head = [], tail = []] = text
+    .split('::')
+    .map((part) => (part === '' ? [] : part.split(':')));
   const tailLength = tail.length + (tail.at(-1)?.includes('.') === true ? 1 : 0);
-  const zeros = text.includes('::') ? Array.from({ length: 8 - head.length - tailLength }, () => '0') : [];
-  const network = [...head, ...zeros, ...tail].slice(0, 4).map((group) => parseInt(group, 16).toString(16));
+  const zeros = text.includes('::')
+    ? Array.from({ length: 8 - head.length - tailLength }, () => '0')
+    : [];
+  const network = [...head, ...zeros, ...tail]
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16));
   return `${network.join(':')}::/64`;
 }

@@ -40,7 +40,12 @@ const MAX_STALLS = 4;
  * Limits the connections of a server. A connection beyond a limit is destroyed at once, and one whose peer reads nothing after
  * `responseTimeoutSeconds`. Call it after all listeners for connections were added.
  */
-export function limitConnections(server: Server, limits: ConnectionLimits, registry: Registry, cutOff: (reason: CutOffReason) => void): void {
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  registry: Registry,
+  cutOff: (reason: CutOffReason) => void,
+): void {
   const open = new Map<Socket, Progress>();
   const shares = new Map<string, number>();
   new Gauge({
@@ -65,7 +70,12 @@ export function limitConnections(server: Server, limits: ConnectionLimits, regis
   server.on('connection', (socket: Socket) => {
     const owner = addressGroup(withoutMapping(socket.remoteAddress ?? ''));
     const share = shares.get(owner) ?? 0;
-    const exceeded = open.size >= maxConnections ? 'total' : share >= maxConnectionsPerAddress ? 'address' : undefined;
+    const exceeded =
+      open.size >= maxConnections
+        ? 'total'
+        : share >= maxConnectionsPerAddress
+          ? 'address'
+          : undefined;
     if (exceeded !== undefined) {
       refused.inc({ limit: exceeded });
       socket.destroy();

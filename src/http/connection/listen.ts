@@ -17,7 +17,11 @@ export async function listenAddresses(host: string): Promise<readonly string[]> 
  * Listens on all addresses and returns the URL of the first. Skips an address after the first that does not exist or is in use; for
  * the first, throws Node's error. Call it once, before the app is ready.
  */
-export async function listen(app: FastifyInstance, addresses: readonly string[], port: number): Promise<string> {
+export async function listen(
+  app: FastifyInstance,
+  addresses: readonly string[],
+  port: number,
+): Promise<string> {
   const [host = '127.0.0.1', ...others] = addresses;
   const relays: Server[] = [];
   let closed: Promise<unknown> = Promise.resolve();
@@ -29,7 +33,10 @@ export async function listen(app: FastifyInstance, addresses: readonly string[],
   });
   const url = await app.listen({ host, port, backlog: BACKLOG });
   for (const other of others) {
-    const relay = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void app.server.emit('connection', socket));
+    const relay = createServer(
+      { allowHalfOpen: true, noDelay: true },
+      (socket) => void app.server.emit('connection', socket),
+    );
     relay.listen(Number(new URL(url).port), other, BACKLOG);
     await once(relay, 'listening').then(
       () => relays.push(relay),

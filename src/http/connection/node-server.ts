@@ -46,13 +46,21 @@ export function createNodeServer(
   };
   const isSecure = cert !== undefined && key !== undefined;
   const extraHeaders: Record<string, string> = {};
-  if (isSecure && hstsMaxAgeSeconds > 0) extraHeaders['strict-transport-security'] = `max-age=${hstsMaxAgeSeconds}`;
+  if (isSecure && hstsMaxAgeSeconds > 0)
+    extraHeaders['strict-transport-security'] = `max-age=${hstsMaxAgeSeconds}`;
   const cutOff = countCutOffs(registry);
   const handshakeTimeout = handshakeTimeoutSeconds * 1000;
   const server = isSecure
-    ? createSecureServer({ ...options, cert: readFileSync(cert), key: readFileSync(key), handshakeTimeout })
+    ? createSecureServer({
+        ...options,
+        cert: readFileSync(cert),
+        key: readFileSync(key),
+        handshakeTimeout,
+      })
     : createPlainServer(options);
-  const refuseInOrder = runInOrder(server, addHeaders(handle, extraHeaders), () => cutOff('pipelining'));
+  const refuseInOrder = runInOrder(server, addHeaders(handle, extraHeaders), () =>
+    cutOff('pipelining'),
+  );
   limitConnections(server, settings, registry, cutOff);
 
   const refuse = (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -63,7 +71,10 @@ export function createNodeServer(
   };
   server.on('clientError', refuse);
   // An unknown expectation is ignored (RFC 9110 section 10.1.1), and a tunnel refused.
-  server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
+  server.on(
+    'checkExpectation',
+    (request, response) => void server.emit('request', request, response),
+  );
   server.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => undefined); // Node.js has removed its own listener: without one, a reset ends the process
     refuse(new Error('CONNECT'), socket);
@@ -72,7 +83,10 @@ export function createNodeServer(
 }
 
 /** `handle`, with headers that every response has. */
-function addHeaders(handle: RequestListener, headers: Readonly<Record<string, string>>): RequestListener {
+function addHeaders(
+  handle: RequestListener,
+  headers: Readonly<Record<string, string>>,
+): RequestListener {
   const entries = Object.entries(headers);
   if (entries.length === 0) return handle;
   return (request, response) => {

@@ -49,7 +49,10 @@ export type Refuse = (socket: Socket, refusal: string) => void;
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
   const order: Order = { server, run, countExcess, waiting: 0 };
   // The queue must exist before Node's own listener reads the first request.
-  server.prependListener(server instanceof SecureServer ? 'secureConnection' : 'connection', (socket: Socket) => open(server, socket));
+  server.prependListener(
+    server instanceof SecureServer ? 'secureConnection' : 'connection',
+    (socket: Socket) => open(server, socket),
+  );
   server.on('request', (request, response) => take(order, request, response));
   return (socket, refusal) => refuse(order, socket, refusal);
 }
@@ -60,7 +63,14 @@ export function hasWaiting(socket: Socket): boolean {
 }
 
 function open(server: Server, socket: QueuedSocket): void {
-  const queue: Queue = { socket, current: undefined, followed: undefined, waiting: [], ending: false, refusal: undefined };
+  const queue: Queue = {
+    socket,
+    current: undefined,
+    followed: undefined,
+    waiting: [],
+    ending: false,
+    refusal: undefined,
+  };
   socket[QUEUE] = queue;
   socket.once('end', () => {
     if (queue.waiting.length > 0) keepHalfOpen(server);
@@ -86,7 +96,8 @@ function take(order: Order, request: IncomingMessage, response: ServerResponse):
     order.run(request, response);
     return;
   }
-  const isFull = queue.waiting.length >= MAX_WAITING.perConnection || order.waiting >= MAX_WAITING.total;
+  const isFull =
+    queue.waiting.length >= MAX_WAITING.perConnection || order.waiting >= MAX_WAITING.total;
   if (isFull) order.countExcess();
   if (isFull || !order.server.listening) {
     endAfterWaiting(order, queue);
@@ -100,7 +111,12 @@ function take(order: Order, request: IncomingMessage, response: ServerResponse):
 /** Continues with the connection after the current response. */
 function follow(order: Order, queue: Queue): void {
   const { current } = queue;
-  if ((queue.waiting.length === 0 && !queue.ending) || current === undefined || queue.followed === current) return;
+  if (
+    (queue.waiting.length === 0 && !queue.ending) ||
+    current === undefined ||
+    queue.followed === current
+  )
+    return;
   queue.followed = current;
   current.once('close', () => advance(order, queue));
 }

@@ -32,9 +32,13 @@ export function createUnsentBudget(maxBytes: number): UnsentBudget {
   const owned = (owner: string) => owners.get(owner) ?? 0;
   return {
     bytes: () => total,
-    isFull: (owner) => (total >= share && (total >= maxBytes || owned(owner) >= share)) || (rejected.size > 0 && rejected.has(owner)),
+    isFull: (owner) =>
+      (total >= share && (total >= maxBytes || owned(owner) >= share)) ||
+      (rejected.size > 0 && rejected.has(owner)),
     fits(owner, bytes) {
-      const fits = (total === 0 || total + bytes <= maxBytes) && (owned(owner) === 0 || owned(owner) + bytes <= share);
+      const fits =
+        (total === 0 || total + bytes <= maxBytes) &&
+        (owned(owner) === 0 || owned(owner) + bytes <= share);
       if (!fits) rejected.add(owner);
       return fits;
     },

@@ -1,14 +1,30 @@
 import type { ErrorCode } from '../../domain/model/errors.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
-import { readActionBody, type Action, type ActionBody, type ActionFiles } from '../../domain/operations/action.ts';
-import type { Content, OperationObject, ParameterObject, Paths, ResponseObject } from './document.ts';
+import {
+  readActionBody,
+  type Action,
+  type ActionBody,
+  type ActionFiles,
+} from '../../domain/operations/action.ts';
+import type {
+  Content,
+  OperationObject,
+  ParameterObject,
+  Paths,
+  ResponseObject,
+} from './document.ts';
 import { thrownBy } from './examples.ts';
 import { commonParameters, idParameter } from './parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
 import { schemaReference } from './schemas.ts';
 
 const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
-const BODY_ERRORS: readonly ErrorCode[] = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object'];
+const BODY_ERRORS: readonly ErrorCode[] = [
+  'unsupported_content_type',
+  'empty_request_body',
+  'invalid_json',
+  'invalid_object',
+];
 
 /** The paths of actions. */
 export function actionPaths(settings: ApiSettings, actions: readonly Action[]): Paths {
@@ -16,20 +32,30 @@ export function actionPaths(settings: ApiSettings, actions: readonly Action[]): 
     actions.map((action) => {
       const id = hasId(action) ? [idParameter(action.type)] : [];
       const parameters = [...id, ...commonParameters(settings.requestIdHeader)];
-      return [action.path, { parameters, [action.method.toLowerCase()]: describeAction(settings, action) }];
+      return [
+        action.path,
+        { parameters, [action.method.toLowerCase()]: describeAction(settings, action) },
+      ];
     }),
   );
 }
 
 /** The schemas of the bodies and responses of actions, by name. */
 export function actionSchemas(actions: readonly Action[]): Readonly<Record<string, JsonSchema>> {
-  const parts = actions.flatMap((action) => [action.body ?? [], 'response' in action ? action.response : []].flat());
+  const parts = actions.flatMap((action) =>
+    [action.body ?? [], 'response' in action ? action.response : []].flat(),
+  );
   return Object.fromEntries(parts.map(({ schemaName, kind }) => [schemaName, kind.schema]));
 }
 
 function describeAction(settings: ApiSettings, action: Action): OperationObject {
   const { operationId, summary, description, right, type, body, parameters, errors = [] } = action;
-  const codes = [...ERRORS_WITH_TOKEN, ...(hasId(action) ? ID_ERRORS : []), ...(body === undefined ? [] : BODY_ERRORS), ...errors];
+  const codes = [
+    ...ERRORS_WITH_TOKEN,
+    ...(hasId(action) ? ID_ERRORS : []),
+    ...(body === undefined ? [] : BODY_ERRORS),
+    ...errors,
+  ];
   return {
     operationId,
     summary,
@@ -37,10 +63,22 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
     tags: [type.collection],
     security: [{ token: [] }, { bearer: [] }],
     ...(parameters === undefined ? {} : { parameters: describeParameters(parameters) }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: json(schemaReference(body.schemaName), body.examples) } }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: json(schemaReference(body.schemaName), body.examples),
+          },
+        }),
     responses: {
       200: describeSuccess(settings, action),
-      ...errorResponses(settings, type, codes, body === undefined ? {} : { invalid_object: emptyBodyError(body) }),
+      ...errorResponses(
+        settings,
+        type,
+        codes,
+        body === undefined ? {} : { invalid_object: emptyBodyError(body) },
+      ),
     },
   };
 }
@@ -62,10 +100,18 @@ function emptyBodyError(body: ActionBody) {
 
 function describeSuccess(settings: ApiSettings, action: Action): ResponseObject {
   if ('file' in action) {
-    return { description: action.file.description, headers: headers(settings, 'Content-Disposition'), content: describeFiles(action.file) };
+    return {
+      description: action.file.description,
+      headers: headers(settings, 'Content-Disposition'),
+      content: describeFiles(action.file),
+    };
   }
   const { description, schemaName, examples } = action.response;
-  return { description, headers: headers(settings), content: json(schemaReference(schemaName), examples) };
+  return {
+    description,
+    headers: headers(settings),
+    content: json(schemaReference(schemaName), examples),
+  };
 }
 
 /** The media types of all files, each with its examples. */
@@ -75,7 +121,10 @@ function describeFiles(files: ActionFiles): Content {
     const isJson = file.mediaType === 'application/json';
     const example = { summary, value: isJson ? (JSON.parse(file.text) as unknown) : file.text };
     const schema = { type: isJson ? 'object' : 'string' };
-    content[file.mediaType] = { schema, examples: { ...content[file.mediaType]?.examples, [name]: example } };
+    content[file.mediaType] = {
+      schema,
+      examples: { ...content[file.mediaType]?.examples, [name]: example },
+    };
   }
   return content;
 }

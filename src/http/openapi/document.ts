@@ -24,7 +24,9 @@ export interface Components {
   readonly parameters: Readonly<Record<string, ParameterObject>>;
   readonly headers: Readonly<Record<string, HeaderObject>>;
   readonly responses: Readonly<Record<string, ResponseObject>>;
-  readonly securitySchemes: Readonly<Record<string, { readonly description: string } & Readonly<Record<string, unknown>>>>;
+  readonly securitySchemes: Readonly<
+    Record<string, { readonly description: string } & Readonly<Record<string, unknown>>>
+  >;
 }
 
 /** Paths by their templates: `/v2/tlds/{id}`. */
@@ -71,7 +73,12 @@ export interface ResponseObject {
 }
 
 /** Bodies by media type. */
-export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly examples?: Readonly<Record<string, Example>> }>>;
+export type Content = Readonly<
+  Record<
+    string,
+    { readonly schema: JsonSchema; readonly examples?: Readonly<Record<string, Example>> }
+  >
+>;
 
 export interface Example<T = unknown> {
   readonly summary: string;
@@ -84,7 +91,10 @@ export function resolve<T extends object>(document: ApiDocument, node: OrReferen
   const target = node.$ref
     .split('/')
     .slice(1)
-    .reduce<unknown>((parent, name) => (parent as Record<string, unknown> | undefined)?.[name], document);
+    .reduce<unknown>(
+      (parent, name) => (parent as Record<string, unknown> | undefined)?.[name],
+      document,
+    );
   if (target === undefined) throw new Error(`The document has nothing at ${node.$ref}`);
   return target as T;
 }

@@ -1,7 +1,13 @@
 import { readCreation } from '../../domain/operations/body.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Field } from '../../domain/model/field.ts';
-import { givenFields, newMembers, shownFields, type Operation, type ResourceType } from '../../domain/model/resource.ts';
+import {
+  givenFields,
+  newMembers,
+  shownFields,
+  type Operation,
+  type ResourceType,
+} from '../../domain/model/resource.ts';
 import { MAX_LIMIT, type Settings } from '../../domain/model/settings.ts';
 import type { Example } from './document.ts';
 
@@ -36,24 +42,48 @@ export function fieldsOf(type: ResourceType): [string, Field][] {
 
 /** The fields of `type` that callers give in a request body of `operation`, in order. */
 export function givenFieldsOf(type: ResourceType, operation: Operation): [string, Field][] {
-  return fieldsOf(type).filter(([name, { set }]) => givenFields(type).includes(name) && (operation === 'create' || set !== 'once'));
+  return fieldsOf(type).filter(
+    ([name, { set }]) =>
+      givenFields(type).includes(name) && (operation === 'create' || set !== 'once'),
+  );
 }
 
 /** Request bodies that `operation` takes, by name; none for operations without a body. */
-export function requestExamples(type: ResourceType, operation: Operation): Record<string, Example<Body>> {
+export function requestExamples(
+  type: ResourceType,
+  operation: Operation,
+): Record<string, Example<Body>> {
   if (operation === 'create') return creationBodies(type);
   if (operation !== 'update') return {};
-  return { partial: { summary: 'One member given.', value: examplesOf(givenFieldsOf(type, 'update').slice(0, 1)) } };
+  return {
+    partial: {
+      summary: 'One member given.',
+      value: examplesOf(givenFieldsOf(type, 'update').slice(0, 1)),
+    },
+  };
 }
 
 /** What `operation` answers, by name; to each of `requestExamples` under the same name. */
-export function answerExamples(type: ResourceType, operation: Operation, base: string): Record<string, Example<Body>> {
+export function answerExamples(
+  type: ResourceType,
+  operation: Operation,
+  base: string,
+): Record<string, Example<Body>> {
   const resource = show(type, base, wholeBody(type));
   switch (operation) {
     case 'create':
       return Object.fromEntries(
         Object.entries(creationBodies(type)).map(([name, { summary, value }]) => {
-          return [name, { summary, value: { ...show(type, base, value), ...examplesOf(Object.entries(type.shownOnce ?? {})) } }];
+          return [
+            name,
+            {
+              summary,
+              value: {
+                ...show(type, base, value),
+                ...examplesOf(Object.entries(type.shownOnce ?? {})),
+              },
+            },
+          ];
         }),
       );
     case 'list':
@@ -61,15 +91,23 @@ export function answerExamples(type: ResourceType, operation: Operation, base: s
     case 'get':
       return { resource: { summary: 'Never updated.', value: resource } };
     case 'update':
-      return { partial: { summary: 'One member given.', value: { ...resource, updated_at: UPDATED_AT } } };
+      return {
+        partial: { summary: 'One member given.', value: { ...resource, updated_at: UPDATED_AT } },
+      };
     case 'delete':
-      return type.statuses?.delete === undefined ? {} : { resource: { summary: 'For the last time.', value: { ...resource, ...type.deleted } } };
+      return type.statuses?.delete === undefined
+        ? {}
+        : { resource: { summary: 'For the last time.', value: { ...resource, ...type.deleted } } };
   }
 }
 
 function onlyPage(type: ResourceType, base: string, resource: Body): Body {
   const metadata = type.owner === undefined ? {} : { metadata: { total_count: 1 } };
-  return { [type.collection]: [resource], links: { self: `${base}/v2/${type.collection}` }, ...metadata };
+  return {
+    [type.collection]: [resource],
+    links: { self: `${base}/v2/${type.collection}` },
+    ...metadata,
+  };
 }
 
 /** With every member, and with as few as will do. Each can be sent after the other. */
@@ -81,7 +119,10 @@ function creationBodies(type: ResourceType): Record<string, Example<Body>> {
     onCreate !== 'required' && onCreate.default === undefined ? [`\`${name}\``] : [],
   );
   const summary = `Only the required members given${made.length === 0 ? '' : `; the service makes the ${made.join(', ')}`}.`;
-  const others = required.map(([name, field]): [string, Field] => [name, { ...field, example: field.otherExample ?? field.example }]);
+  const others = required.map(([name, field]): [string, Field] => [
+    name,
+    { ...field, example: field.otherExample ?? field.example },
+  ]);
   return { complete, shortest: { summary, value: examplesOf(others) } };
 }
 
@@ -93,8 +134,13 @@ export function requiredFields(type: ResourceType): [string, Field][] {
     readCreation(type, examplesOf(required), LENIENT);
     return required;
   } catch (error) {
-    const missed = error instanceof ServiceError ? (error.details.problems ?? []).map(({ path }) => path[0]) : [];
-    return fields.filter(([name, { onCreate }]) => onCreate === 'required' || missed.includes(name));
+    const missed =
+      error instanceof ServiceError
+        ? (error.details.problems ?? []).map(({ path }) => path[0])
+        : [];
+    return fields.filter(
+      ([name, { onCreate }]) => onCreate === 'required' || missed.includes(name),
+    );
   }
 }
 
@@ -109,7 +155,10 @@ function examplesOf(fields: [string, { readonly example: unknown }][]): Body {
 /** The resource that a request body makes; what the service fills in is as in the fields' examples. */
 function show(type: ResourceType, base: string, body: Body): Body {
   const kept = readCreation(type, body, LENIENT);
-  const members = fieldsOf(type).map(([name, { set, example }]) => [name, set === 'by the service' ? example : (kept[name] ?? example)] as const);
+  const members = fieldsOf(type).map(
+    ([name, { set, example }]) =>
+      [name, set === 'by the service' ? example : (kept[name] ?? example)] as const,
+  );
   const links = { self: `${base}/v2/${type.collection}/${EXAMPLE_ID}` };
   const { id, ...timestamps } = newMembers(type, EXAMPLE_ID, CREATED_AT);
   return { id, ...Object.fromEntries(members), ...timestamps, links };

@@ -6,7 +6,11 @@ import { ERRORS_ANYWHERE, errorResponses, headers, json, type ApiSettings } from
 import { versionDocument } from '../request/version-document.ts';
 
 /** The tag of the paths that need no token. */
-export const OPEN_TAG = { name: 'service', description: 'The service itself: its versions, health, figures and description. No token is needed.' };
+export const OPEN_TAG = {
+  name: 'service',
+  description:
+    'The service itself: its versions, health, figures and description. No token is needed.',
+};
 
 const VERSIONS: JsonSchema = {
   type: 'object',
@@ -20,7 +24,11 @@ const VERSIONS: JsonSchema = {
         required: ['id', 'status', 'updated', 'links'],
         properties: {
           id: { type: 'string', description: 'The version.' },
-          status: { type: 'string', enum: ['SUPPORTED', 'CURRENT'], description: 'Whether it is the newest.' },
+          status: {
+            type: 'string',
+            enum: ['SUPPORTED', 'CURRENT'],
+            description: 'Whether it is the newest.',
+          },
           updated: { type: 'string', format: 'date-time', description: 'When it last changed.' },
           links: {
             type: 'array',
@@ -28,7 +36,10 @@ const VERSIONS: JsonSchema = {
             items: {
               type: 'object',
               required: ['rel', 'href'],
-              properties: { rel: { enum: ['self', 'help'] }, href: { type: 'string', format: 'uri' } },
+              properties: {
+                rel: { enum: ['self', 'help'] },
+                href: { type: 'string', format: 'uri' },
+              },
             },
           },
         },
@@ -42,7 +53,14 @@ const LIMITED: ErrorCode[] = ['too_many_requests'];
 
 /** The paths that need no token. The examples of their errors are about `type`. */
 export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
-  const open = (id: string, summary: string, description: string, answer: string, content: Content, errors: ErrorCode[] = []) => {
+  const open = (
+    id: string,
+    summary: string,
+    description: string,
+    answer: string,
+    content: Content,
+    errors: ErrorCode[] = [],
+  ) => {
     const get: OperationObject = {
       operationId: id,
       summary,
@@ -56,13 +74,33 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     };
     return { get };
   };
-  const versions = json(VERSIONS, { versions: { summary: 'Where the API is.', value: versionDocument(settings.base) } });
+  const versions = json(VERSIONS, {
+    versions: { summary: 'Where the API is.', value: versionDocument(settings.base) },
+  });
   return {
-    '/': open('get_versions', 'List versions', 'The versions of the API, for clients that look for one.', 'The versions.', versions, LIMITED),
-    '/healthcheck': open('get_health', 'Check that it is alive', 'Answers while the process runs.', 'It is alive.', text('OK')),
-    '/readyz': open('get_readiness', 'Check that it is ready', 'Answers with 200 when the database does.', 'It is ready.', text('OK'), [
-      'unavailable',
-    ]),
+    '/': open(
+      'get_versions',
+      'List versions',
+      'The versions of the API, for clients that look for one.',
+      'The versions.',
+      versions,
+      LIMITED,
+    ),
+    '/healthcheck': open(
+      'get_health',
+      'Check that it is alive',
+      'Answers while the process runs.',
+      'It is alive.',
+      text('OK'),
+    ),
+    '/readyz': open(
+      'get_readiness',
+      'Check that it is ready',
+      'Answers with 200 when the database does.',
+      'It is ready.',
+      text('OK'),
+      ['unavailable'],
+    ),
     '/metrics': open(
       'get_metrics',
       'Read figures',

@@ -23,7 +23,11 @@ Whoever has no right to do something learns nothing else: rights are checked bef
  * Describes the API as an OpenAPI 3.1 document: the collections of `types`, of which there must be one at least, and
  * whatever else is served at `paths`, with the `schemas` that those refer to.
  */
-export function describeApi(settings: ApiSettings, types: readonly [ResourceType, ...ResourceType[]], { paths, schemas }: Further): ApiDocument {
+export function describeApi(
+  settings: ApiSettings,
+  types: readonly [ResourceType, ...ResourceType[]],
+  { paths, schemas }: Further,
+): ApiDocument {
   const [first] = types;
   return {
     openapi: '3.1.1',
@@ -35,16 +39,37 @@ export function describeApi(settings: ApiSettings, types: readonly [ResourceType
     },
     servers: [{ url: settings.base }],
     externalDocs: { description: 'This document as a page', url: `${settings.base}/docs` },
-    tags: [...types.map(({ collection, description }) => ({ name: collection, description })), OPEN_TAG],
-    paths: { ...Object.fromEntries(types.flatMap((type) => Object.entries(collectionPaths(settings, type)))), ...paths },
+    tags: [
+      ...types.map(({ collection, description }) => ({ name: collection, description })),
+      OPEN_TAG,
+    ],
+    paths: {
+      ...Object.fromEntries(
+        types.flatMap((type) => Object.entries(collectionPaths(settings, type))),
+      ),
+      ...paths,
+    },
     components: {
-      schemas: { ...Object.fromEntries(types.flatMap((type) => Object.entries(resourceSchemas(type)))), ...schemas, ...ERROR_SCHEMAS },
+      schemas: {
+        ...Object.fromEntries(types.flatMap((type) => Object.entries(resourceSchemas(type)))),
+        ...schemas,
+        ...ERROR_SCHEMAS,
+      },
       parameters: sharedParameters(settings),
       headers: describeHeaders(settings, first),
       responses: sharedResponses(settings, first),
       securitySchemes: {
-        token: { type: 'apiKey', in: 'header', name: 'X-Auth-Token', description: 'The token as it is.' },
-        bearer: { type: 'http', scheme: 'bearer', description: 'The token as RFC 6750 has it. `X-Auth-Token` wins where both are sent.' },
+        token: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-Auth-Token',
+          description: 'The token as it is.',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The token as RFC 6750 has it. `X-Auth-Token` wins where both are sent.',
+        },
       },
     },
   };

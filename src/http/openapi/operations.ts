@@ -19,14 +19,27 @@ interface OperationNote {
   readonly errors: readonly ErrorCode[];
 }
 
-const BODY_ERRORS: readonly ErrorCode[] = ['unsupported_content_type', 'empty_request_body', 'invalid_json', 'invalid_object', 'duplicate'];
+const BODY_ERRORS: readonly ErrorCode[] = [
+  'unsupported_content_type',
+  'empty_request_body',
+  'invalid_json',
+  'invalid_object',
+  'duplicate',
+];
 const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
-const PAGING_ERRORS: readonly ErrorCode[] = ['invalid_limit', 'invalid_marker', 'invalid_sort_dir', 'invalid_sort_key', 'marker_not_found'];
+const PAGING_ERRORS: readonly ErrorCode[] = [
+  'invalid_limit',
+  'invalid_marker',
+  'invalid_sort_dir',
+  'invalid_sort_key',
+  'marker_not_found',
+];
 
 const NOTES: Readonly<Record<Operation, OperationNote>> = {
   create: {
     summary: ({ title }) => `Create a ${title}`,
-    description: 'Members that are unknown or set by the service are refused. The answer to a bad body names everything that is wrong with it.',
+    description:
+      'Members that are unknown or set by the service are refused. The answer to a bad body names everything that is wrong with it.',
     status: 201,
     answer: 'Created: the whole new resource.',
     errors: BODY_ERRORS,
@@ -48,7 +61,8 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   },
   update: {
     summary: ({ title }) => `Update a ${title}`,
-    description: 'Changes the members that the body gives and leaves the others as they are. `updated_at` is set even when nothing changes.',
+    description:
+      'Changes the members that the body gives and leaves the others as they are. `updated_at` is set even when nothing changes.',
     status: 200,
     answer: 'Updated: the whole resource as it is now.',
     errors: [...ID_ERRORS, ...BODY_ERRORS],
@@ -63,7 +77,8 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
 };
 
 /** What is added about collections whose resources belong to projects. */
-const OWN = ' A caller sees the resources of its own project alone, unless the request asks about all projects.';
+const OWN =
+  ' A caller sees the resources of its own project alone, unless the request asks about all projects.';
 
 /** The paths of the collection of `type`, with every operation that the type has. */
 export function collectionPaths(settings: ApiSettings, type: ResourceType): Paths {
@@ -71,13 +86,23 @@ export function collectionPaths(settings: ApiSettings, type: ResourceType): Path
   for (const operation of type.operations) {
     const { method, onItem } = OPERATION_ROUTES[operation];
     const path = `/v2/${type.collection}${onItem ? '/{id}' : ''}`;
-    const parameters = [...(onItem ? [idParameter(type)] : []), ...commonParameters(settings.requestIdHeader)];
-    paths[path] = { ...(paths[path] ?? { parameters }), [method.toLowerCase()]: describeOperation(settings, type, operation) };
+    const parameters = [
+      ...(onItem ? [idParameter(type)] : []),
+      ...commonParameters(settings.requestIdHeader),
+    ];
+    paths[path] = {
+      ...(paths[path] ?? { parameters }),
+      [method.toLowerCase()]: describeOperation(settings, type, operation),
+    };
   }
   return paths;
 }
 
-function describeOperation(settings: ApiSettings, type: ResourceType, operation: Operation): OperationObject {
+function describeOperation(
+  settings: ApiSettings,
+  type: ResourceType,
+  operation: Operation,
+): OperationObject {
   const { summary, description, errors } = NOTES[operation];
   const status = type.statuses?.[operation] ?? NOTES[operation].status;
   const refusals = type.refusals?.[operation] ?? [];
@@ -89,13 +114,26 @@ function describeOperation(settings: ApiSettings, type: ResourceType, operation:
     security: [{ token: [] }, { bearer: [] }],
     ...(operation === 'list' ? { parameters: listParameters(type) } : {}),
     ...requestBody(type, operation),
-    responses: { [status]: success(settings, type, operation), ...errorResponses(settings, type, [...ERRORS_WITH_TOKEN, ...errors, ...refusals]) },
+    responses: {
+      [status]: success(settings, type, operation),
+      ...errorResponses(settings, type, [...ERRORS_WITH_TOKEN, ...errors, ...refusals]),
+    },
   };
 }
 
-function requestBody(type: ResourceType, operation: Operation): Pick<OperationObject, 'requestBody'> {
+function requestBody(
+  type: ResourceType,
+  operation: Operation,
+): Pick<OperationObject, 'requestBody'> {
   const { request } = schemaNames(type, operation);
-  return request === undefined ? {} : { requestBody: { required: true, content: json(schemaReference(request), requestExamples(type, operation)) } };
+  return request === undefined
+    ? {}
+    : {
+        requestBody: {
+          required: true,
+          content: json(schemaReference(request), requestExamples(type, operation)),
+        },
+      };
 }
 
 /** The header that tells a client which resource it uses. */
@@ -106,8 +144,17 @@ function callerHeader({ identifiesCaller }: ResourceType, operation: Operation):
 function success(settings: ApiSettings, type: ResourceType, operation: Operation): ResponseObject {
   const { answer } = schemaNames(type, operation);
   return {
-    description: answer === undefined || operation !== 'delete' ? NOTES[operation].answer : 'Deleted: the whole resource, for the last time.',
-    headers: headers(settings, ...(operation === 'create' ? ['Location'] : []), ...callerHeader(type, operation)),
-    ...(answer === undefined ? {} : { content: json(schemaReference(answer), answerExamples(type, operation, settings.base)) }),
+    description:
+      answer === undefined || operation !== 'delete'
+        ? NOTES[operation].answer
+        : 'Deleted: the whole resource, for the last time.',
+    headers: headers(
+      settings,
+      ...(operation === 'create' ? ['Location'] : []),
+      ...callerHeader(type, operation),
+    ),
+    ...(answer === undefined
+      ? {}
+      : { content: json(schemaReference(answer), answerExamples(type, operation, settings.base)) }),
   };
 }

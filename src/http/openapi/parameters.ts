@@ -24,7 +24,8 @@ function pagingParameters(defaultLimit: number): Record<string, ParameterObject>
     {
       name: 'sort_key',
       in: 'query',
-      description: 'What to sort by; equal ones are sorted by id. Null comes before everything else.',
+      description:
+        'What to sort by; equal ones are sorted by id. Null comes before everything else.',
       schema: { type: 'string', enum: COMMON_SORT_KEYS, default: COMMON_SORT_KEYS[0] },
       example: 'name',
     },
@@ -41,9 +42,19 @@ function pagingParameters(defaultLimit: number): Record<string, ParameterObject>
 
 /** The headers and query parameters that change how any request to the API is meant, by name. */
 function modifierParameters(): Record<string, ParameterObject> {
-  const describe = (name: string, place: 'header' | 'query', description: string, right: string): [string, ParameterObject] => [
+  const describe = (
+    name: string,
+    place: 'header' | 'query',
+    description: string,
+    right: string,
+  ): [string, ParameterObject] => [
     name,
-    { name, in: place, description: `${description} Needs the right \`${right}\`.`, schema: { type: 'string' } },
+    {
+      name,
+      in: place,
+      description: `${description} Needs the right \`${right}\`.`,
+      schema: { type: 'string' },
+    },
   ];
   return Object.fromEntries(
     MODIFIERS.flatMap(({ headers, parameters, description, right }) => [
@@ -63,7 +74,8 @@ function requestIdParameter(requestIdHeader: string): ParameterObject {
   return {
     name: requestIdHeader,
     in: 'header',
-    description: "A request id of the caller's own, which the log of the service then shows beside its own. Ids of another form are ignored.",
+    description:
+      "A request id of the caller's own, which the log of the service then shows beside its own. Ids of another form are ignored.",
     schema: { type: 'string', pattern: '^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
   };
 }
@@ -76,7 +88,11 @@ export function sharedParameters({
   defaultLimit: number;
   requestIdHeader: string;
 }): Record<string, ParameterObject> {
-  return { ...pagingParameters(defaultLimit), ...modifierParameters(), [requestIdHeader]: requestIdParameter(requestIdHeader) };
+  return {
+    ...pagingParameters(defaultLimit),
+    ...modifierParameters(),
+    [requestIdHeader]: requestIdParameter(requestIdHeader),
+  };
 }
 
 /** The parameters of every path behind a token. */
@@ -90,12 +106,17 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
   const keys = Object.keys(sortFields(type));
   const isShared = keys.join() === COMMON_SORT_KEYS.join();
   const example = keys.includes('name') ? 'name' : keys[0];
-  const own = sortKey === undefined || isShared ? [] : [{ ...sortKey, schema: { ...sortKey.schema, enum: keys }, example }];
+  const own =
+    sortKey === undefined || isShared
+      ? []
+      : [{ ...sortKey, schema: { ...sortKey.schema, enum: keys }, example }];
   return [
     ...references(Object.keys(isShared ? pagingParameters(MAX_LIMIT) : others)),
     ...own,
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
-    ...Object.entries(type.questions ?? {}).map(([name, { description, right }]) => questionParameter(name, description, right)),
+    ...Object.entries(type.questions ?? {}).map(([name, { description, right }]) =>
+      questionParameter(name, description, right),
+    ),
     ...(type.owner === undefined ? [] : [HIDE_COUNTS_PARAMETER]),
   ];
 }
@@ -107,9 +128,20 @@ const HIDE_COUNTS_PARAMETER: ParameterObject = {
   schema: { type: 'string' },
 };
 
-function questionParameter(name: string, description: string, right: string | undefined): ParameterObject {
-  const need = right === undefined ? '' : ` Looks at all projects, and needs the right \`${right}\`.`;
-  return { name, in: 'query', description: `${description}${need}`, schema: { type: 'boolean' }, example: true };
+function questionParameter(
+  name: string,
+  description: string,
+  right: string | undefined,
+): ParameterObject {
+  const need =
+    right === undefined ? '' : ` Looks at all projects, and needs the right \`${right}\`.`;
+  return {
+    name,
+    in: 'query',
+    description: `${description}${need}`,
+    schema: { type: 'boolean' },
+    example: true,
+  };
 }
 
 function references(names: readonly string[]): OrReference<ParameterObject>[] {
@@ -125,7 +157,9 @@ function filterParameter(type: ResourceType, name: string): ParameterObject {
     in: 'query',
     description: `Only resources whose \`${name}\` is this${comparison}.${pattern}`,
     schema: { type: 'string' },
-    ...(typeof type.fields[name]?.example === 'string' ? { example: type.fields[name].example } : {}),
+    ...(typeof type.fields[name]?.example === 'string'
+      ? { example: type.fields[name].example }
+      : {}),
   };
 }
 

@@ -1,5 +1,11 @@
 import { STATUS_CODES } from 'node:http';
-import { ERRORS, exampleError, typeOf, type ErrorCode, type ServiceError } from '../../domain/model/errors.ts';
+import {
+  ERRORS,
+  exampleError,
+  typeOf,
+  type ErrorCode,
+  type ServiceError,
+} from '../../domain/model/errors.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER } from '../request/context.ts';
@@ -30,31 +36,68 @@ export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
 ];
 
 /** The errors that a request to any path behind a token may meet. */
-export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [...ERRORS_ANYWHERE, 'unauthenticated', 'access_denied', 'too_many_requests', 'unavailable'];
+export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
+  ...ERRORS_ANYWHERE,
+  'unauthenticated',
+  'access_denied',
+  'too_many_requests',
+  'unavailable',
+];
 
 /** Examples of errors, by their codes. */
 export type ErrorExamples = Readonly<Partial<Record<ErrorCode, ServiceError>>>;
 
 /** What refuses a connection before there is a request that an id could be given to. */
-const ERRORS_WITHOUT_ID: readonly ErrorCode[] = ['request_timeout', 'request_header_fields_too_large'];
+const ERRORS_WITHOUT_ID: readonly ErrorCode[] = [
+  'request_timeout',
+  'request_header_fields_too_large',
+];
 
 /** The response headers, by name. */
-export function describeHeaders({ base, requestIdHeader }: ApiSettings, { collection }: ResourceType): Record<string, HeaderObject> {
-  const text = (description: string, example: string): HeaderObject => ({ description, schema: { type: 'string' }, example });
+export function describeHeaders(
+  { base, requestIdHeader }: ApiSettings,
+  { collection }: ResourceType,
+): Record<string, HeaderObject> {
+  const text = (description: string, example: string): HeaderObject => ({
+    description,
+    schema: { type: 'string' },
+    example,
+  });
   return {
     [requestIdHeader]: text('The id of the request in the log of the service.', EXAMPLE_REQUEST_ID),
-    Location: text('The absolute URL of the new resource.', `${base}/v2/${collection}/${EXAMPLE_ID}`),
-    'Content-Disposition': text('That the body is a file to be saved, and its name.', 'attachment; filename="transfer-key.conf"'),
+    Location: text(
+      'The absolute URL of the new resource.',
+      `${base}/v2/${collection}/${EXAMPLE_ID}`,
+    ),
+    'Content-Disposition': text(
+      'That the body is a file to be saved, and its name.',
+      'attachment; filename="transfer-key.conf"',
+    ),
     Allow: text('The methods that the path has.', 'GET, HEAD, POST, OPTIONS'),
-    'WWW-Authenticate': text('How to sign in (RFC 6750); with `error="insufficient_scope"` when the token is valid.', 'Bearer'),
-    [CALLER_ID_HEADER]: text('The id of the token with which the request was made; another id for callers without one.', EXAMPLE_ID),
-    'Retry-After': { description: 'How many seconds to wait before the next try.', schema: { type: 'integer', minimum: 0 }, example: 5 },
+    'WWW-Authenticate': text(
+      'How to sign in (RFC 6750); with `error="insufficient_scope"` when the token is valid.',
+      'Bearer',
+    ),
+    [CALLER_ID_HEADER]: text(
+      'The id of the token with which the request was made; another id for callers without one.',
+      EXAMPLE_ID,
+    ),
+    'Retry-After': {
+      description: 'How many seconds to wait before the next try.',
+      schema: { type: 'integer', minimum: 0 },
+      example: 5,
+    },
   };
 }
 
 /** References to the description of the request id's header and of the others that are named. */
-export function headers({ requestIdHeader }: ApiSettings, ...others: string[]): Record<string, OrReference<HeaderObject>> {
-  return Object.fromEntries([requestIdHeader, ...others].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+export function headers(
+  { requestIdHeader }: ApiSettings,
+  ...others: string[]
+): Record<string, OrReference<HeaderObject>> {
+  return Object.fromEntries(
+    [requestIdHeader, ...others].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
 }
 
 /** A body of JSON: its schema and examples of it. */
@@ -63,9 +106,14 @@ export function json(schema: JsonSchema, examples: Readonly<Record<string, Examp
 }
 
 /** The answers that mean the same wherever they are met, by name. Their examples are about `type`. */
-export function sharedResponses(settings: ApiSettings, type: ResourceType): Record<string, ResponseObject> {
+export function sharedResponses(
+  settings: ApiSettings,
+  type: ResourceType,
+): Record<string, ResponseObject> {
   const shared = byStatus(settings, type, [...ERRORS_WITH_TOKEN, 'not_found']);
-  return Object.fromEntries(shared.map(([status, codes]) => [responseName(status), describe(settings, type, codes)]));
+  return Object.fromEntries(
+    shared.map(([status, codes]) => [responseName(status), describe(settings, type, codes)]),
+  );
 }
 
 /**
@@ -82,7 +130,12 @@ export function errorResponses(
   return Object.fromEntries(
     byStatus(settings, type, codes).map(([status, met]) => {
       const isShared = shared.get(status)?.join() === met.join();
-      return [status, isShared ? { $ref: `#/components/responses/${responseName(status)}` } : describe(settings, type, met, own)];
+      return [
+        status,
+        isShared
+          ? { $ref: `#/components/responses/${responseName(status)}` }
+          : describe(settings, type, met, own),
+      ];
     }),
   );
 }
@@ -92,7 +145,11 @@ function responseName(status: number): string {
   return (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
 }
 
-function byStatus(settings: ApiSettings, type: ResourceType, codes: readonly ErrorCode[]): [number, ErrorCode[]][] {
+function byStatus(
+  settings: ApiSettings,
+  type: ResourceType,
+  codes: readonly ErrorCode[],
+): [number, ErrorCode[]][] {
   const statuses = new Map<number, ErrorCode[]>();
   for (const code of codes) {
     const { status } = answer(settings, type, code);
@@ -102,18 +159,34 @@ function byStatus(settings: ApiSettings, type: ResourceType, codes: readonly Err
 }
 
 /** The answer to requests that meet any of `codes`, which all have the same status. */
-function describe(settings: ApiSettings, type: ResourceType, codes: readonly ErrorCode[], own: ErrorExamples = {}): ResponseObject {
+function describe(
+  settings: ApiSettings,
+  type: ResourceType,
+  codes: readonly ErrorCode[],
+  own: ErrorExamples = {},
+): ResponseObject {
   const answers = codes.map((code) => ({ code, ...answer(settings, type, code, own[code]) }));
-  const sent = Object.keys(describeHeaders(settings, type)).filter((name) => answers.some(({ headers }) => headers.includes(name.toLowerCase())));
+  const sent = Object.keys(describeHeaders(settings, type)).filter((name) =>
+    answers.some(({ headers }) => headers.includes(name.toLowerCase())),
+  );
   const examples = new Map<string, Example>();
   for (const { code, body } of answers) {
     // Under some settings two errors have one type.
     const type = body.type ?? typeOf(code);
     const same = examples.get(type);
-    examples.set(type, { summary: [same?.summary ?? [], ERRORS[code].when].flat().join(' '), value: same?.value ?? body });
+    examples.set(type, {
+      summary: [same?.summary ?? [], ERRORS[code].when].flat().join(' '),
+      value: same?.value ?? body,
+    });
   }
-  const schemas = [...new Set(answers.map(({ body }) => (body.type === undefined ? 'AuthenticationError' : 'Error')))].map((name) =>
-    name === 'Error' ? errorSchema(answers.flatMap(({ body }) => (body.type === undefined ? [] : [body]))) : schemaReference(name),
+  const schemas = [
+    ...new Set(
+      answers.map(({ body }) => (body.type === undefined ? 'AuthenticationError' : 'Error')),
+    ),
+  ].map((name) =>
+    name === 'Error'
+      ? errorSchema(answers.flatMap(({ body }) => (body.type === undefined ? [] : [body])))
+      : schemaReference(name),
   );
   const [schema = {}] = schemas;
   return {
@@ -143,7 +216,11 @@ function answer(
   const requestId = isWithoutId(code) ? undefined : EXAMPLE_REQUEST_ID;
   const { status, headers, body } = errorAnswer(example, requestId, settings.errors);
   // The guard adds `Allow`, which no error knows.
-  return { status, headers: [...Object.keys(headers), ...(code === 'method_not_allowed' ? ['allow'] : [])], body: JSON.parse(body) as ErrorBody };
+  return {
+    status,
+    headers: [...Object.keys(headers), ...(code === 'method_not_allowed' ? ['allow'] : [])],
+    body: JSON.parse(body) as ErrorBody,
+  };
 }
 
 function isWithoutId(code: ErrorCode): boolean {

@@ -1,5 +1,10 @@
 import type { EventEmitter } from 'node:events';
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler, onSendHookHandler } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyRequest,
+  onRequestHookHandler,
+  onSendHookHandler,
+} from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
 import { forRoutesWithBodies } from './routes.ts';
@@ -35,7 +40,10 @@ declare module 'fastify' {
  * handler is done where the caller has left. Too many waiting requests are refused with `unavailable`. Add it before the routes, which
  * run it after the guard.
  */
-export function addBodyBudget(app: FastifyInstance, { maxBytesInFlight, largestBody }: BodyBudget): void {
+export function addBodyBudget(
+  app: FastifyInstance,
+  { maxBytesInFlight, largestBody }: BodyBudget,
+): void {
   const queue = createFairQueue({
     concurrency: Math.max(maxBytesInFlight, largestBody),
     concurrencyPerOwner: Math.max(Math.floor(maxBytesInFlight * SHARE), largestBody),

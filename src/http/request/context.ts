@@ -31,7 +31,8 @@ export const MODIFIERS: readonly Modifier[] = [
     description: 'Acts for the project with this id.',
     headers: ['x-auth-sudo-project-id', 'x-auth-sudo-tenant-id'],
     parameters: [],
-    apply: (caller, value) => (value === '' ? undefined : { ...caller, projectId: readProjectId(value) }),
+    apply: (caller, value) =>
+      value === '' ? undefined : { ...caller, projectId: readProjectId(value) },
   },
   {
     right: 'all_projects',
@@ -62,7 +63,9 @@ export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 /** The header by which a caller would rather not have the resources of a list counted. */
 export const HIDE_COUNTS = 'OpenStack-DNS-Hide-Counts';
 
-const MODIFYING_PARAMETERS: ReadonlySet<string> = new Set(MODIFIERS.flatMap(({ parameters }) => parameters));
+const MODIFYING_PARAMETERS: ReadonlySet<string> = new Set(
+  MODIFIERS.flatMap(({ parameters }) => parameters),
+);
 
 /** The query string of a request, read once. */
 interface QueryString {
@@ -88,7 +91,8 @@ function readQuery(url: string): QueryString {
   const modifiers: Parameter[] = [];
   const parameters: Parameter[] = [];
   try {
-    for (const parameter of readParameters(url)) (MODIFYING_PARAMETERS.has(parameter[0]) ? modifiers : parameters).push(parameter);
+    for (const parameter of readParameters(url))
+      (MODIFYING_PARAMETERS.has(parameter[0]) ? modifiers : parameters).push(parameter);
     return { modifiers, parameters };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

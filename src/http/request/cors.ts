@@ -19,7 +19,12 @@ const MAX_AGE_SECONDS = 3600;
  * Sets the headers by which a browser lets a page of an allowed origin read the answer (Fetch standard, CORS protocol).
  * Does nothing for any other request. Tokens travel in headers that no browser adds by itself, so a page can do no more than its user.
  */
-export function allowOrigin(request: FastifyRequest, reply: FastifyReply, allowedOrigins: readonly string[], requestIdHeader: string): void {
+export function allowOrigin(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  allowedOrigins: readonly string[],
+  requestIdHeader: string,
+): void {
   if (allowedOrigins.length === 0) return;
   const { origin } = request.headers;
   reply.header('vary', 'Origin');

@@ -23,35 +23,64 @@ export interface AnswerSettings extends ErrorSettings {
 }
 
 /** The status of an error, and its `type`. */
-export function statusAndType({ code, type }: ServiceError, settings: ErrorSettings): readonly [status: number, type: string] {
-  if (code === 'access_denied' && settings.insufficientRightsStatus === 403) return [403, 'forbidden'];
+export function statusAndType(
+  { code, type }: ServiceError,
+  settings: ErrorSettings,
+): readonly [status: number, type: string] {
+  if (code === 'access_denied' && settings.insufficientRightsStatus === 403)
+    return [403, 'forbidden'];
   return [ERRORS[code].status, type];
 }
 
 /** The answer to a request that failed with `error`, which is what `toServiceError` made of whatever was thrown. */
-export function errorAnswer(error: ServiceError, requestId: string | undefined, settings: AnswerSettings): ErrorAnswer {
+export function errorAnswer(
+  error: ServiceError,
+  requestId: string | undefined,
+  settings: AnswerSettings,
+): ErrorAnswer {
   const { problems, retryAfterSeconds } = error.details;
   const [status, type] = statusAndType(error, settings);
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
   // RFC 9110 section 15.5.2 wants a challenge in every 401, section 11.6.1 has several in one field.
   const kind = error.code === 'access_denied' ? 'missingRight' : 'unknownCaller';
-  if (status === 401) headers['www-authenticate'] = settings.challenges.map((challenge) => challenge[kind]).join(', ');
+  if (status === 401)
+    headers['www-authenticate'] = settings.challenges
+      .map((challenge) => challenge[kind])
+      .join(', ');
   if (error.code === 'unauthenticated')
-    return { status, headers, body: JSON.stringify({ error: { code: 401, title: 'Unauthorized', message: error.message } }) };
+    return {
+      status,
+      headers,
+      body: JSON.stringify({ error: { code: 401, title: 'Unauthorized', message: error.message } }),
+    };
   const errors = problems?.map(({ path, message, validator }) => ({ path, message, validator }));
-  const body = { code: status, type, message: error.message, request_id: requestId, ...(errors === undefined ? {} : { errors: { errors } }) };
+  const body = {
+    code: status,
+    type,
+    message: error.message,
+    request_id: requestId,
+    ...(errors === undefined ? {} : { errors: { errors } }),
+  };
   return { status, headers, body: JSON.stringify(body) };
 }
 
 /** The framework's and Node's own errors that a caller can cause, by their codes. */
 const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: (cause) => new ServiceError('request_too_large', undefined, { cause }),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) => new ServiceError('unsupported_content_type', undefined, { cause }),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) => new ServiceError('bad_request', 'The request body is not as long as Content-Length says', { cause }),
-  FST_ERR_BAD_URL: (cause) => new ServiceError('bad_request', 'The URL is not properly encoded', { cause }),
-  HPE_HEADER_OVERFLOW: (cause) => new ServiceError('request_header_fields_too_large', undefined, { cause }),
-  ERR_HTTP_REQUEST_TIMEOUT: (cause) => new ServiceError('request_timeout', 'The request did not arrive in time', { cause }),
+  FST_ERR_CTP_BODY_TOO_LARGE: (cause) =>
+    new ServiceError('request_too_large', undefined, { cause }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) =>
+    new ServiceError('unsupported_content_type', undefined, { cause }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) =>
+    new ServiceError('bad_request', 'The request body is not as long as Content-Length says', {
+      cause,
+    }),
+  FST_ERR_BAD_URL: (cause) =>
+    new ServiceError('bad_request', 'The URL is not properly encoded', { cause }),
+  HPE_HEADER_OVERFLOW: (cause) =>
+    new ServiceError('request_header_fields_too_large', undefined, { cause }),
+  ERR_HTTP_REQUEST_TIMEOUT: (cause) =>
+    new ServiceError('request_timeout', 'The request did not arrive in time', { cause }),
 };
 
 /** Returns whatever was thrown as a `ServiceError`. An error that is neither the service's own nor caused by the caller becomes `internal`. */

@@ -43,7 +43,10 @@ export type Passed = boolean | Promise<boolean>;
  * learns nothing: cross-origin rules, rate of the address, size, token, rate of the caller, modifiers, route and method, right.
  * Bodies are read after that. A request whose token is known passes without a promise. The returned function throws what refuses a request.
  */
-export function createGuard(app: FastifyInstance, settings: GuardSettings): (request: FastifyRequest, reply: FastifyReply) => Passed {
+export function createGuard(
+  app: FastifyInstance,
+  settings: GuardSettings,
+): (request: FastifyRequest, reply: FastifyReply) => Passed {
   const requestIdHeader = settings.requestIdHeader.toLowerCase();
   app.decorateRequest('caller', undefined);
   app.decorateRequest('base', '');
@@ -61,9 +64,12 @@ export function createGuard(app: FastifyInstance, settings: GuardSettings): (req
     const token = needsToken ? tokenOf(request) : undefined;
     const known = token === undefined ? undefined : settings.known(token);
     if (token !== undefined && known === undefined && !isOptions) {
-      return checkToken(request, reply, settings, token).then((caller) => admit(request, reply, settings, caller));
+      return checkToken(request, reply, settings, token).then((caller) =>
+        admit(request, reply, settings, caller),
+      );
     }
-    if (known === undefined && config.unlimited !== true) settings.addressLimit.take(addressOf(request));
+    if (known === undefined && config.unlimited !== true)
+      settings.addressLimit.take(addressOf(request));
     checkHead(request, reply, settings);
     if (isOptions) return answerOptions(request, reply);
     if (needsToken && known === undefined) throw unauthenticated();
@@ -75,11 +81,16 @@ export function createGuard(app: FastifyInstance, settings: GuardSettings): (req
  * Who is charged for the time of a request that may not have passed the guard yet: the caller of a token that is known, or the address. Probes
  * are charged to the address too, apart from its other requests.
  */
-export function requestOwner(request: FastifyRequest, { known, urls }: Pick<GuardSettings, 'known' | 'urls'>): string {
+export function requestOwner(
+  request: FastifyRequest,
+  { known, urls }: Pick<GuardSettings, 'known' | 'urls'>,
+): string {
   const token = tokenOf(request);
   const caller = request.caller ?? (token === undefined ? undefined : known(token));
   if (caller !== undefined) return caller.id;
-  const address = addressGroup(request.address ?? clientAddress(request, urls.trustProxyHeaders) ?? '');
+  const address = addressGroup(
+    request.address ?? clientAddress(request, urls.trustProxyHeaders) ?? '',
+  );
   return request.route.config.unlimited === true ? `probe ${address}` : address;
 }
 
@@ -120,7 +131,12 @@ function answerOptions(request: FastifyRequest, reply: FastifyReply): false {
 }
 
 /** The caller of a token that must be looked up. Throws `unauthenticated` and what `checkHead` and `authenticate` throw. */
-async function checkToken(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings, token: string): Promise<Caller> {
+async function checkToken(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  settings: GuardSettings,
+  token: string,
+): Promise<Caller> {
   const settle = settings.addressLimit.beginCheck(addressOf(request), token);
   let valid: boolean | undefined;
   try {
@@ -138,7 +154,12 @@ async function checkToken(request: FastifyRequest, reply: FastifyReply, settings
  * Lets a request through to its route. Throws `too_many_requests` for a caller with too many requests, and the errors for a path
  * or method that does not exist and for a caller without the right to it. `caller` is undefined outside the API.
  */
-function admit(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings, caller: Caller | undefined): true {
+function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  settings: GuardSettings,
+  caller: Caller | undefined,
+): true {
   if (caller !== undefined) {
     settings.limitRate(caller.id);
     request.caller = applyModifiers(request, caller, settings.policy);
@@ -157,7 +178,10 @@ function admit(request: FastifyRequest, reply: FastifyReply, settings: GuardSett
 /** `X-Auth-Token: T`, or `Authorization: Bearer T` (RFC 6750 section 2.1). */
 function tokenOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['x-auth-token'];
-  const token = typeof header === 'string' && header !== '' ? header : /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+  const token =
+    typeof header === 'string' && header !== ''
+      ? header
+      : /^bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
   return token;
 }
 

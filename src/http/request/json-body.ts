@@ -49,7 +49,8 @@ function bytesOf(request: FastifyRequest): Buffer {
   const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') throw new ServiceError('unsupported_content_type');
   const bytes = request.body as Buffer | undefined;
-  if (bytes === undefined || bytes.length === 0) throw new ServiceError('empty_request_body', 'absent');
+  if (bytes === undefined || bytes.length === 0)
+    throw new ServiceError('empty_request_body', 'absent');
   return bytes;
 }
 
@@ -68,7 +69,11 @@ export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   // As many colons as members: none can be doubled. Else some are in strings, or there is one.
   const mayBeDoubled = countColons(text) !== (yield* countMembers(value));
   const doubled = mayBeDoubled ? yield* findDoubledMember(text) : undefined;
-  if (doubled !== undefined) throw new ServiceError('invalid_json', `has two members of the same name at character ${doubled}`);
+  if (doubled !== undefined)
+    throw new ServiceError(
+      'invalid_json',
+      `has two members of the same name at character ${doubled}`,
+    );
   return value;
 }
 
@@ -77,7 +82,10 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const position = /at position (\d+)/.exec((cause as Error).message)?.[1];
-    throw new ServiceError('invalid_json', `is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
+    throw new ServiceError(
+      'invalid_json',
+      `is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`,
+    );
   }
 }
 

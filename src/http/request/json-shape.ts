@@ -13,10 +13,19 @@ export interface ShapeLimits {
 }
 
 /** For lists. One of 20,000 entries has 20,002 arrays and objects, 40,003 members and 60,000 items and members. */
-export const LONG_BODY: ShapeLimits = { containers: 50_000, members: 50_000, membersOfOne: 10_000, items: 100_000 };
+export const LONG_BODY: ShapeLimits = {
+  containers: 50_000,
+  members: 50_000,
+  membersOfOne: 10_000,
+  items: 100_000,
+};
 
 /** For single resources, whose bodies are short. Their largest object has 100 members. */
-export const ORDINARY_BODY: ShapeLimits = { ...LONG_BODY, containers: Infinity, membersOfOne: 1000 };
+export const ORDINARY_BODY: ShapeLimits = {
+  ...LONG_BODY,
+  containers: Infinity,
+  membersOfOne: 1000,
+};
 
 /** How many bytes are scanned between two steps. */
 const STEP_BYTES = 65_536;
@@ -50,12 +59,16 @@ export function* checkShape(bytes: Buffer, limits: ShapeLimits): Generator<undef
       } else if (byte === QUOTE) {
         isInString = true;
       } else if (byte === COLON) {
-        if ((members += 1) > limits.membersOfOne) throw tooComplex(`an object with more than ${limits.membersOfOne} members`);
-        if ((allMembers += 1) > limits.members) throw tooComplex(`more than ${limits.members} members`);
+        if ((members += 1) > limits.membersOfOne)
+          throw tooComplex(`an object with more than ${limits.membersOfOne} members`);
+        if ((allMembers += 1) > limits.members)
+          throw tooComplex(`more than ${limits.members} members`);
       } else if (byte === COMMA) {
-        if ((items += 1) > limits.items) throw tooComplex(`more than ${limits.items} items and members`);
+        if ((items += 1) > limits.items)
+          throw tooComplex(`more than ${limits.items} items and members`);
       } else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
-        if ((containers += 1) > limits.containers) throw tooComplex(`more than ${limits.containers} arrays and objects`);
+        if ((containers += 1) > limits.containers)
+          throw tooComplex(`more than ${limits.containers} arrays and objects`);
         outer.push(members);
         members = 0;
       } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) {
@@ -68,5 +81,8 @@ export function* checkShape(bytes: Buffer, limits: ShapeLimits): Generator<undef
 }
 
 function tooComplex(problem: string): ServiceError {
-  return new ServiceError('invalid_object', `The request body has ${problem}. Send less at a time.`);
+  return new ServiceError(
+    'invalid_object',
+    `The request body has ${problem}. Send less at a time.`,
+  );
 }

@@ -47,7 +47,10 @@ function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
  * Limits the requests of each caller. The returned function takes one token from the caller's bucket. It throws
  * `too_many_requests` with the seconds to wait when the bucket is empty. `seconds` is a monotonic clock.
  */
-export function createRateLimiter(limit: RateLimit, seconds: () => number): (caller: string) => void {
+export function createRateLimiter(
+  limit: RateLimit,
+  seconds: () => number,
+): (caller: string) => void {
   const { requestsPerSecond } = limit;
   if (requestsPerSecond === 0) return () => undefined;
   const buckets = createBuckets(limit, seconds);

@@ -3,7 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import type { Operation } from '../../domain/model/resource.ts';
 
 /** Handles one request. Returns the text of the response, or the response itself once it is sent. */
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | string>;
+export type Handler = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply | string>;
 
 /** What one method does on a path. */
 export interface Route {
@@ -35,7 +38,12 @@ declare module 'fastify' {
 }
 
 /** The method and kind of path of each operation. */
-export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; readonly onItem: boolean }>> = {
+export const OPERATION_ROUTES: Readonly<
+  Record<
+    Operation,
+    { readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; readonly onItem: boolean }
+  >
+> = {
   create: { method: 'POST', onItem: false },
   list: { method: 'GET', onItem: false },
   get: { method: 'GET', onItem: true },
@@ -46,7 +54,8 @@ export const OPERATION_ROUTES: Readonly<Record<Operation, { readonly method: 'GE
 /** Makes the framework know every method that Node does, so that each can be answered with 405. Call once per app. */
 export function knowAllMethods(app: FastifyInstance): void {
   for (const method of METHODS) {
-    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method))
+      app.addHttpMethod(method, { hasBody: true });
   }
 }
 
@@ -54,7 +63,10 @@ export function knowAllMethods(app: FastifyInstance): void {
  * Lets `change` add hooks to every route that reads a body, which is every route except those for GET and HEAD. Call it before the routes are
  * added.
  */
-export function forRoutesWithBodies(app: FastifyInstance, change: (route: RouteOptions) => void): void {
+export function forRoutesWithBodies(
+  app: FastifyInstance,
+  change: (route: RouteOptions) => void,
+): void {
   app.addHook('onRoute', (route) => {
     if (route.method !== 'GET' && route.method !== 'HEAD') change(route);
   });
@@ -66,7 +78,13 @@ export function addRoutes(app: FastifyInstance, path: string, routes: readonly R
   const allow = [...methods, 'OPTIONS'].join(', ');
   for (const { method, right, maxBodyBytes, unlimited = false, handler } of routes) {
     const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
-    app.route({ method, url: path, config: { allow, unlimited, ...(right === undefined ? {} : { right }) }, ...limit, handler });
+    app.route({
+      method,
+      url: path,
+      config: { allow, unlimited, ...(right === undefined ? {} : { right }) },
+      ...limit,
+      handler,
+    });
   }
   // The guard answers these before they get here.
   app.route({

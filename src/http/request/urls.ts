@@ -17,13 +17,17 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':
  * than one, and for none unless the request's protocol is HTTP/1.0 (RFC 9112 section 3.2).
  */
 export function baseUrl(request: FastifyRequest, settings: UrlSettings): string {
-  if (countHosts(request.raw.rawHeaders) > 1) throw new ServiceError('bad_request', 'The request has more than one Host header. Send one.');
-  if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') throw new ServiceError('bad_request', 'The Host header is missing');
+  if (countHosts(request.raw.rawHeaders) > 1)
+    throw new ServiceError('bad_request', 'The request has more than one Host header. Send one.');
+  if (request.headers.host === undefined && request.raw.httpVersion !== '1.0')
+    throw new ServiceError('bad_request', 'The Host header is missing');
   if (settings.publicUrl !== undefined) return settings.publicUrl;
-  const { 'x-forwarded-proto': proto, 'x-forwarded-host': forwardedHost } = settings.trustProxyHeaders ? request.headers : {};
+  const { 'x-forwarded-proto': proto, 'x-forwarded-host': forwardedHost } =
+    settings.trustProxyHeaders ? request.headers : {};
   const scheme = (firstOf(proto) ?? request.protocol).toLowerCase();
   const host = firstOf(forwardedHost) ?? request.headers.host ?? localAddress(request);
-  if (scheme !== lastBase.scheme || host !== lastBase.host) lastBase = { scheme, host, url: joinBase(scheme, host) };
+  if (scheme !== lastBase.scheme || host !== lastBase.host)
+    lastBase = { scheme, host, url: joinBase(scheme, host) };
   return lastBase.url;
 }
 
@@ -32,7 +36,8 @@ let lastBase = { scheme: '', host: '', url: '' };
 
 function joinBase(scheme: string, host: string): string {
   const port = Object.hasOwn(DEFAULT_PORTS, scheme) ? DEFAULT_PORTS[scheme] : undefined;
-  if (port === undefined || !HOST.test(host)) throw new ServiceError('bad_request', 'The Host header is not valid');
+  if (port === undefined || !HOST.test(host))
+    throw new ServiceError('bad_request', 'The Host header is not valid');
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
 }
 
@@ -68,10 +73,14 @@ export function readParameters(url: string): Parameter[] {
       .filter((pair) => pair !== '')
       .map((pair) => {
         const equals = pair.indexOf('=');
-        return equals < 0 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))];
+        return equals < 0
+          ? [decode(pair), '']
+          : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))];
       });
   } catch (cause) {
-    throw new ServiceError('bad_request', 'The query string is not properly encoded UTF-8', { cause });
+    throw new ServiceError('bad_request', 'The query string is not properly encoded UTF-8', {
+      cause,
+    });
   }
 }
 
@@ -88,7 +97,10 @@ function decode(text: string): string {
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replaceAll('%20', '+')
-    .replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+    .replaceAll(
+      /[!'()*]/g,
+      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
 }
 
 /**
@@ -97,7 +109,9 @@ function encode(text: string): string {
  */
 export function pathAndQuery(target: string): string {
   const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
-  return withoutTrailingSlashes(withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url));
+  return withoutTrailingSlashes(
+    withoutEmptySegments(url === '' || url.startsWith('?') ? `/${url}` : url),
+  );
 }
 
 function withoutEmptySegments(url: string): string {

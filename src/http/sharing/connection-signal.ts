@@ -8,7 +8,10 @@ export function connectionSignal(socket: Socket): AbortSignal {
   const known = signals.get(socket);
   if (known !== undefined) return known;
   const controller = new AbortController();
-  const abort = () => controller.abort(new ServiceError('request_timeout', 'The caller closed the connection before the response'));
+  const abort = () =>
+    controller.abort(
+      new ServiceError('request_timeout', 'The caller closed the connection before the response'),
+    );
   if (socket.destroyed) abort();
   else socket.once('close', abort);
   signals.set(socket, controller.signal);

@@ -112,16 +112,30 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
 }
 
 /** Calls `begin` when it is the turn of the request's owner, or `refuse` if the caller has left while the request waited. */
-export type WaitForTurn = (request: FastifyRequest, begin: () => void, refuse: (error: Error) => void) => void;
+export type WaitForTurn = (
+  request: FastifyRequest,
+  begin: () => void,
+  refuse: (error: Error) => void,
+) => void;
 
 /**
  * Lets requests whose body was read begin in fair turns. `ownerOf` is called for those that wait. Returns the function by which a request
  * waits that may not begin before that: call it before any other work for the request except noting when it began.
  */
-export function addFairTurns(app: FastifyInstance, turns: FairTurns, ownerOf: (request: FastifyRequest) => string): WaitForTurn {
+export function addFairTurns(
+  app: FastifyInstance,
+  turns: FairTurns,
+  ownerOf: (request: FastifyRequest) => string,
+): WaitForTurn {
   const wait: WaitForTurn = (request, begin, refuse) =>
     turns.wait(ownerOf(request), () => {
-      if (request.raw.socket.destroyed) refuse(new ServiceError('request_timeout', 'The caller closed the connection before the request began'));
+      if (request.raw.socket.destroyed)
+        refuse(
+          new ServiceError(
+            'request_timeout',
+            'The caller closed the connection before the request began',
+          ),
+        );
       else begin();
     });
   app.addHook('preHandler', (request, _reply, done) => {

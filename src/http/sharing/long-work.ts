@@ -8,7 +8,10 @@ import { signedIn } from '../request/guard.ts';
  * Runs the work of a request about many resources, and returns what it returns. Rejects with `unavailable` when too many requests wait,
  * and with `request_timeout` when the caller leaves before the work begins.
  */
-export type RunLongWork = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;
+export type RunLongWork = <T>(
+  request: FastifyRequest,
+  work: (slicer: Slicer) => Promise<T>,
+) => Promise<T>;
 
 /**
  * Each request takes up to one slice of every turn of the event loop, and up to 50 MB. One caller cannot take both places.
@@ -21,7 +24,11 @@ export function createLongWork(): RunLongWork {
   const queue = createFairQueue(LIMITS);
   return (request, work) => {
     request.releaseConnection?.(); // else requests that wait here would leave none of the caller's connections for its other requests
-    return queue.run(signedIn(request).id, () => work(newSlicer()), connectionSignal(request.raw.socket));
+    return queue.run(
+      signedIn(request).id,
+      () => work(newSlicer()),
+      connectionSignal(request.raw.socket),
+    );
   };
 }
 

@@ -24,12 +24,15 @@ export function linkTo(location: string): NetworkLink | undefined {
   const connectionString = `postgres:${location}`;
   const { host, ssl } = new pg.Client({ connectionString });
   const mode = /[?&]sslmode=([^&#]*)/.exec(connectionString)?.[1] ?? '';
-  return host.startsWith('/') ? undefined : { host, encrypted: ssl && !['disable', 'allow', 'prefer'].includes(mode) };
+  return host.startsWith('/')
+    ? undefined
+    : { host, encrypted: ssl && !['disable', 'allow', 'prefer'].includes(mode) };
 }
 
 /** Returns a URL with this password, unless it has one. The driver ignores a password outside the URL. */
 function withPassword(url: string, password: string | undefined): string {
-  if (password === undefined || Boolean(new pg.Client({ connectionString: url }).password)) return url;
+  if (password === undefined || Boolean(new pg.Client({ connectionString: url }).password))
+    return url;
   const base = url.replace(/#.*/s, '');
   return `${base}${base.includes('?') ? '&' : '?'}password=${encodeURIComponent(password.toWellFormed())}`;
 }

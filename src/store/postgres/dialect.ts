@@ -8,7 +8,8 @@ export const dialect: Dialect = {
     text: `${column} LIKE ?`,
     parameters: [pattern.replaceAll(/[%_\\]/g, '\\$&').replaceAll(/\*+/g, '%')],
   }),
-  tableExists: 'SELECT 1 AS found FROM pg_catalog.pg_tables WHERE schemaname = ANY (current_schemas(false)) AND tablename = ?',
+  tableExists:
+    'SELECT 1 AS found FROM pg_catalog.pg_tables WHERE schemaname = ANY (current_schemas(false)) AND tablename = ?',
   aside: (column) => column, // the planner estimates how many rows a condition matches
   isUniqueViolation,
 };

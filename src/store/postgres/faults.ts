@@ -39,18 +39,38 @@ export function isCollision(error: unknown): boolean {
 /** Returns `unavailable` for a fault of the machine, the connection or the pool, and a `StatementError` for any other error of the server. */
 export function translate(error: unknown): Error {
   const cause = error instanceof pg.DatabaseError ? withoutValues(error) : error;
-  if (error instanceof pg.DatabaseError && !MACHINE_FAULTS.test(error.code ?? '')) return cause as StatementError;
+  if (error instanceof pg.DatabaseError && !MACHINE_FAULTS.test(error.code ?? ''))
+    return cause as StatementError;
   const reason = error instanceof pg.DatabaseError ? REASONS[error.code ?? ''] : undefined;
-  return new ServiceError('unavailable', `The database cannot be used: ${reason ?? 'it does not respond'}`, { retryAfterSeconds: 5, cause });
+  return new ServiceError(
+    'unavailable',
+    `The database cannot be used: ${reason ?? 'it does not respond'}`,
+    { retryAfterSeconds: 5, cause },
+  );
 }
 
 /**
  * Returns the parts of a server error that may be logged: its code, its message and the names of table, column and constraint. DETAIL, WHERE
  * and similar members quote rows, which contain secrets. Messages of data exceptions (class 22) quote them after a colon.
  */
-function withoutValues({ code = '', message, schema, table, column, constraint, routine }: pg.DatabaseError): StatementError {
+function withoutValues({
+  code = '',
+  message,
+  schema,
+  table,
+  column,
+  constraint,
+  routine,
+}: pg.DatabaseError): StatementError {
   const safeMessage = code.startsWith('22') ? message.replace(/:.*/s, '') : message;
-  return Object.assign(new Error(safeMessage), { code, schema, table, column, constraint, routine });
+  return Object.assign(new Error(safeMessage), {
+    code,
+    schema,
+    table,
+    column,
+    constraint,
+    routine,
+  });
 }
 
 function codeOf(error: unknown): string {

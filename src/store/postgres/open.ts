@@ -13,7 +13,11 @@ const MIGRATION_LOCK = 7_447_101;
  * Opens the PostgreSQL database at `location`, the part of the URL after the scheme. Any number of processes may share it. Throws
  * `unavailable` if it cannot be reached.
  */
-export async function openPostgres(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database> {
+export async function openPostgres(
+  location: string,
+  observer: DatabaseObserver,
+  settings: ServingSettings,
+): Promise<Database> {
   const pools = createPools(location, settings);
   const { points, scans, scanSlots } = pools;
   let closed = false;

@@ -18,21 +18,34 @@ export interface Pools {
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;
-  const forScans = Math.min(Math.max(maxConnections < 4 ? 1 : 2, Math.floor(maxConnections / 3)), maxConnections - 1);
+  const forScans = Math.min(
+    Math.max(maxConnections < 4 ? 1 : 2, Math.floor(maxConnections / 3)),
+    maxConnections - 1,
+  );
   const points = createPool(location, settings, maxConnections - forScans, statementTimeoutSeconds);
-  const scans = forScans === 0 ? points : createPool(location, settings, forScans, scanTimeoutSeconds);
+  const scans =
+    forScans === 0 ? points : createPool(location, settings, forScans, scanTimeoutSeconds);
   const concurrency = Math.max(1, forScans);
   return {
     points,
     scans,
-    scanSlots: { concurrency, concurrencyPerOwner: Math.max(1, Math.ceil(concurrency / 2)), timeoutSeconds: scanTimeoutSeconds },
+    scanSlots: {
+      concurrency,
+      concurrencyPerOwner: Math.max(1, Math.ceil(concurrency / 2)),
+      timeoutSeconds: scanTimeoutSeconds,
+    },
     async end() {
       for (const pool of new Set([points, scans])) if (!pool.ended) await pool.end();
     },
   };
 }
 
-function createPool(location: string, settings: ServingSettings, max: number, statementTimeoutSeconds: number): pg.Pool {
+function createPool(
+  location: string,
+  settings: ServingSettings,
+  max: number,
+  statementTimeoutSeconds: number,
+): pg.Pool {
   const pool = new pg.Pool({
     ...connectionOptions(location, { ...settings, statementTimeoutSeconds }),
     max,

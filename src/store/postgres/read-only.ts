@@ -9,7 +9,10 @@ import { sqlOn } from './statements.ts';
  * Opens the PostgreSQL database at `location` in one read-only transaction. A role with read access is sufficient. Throws `unavailable` if
  * the database cannot be reached.
  */
-export async function openPostgresSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot> {
+export async function openPostgresSnapshot(
+  location: string,
+  settings: DatabaseSettings,
+): Promise<Snapshot> {
   const client = new pg.Client(connectionOptions(location, settings));
   client.on('error', () => undefined); // the next query reports a failed connection
   const reads = sqlOn((query) => client.query(query));

@@ -6,7 +6,13 @@ import { orderColumn } from '../sql/columns.ts';
 import { resourcesPassing } from '../sql/questions.ts';
 import { positionOf, readerOn } from '../sql/reader.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
-import { conditionsText, countStatement, tablesIn, whereText, type Statement } from '../sql/table.ts';
+import {
+  conditionsText,
+  countStatement,
+  tablesIn,
+  whereText,
+  type Statement,
+} from '../sql/table.ts';
 import { dialect } from './dialect.ts';
 
 /** How many resources are read at a time for a computed filter. */
@@ -19,7 +25,11 @@ export function scansOn(sql: Sql): Database['scan'] {
 
   const count = async (type: ResourceType, { conditions }: PageQuery): Promise<Page> => {
     const { text, parameters } = countStatement(type, conditions, dialect);
-    return { resources: [], more: false, total: Number((await sql.one(text, parameters, 'once'))?.count) };
+    return {
+      resources: [],
+      more: false,
+      total: Number((await sql.one(text, parameters, 'once'))?.count),
+    };
   };
 
   const readPage = async (type: ResourceType, query: PageQuery): Promise<Page> => {
@@ -28,7 +38,9 @@ export function scansOn(sql: Sql): Database['scan'] {
     const found = await sql.all(text, parameters, 'once');
     const resources = found
       .filter(({ id }) => id !== null)
-      .map((row) => table.decode(Object.fromEntries(table.columns.map((name) => [name, row[name]]))));
+      .map((row) =>
+        table.decode(Object.fromEntries(table.columns.map((name) => [name, row[name]]))),
+      );
     const length = Number(found[0]?.page_length ?? 0);
     return {
       resources,
@@ -38,16 +50,28 @@ export function scansOn(sql: Sql): Database['scan'] {
   };
 
   /** Reads the list in parts, because the computed filters exclude some of its rows. */
-  const readPassing = async (type: ResourceType, query: PageQuery, signal: AbortSignal): Promise<Page> => {
+  const readPassing = async (
+    type: ResourceType,
+    query: PageQuery,
+    signal: AbortSignal,
+  ): Promise<Page> => {
     const { limit, sortField, maxBytes = Infinity } = query;
     const resources: Resource[] = [];
     let after = query.after;
     for (let bytes = 0; resources.length < limit && bytes <= maxBytes;) {
       signal.throwIfAborted();
-      const part = await reader.list(type, { ...query, limit: ROWS_AT_A_TIME, ...(after === undefined ? {} : { after }) });
-      const passed = (await resourcesPassing(type, query, part, reader)).slice(0, limit - resources.length);
+      const part = await reader.list(type, {
+        ...query,
+        limit: ROWS_AT_A_TIME,
+        ...(after === undefined ? {} : { after }),
+      });
+      const passed = (await resourcesPassing(type, query, part, reader)).slice(
+        0,
+        limit - resources.length,
+      );
       resources.push(...passed);
-      if (part.length < ROWS_AT_A_TIME) return { resources, more: resources.length === limit, total: undefined };
+      if (part.length < ROWS_AT_A_TIME)
+        return { resources, more: resources.length === limit, total: undefined };
       if (passed.length > 0) bytes += JSON.stringify(passed).length;
       after = positionOf(part.at(-1), sortField);
     }
@@ -65,21 +89,32 @@ export function scansOn(sql: Sql): Database['scan'] {
  * Returns the statement for the rows of a page, up to `maxBytes`. Each row contains the length of the whole page (`page_length`) and the
  * number of all rows that match the conditions (`total`). An empty page with a count consists of one row without an id.
  */
-function pageStatement(type: ResourceType, columns: readonly string[], query: PageQuery): Statement {
+function pageStatement(
+  type: ResourceType,
+  columns: readonly string[],
+  query: PageQuery,
+): Statement {
   const { collection } = type;
   const { count = false, descending, limit, maxBytes = Infinity, after } = query;
   const direction = descending ? 'DESC' : 'ASC';
   const order = `place ${direction}, id ${direction}`;
   const { texts, parameters } = conditionsText(type, query.conditions, dialect);
   const rows = `SELECT ${count ? 'id' : columns.join(', ')}, ${orderColumn(query.sortField)} AS place FROM ${collection}${whereText(texts)}`;
-  const following = after === undefined ? '' : ` WHERE (place, id) ${descending ? '<' : '>'} (?, ?)`;
-  const marker: SqlValue[] = after === undefined ? [] : [(after.sortValue ?? '') as SqlValue, after.id];
+  const following =
+    after === undefined ? '' : ` WHERE (place, id) ${descending ? '<' : '>'} (?, ?)`;
+  const marker: SqlValue[] =
+    after === undefined ? [] : [(after.sortValue ?? '') as SqlValue, after.id];
   const page = (source: string) => `SELECT * FROM ${source}${following} ORDER BY ${order} LIMIT ?`;
   const sized = (source: string) => `SELECT *, count(*) OVER () AS page_length,
     sum(octet_length(concat(${columns.join(', ')}))) OVER (ORDER BY ${order}) - octet_length(concat(${columns.join(', ')})) AS bytes_before FROM ${source}`;
-  const shown = (source: string) => `SELECT ${columns.join(', ')}, place, page_length FROM (${sized(source)}) sized WHERE bytes_before <= ?`;
+  const shown = (source: string) =>
+    `SELECT ${columns.join(', ')}, place, page_length FROM (${sized(source)}) sized WHERE bytes_before <= ?`;
   const values = [...parameters, ...marker, limit, Math.min(maxBytes, Number.MAX_SAFE_INTEGER)];
-  if (!count) return { text: `${shown(`(${page(`(${rows}) matching`)}) page`)} ORDER BY ${order}`, parameters: values };
+  if (!count)
+    return {
+      text: `${shown(`(${page(`(${rows}) matching`)}) page`)} ORDER BY ${order}`,
+      parameters: values,
+    };
   return {
     text: `WITH matching AS MATERIALIZED (${rows}), page AS (${page('matching')})
       SELECT * FROM (SELECT count(*) AS total FROM matching) counted

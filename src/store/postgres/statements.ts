@@ -4,7 +4,11 @@ import type { Sql, SqlRow } from '../sql/sql.ts';
 import { translate } from './faults.ts';
 
 /** A function that sends one query over a connection. */
-export type Query = (query: { name?: string; text: string; values: unknown[] }) => Promise<pg.QueryResult<SqlRow>>;
+export type Query = (query: {
+  name?: string;
+  text: string;
+  values: unknown[];
+}) => Promise<pg.QueryResult<SqlRow>>;
 
 /** The prepared statements by text. The texts are derived from the definitions of the resource types, so there are at most a few hundred. */
 const statements = new Map<string, { name: string; text: string }>();
@@ -13,7 +17,10 @@ const statements = new Map<string, { name: string; text: string }>();
 function prepared(text: string): { name: string; text: string } {
   const known = statements.get(text);
   if (known !== undefined) return known;
-  const statement = { name: createHash('sha256').update(text).digest('base64url').slice(0, 32), text: numbered(text) };
+  const statement = {
+    name: createHash('sha256').update(text).digest('base64url').slice(0, 32),
+    text: numbered(text),
+  };
   statements.set(text, statement);
   return statement;
 }
@@ -25,8 +32,17 @@ function numbered(text: string): string {
 
 /** Creates an `Sql` that runs statements with `query`. It prepares statements with parameters, except those with `once`. */
 export function sqlOn(query: Query): Sql {
-  const send = async (text: string, parameters: readonly unknown[], use?: 'once'): Promise<pg.QueryResult<SqlRow>> => {
-    const statement = parameters.length === 0 ? { text } : use === 'once' ? { text: numbered(text) } : prepared(text);
+  const send = async (
+    text: string,
+    parameters: readonly unknown[],
+    use?: 'once',
+  ): Promise<pg.QueryResult<SqlRow>> => {
+    const statement =
+      parameters.length === 0
+        ? { text }
+        : use === 'once'
+          ? { text: numbered(text) }
+          : prepared(text);
     try {
       return await query({ ...statement, values: [...parameters] });
     } catch (error) {

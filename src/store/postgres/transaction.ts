@@ -16,7 +16,11 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isCollision(error)) throw error;
       if (number === MAX_ATTEMPTS) {
-        throw new ServiceError('unavailable', 'The change conflicts with too many concurrent changes', { retryAfterSeconds: 1, cause: error });
+        throw new ServiceError(
+          'unavailable',
+          'The change conflicts with too many concurrent changes',
+          { retryAfterSeconds: 1, cause: error },
+        );
       }
       await pause(Math.random() * Math.min(200, 2 ** number));
     }

@@ -11,7 +11,8 @@ export function lookupColumn<F extends Fields>(type: ResourceType<F>, name: stri
   if (name === 'id') return 'id';
   if (name === type.unique?.field) return derivedColumn(name);
   const lookup = type.lookups?.[name];
-  if (lookup === undefined) throw new Error(`The collection ${type.collection} has no look-up '${name}'`);
+  if (lookup === undefined)
+    throw new Error(`The collection ${type.collection} has no look-up '${name}'`);
   return 'field' in lookup ? lookup.field : derivedColumn(name);
 }
 

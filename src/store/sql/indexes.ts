@@ -9,7 +9,15 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   tokens: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'name, id', 'hash'],
   pools: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'name, id'],
   zones: [
-    ...['id', 'name_key, pool_id', 'pool_id, tree_key', 'tree_key, project_id', 'created_at, id', 'updated_order, id', 'name, id'],
+    ...[
+      'id',
+      'name_key, pool_id',
+      'pool_id, tree_key',
+      'tree_key, project_id',
+      'created_at, id',
+      'updated_order, id',
+      'name, id',
+    ],
     ...['project_id, created_at, id', 'project_id, name, id'],
   ],
 };
@@ -27,7 +35,10 @@ export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Con
 }
 
 /** Returns whether an index contains the rows of a list in its order. The cost of a page then does not depend on the number of rows. */
-export function isReadOffIndex<F extends Fields>(type: ResourceType<F>, { conditions, sortField }: ListQuery): boolean {
+export function isReadOffIndex<F extends Fields>(
+  type: ResourceType<F>,
+  { conditions, sortField }: ListQuery,
+): boolean {
   if (conditions.some((condition) => isLookup(type, condition))) return true;
   const index = orderIndex(type, conditions, sortField);
   return index !== undefined && conditions.length === (index.equal === undefined ? 0 : 1);
@@ -40,7 +51,9 @@ export function orderIndex<F extends Fields>(
   sortField: string,
 ): { readonly equal: string | undefined } | undefined {
   const order = orderColumns(sortField).join(', ');
-  const equal = equalColumn(type, conditions, (column) => hasIndex(type.collection, `${column}, ${order}`));
+  const equal = equalColumn(type, conditions, (column) =>
+    hasIndex(type.collection, `${column}, ${order}`),
+  );
   return equal !== undefined || hasIndex(type.collection, order) ? { equal } : undefined;
 }
 

@@ -8,7 +8,10 @@ export function patternMatcher(pattern: string): (text: string) => boolean {
   const last = others.pop();
   if (last === undefined) return (text) => text === pattern;
   const middle = others.filter((segment) => segment !== '');
-  const shortest = middle.reduce((length, segment) => length + segment.length, first.length + last.length);
+  const shortest = middle.reduce(
+    (length, segment) => length + segment.length,
+    first.length + last.length,
+  );
   return (text) => {
     if (text.length < shortest || !text.startsWith(first) || !text.endsWith(last)) return false;
     let position = first.length;

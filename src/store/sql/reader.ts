@@ -31,7 +31,10 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       }
       return found;
     },
-    async list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]> {
+    async list<F extends Fields>(
+      type: ResourceType<F>,
+      query: ListQuery,
+    ): Promise<ResourceOf<F>[]> {
       const table = tableFor(type);
       const { text, parameters, use } = table.list(query);
       return (await sql.all(text, parameters, use)).map((row) => table.decode(row));
@@ -62,7 +65,9 @@ export async function readPage<F extends Fields>(
   let after = query.after;
   for (let bytes = 0; resources.length < limit && bytes <= maxBytes;) {
     const wanted = Math.min(limit - resources.length, atATime);
-    const { text, parameters, use } = table.list(after === query.after && wanted === limit ? query : { ...query, limit: wanted, after });
+    const { text, parameters, use } = table.list(
+      after === query.after && wanted === limit ? query : { ...query, limit: wanted, after },
+    );
     const found = await sql.all(text, parameters, use);
     for (const row of found) {
       for (const column of table.largeColumns) bytes += (row[column] as string).length;
@@ -81,7 +86,10 @@ function rowsThatFit(bytes: number, size: number): number {
 }
 
 /** Returns the position after a resource, where a list continues. */
-export function positionOf(resource: Resource | undefined, sortField: string): { sortValue: unknown; id: string } {
+export function positionOf(
+  resource: Resource | undefined,
+  sortField: string,
+): { sortValue: unknown; id: string } {
   return { sortValue: resource?.[sortField], id: resource?.id ?? '' };
 }
 
@@ -94,7 +102,11 @@ export function newSlicer(): Slicer {
  * Splits a list into parts. Each part has the largest of `sizes` that the rest fills, or contains all of the rest. After each slice, other
  * requests run before the next part, because a statement on the embedded database blocks the event loop.
  */
-export async function* parts<T>(list: readonly T[], slicer: Slicer, ...sizes: readonly number[]): AsyncGenerator<readonly T[]> {
+export async function* parts<T>(
+  list: readonly T[],
+  slicer: Slicer,
+  ...sizes: readonly number[]
+): AsyncGenerator<readonly T[]> {
   for (let start = 0; start < list.length;) {
     if (slicer.isOver()) await slicer.next();
     const left = list.length - start;

@@ -15,7 +15,11 @@ export type SqlValue = string | number | null;
 export interface Sql {
   all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
   /** Returns the first row of the result. */
-  one(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow | undefined>;
+  one(
+    statement: string,
+    parameters: readonly SqlValue[],
+    use?: 'once',
+  ): Promise<SqlRow | undefined>;
   /** Returns the number of rows that the statement changed. */
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }

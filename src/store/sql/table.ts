@@ -1,5 +1,11 @@
 import type { Condition, ListQuery } from '../../domain/model/query.ts';
-import { timestampsOf, type DerivedLookup, type Fields, type ResourceOf, type ResourceType } from '../../domain/model/resource.ts';
+import {
+  timestampsOf,
+  type DerivedLookup,
+  type Fields,
+  type ResourceOf,
+  type ResourceType,
+} from '../../domain/model/resource.ts';
 import { columnOf, derivedColumn, lookupColumn, orderColumn } from './columns.ts';
 import { isLookup } from './indexes.ts';
 import type { Dialect, SqlRow, SqlValue } from './sql.ts';
@@ -54,8 +60,12 @@ export function tablesIn(dialect: Dialect): TableFor {
 /** Creates the statements of `type`. */
 export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialect): Table<F> {
   const columns = ['id', ...Object.keys(type.fields), ...timestampsOf(type)];
-  const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) => (isJson(field.schema.type) ? [name] : []));
-  const booleans = Object.entries(type.fields).flatMap(([name, field]) => (field.schema.type === 'boolean' ? [name] : []));
+  const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) =>
+    isJson(field.schema.type) ? [name] : [],
+  );
+  const booleans = Object.entries(type.fields).flatMap(([name, field]) =>
+    field.schema.type === 'boolean' ? [name] : [],
+  );
   const derived = derivedLookups(type);
   const { unique } = type;
   const names = [...(unique === undefined ? [] : [unique.field]), ...derived.map(([name]) => name)];
@@ -63,14 +73,20 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
   const select = `SELECT ${columns.join(', ')} FROM ${type.collection}`;
   const insertInto = `INSERT INTO ${type.collection} (${stored.join(', ')}) VALUES`;
   const places = `(${stored.map(() => '?').join(', ')})`;
-  const updates = stored.filter((column) => column !== 'id').map((column) => `${column} = excluded.${column}`);
+  const updates = stored
+    .filter((column) => column !== 'id')
+    .map((column) => `${column} = excluded.${column}`);
   const putText = memoised(
-    (rows: number) => `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
+    (rows: number) =>
+      `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
   );
   const encode = (resource: ResourceOf<F>): SqlValue[] => {
     const members: Readonly<Record<string, unknown>> = resource;
-    const values = columns.map((column) => encodeValue(members[column], jsonColumns.includes(column)));
-    const uniqueForm = unique === undefined ? '' : unique.comparisonForm(String(members[unique.field]));
+    const values = columns.map((column) =>
+      encodeValue(members[column], jsonColumns.includes(column)),
+    );
+    const uniqueForm =
+      unique === undefined ? '' : unique.comparisonForm(String(members[unique.field]));
     if (unique !== undefined) values.push(uniqueForm);
     for (const [, lookup] of derived) values.push(lookup.valueOf(resource, uniqueForm));
     return values;
@@ -104,8 +120,12 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
 }
 
 /** Returns the declared look-ups of a type whose values the store derives from each resource. */
-function derivedLookups<F extends Fields>({ lookups = {} }: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {
-  return Object.entries(lookups).flatMap(([name, lookup]): [string, DerivedLookup<F>][] => ('field' in lookup ? [] : [[name, lookup]]));
+function derivedLookups<F extends Fields>({
+  lookups = {},
+}: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {
+  return Object.entries(lookups).flatMap(([name, lookup]): [string, DerivedLookup<F>][] =>
+    'field' in lookup ? [] : [[name, lookup]],
+  );
 }
 
 /** Returns a function that calls `make` once for each argument. */
@@ -136,14 +156,27 @@ const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', 
 export function among(statement: string, column: string, values: readonly string[]): Statement {
   const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
   const padding = Array<string>(size - values.length).fill(values.at(-1) ?? '');
-  return { text: `${statement} WHERE ${column} IN (${PLACES.get(size)})`, parameters: [...values, ...padding] };
+  return {
+    text: `${statement} WHERE ${column} IN (${PLACES.get(size)})`,
+    parameters: [...values, ...padding],
+  };
 }
 
 /** Returns the statement of a page. Keyset paging: the page begins after a (sort value, id), so its cost does not depend on its position. */
-function listStatement<F extends Fields>(select: string, type: ResourceType<F>, query: ListQuery, dialect: Dialect): Statement {
+function listStatement<F extends Fields>(
+  select: string,
+  type: ResourceType<F>,
+  query: ListQuery,
+  dialect: Dialect,
+): Statement {
   const sort = orderColumn(query.sortField);
   const direction = query.descending ? 'DESC' : 'ASC';
-  const { texts, parameters } = conditionsText(type, query.conditions, dialect, indexDecider(type, query.conditions));
+  const { texts, parameters } = conditionsText(
+    type,
+    query.conditions,
+    dialect,
+    indexDecider(type, query.conditions),
+  );
   if (query.after !== undefined) {
     texts.push(`(${sort}, id) ${query.descending ? '<' : '>'} (?, ?)`);
     parameters.push((query.after.sortValue ?? '') as SqlValue, query.after.id);
@@ -164,27 +197,47 @@ export function countStatement<F extends Fields>(
   mayDecide?: Decider,
 ): Statement {
   const { texts, parameters } = conditionsText(type, conditions, dialect, mayDecide);
-  return { text: `SELECT count(*) AS count FROM ${type.collection}${whereText(texts)}`, parameters };
+  return {
+    text: `SELECT count(*) AS count FROM ${type.collection}${whereText(texts)}`,
+    parameters,
+  };
 }
 
 /** Returns a statement that selects a row if any row matches all conditions. */
-export function existsStatement<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[], dialect: Dialect): Statement {
+export function existsStatement<F extends Fields>(
+  type: ResourceType<F>,
+  conditions: readonly Condition[],
+  dialect: Dialect,
+): Statement {
   const { texts, parameters } = conditionsText(type, conditions, dialect);
-  return { text: `SELECT 1 AS found FROM ${type.collection}${whereText(texts)} LIMIT 1`, parameters };
+  return {
+    text: `SELECT 1 AS found FROM ${type.collection}${whereText(texts)} LIMIT 1`,
+    parameters,
+  };
 }
 
 /** Returns whether a condition may influence the choice of the index. */
 type Decider = (condition: Condition) => boolean;
 
 /** If a condition requires one name or id, only that one chooses the index, because no other index leaves fewer rows. */
-function indexDecider<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): Decider {
+function indexDecider<F extends Fields>(
+  type: ResourceType<F>,
+  conditions: readonly Condition[],
+): Decider {
   const lookup = conditions.find((condition) => isLookup(type, condition));
   return (condition) => lookup === undefined || condition === lookup;
 }
 
 /** Returns whether statements with these conditions have one of a few dozen texts, and so may be prepared. */
-function isFixed<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): boolean {
-  return conditions.every((condition) => isLookup(type, condition) || (condition.test === '=' && columnOf(type, condition) === type.owner));
+function isFixed<F extends Fields>(
+  type: ResourceType<F>,
+  conditions: readonly Condition[],
+): boolean {
+  return conditions.every(
+    (condition) =>
+      isLookup(type, condition) ||
+      (condition.test === '=' && columnOf(type, condition) === type.owner),
+  );
 }
 
 /**
@@ -203,7 +256,10 @@ export function conditionsText<F extends Fields>(
     const { test, value } = condition;
     const name = columnOf(type, condition);
     const column = mayDecide(condition) ? name : dialect.aside(name);
-    const sql = test === 'matches' ? dialect.matches(column, String(value)) : { text: `${column} ${test} ?`, parameters: [value] };
+    const sql =
+      test === 'matches'
+        ? dialect.matches(column, String(value))
+        : { text: `${column} ${test} ?`, parameters: [value] };
     texts.push(sql.text);
     parameters.push(...sql.parameters);
   }
@@ -211,7 +267,10 @@ export function conditionsText<F extends Fields>(
 }
 
 /** Sorts conditions by their columns. */
-function inOrder<F extends Fields>(type: ResourceType<F>, conditions: readonly Condition[]): readonly Condition[] {
+function inOrder<F extends Fields>(
+  type: ResourceType<F>,
+  conditions: readonly Condition[],
+): readonly Condition[] {
   if (conditions.length < 2) return conditions;
   return conditions.toSorted((one, other) => {
     const [column, otherColumn] = [columnOf(type, one), columnOf(type, other)];

@@ -1,5 +1,14 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { translate } from './connection/faults.ts';
@@ -13,7 +22,11 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
  * or `signal` aborts, deletes the copy. Throws `bad_request` if `target` exists, `unavailable`, Node's error if `target` cannot be created,
  * and the reason of `signal`.
  */
-export async function backUpSqlite(location: string, target: string, signal?: AbortSignal): Promise<void> {
+export async function backUpSqlite(
+  location: string,
+  target: string,
+  signal?: AbortSignal,
+): Promise<void> {
   const source = resolve(location);
   const path = resolve(target); // SQLite would interpret a relative name such as file:x.db as a URI
   if (existsSync(path)) throw targetExists(path);
@@ -67,5 +80,8 @@ function publish(copy: string, path: string): void {
 }
 
 function targetExists(path: string): ServiceError {
-  return new ServiceError('bad_request', `The file already exists (EEXIST): '${path}'. Use the name of a new file`);
+  return new ServiceError(
+    'bad_request',
+    `The file already exists (EEXIST): '${path}'. Use the name of a new file`,
+  );
 }

@@ -17,7 +17,10 @@ export function walFitter(writer: DatabaseSyncInstance, path: string): () => voi
   const { most, least, partOfRoom } = CHECKPOINT_PAGES;
   let fitted: number | undefined;
   return () => {
-    const pages = Math.max(least, Math.min(most, Math.floor((roomBeside(path) * partOfRoom) / PAGE_BYTES)));
+    const pages = Math.max(
+      least,
+      Math.min(most, Math.floor((roomBeside(path) * partOfRoom) / PAGE_BYTES)),
+    );
     if (pages !== fitted) writer.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
     fitted = pages;
   };

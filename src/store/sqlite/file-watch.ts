@@ -25,8 +25,16 @@ const NO_ERROR = { throwIfNoEntry: false } as const;
  * or shared memory file beside its real `path`. SQLite continues to write to a removed file, and the data is lost when the process exits.
  * `file` is the identity of the database file when the connections opened it. The function reports the fault to `observer` once.
  */
-export function watchFiles(location: string, file: FileIdentity | undefined, path: string, observer: DatabaseObserver): () => void {
-  const known = [location, `${path}-wal`, `${path}-shm`].map((name, index) => ({ name, file: index === 0 ? file : identify(name) }));
+export function watchFiles(
+  location: string,
+  file: FileIdentity | undefined,
+  path: string,
+  observer: DatabaseObserver,
+): () => void {
+  const known = [location, `${path}-wal`, `${path}-shm`].map((name, index) => ({
+    name,
+    file: index === 0 ? file : identify(name),
+  }));
   let reported = false;
   return () => {
     const lost = known.find(({ name, file }) => !isSame(file, identify(name)));
@@ -42,7 +50,9 @@ export function watchFiles(location: string, file: FileIdentity | undefined, pat
 }
 
 function isSame(known: FileIdentity | undefined, found: FileIdentity | undefined): boolean {
-  return known !== undefined && found !== undefined && known.ino === found.ino && known.dev === found.dev;
+  return (
+    known !== undefined && found !== undefined && known.ino === found.ino && known.dev === found.dev
+  );
 }
 
 function lostError(path: string): ServiceError {

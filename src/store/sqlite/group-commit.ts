@@ -50,7 +50,12 @@ interface Pending {
  * Otherwise the transaction is rolled back, and all its writes run again, each in a savepoint. No caller gets a success before the commit has
  * returned. While another program holds the write lock of the database at `path`, each write waits for at most `LOCK_WAIT_MS`.
  */
-export function startGroupCommit(writer: DatabaseSyncInstance, path: string, observer: DatabaseObserver, hooks: CommitHooks): GroupCommit {
+export function startGroupCommit(
+  writer: DatabaseSyncInstance,
+  path: string,
+  observer: DatabaseObserver,
+  hooks: CommitHooks,
+): GroupCommit {
   const sql = sqlOn(writer, retrying(path));
   const beginning = writer.prepare('BEGIN IMMEDIATE');
   let waiting: Pending[] = [];
@@ -146,7 +151,8 @@ export function startGroupCommit(writer: DatabaseSyncInstance, path: string, obs
   return {
     write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
       if (closed) return Promise.reject(refusal('The service is stopping'));
-      if (waiting.length >= MAX_WAITING) return Promise.reject(refusal(`More than ${MAX_WAITING} changes wait for the database`));
+      if (waiting.length >= MAX_WAITING)
+        return Promise.reject(refusal(`More than ${MAX_WAITING} changes wait for the database`));
       return new Promise<T>((resolve, reject) => {
         let settled: () => void;
         const pending: Pending = {

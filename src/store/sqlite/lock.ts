@@ -30,7 +30,9 @@ export async function lockDatabase(path: string): Promise<DatabaseLock> {
     heldHere.set(key, 'open');
     return {
       confirm(connection) {
-        const { user_version: found } = connection.prepare('PRAGMA user_version').get() as { user_version: number };
+        const { user_version: found } = connection.prepare('PRAGMA user_version').get() as {
+          user_version: number;
+        };
         if (mark !== undefined && found !== mark) throw inUse(path);
       },
       close() {

@@ -32,7 +32,12 @@ export async function openSqlite(
   const connect = async (...pragmas: string[]) => {
     const connection = new DatabaseSync(path);
     open.push(connection);
-    for (const pragma of ['busy_timeout = 0', 'foreign_keys = ON', 'temp_store = MEMORY', ...pragmas]) {
+    for (const pragma of [
+      'busy_timeout = 0',
+      'foreign_keys = ON',
+      'temp_store = MEMORY',
+      ...pragmas,
+    ]) {
       await retryWhileBusy(() => connection.exec(`PRAGMA ${pragma}`));
     }
     return connection;

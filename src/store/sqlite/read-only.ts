@@ -16,7 +16,10 @@ import { sqlOn } from './connection/statements.ts';
 export async function openSqliteSnapshot(location: string): Promise<Snapshot> {
   const name = resolve(location);
   if (statSync(name, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new ServiceError('bad_request', `Database file '${name}' does not exist. Check the path.`);
+    throw new ServiceError(
+      'bad_request',
+      `Database file '${name}' does not exist. Check the path.`,
+    );
   const path = realpathSync(name);
   // A service creates this lock file and never removes it. Without it, as with a backup, no service has opened the database.
   const connections = existsSync(`${path}-lock`) ? [lockFileBeside(path)] : [];

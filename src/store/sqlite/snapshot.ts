@@ -8,7 +8,10 @@ import { sqlOn } from './connection/statements.ts';
  * until this process commits. `end` releases the snapshot; the next read begins a new one. Call `end` before every commit, so that the commit
  * can also run a checkpoint.
  */
-export function sharedSnapshot(connection: DatabaseSyncInstance, path: string): { reads: Sql; end(): void } {
+export function sharedSnapshot(
+  connection: DatabaseSyncInstance,
+  path: string,
+): { reads: Sql; end(): void } {
   const end = () => {
     if (connection.isTransaction) connection.exec('ROLLBACK');
   };

@@ -1,15 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeMessage, encodeMessage, rcodeOf, type Message } from '../../../src/domain/dns/message.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  rcodeOf,
+  type Message,
+} from '../../../src/domain/dns/message.ts';
 import { findTsig } from '../../../src/domain/dns/tsig-record.ts';
 import { createStreamVerifier, verifyMessage } from '../../../src/domain/dns/tsig.ts';
-import { decodeName, encodeName, foldedName, WireError } from '../../../src/domain/dns/wire-name.ts';
+import {
+  decodeName,
+  encodeName,
+  foldedName,
+  WireError,
+} from '../../../src/domain/dns/wire-name.ts';
 import { VECTORS } from './vectors.ts';
 
 const name = fc
   .array(fc.uint8Array({ minLength: 1, maxLength: 63 }), { maxLength: 5 })
   .filter((labels) => labels.reduce((sum, { length }) => sum + length + 1, 1) <= 255)
-  .map((labels) => decodeName(Buffer.concat([...labels.flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)]), 0).name);
+  .map(
+    (labels) =>
+      decodeName(
+        Buffer.concat([
+          ...labels.flatMap((label) => [Buffer.of(label.length), label]),
+          Buffer.of(0),
+        ]),
+        0,
+      ).name,
+  );
 const u16 = fc.integer({ min: 0, max: 0xffff });
 const question = fc.record({ name, type: u16, class: u16 });
 const record = fc.record({
@@ -42,7 +61,14 @@ describe('encodeName and decodeName', () => {
     expect(encodeName(decodeName(Buffer.from(octets, 'hex'), 0).name).toString('hex')).toBe(octets);
   });
 
-  test.each(['a..b', '.a', 'l'.repeat(64), `${'l'.repeat(63)}.`.repeat(4), '\\256.', 'é'.repeat(32)])('refuses to encode %j', (text) => {
+  test.each([
+    'a..b',
+    '.a',
+    'l'.repeat(64),
+    `${'l'.repeat(63)}.`.repeat(4),
+    '\\256.',
+    'é'.repeat(32),
+  ])('refuses to encode %j', (text) => {
     expect(() => encodeName(text)).toThrow(WireError);
   });
 
@@ -61,7 +87,8 @@ describe('encodeName and decodeName', () => {
     const octets = Buffer.from('0161000162c000c003c00bc00d', 'hex');
     expect(decodeName(octets, 3)).toEqual({ name: 'b.a.', end: 7 });
     expect(decodeName(octets, 7)).toEqual({ name: 'b.a.', end: 9 });
-    for (const offset of [9, 11]) expect(() => decodeName(octets, offset)).toThrow('must point backwards');
+    for (const offset of [9, 11])
+      expect(() => decodeName(octets, offset)).toThrow('must point backwards');
     expect(() => decodeName(Buffer.from('40', 'hex'), 0)).toThrow('unknown type');
     expect(() => decodeName(Buffer.from('0161', 'hex'), 0)).toThrow('ends inside a name');
   });
@@ -78,24 +105,41 @@ test('decodeMessage returns every encoded message unchanged', () => {
     fc.property(message, (original) => {
       const { answers, authorities, additionals, ...rest } = decodeMessage(encodeMessage(original));
       const bare = [answers, authorities, additionals].map((section) =>
-        section.map(({ name, type, class: recordClass, ttl, data }) => ({ name, type, class: recordClass, ttl, data })),
+        section.map(({ name, type, class: recordClass, ttl, data }) => ({
+          name,
+          type,
+          class: recordClass,
+          ttl,
+          data,
+        })),
       );
-      expect({ ...rest, answers: bare[0], authorities: bare[1], additionals: bare[2] }).toEqual(original);
+      expect({ ...rest, answers: bare[0], authorities: bare[1], additionals: bare[2] }).toEqual(
+        original,
+      );
     }),
   );
 });
 
 test('rcodeOf returns the names of response codes', () => {
-  const codes = [0, 5, 9, 15].map((code) => rcodeOf(decodeMessage(Buffer.concat([Buffer.of(0, 0, 0x80, code), Buffer.alloc(8)]))));
+  const codes = [0, 5, 9, 15].map((code) =>
+    rcodeOf(decodeMessage(Buffer.concat([Buffer.of(0, 0, 0x80, code), Buffer.alloc(8)]))),
+  );
   expect(codes).toEqual(['NOERROR', 'REFUSED', 'NOTAUTH', '15']);
 });
 
 describe('arbitrary octets', () => {
   const key = { name: 'a', algorithm: 'hmac-sha256', secret: Buffer.from('a') };
-  const valid = fc.constantFrom(...VECTORS.flatMap(({ request, answers }) => [request, ...answers.map(({ octets }) => octets)]));
+  const valid = fc.constantFrom(
+    ...VECTORS.flatMap(({ request, answers }) => [request, ...answers.map(({ octets }) => octets)]),
+  );
   /** Messages with changed, removed and added octets, so that every part of the decoder runs. */
   const damaged = fc
-    .tuple(valid, fc.array(fc.tuple(fc.nat(300), fc.integer({ min: 0, max: 255 })), { maxLength: 6 }), fc.nat(300), fc.uint8Array({ maxLength: 4 }))
+    .tuple(
+      valid,
+      fc.array(fc.tuple(fc.nat(300), fc.integer({ min: 0, max: 255 })), { maxLength: 6 }),
+      fc.nat(300),
+      fc.uint8Array({ maxLength: 4 }),
+    )
     .map(([text, changes, length, added]) => {
       const octets = Buffer.from(text, 'hex');
       for (const [index, value] of changes) if (index < octets.length) octets[index] = value;
@@ -128,7 +172,8 @@ describe('arbitrary octets', () => {
   test('ends within 5 s for a message of the maximum size with nested pointers', () => {
     const octets = Buffer.alloc(65_535, 0);
     octets.writeUInt16BE(0xffff, 4);
-    for (let index = 12; index + 6 <= 16_000; index += 6) octets.writeUInt16BE(0xc000 | Math.max(0, index - 6), index);
+    for (let index = 12; index + 6 <= 16_000; index += 6)
+      octets.writeUInt16BE(0xc000 | Math.max(0, index - 6), index);
     const started = performance.now();
     expect(() => decodeMessage(octets)).toThrow(WireError);
     expect(performance.now() - started).toBeLessThan(5000);

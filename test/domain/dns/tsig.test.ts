@@ -1,16 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CLASSES, decodeMessage, encodeMessage, FLAGS, TYPES } from '../../../src/domain/dns/message.ts';
+import {
+  CLASSES,
+  decodeMessage,
+  encodeMessage,
+  FLAGS,
+  TYPES,
+} from '../../../src/domain/dns/message.ts';
 import { findTsig } from '../../../src/domain/dns/tsig-record.ts';
-import { createStreamVerifier, signMessage, verifyMessage, type SigningKey } from '../../../src/domain/dns/tsig.ts';
+import {
+  createStreamVerifier,
+  signMessage,
+  verifyMessage,
+  type SigningKey,
+} from '../../../src/domain/dns/tsig.ts';
 import { WireError } from '../../../src/domain/dns/wire-name.ts';
 import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
 import { keyNames } from '../../harness/keys.ts';
 import { VECTORS, type Vector } from './vectors.ts';
 
 const hex = (text: string) => Buffer.from(text, 'hex');
-const keyOf = ({ key }: Vector): SigningKey => ({ ...key, secret: Buffer.from(key.secret, 'base64') });
+const keyOf = ({ key }: Vector): SigningKey => ({
+  ...key,
+  secret: Buffer.from(key.secret, 'base64'),
+});
 
 /** A signed message without its TSIG record: the octets that were signed. */
 function unsign(octets: Buffer): Buffer {
@@ -22,7 +36,8 @@ function unsign(octets: Buffer): Buffer {
 }
 
 /** Returns octets with the algorithm's name in lower case. Its letters may have either case, and this signer writes lower case. */
-const inLowerCase = (octets: Buffer) => octets.toString('latin1').replaceAll(/HMAC-MD5|SIG-ALG|REG|INT/g, (name) => name.toLowerCase());
+const inLowerCase = (octets: Buffer) =>
+  octets.toString('latin1').replaceAll(/HMAC-MD5|SIG-ALG|REG|INT/g, (name) => name.toLowerCase());
 
 const [ONE] = VECTORS as [Vector, ...Vector[]];
 const QUERY = encodeMessage({
@@ -35,7 +50,9 @@ const QUERY = encodeMessage({
 });
 
 test('encodeMessage and signMessage produce the same query as other implementations', () => {
-  expect(signMessage(QUERY, keyOf(ONE), { timeSigned: ONE.requestTime }).octets.toString('hex')).toBe(ONE.request);
+  expect(
+    signMessage(QUERY, keyOf(ONE), { timeSigned: ONE.requestTime }).octets.toString('hex'),
+  ).toBe(ONE.request);
 });
 
 describe.each(VECTORS)('$name', (vector) => {
@@ -43,7 +60,9 @@ describe.each(VECTORS)('$name', (vector) => {
   const requestMac = hex(vector.requestMac);
 
   test('signs the request with the recorded signature', () => {
-    const { octets, mac } = signMessage(unsign(hex(vector.request)), key, { timeSigned: vector.requestTime });
+    const { octets, mac } = signMessage(unsign(hex(vector.request)), key, {
+      timeSigned: vector.requestTime,
+    });
     expect(mac.toString('hex')).toBe(vector.requestMac);
     expect(inLowerCase(octets)).toBe(inLowerCase(hex(vector.request)));
   });
@@ -51,7 +70,13 @@ describe.each(VECTORS)('$name', (vector) => {
   test('signs the responses with the recorded signatures', () => {
     let priorMac: Buffer = requestMac;
     for (const [index, { time, octets, mac, error, other }] of vector.answers.entries()) {
-      const options = { timeSigned: time, priorMac, later: index > 0, error: error ?? 0, other: hex(other ?? '') };
+      const options = {
+        timeSigned: time,
+        priorMac,
+        later: index > 0,
+        error: error ?? 0,
+        other: hex(other ?? ''),
+      };
       const signed = signMessage(unsign(hex(octets)), key, options);
       expect(signed.mac.toString('hex')).toBe(mac);
       expect(inLowerCase(signed.octets)).toBe(inLowerCase(hex(octets)));
@@ -60,11 +85,17 @@ describe.each(VECTORS)('$name', (vector) => {
   });
 
   test('verifies the request and the responses', () => {
-    expect(verifyMessage(hex(vector.request), key, undefined, vector.requestTime).outcome).toBe('good');
+    expect(verifyMessage(hex(vector.request), key, undefined, vector.requestTime).outcome).toBe(
+      'good',
+    );
     const verify = createStreamVerifier(key, requestMac);
     for (const { time, octets, error, other } of vector.answers) {
       const { outcome, tsig } = verify(hex(octets), time);
-      expect([outcome, tsig?.error, tsig?.other.toString('hex')]).toEqual(['good', error ?? 0, other ?? '']);
+      expect([outcome, tsig?.error, tsig?.other.toString('hex')]).toEqual([
+        'good',
+        error ?? 0,
+        other ?? '',
+      ]);
     }
   });
 
@@ -81,7 +112,8 @@ describe.each(VECTORS)('$name', (vector) => {
         expect(error).toBeInstanceOf(WireError);
         continue;
       }
-      const caseBit = changed.toString('latin1').toLowerCase() === octets.toString('latin1').toLowerCase();
+      const caseBit =
+        changed.toString('latin1').toLowerCase() === octets.toString('latin1').toLowerCase();
       const idBit = bit < 16; // the record contains the id that was signed
       if (outcome === 'good') expect(caseBit || idBit, `bit ${bit}`).toBe(true);
     }
@@ -91,17 +123,25 @@ describe.each(VECTORS)('$name', (vector) => {
     const [answer] = vector.answers;
     const octets = hex(answer?.octets ?? '');
     const time = answer?.time ?? 0;
-    expect(verifyMessage(octets, { ...key, secret: Buffer.from('another') }, requestMac, time).outcome).toBe('wrong signature');
+    expect(
+      verifyMessage(octets, { ...key, secret: Buffer.from('another') }, requestMac, time).outcome,
+    ).toBe('wrong signature');
     expect(verifyMessage(octets, key, undefined, time).outcome).toBe('wrong signature');
     expect(verifyMessage(octets, key, Buffer.alloc(0), time).outcome).toBe('wrong signature');
-    expect(verifyMessage(octets, key, randomBytes(requestMac.length), time).outcome).toBe('wrong signature');
-    for (const off of [-301, 301]) expect(verifyMessage(octets, key, requestMac, time + off).outcome).toBe('wrong time');
-    for (const off of [-300, 300]) expect(verifyMessage(octets, key, requestMac, time + off).outcome).toBe('good');
+    expect(verifyMessage(octets, key, randomBytes(requestMac.length), time).outcome).toBe(
+      'wrong signature',
+    );
+    for (const off of [-301, 301])
+      expect(verifyMessage(octets, key, requestMac, time + off).outcome).toBe('wrong time');
+    for (const off of [-300, 300])
+      expect(verifyMessage(octets, key, requestMac, time + off).outcome).toBe('good');
   });
 
   test('reports another name or algorithm as another key, and a response without a TSIG record as unsigned', () => {
     const octets = hex(vector.answers[0]?.octets ?? '');
-    expect(verifyMessage(octets, { ...key, name: 'other.' }, requestMac, 0).outcome).toBe('other key');
+    expect(verifyMessage(octets, { ...key, name: 'other.' }, requestMac, 0).outcome).toBe(
+      'other key',
+    );
     const algorithm = key.algorithm === 'hmac-sha256' ? 'hmac-sha512' : 'hmac-sha256';
     expect(verifyMessage(octets, { ...key, algorithm }, requestMac, 0).outcome).toBe('other key');
     expect(verifyMessage(unsign(octets), key, requestMac, 0).outcome).toBe('unsigned');
@@ -113,8 +153,12 @@ describe('a TSIG record', () => {
 
   test('is verified ignoring the case and the final dot of the key name', () => {
     for (const name of ['KEY-ONE.EXAMPLE.', 'key-one.example']) {
-      expect(verifyMessage(hex(ONE.request), { ...key, name }, undefined, ONE.requestTime).outcome).toBe('good');
-      expect(signMessage(QUERY, { ...key, name }, { timeSigned: ONE.requestTime }).mac.toString('hex')).toBe(ONE.requestMac);
+      expect(
+        verifyMessage(hex(ONE.request), { ...key, name }, undefined, ONE.requestTime).outcome,
+      ).toBe('good');
+      expect(
+        signMessage(QUERY, { ...key, name }, { timeSigned: ONE.requestTime }).mac.toString('hex'),
+      ).toBe(ONE.requestMac);
     }
   });
 
@@ -142,7 +186,13 @@ describe('a TSIG record', () => {
     const message = decodeMessage(hex(ONE.request));
     const { mac, ...tsig } = findTsig(hex(ONE.request), message)?.tsig ?? { mac: Buffer.alloc(0) };
     expect(mac).toHaveLength(32);
-    expect(tsig).toMatchObject({ keyName: 'key-one.example.', algorithm: 'hmac-sha256.', fudge: 300, error: 0, originalId: 0x1234 });
+    expect(tsig).toMatchObject({
+      keyName: 'key-one.example.',
+      algorithm: 'hmac-sha256.',
+      fudge: 300,
+      error: 0,
+      originalId: 0x1234,
+    });
     const [record] = message.additionals;
     const start = Buffer.from(record?.data ?? []).indexOf(mac) - 2;
     const data = Buffer.concat([
@@ -150,7 +200,12 @@ describe('a TSIG record', () => {
       Buffer.alloc(2),
       record?.data.subarray(start + 34) ?? Buffer.alloc(0),
     ]);
-    const octets = encodeMessage({ ...message, additionals: [{ name: 'key-one.example', type: TYPES.tsig, class: CLASSES.any, ttl: 0, data }] });
+    const octets = encodeMessage({
+      ...message,
+      additionals: [
+        { name: 'key-one.example', type: TYPES.tsig, class: CLASSES.any, ttl: 0, data },
+      ],
+    });
     expect(verifyMessage(octets, key, undefined, ONE.requestTime).outcome).toBe('unsigned');
   });
 
@@ -159,17 +214,28 @@ describe('a TSIG record', () => {
     const found = findTsig(hex(ONE.request), message);
     const [record] = message.additionals;
     if (found === undefined || record === undefined) throw new Error('The request is signed');
-    const data = Buffer.from(record.data.toString('hex').replace(`0020${ONE.requestMac}`, `0010${ONE.requestMac.slice(0, 32)}`), 'hex');
-    expect(verifyMessage(encodeMessage({ ...message, additionals: [{ ...record, data }] }), key, undefined, ONE.requestTime).outcome).toBe(
-      'wrong signature',
+    const data = Buffer.from(
+      record.data
+        .toString('hex')
+        .replace(`0020${ONE.requestMac}`, `0010${ONE.requestMac.slice(0, 32)}`),
+      'hex',
     );
+    expect(
+      verifyMessage(
+        encodeMessage({ ...message, additionals: [{ ...record, data }] }),
+        key,
+        undefined,
+        ONE.requestTime,
+      ).outcome,
+    ).toBe('wrong signature');
   });
 });
 
 describe('message streams', () => {
   const key = keyOf(ONE);
   const requestMac = hex(ONE.requestMac);
-  const part = (id: number) => encodeMessage({ ...decodeMessage(QUERY), id, flags: FLAGS.response });
+  const part = (id: number) =>
+    encodeMessage({ ...decodeMessage(QUERY), id, flags: FLAGS.response });
 
   /** Signs and verifies a stream of `count` messages, of which `isSigned` selects the signed ones. Returns the outcomes. */
   function outcomes(count: number, isSigned: (index: number) => boolean): string[] {
@@ -181,7 +247,8 @@ describe('message streams', () => {
         prior = Buffer.concat([prior, octets]);
         return verify(octets, 100).outcome;
       }
-      const options = index === 0 ? { priorMac: requestMac } : { later: true, unsignedBefore: prior };
+      const options =
+        index === 0 ? { priorMac: requestMac } : { later: true, unsignedBefore: prior };
       const signed = signLater(octets, options);
       prior = Buffer.concat([Buffer.of(0, signed.mac.length), signed.mac]);
       return verify(signed.octets, 100).outcome;
@@ -189,7 +256,10 @@ describe('message streams', () => {
   }
 
   /** Signs as a server does: over the previous MAC and all unsigned messages since. */
-  function signLater(octets: Buffer, options: { priorMac?: Buffer; later?: boolean; unsignedBefore?: Buffer }) {
+  function signLater(
+    octets: Buffer,
+    options: { priorMac?: Buffer; later?: boolean; unsignedBefore?: Buffer },
+  ) {
     const { unsignedBefore, ...rest } = options;
     if (unsignedBefore === undefined) return signMessage(octets, key, { timeSigned: 100, ...rest });
     // A prior MAC is prefixed with its length in two octets, so the unsigned messages can be appended to it.
@@ -203,7 +273,15 @@ describe('message streams', () => {
   }
 
   test('cover unsigned messages with the next signature', () => {
-    expect(outcomes(7, (index) => index % 3 === 0)).toEqual(['good', 'unsigned', 'unsigned', 'good', 'unsigned', 'unsigned', 'good']);
+    expect(outcomes(7, (index) => index % 3 === 0)).toEqual([
+      'good',
+      'unsigned',
+      'unsigned',
+      'good',
+      'unsigned',
+      'unsigned',
+      'good',
+    ]);
   });
 
   test('accept 99 unsigned messages in a row, and no more', () => {
@@ -213,10 +291,17 @@ describe('message streams', () => {
 
   test('have a wrong signature after a changed, missing or inserted message', () => {
     const first = signMessage(part(0), key, { timeSigned: 100, priorMac: requestMac });
-    const last = signMessage(part(2), key, { timeSigned: 100, priorMac: first.mac, later: true, between: part(1) });
+    const last = signMessage(part(2), key, {
+      timeSigned: 100,
+      priorMac: first.mac,
+      later: true,
+      between: part(1),
+    });
     for (const between of [[], [part(9)], [part(1), part(1)]]) {
       const verify = createStreamVerifier(key, requestMac);
-      const results = [first.octets, ...between, last.octets].map((octets) => verify(octets, 100).outcome);
+      const results = [first.octets, ...between, last.octets].map(
+        (octets) => verify(octets, 100).outcome,
+      );
       expect(results.at(-1)).toBe('wrong signature');
     }
   });
@@ -234,7 +319,9 @@ test('verifyMessage accepts every message from signMessage, for any name, secret
       expect(verifyMessage(octets, key, undefined, timeSigned).outcome).toBe('good');
       const answer = signMessage(QUERY, key, { timeSigned, priorMac: mac });
       expect(verifyMessage(answer.octets, key, mac, timeSigned).outcome).toBe('good');
-      expect(verifyMessage(answer.octets, key, undefined, timeSigned).outcome).toBe('wrong signature');
+      expect(verifyMessage(answer.octets, key, undefined, timeSigned).outcome).toBe(
+        'wrong signature',
+      );
     }),
   );
 });

@@ -19,7 +19,11 @@ export interface Vector {
 export const VECTORS: readonly Vector[] = [
   {
     name: 'a query and its answer',
-    key: { name: 'key-one.example.', algorithm: 'hmac-sha256', secret: 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' },
+    key: {
+      name: 'key-one.example.',
+      algorithm: 'hmac-sha256',
+      secret: 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=',
+    },
     requestTime: 1_700_000_000,
     request:
       '123400000001000000000001076578616d706c6503636f6d0000060001076b65792d6f6e65076578616d706c650000fa00ff00000000003d0b686d61632d7368613235360000006553f100012c0020a96c51beb488bdf311dcb3dca07b4d7652367dbfd814c5c0d966ad814954ada2123400000000',
@@ -44,7 +48,8 @@ export const VECTORS: readonly Vector[] = [
     requestTime: 1_700_000_000,
     request:
       'beef01000001000000000002074578616d706c65034e4554000006000100002904d0000000000000054d69586544074b65792d54776f074578616d706c650000fa00ff00000000005d0b686d61632d7368613531320000006553f100012c00406bba9e2191abc9b56bfd26df69bd6c3d45b313f771f6a405a598677c60238e08b541083fc8f93ebbd791e20973042278fa9423dae0986c685a4d1c3c591f3079beef00000000',
-    requestMac: '6bba9e2191abc9b56bfd26df69bd6c3d45b313f771f6a405a598677c60238e08b541083fc8f93ebbd791e20973042278fa9423dae0986c685a4d1c3c591f3079',
+    requestMac:
+      '6bba9e2191abc9b56bfd26df69bd6c3d45b313f771f6a405a598677c60238e08b541083fc8f93ebbd791e20973042278fa9423dae0986c685a4d1c3c591f3079',
     answers: [
       {
         time: 1_700_000_001,
@@ -90,11 +95,16 @@ export const VECTORS: readonly Vector[] = [
   },
   {
     name: 'a transfer in three messages',
-    key: { name: 'xfr.key.', algorithm: 'hmac-sha384', secret: 'QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB' },
+    key: {
+      name: 'xfr.key.',
+      algorithm: 'hmac-sha384',
+      secret: 'QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB',
+    },
     requestTime: 1_700_000_000,
     request:
       '0a0b00000001000000000001016104746573740000fc000103786672036b65790000fa00ff00000000004d0b686d61632d7368613338340000006553f100012c003087a038b501c23d689130cf707e05bfa281297db782ffecafa02d87281138f12366152bb527e4444b4ba162cabfb9276e0a0b00000000',
-    requestMac: '87a038b501c23d689130cf707e05bfa281297db782ffecafa02d87281138f12366152bb527e4444b4ba162cabfb9276e',
+    requestMac:
+      '87a038b501c23d689130cf707e05bfa281297db782ffecafa02d87281138f12366152bb527e4444b4ba162cabfb9276e',
     answers: [
       {
         time: 1_700_000_002,

@@ -3,12 +3,21 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ServiceError } from '../../../src/domain/model/errors.ts';
 import { EXPORT_FORMATS, exportKey } from '../../../src/domain/key-formats/formats.ts';
-import { canonicalKey, isSameKey, readAlgorithm, type Key } from '../../../src/domain/key-formats/key.ts';
+import {
+  canonicalKey,
+  isSameKey,
+  readAlgorithm,
+  type Key,
+} from '../../../src/domain/key-formats/key.ts';
 import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
 import { INJECTIONS, keysWith } from '../../harness/keys.ts';
 
-const KEY: Key = { name: 'Transfer.Example.', algorithm: 'hmac-sha256', secret: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=' };
+const KEY: Key = {
+  name: 'Transfer.Example.',
+  algorithm: 'hmac-sha256',
+  secret: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
+};
 const K = KEY.secret;
 
 /** Examples from the consumers' manuals, for one key. */
@@ -41,22 +50,42 @@ const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
     return { ...rest, secret: key };
   },
   dnspython(text) {
-    const [name, algorithm, secret] = [...text.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([literal]) => JSON.parse(literal) as string);
+    const [name, algorithm, secret] = [...text.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
+      ([literal]) => JSON.parse(literal) as string,
+    );
     return spelt(name, algorithm, secret);
   },
   'external-dns': readVariables('KEYNAME', 'SECRET_ALG', 'SECRET'),
   lego: readVariables('KEY', 'ALGORITHM', 'SECRET'),
   terraform: readVariables('KEYNAME', 'KEYALGORITHM', 'KEYSECRET'),
   'cert-manager'(text) {
-    const [document] = parseAllDocuments(text).map((each) => each.toJS() as { stringData: Record<string, string>; metadata: { name: string } });
-    const [, name = '', algorithm = ''] = /tsigKeyName: (".*")\n.*tsigAlgorithm: HMAC(\w+)\n/.exec(text) ?? [];
+    const [document] = parseAllDocuments(text).map(
+      (each) => each.toJS() as { stringData: Record<string, string>; metadata: { name: string } },
+    );
+    const [, name = '', algorithm = ''] =
+      /tsigKeyName: (".*")\n.*tsigAlgorithm: HMAC(\w+)\n/.exec(text) ?? [];
     expect(document?.metadata.name).toMatch(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/);
-    return spelt(JSON.parse(name) as string, `hmac-${algorithm}`, document?.stringData['tsig-secret-key']);
+    return spelt(
+      JSON.parse(name) as string,
+      `hmac-${algorithm}`,
+      document?.stringData['tsig-secret-key'],
+    );
   },
-  certbot: (text) => spelt(...(['name', 'algorithm', 'secret'].map((part) => new RegExp(`^dns_rfc2136_${part} = (.*)$`, 'm').exec(text)?.[1]) as [])),
+  certbot: (text) =>
+    spelt(
+      ...(['name', 'algorithm', 'secret'].map(
+        (part) => new RegExp(`^dns_rfc2136_${part} = (.*)$`, 'm').exec(text)?.[1],
+      ) as []),
+    ),
   octodns(text) {
-    const [document] = parseAllDocuments(text).map((each) => each.toJS() as { providers: { tsig: Record<string, unknown> } });
-    const { key_name: name, key_algorithm: algorithm, key_secret: secret } = document?.providers.tsig ?? {};
+    const [document] = parseAllDocuments(text).map(
+      (each) => each.toJS() as { providers: { tsig: Record<string, unknown> } },
+    );
+    const {
+      key_name: name,
+      key_algorithm: algorithm,
+      key_secret: secret,
+    } = document?.providers.tsig ?? {};
     for (const value of [name, algorithm, secret]) expect(value).toBeTypeOf('string');
     return spelt(name as string, algorithm as string, secret as string);
   },
@@ -76,7 +105,9 @@ function readVariables(...endings: [string, string, string]) {
   return (text: string) => {
     const variables = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(variables).toHaveLength(3);
-    const values = endings.map((ending) => variables.map((line) => new RegExp(`^\\w+_${ending}=(.*)$`).exec(line)?.[1]).find(Boolean));
+    const values = endings.map((ending) =>
+      variables.map((line) => new RegExp(`^\\w+_${ending}=(.*)$`).exec(line)?.[1]).find(Boolean),
+    );
     return spelt(...(values as []));
   };
 }
@@ -106,7 +137,10 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
   test("exports a key in the consumer's syntax", () => {
     const { text, mediaType, fileName } = exportKey(format, KEY);
     expect(text).toContain(WRITTEN[format]);
-    expect({ mediaType, fileName }).toEqual({ mediaType: writer.mediaType, fileName: `transfer.example.${writer.extension}` });
+    expect({ mediaType, fileName }).toEqual({
+      mediaType: writer.mediaType,
+      fileName: `transfer.example.${writer.extension}`,
+    });
   });
 
   test('exports every supported key so that it parses to the same key', () => {
@@ -120,11 +154,14 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
     );
   });
 
-  test.each(INJECTIONS)('refuses a key with the name %j or such a secret, and does not quote the secret', (text) => {
-    expect(refusalOf(format, { ...KEY, name: text })).toBe('not_exportable');
-    expect(refusalOf(format, { ...KEY, secret: text })).toBe('not_exportable');
-    expect(() => exportKey(format, { ...KEY, secret: `SECRET-${text}` })).not.toThrow(/SECRET-/);
-  });
+  test.each(INJECTIONS)(
+    'refuses a key with the name %j or such a secret, and does not quote the secret',
+    (text) => {
+      expect(refusalOf(format, { ...KEY, name: text })).toBe('not_exportable');
+      expect(refusalOf(format, { ...KEY, secret: text })).toBe('not_exportable');
+      expect(() => exportKey(format, { ...KEY, secret: `SECRET-${text}` })).not.toThrow(/SECRET-/);
+    },
+  );
 
   test('refuses arbitrary names and secrets, or exports them so that they parse to the same key', () => {
     fc.assert(
@@ -134,34 +171,84 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
           { ...KEY, secret },
         ]) {
           const outcome = refusalOf(format, key);
-          if (typeof outcome === 'object') expect(isSameKey({ ...key, ...READ_BACK[format]?.((outcome as { text: string }).text) }, key)).toBe(true);
+          if (typeof outcome === 'object')
+            expect(
+              isSameKey(
+                { ...key, ...READ_BACK[format]?.((outcome as { text: string }).text) },
+                key,
+              ),
+            ).toBe(true);
           else expect(outcome).toBe('not_exportable');
         }
       }),
     );
   });
 
-  test.each(Object.keys(ALGORITHMS))('exports %s if the consumer supports it, and otherwise names it in the error', (algorithm) => {
-    const key = { ...KEY, algorithm };
-    if (writer.algorithms.includes(algorithm)) expect(READ_BACK[format]?.(exportKey(format, key).text)).toMatchObject({ algorithm });
-    else expect(() => exportKey(format, key)).toThrow(`${writer.consumer} does not take ${algorithm}`);
-  });
+  test.each(Object.keys(ALGORITHMS))(
+    'exports %s if the consumer supports it, and otherwise names it in the error',
+    (algorithm) => {
+      const key = { ...KEY, algorithm };
+      if (writer.algorithms.includes(algorithm))
+        expect(READ_BACK[format]?.(exportKey(format, key).text)).toMatchObject({ algorithm });
+      else
+        expect(() => exportKey(format, key)).toThrow(
+          `${writer.consumer} does not take ${algorithm}`,
+        );
+    },
+  );
 });
 
 test('four consumers do not support every algorithm', () => {
-  const picky = Object.entries(EXPORT_FORMATS).filter(([, { algorithms }]) => algorithms.length < Object.keys(ALGORITHMS).length);
-  expect(picky.map(([format]) => format)).toEqual(['external-dns', 'cert-manager', 'lego', 'terraform']);
+  const picky = Object.entries(EXPORT_FORMATS).filter(
+    ([, { algorithms }]) => algorithms.length < Object.keys(ALGORITHMS).length,
+  );
+  expect(picky.map(([format]) => format)).toEqual([
+    'external-dns',
+    'cert-manager',
+    'lego',
+    'terraform',
+  ]);
 });
 
 test.each([
   ['an unknown format', 'yaml', KEY, 'bad_request', 'format must be one of bind, knot, nsd'],
   ['the name of an Object method', 'toString', KEY, 'bad_request', 'format must be one of'],
-  ['an invalid name', 'bind', { ...KEY, name: 'transfer key' }, 'not_exportable', 'the name must be a domain name'],
+  [
+    'an invalid name',
+    'bind',
+    { ...KEY, name: 'transfer key' },
+    'not_exportable',
+    'the name must be a domain name',
+  ],
   ['an empty secret', 'bind', { ...KEY, secret: '' }, 'not_exportable', 'the secret is empty'],
-  ['a secret that is not base64', 'bind', { ...KEY, secret: 'SomeSecretKey' }, 'not_exportable', 'the secret must be base64'],
-  ['base64 for URLs', 'bind', { ...KEY, secret: 'ab-_' }, 'not_exportable', 'the secret must be base64'],
-  ['base64 without padding', 'bind', { ...KEY, secret: 'YWJjZA' }, 'not_exportable', 'the secret must be base64'],
-  ['an unknown algorithm', 'bind', { ...KEY, algorithm: 'md5' }, 'not_exportable', 'the algorithm must be one of hmac-md5'],
+  [
+    'a secret that is not base64',
+    'bind',
+    { ...KEY, secret: 'SomeSecretKey' },
+    'not_exportable',
+    'the secret must be base64',
+  ],
+  [
+    'base64 for URLs',
+    'bind',
+    { ...KEY, secret: 'ab-_' },
+    'not_exportable',
+    'the secret must be base64',
+  ],
+  [
+    'base64 without padding',
+    'bind',
+    { ...KEY, secret: 'YWJjZA' },
+    'not_exportable',
+    'the secret must be base64',
+  ],
+  [
+    'an unknown algorithm',
+    'bind',
+    { ...KEY, algorithm: 'md5' },
+    'not_exportable',
+    'the algorithm must be one of hmac-md5',
+  ],
 ])('exportKey refuses %s, and says why', (_case, format, key, code, message) => {
   expect(refusalOf(format, key)).toBe(code);
   expect(() => exportKey(format, key)).toThrow(message);

@@ -80,7 +80,9 @@ const TEXTS: Readonly<Record<string, readonly [text: string, lines: readonly [nu
 
 const read = (format: string, text: string): Entry[] => IMPORT_FORMATS[format]?.read(text) ?? [];
 const problemsOf = (format: string, text: string): string[] =>
-  read(format, text).map((entry) => ('problem' in entry ? `${entry.line}: ${entry.problem}` : `${entry.line}: fine`));
+  read(format, text).map((entry) =>
+    'problem' in entry ? `${entry.line}: ${entry.problem}` : `${entry.line}: fine`,
+  );
 
 test('every import format has a sample in this file', () => {
   expect(Object.keys(TEXTS)).toEqual(Object.keys(IMPORT_FORMATS));
@@ -89,8 +91,18 @@ test('every import format has a sample in this file', () => {
 describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => {
   test('reads keys with their lines, between comments and other statements', () => {
     const [one, two, ...others] = read(format, text);
-    expect(one).toEqual({ line: first, key: { name: 'one.example.', algorithm: 'hmac-sha256', secret: K } });
-    expect(two).toEqual({ line: second, key: { name: expect.stringMatching(/^two\.?$/) as string, algorithm: 'hmac-md5', secret: MD5 } });
+    expect(one).toEqual({
+      line: first,
+      key: { name: 'one.example.', algorithm: 'hmac-sha256', secret: K },
+    });
+    expect(two).toEqual({
+      line: second,
+      key: {
+        name: expect.stringMatching(/^two\.?$/) as string,
+        algorithm: 'hmac-md5',
+        secret: MD5,
+      },
+    });
     expect(others).toEqual([]);
   });
 
@@ -119,16 +131,35 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
         '\n',
         '\t',
       ],
-      ...['"', "'", '\\', '{', '}', ';', '#', '//', '/*', '*/', '-', '\r\n', 'zone:', '\u0000', '\uFEFF'],
+      ...[
+        '"',
+        "'",
+        '\\',
+        '{',
+        '}',
+        ';',
+        '#',
+        '//',
+        '/*',
+        '*/',
+        '-',
+        '\r\n',
+        'zone:',
+        '\u0000',
+        '\uFEFF',
+      ],
     );
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
-      fc.array(fc.oneof(pieces, fc.string({ maxLength: 3 })), { maxLength: 40 }).map((all) => all.join('')),
+      fc
+        .array(fc.oneof(pieces, fc.string({ maxLength: 3 })), { maxLength: 40 })
+        .map((all) => all.join('')),
     );
     fc.assert(
       fc.property(texts, (arbitrary) => {
         try {
-          for (const entry of read(format, arbitrary)) if ('problem' in entry) expect(entry.problem).not.toMatch(/TOPSECRET|4ycKXMVM/);
+          for (const entry of read(format, arbitrary))
+            if ('problem' in entry) expect(entry.problem).not.toMatch(/TOPSECRET|4ycKXMVM/);
         } catch (error) {
           expect(error).toBeInstanceOf(KeyFileError);
           expect((error as Error).message).toMatch(/^line \d+: /);
@@ -140,7 +171,22 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
   });
 
   test('reads any long text within seconds, in time proportional to its length', () => {
-    for (const piece of ['"', '\\"', 'key ', 'key "a" {', '- id: a\n', '/', '/*', ' ', '\n', 'a', 'a:', 'key:\n', '  key: name: ', '#']) {
+    for (const piece of [
+      '"',
+      '\\"',
+      'key ',
+      'key "a" {',
+      '- id: a\n',
+      '/',
+      '/*',
+      ' ',
+      '\n',
+      'a',
+      'a:',
+      'key:\n',
+      '  key: name: ',
+      '#',
+    ]) {
       const started = performance.now();
       try {
         read(format, piece.repeat(sizeOf('keyFileBytes') / piece.length));
@@ -156,24 +202,45 @@ describe.each(Object.entries(TEXTS))('%s', (format, [text, [first, second]]) => 
 test('an import reads several exported keys from one text, in order', () => {
   const forms = { bind: 'bind', knot: 'knot', nsd: 'nsd', knsupdate: 'lines' };
   fc.assert(
-    fc.property(fc.array(keysWith(Object.keys(ALGORITHMS)), { minLength: 1, maxLength: 5 }), (keys) => {
-      for (const [written, readAs] of Object.entries(forms)) {
-        const text = keys.map((key) => exportKey(written, key).text).join('\n');
-        const found = read(readAs, text).map((entry) => ('key' in entry ? canonicalKey(entry.key) : entry));
-        expect(found).toEqual(keys.map(canonicalKey));
-        expect(detectFormat(text)).toBe(readAs);
-      }
-    }),
+    fc.property(
+      fc.array(keysWith(Object.keys(ALGORITHMS)), { minLength: 1, maxLength: 5 }),
+      (keys) => {
+        for (const [written, readAs] of Object.entries(forms)) {
+          const text = keys.map((key) => exportKey(written, key).text).join('\n');
+          const found = read(readAs, text).map((entry) =>
+            'key' in entry ? canonicalKey(entry.key) : entry,
+          );
+          expect(found).toEqual(keys.map(canonicalKey));
+          expect(detectFormat(text)).toBe(readAs);
+        }
+      },
+    ),
   );
 });
 
 test.each([
   ['bind', 'key a { algorithm hmac-sha256; };', ['1: the key has no secret']],
-  ['bind', '\nkey "a b" { algorithm hmac-sha512-256; secret "="; };', ['2: the name must be a domain name']],
-  ['knot', 'key:\n  - id: a\n  - id: b\n    secret: AA==\n', ['2: the key has no algorithm and no secret', '3: the key has no algorithm']],
+  [
+    'bind',
+    '\nkey "a b" { algorithm hmac-sha512-256; secret "="; };',
+    ['2: the name must be a domain name'],
+  ],
+  [
+    'knot',
+    'key:\n  - id: a\n  - id: b\n    secret: AA==\n',
+    ['2: the key has no algorithm and no secret', '3: the key has no algorithm'],
+  ],
   ['nsd', 'key:\n name: "a" algorithm: hmac-sha256 secret: ""', ['1: the secret is empty']],
-  ['pdnsutil', 'a hmac-sha256 AA== more\n\na hmac-sha256 AA=', ['1: the line must hold', '3: the secret must be base64']],
-  ['lines', `a:${K}\nhmac-sha9:a:AA==`, ['1: the line must be `algorithm:name:secret`', '2: the algorithm must be one of hmac-md5']],
+  [
+    'pdnsutil',
+    'a hmac-sha256 AA== more\n\na hmac-sha256 AA=',
+    ['1: the line must hold', '3: the secret must be base64'],
+  ],
+  [
+    'lines',
+    `a:${K}\nhmac-sha9:a:AA==`,
+    ['1: the line must be `algorithm:name:secret`', '2: the algorithm must be one of hmac-md5'],
+  ],
 ])('%s reports the problem of a key with its line: %j', (format, text, expected) => {
   const problems = problemsOf(format, text);
   expect(problems).toHaveLength(expected.length);
@@ -196,6 +263,9 @@ test.each([
   expect(() => read(format, text)).toThrow(message);
 });
 
-test.each(['', 'hello\n', '{"name": "a"}', 'server:\n  port: 53\n'])('detectFormat returns undefined for %j', (text) => {
-  expect(detectFormat(text)).toBeUndefined();
-});
+test.each(['', 'hello\n', '{"name": "a"}', 'server:\n  port: 53\n'])(
+  'detectFormat returns undefined for %j',
+  (text) => {
+    expect(detectFormat(text)).toBeUndefined();
+  },
+);

@@ -14,16 +14,24 @@ const label = (length: number) => 'l'.repeat(length);
 const name = (...lengths: number[]) => lengths.map(label).join('.');
 
 describe('isLabel', () => {
-  test.each(['a', 'A', '0', '_', 'a-b', 'a--b', '_a_', 'xn--p1ai', label(63)])('returns true for %j', (text) => expect(isLabel(text)).toBe(true));
-  test.each(['', '-', '-a', 'a-', 'a b', 'a.b', '*', 'é', '\u017f', '\u212a', 'a\n', label(64)])('returns false for %j', (text) =>
-    expect(isLabel(text)).toBe(false),
+  test.each(['a', 'A', '0', '_', 'a-b', 'a--b', '_a_', 'xn--p1ai', label(63)])(
+    'returns true for %j',
+    (text) => expect(isLabel(text)).toBe(true),
+  );
+  test.each(['', '-', '-a', 'a-', 'a b', 'a.b', '*', 'é', '\u017f', '\u212a', 'a\n', label(64)])(
+    'returns false for %j',
+    (text) => expect(isLabel(text)).toBe(false),
   );
 });
 
 describe('isRelativeName', () => {
-  test.each(['com', 'co.uk', 'a.b.c.d', '1.2.3.4', name(63, 63, 63, 62)])('returns true for %j', (text) => expect(isRelativeName(text)).toBe(true));
-  test.each(['', '.', 'com.', '.com', 'a..b', 'a.-b', name(63, 63, 63, 63)])('returns false for %j', (text) =>
-    expect(isRelativeName(text)).toBe(false),
+  test.each(['com', 'co.uk', 'a.b.c.d', '1.2.3.4', name(63, 63, 63, 62)])(
+    'returns true for %j',
+    (text) => expect(isRelativeName(text)).toBe(true),
+  );
+  test.each(['', '.', 'com.', '.com', 'a..b', 'a.-b', name(63, 63, 63, 63)])(
+    'returns false for %j',
+    (text) => expect(isRelativeName(text)).toBe(false),
   );
 });
 
@@ -53,7 +61,9 @@ describe('comparisonForm', () => {
     fc.assert(
       fc.property(names, names, (one, other) => {
         expect(comparisonForm(`${one.toUpperCase()}.`)).toBe(comparisonForm(one.toLowerCase()));
-        expect(comparisonForm(one) === comparisonForm(other)).toBe(one.toLowerCase() === other.toLowerCase());
+        expect(comparisonForm(one) === comparisonForm(other)).toBe(
+          one.toLowerCase() === other.toLowerCase(),
+        );
       }),
     );
   });
@@ -84,10 +94,22 @@ describe('toAsciiName', () => {
     ['com', 'com'],
   ])('maps %s to %s', (text, ascii) => expect(toAsciiName(text)).toBe(ascii));
 
-  test.each(['', 'a b', 'рф.', 'a..рф', 'рф/x', 'рф:80', 'рф?x', 'рф#x', 'user@рф', '１２７', 'ｃｏｍ', '\u200b', 'é'.repeat(64), 'a\u0000é'])(
-    'returns undefined for %j',
-    (text) => expect(toAsciiName(text)).toBeUndefined(),
-  );
+  test.each([
+    '',
+    'a b',
+    'рф.',
+    'a..рф',
+    'рф/x',
+    'рф:80',
+    'рф?x',
+    'рф#x',
+    'user@рф',
+    '１２７',
+    'ｃｏｍ',
+    '\u200b',
+    'é'.repeat(64),
+    'a\u0000é',
+  ])('returns undefined for %j', (text) => expect(toAsciiName(text)).toBeUndefined());
 
   test.each([
     ['a name of 255 characters', `${'a'.repeat(62)}.`.repeat(4) + 'рф1'],

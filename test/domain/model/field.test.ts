@@ -13,7 +13,15 @@ import {
   uuid,
   type Kind,
 } from '../../../src/domain/model/field.ts';
-import { described, object, optional, responseObject, sequence, unparsedList, withDefault } from '../../../src/domain/model/object.ts';
+import {
+  described,
+  object,
+  optional,
+  responseObject,
+  sequence,
+  unparsedList,
+  withDefault,
+} from '../../../src/domain/model/object.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const BARE = ID.replaceAll('-', '');
@@ -24,7 +32,11 @@ const outcome = (kind: Kind, value: unknown) => {
 };
 
 describe('a text field', () => {
-  const kind = text({ min: 1, max: 3, problemOf: (value) => (value.includes('x') ? 'must not hold x' : undefined) });
+  const kind = text({
+    min: 1,
+    max: 3,
+    problemOf: (value) => (value.includes('x') ? 'must not hold x' : undefined),
+  });
 
   test.each([
     ['a', { value: 'a' }],
@@ -47,11 +59,16 @@ describe('a text field', () => {
 
   test('applies the same length limits as its JSON Schema', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 10 }), fc.nat(4), fc.nat(4), (value, min, extra) => {
-        const length = Array.from(value).length;
-        const accepted = 'value' in text({ min, max: min + extra }).parse(value);
-        expect(accepted).toBe(length >= min && length <= min + extra);
-      }),
+      fc.property(
+        fc.string({ unit: 'grapheme', maxLength: 10 }),
+        fc.nat(4),
+        fc.nat(4),
+        (value, min, extra) => {
+          const length = Array.from(value).length;
+          const accepted = 'value' in text({ min, max: min + extra }).parse(value);
+          expect(accepted).toBe(length >= min && length <= min + extra);
+        },
+      ),
       { numRuns: 2000 },
     );
   });
@@ -64,14 +81,18 @@ test.each([
   ['toString', 'enum'],
   [null, 'enum'],
   [['a'], 'enum'],
-])('an enumeration of a and b parses %j to %j', (value, expected) => expect(outcome(enumeration(['a', 'b']), value)).toEqual(expected));
+])('an enumeration of a and b parses %j to %j', (value, expected) =>
+  expect(outcome(enumeration(['a', 'b']), value)).toEqual(expected),
+);
 
 test.each([
   [null, { value: null }],
   ['a', { value: 'a' }],
   [undefined, 'enum'],
   ['c', 'enum'],
-])('a nullable enumeration parses %j to %j', (value, expected) => expect(outcome(nullable(enumeration(['a', 'b'])), value)).toEqual(expected));
+])('a nullable enumeration parses %j to %j', (value, expected) =>
+  expect(outcome(nullable(enumeration(['a', 'b'])), value)).toEqual(expected),
+);
 
 test.each([
   [['a'], { value: ['a'] }],
@@ -83,16 +104,24 @@ test.each([
   ['a', 'type'],
   [{ length: 1, 0: 'a' }, 'type'],
   [null, 'type'],
-])('a list of an enumeration parses %j to %j', (value, expected) => expect(outcome(list(enumeration(['a', 'b']), 1, 2), value)).toEqual(expected));
+])('a list of an enumeration parses %j to %j', (value, expected) =>
+  expect(outcome(list(enumeration(['a', 'b']), 1, 2), value)).toEqual(expected),
+);
 
 describe('a UUID field', () => {
-  test.each([ID, ID.toUpperCase(), BARE, `{${ID}}`, `{${BARE}}`, `urn:uuid:${ID}`, `URN:UUID:${BARE.toUpperCase()}`, `urn:uuid:{${ID}}`])(
-    'parses %s to the canonical form',
-    (spelling) => {
-      expect(normaliseUuid(spelling)).toBe(ID);
-      expect(outcome(uuid(), spelling)).toEqual({ value: ID });
-    },
-  );
+  test.each([
+    ID,
+    ID.toUpperCase(),
+    BARE,
+    `{${ID}}`,
+    `{${BARE}}`,
+    `urn:uuid:${ID}`,
+    `URN:UUID:${BARE.toUpperCase()}`,
+    `urn:uuid:{${ID}}`,
+  ])('parses %s to the canonical form', (spelling) => {
+    expect(normaliseUuid(spelling)).toBe(ID);
+    expect(outcome(uuid(), spelling)).toEqual({ value: ID });
+  });
 
   test.each([
     '',
@@ -113,11 +142,17 @@ describe('a UUID field', () => {
     expect(outcome(uuid(), spelling)).toBe('format');
   });
 
-  test.each([5, 794, null, true, [ID], { toString: () => ID }])('refuses %j', (value) => expect(outcome(uuid(), value)).toBe('format'));
+  test.each([5, 794, null, true, [ID], { toString: () => ID }])('refuses %j', (value) =>
+    expect(outcome(uuid(), value)).toBe('format'),
+  );
 
   test('parses every spelling of every UUID to the canonical form', () => {
     fc.assert(
-      fc.property(fc.uuid(), (id) => [id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`].every((spelling) => normaliseUuid(spelling) === id)),
+      fc.property(fc.uuid(), (id) =>
+        [id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`].every(
+          (spelling) => normaliseUuid(spelling) === id,
+        ),
+      ),
     );
   });
 });
@@ -175,15 +210,26 @@ describe('a timestamp field', () => {
 
   test('stores every JavaScript date to the millisecond', () => {
     fc.assert(
-      fc.property(fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }), (date) => {
-        expect(parseTimestamp(date.toISOString())).toBe(`${date.toISOString().slice(0, -1)}000`);
-      }),
+      fc.property(
+        fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+        (date) => {
+          expect(parseTimestamp(date.toISOString())).toBe(`${date.toISOString().slice(0, -1)}000`);
+        },
+      ),
     );
   });
 });
 
 describe('a list of objects', () => {
-  const servers = list(object({ host: text({ min: 1, max: 10 }), port: integer(1, 65_535), protocol: enumeration(['udp', 'tcp']) }), 1, 2);
+  const servers = list(
+    object({
+      host: text({ min: 1, max: 10 }),
+      port: integer(1, 65_535),
+      protocol: enumeration(['udp', 'tcp']),
+    }),
+    1,
+    2,
+  );
   const server = { host: 'ns1', port: 53, protocol: 'udp' };
 
   test('has the type of its members', () => {
@@ -225,22 +271,40 @@ describe('a map', () => {
   ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
 
   test('names every key that is wrong, or whose value is, and only the beginning of long ones', () => {
-    expect(kind.parse({ c: 1, a: 0 })).toMatchObject({ problem: "key 'c' must be one of a, b; value of 'a' must be an integer from 1 to 9" });
-    expect(kind.parse({ ['x'.repeat(1000)]: 1 })).toMatchObject({ problem: `key '${'x'.repeat(64)}…' must be one of a, b` });
+    expect(kind.parse({ c: 1, a: 0 })).toMatchObject({
+      problem: "key 'c' must be one of a, b; value of 'a' must be an integer from 1 to 9",
+    });
+    expect(kind.parse({ ['x'.repeat(1000)]: 1 })).toMatchObject({
+      problem: `key '${'x'.repeat(64)}…' must be one of a, b`,
+    });
   });
 });
 
 test('an enumeration of integers accepts no text', () => {
   const kind = enumeration([401, 403]);
   expect(kind.schema.type).toBe('integer');
-  expect([outcome(kind, 403), outcome(kind, '403'), outcome(kind, 404)]).toEqual([{ value: 403 }, 'enum', 'enum']);
+  expect([outcome(kind, 403), outcome(kind, '403'), outcome(kind, 404)]).toEqual([
+    { value: 403 },
+    'enum',
+    'enum',
+  ]);
 });
 
 describe('an object with optional members', () => {
   const inner = object({ port: integer(1, 9) });
   const kind = object(
-    { host: text({ min: 1, max: 3 }), port: withDefault(integer(1, 9), 5), note: optional(integer(1, 9)), inner: optional(inner) },
-    { problems: ({ host, port }) => (host === 'bad' && port === 5 ? [{ path: ['port'], message: 'not here', validator: 'not_allowed' }] : []) },
+    {
+      host: text({ min: 1, max: 3 }),
+      port: withDefault(integer(1, 9), 5),
+      note: optional(integer(1, 9)),
+      inner: optional(inner),
+    },
+    {
+      problems: ({ host, port }) =>
+        host === 'bad' && port === 5
+          ? [{ path: ['port'], message: 'not here', validator: 'not_allowed' }]
+          : [],
+    },
   );
 
   test.each([
@@ -256,7 +320,11 @@ describe('an object with optional members', () => {
   ])('parses %j to %j', (value, expected) => expect(outcome(kind, value)).toEqual(expected));
 
   test('reports every problem with its path', () => {
-    const parsed = kind.parse({ port: 0, inner: { port: 'x', more: 1 }, [`tsigil_${'s'.repeat(40)}`]: 1 });
+    const parsed = kind.parse({
+      port: 0,
+      inner: { port: 'x', more: 1 },
+      [`tsigil_${'s'.repeat(40)}`]: 1,
+    });
     const problems = 'problems' in parsed ? (parsed.problems ?? []) : [];
     expect(problems.map(({ path, validator }) => [...path, validator].join(' '))).toEqual([
       'port type',
@@ -287,10 +355,18 @@ test('an object in a response may have further members, which are left out', () 
 
 test('an unparsed list checks its length and no item', () => {
   const kind = unparsedList(integer(1), 1, 2, 'numbers');
-  expect([['a'], [], [1, 2, 3], 1].map((value) => outcome(kind, value))).toEqual([{ value: ['a'] }, 'items', 'items', 'type']);
+  expect([['a'], [], [1, 2, 3], 1].map((value) => outcome(kind, value))).toEqual([
+    { value: ['a'] },
+    'items',
+    'items',
+    'type',
+  ]);
   expect(kind.schema).toMatchObject({ items: { type: 'integer' }, minItems: 1, maxItems: 2 });
 });
 
 test('the schema of a nullable enumeration allows null', () => {
-  expect(nullable(enumeration(['a', 'b'])).schema).toEqual({ type: ['string', 'null'], enum: ['a', 'b', null] });
+  expect(nullable(enumeration(['a', 'b'])).schema).toEqual({
+    type: ['string', 'null'],
+    enum: ['a', 'b', null],
+  });
 });

@@ -14,13 +14,23 @@ test.each([
   ['an administrator token with any characters', "tsigil_it's;a:token,of~my{own}!<choice>"],
 ])('masks %s, wherever it stands', (_what, token) => {
   expect(withoutTokens(token)).toBe('(a token)');
-  expect(withoutTokens(`Invalid UUID: ${token} is not one`)).toBe('Invalid UUID: (a token) is not one');
-  expect(JSON.parse(withoutTokens(JSON.stringify({ one: token, two: `x${token}` })))).toEqual({ one: '(a token)', two: 'x(a token)' });
+  expect(withoutTokens(`Invalid UUID: ${token} is not one`)).toBe(
+    'Invalid UUID: (a token) is not one',
+  );
+  expect(JSON.parse(withoutTokens(JSON.stringify({ one: token, two: `x${token}` })))).toEqual({
+    one: '(a token)',
+    two: 'x(a token)',
+  });
 });
 
-test.each(['tsigil_resources', 'tsigil_database_up', 'database "tsigil_production" does not exist', 'gAAAA', 'eyJhbGci', '', 'plain text'])(
-  'leaves other text as it is: %j',
-  (text) => {
-    expect(withoutTokens(text)).toBe(text);
-  },
-);
+test.each([
+  'tsigil_resources',
+  'tsigil_database_up',
+  'database "tsigil_production" does not exist',
+  'gAAAA',
+  'eyJhbGci',
+  '',
+  'plain text',
+])('leaves other text as it is: %j', (text) => {
+  expect(withoutTokens(text)).toBe(text);
+});

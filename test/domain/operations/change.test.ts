@@ -6,7 +6,11 @@ import { createFirstToken } from '../../../src/auth/first-token.ts';
 import { createClock } from '../../../src/clock.ts';
 import type { Caller } from '../../../src/domain/model/caller.ts';
 import type { Dependencies, Warning } from '../../../src/domain/operations/change.ts';
-import { createResource, deleteResource, updateResource } from '../../../src/domain/operations/collection.ts';
+import {
+  createResource,
+  deleteResource,
+  updateResource,
+} from '../../../src/domain/operations/collection.ts';
 import { ServiceError } from '../../../src/domain/model/errors.ts';
 import { importResources } from '../../../src/domain/operations/import.ts';
 import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
@@ -25,7 +29,13 @@ import { openSqlite } from '../../../src/store/sqlite/open.ts';
 import { createStore } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/service.ts';
 
-const CALLER: Caller = { id: 'test', name: 'test', roles: ['admin'], projectId: null, allProjects: false };
+const CALLER: Caller = {
+  id: 'test',
+  name: 'test',
+  roles: ['admin'],
+  projectId: null,
+  allProjects: false,
+};
 const CONTEXT = { caller: CALLER, requestId: 'req-1' };
 const SETTINGS = {
   strictTsigkeys: false,
@@ -86,13 +96,39 @@ describe('a rule that is added to a resource type', () => {
     create: () => createResource(dependencies, tld, CONTEXT, { name: 'org' }),
     update: (id) => updateResource(dependencies, tld, CONTEXT, id, { description: 'changed' }),
     delete: (id) => deleteResource(dependencies, tld, CONTEXT, id),
-    'bulk, of a new entry': () => changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'org' }] }), slicer()),
+    'bulk, of a new entry': () =>
+      changeTlds(
+        dependencies,
+        CONTEXT,
+        readActionBody(BULK_BODY, { tlds: [{ name: 'org' }] }),
+        slicer(),
+      ),
     'bulk, of a changed entry': () =>
-      changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'com', description: 'changed' }] }), slicer()),
+      changeTlds(
+        dependencies,
+        CONTEXT,
+        readActionBody(BULK_BODY, { tlds: [{ name: 'com', description: 'changed' }] }),
+        slicer(),
+      ),
     'bulk, of a removed entry': () =>
-      changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'net' }], mode: 'transactional', replace: true }), slicer()),
+      changeTlds(
+        dependencies,
+        CONTEXT,
+        readActionBody(BULK_BODY, {
+          tlds: [{ name: 'net' }],
+          mode: 'transactional',
+          replace: true,
+        }),
+        slicer(),
+      ),
     import: () => {
-      const whole = { id: randomUUID(), name: 'org', description: null, created_at: '2026-01-31T12:00:00.000000', updated_at: null };
+      const whole = {
+        id: randomUUID(),
+        name: 'org',
+        description: null,
+        created_at: '2026-01-31T12:00:00.000000',
+        updated_at: null,
+      };
       return importResources(dependencies, tld, CONTEXT, [whole], slicer());
     },
   };
@@ -101,31 +137,61 @@ describe('a rule that is added to a resource type', () => {
     const com = await createResource(dependencies, tld, CONTEXT, { name: 'com' });
     await createResource(dependencies, tld, CONTEXT, { name: 'net' });
     const before = await list();
-    addRule(tld, ({ operation }) => operation === (/update|changed/.test(way) ? 'update' : /delete|removed/.test(way) ? 'delete' : 'create'));
+    addRule(
+      tld,
+      ({ operation }) =>
+        operation ===
+        (/update|changed/.test(way) ? 'update' : /delete|removed/.test(way) ? 'delete' : 'create'),
+    );
     await expect(WAYS[way]?.(com.id)).rejects.toMatchObject({ code: 'forbidden' });
     expect(await list()).toEqual(before);
   });
 
   test('refuses the first token', async () => {
     addRule(token, () => true);
-    await expect(createFirstToken(dependencies, join(folder, 'admin.token'))).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(createFirstToken(dependencies, join(folder, 'admin.token'))).rejects.toMatchObject(
+      { code: 'forbidden' },
+    );
     expect(await store.exists(token, [])).toBe(false);
   });
 
   test('may change what is stored, in a bulk request too', async () => {
-    RULES.set(tld, { admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }) });
+    RULES.set(tld, {
+      admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }),
+    });
     onTestFinished(() => void RULES.delete(tld));
-    await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'com' }, { name: 'org' }] }), slicer());
-    expect((await list()).map(({ description }) => description)).toEqual(['by the rule', 'by the rule']);
+    await changeTlds(
+      dependencies,
+      CONTEXT,
+      readActionBody(BULK_BODY, { tlds: [{ name: 'com' }, { name: 'org' }] }),
+      slicer(),
+    );
+    expect((await list()).map(({ description }) => description)).toEqual([
+      'by the rule',
+      'by the rule',
+    ]);
   });
 });
 
 describe('warnings', () => {
-  const WEAK = { name: 'old', algorithm: 'hmac-md5', secret: 'AAAA', scope: 'POOL', resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842' };
+  const WEAK = {
+    name: 'old',
+    algorithm: 'hmac-md5',
+    secret: 'AAAA',
+    scope: 'POOL',
+    resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+  };
 
   test('name the resource and the request', async () => {
     const { id } = await createResource(dependencies, tsigkey, CONTEXT, WEAK);
-    expect(warnings).toEqual([{ type: tsigkey, id, requestId: 'req-1', message: 'hmac-md5 must not be used (RFC 8945 section 6)' }]);
+    expect(warnings).toEqual([
+      {
+        type: tsigkey,
+        id,
+        requestId: 'req-1',
+        message: 'hmac-md5 must not be used (RFC 8945 section 6)',
+      },
+    ]);
   });
 
   test('are given once for an import whose transaction is repeated', async () => {
@@ -139,14 +205,27 @@ describe('warnings', () => {
       await expect(first).rejects.toBe(rollback);
       return store.write(work);
     };
-    const item = { id: randomUUID(), ...WEAK, created_at: '2026-01-31T12:00:00.000000', updated_at: null };
-    await importResources({ ...dependencies, store: { ...store, write } }, tsigkey, CONTEXT, [item], slicer());
+    const item = {
+      id: randomUUID(),
+      ...WEAK,
+      created_at: '2026-01-31T12:00:00.000000',
+      updated_at: null,
+    };
+    await importResources(
+      { ...dependencies, store: { ...store, write } },
+      tsigkey,
+      CONTEXT,
+      [item],
+      slicer(),
+    );
     expect(warnings.map(({ id }) => id)).toEqual([item.id]);
   });
 
   test('are not given for a change that is refused', async () => {
     await createResource(dependencies, tsigkey, CONTEXT, { ...WEAK, algorithm: 'hmac-sha256' });
-    await expect(createResource(dependencies, tsigkey, CONTEXT, WEAK)).rejects.toMatchObject({ code: 'duplicate' });
+    await expect(createResource(dependencies, tsigkey, CONTEXT, WEAK)).rejects.toMatchObject({
+      code: 'duplicate',
+    });
     expect(warnings).toEqual([]);
   });
 });

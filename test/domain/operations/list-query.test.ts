@@ -5,7 +5,14 @@ import { tld } from '../../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-const PLAIN = { limit: 20, marker: undefined, sortField: 'created_at', descending: false, conditions: [], questions: [] };
+const PLAIN = {
+  limit: 20,
+  marker: undefined,
+  sortField: 'created_at',
+  descending: false,
+  conditions: [],
+  questions: [],
+};
 const read = (...parameters: Parameter[]) => readListRequest(tld, parameters, 20);
 const codeOf = (...parameters: Parameter[]) => {
   try {
@@ -15,7 +22,8 @@ const codeOf = (...parameters: Parameter[]) => {
   }
 };
 
-test('a list request without parameters returns the first page in order of creation', () => expect(read()).toEqual(PLAIN));
+test('a list request without parameters returns the first page in order of creation', () =>
+  expect(read()).toEqual(PLAIN));
 
 test.each([
   [['limit', '3'], { limit: 3 }],
@@ -32,7 +40,9 @@ test.each([
   [['name', 'CO*'], { conditions: [{ lookup: 'name', test: 'matches', value: 'co*' }] }],
   [['description', 'A*'], { conditions: [{ field: 'description', test: 'matches', value: 'A*' }] }],
   [['description', 'A_%?'], { conditions: [{ field: 'description', test: '=', value: 'A_%?' }] }],
-] as [Parameter, object][])('%j is parsed as %j', (parameter, asked) => expect(read(parameter)).toEqual({ ...PLAIN, ...asked }));
+] as [Parameter, object][])('%j is parsed as %j', (parameter, asked) =>
+  expect(read(parameter)).toEqual({ ...PLAIN, ...asked }),
+);
 
 test('a filter of keys matches the exact value', () => {
   const { conditions } = readListRequest(
@@ -98,5 +108,7 @@ describe('invalid parameters', () => {
     ['bad_request', [['name', 'a\0']]],
     ['bad_request', [['name', '\ud800']]],
     ['bad_request', [['name', `*${'a'.repeat(1000)}`]]],
-  ] as [string, Parameter[]][])('throws %s for %j', (code, parameters) => expect(codeOf(...parameters)).toBe(code));
+  ] as [string, Parameter[]][])('throws %s for %j', (code, parameters) =>
+    expect(codeOf(...parameters)).toBe(code),
+  );
 });

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClock } from '../../../src/clock.ts';
 import type { Dependencies } from '../../../src/domain/operations/change.ts';
-import { createResource, deleteResource, updateResource } from '../../../src/domain/operations/collection.ts';
+import {
+  createResource,
+  deleteResource,
+  updateResource,
+} from '../../../src/domain/operations/collection.ts';
 import type { Caller } from '../../../src/domain/model/caller.ts';
 import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
 import type { Store } from '../../../src/domain/model/ports.ts';
@@ -18,7 +22,13 @@ import { openSqlite } from '../../../src/store/sqlite/open.ts';
 import { createStore } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../harness/service.ts';
 
-const CALLER: Caller = { id: 'test', name: 'test', roles: ['admin'], projectId: null, allProjects: false };
+const CALLER: Caller = {
+  id: 'test',
+  name: 'test',
+  roles: ['admin'],
+  projectId: null,
+  allProjects: false,
+};
 const CONTEXT = { caller: CALLER };
 const SETTINGS = {
   strictTsigkeys: false,
@@ -40,7 +50,16 @@ beforeEach(async () => {
   await migrate(database, clock());
   store = createStore(database);
   const policy = { ...DEFAULT_POLICY };
-  dependencies = { store, clock, policy, settings: SETTINGS, newId: randomUUID, randomBytes, refuseToken: () => undefined, warn: () => undefined };
+  dependencies = {
+    store,
+    clock,
+    policy,
+    settings: SETTINGS,
+    newId: randomUUID,
+    randomBytes,
+    refuseToken: () => undefined,
+    warn: () => undefined,
+  };
 });
 afterEach(async () => {
   await store.close();
@@ -49,7 +68,12 @@ afterEach(async () => {
 
 /** A slicer whose slices last as long as `isOver` says, and how often the work let others run. */
 function slicer(isOver = () => false): Slicer & { turns: number } {
-  const own = { isOver, turns: 0, next: async () => void (own.turns += 1), forTransaction: () => own };
+  const own = {
+    isOver,
+    turns: 0,
+    next: async () => void (own.turns += 1),
+    forTransaction: () => own,
+  };
   return own;
 }
 
@@ -68,19 +92,30 @@ async function apply(body: object, meanwhile: (entries: Dependencies) => Promise
       }),
     );
   };
-  const { outcomes } = await changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, readActionBody(BULK_BODY, body), slicer());
+  const { outcomes } = await changeTlds(
+    { ...dependencies, store: { ...store, write } },
+    CONTEXT,
+    readActionBody(BULK_BODY, body),
+    slicer(),
+  );
   return { outcomes: outcomes.map(({ outcome }) => outcome), readInTransaction };
 }
 
 const LIST = { tlds: [{ name: 'com', description: 'new' }, { name: 'org' }] };
-const create = (name: string, description: string | null = null) => createResource(dependencies, tld, CONTEXT, { name, description });
+const create = (name: string, description: string | null = null) =>
+  createResource(dependencies, tld, CONTEXT, { name, description });
 const stored = async () =>
-  (await store.list(tld, { limit: 10, sortField: 'name', descending: false, conditions: [] })).map(({ name, description }) => [name, description]);
+  (await store.list(tld, { limit: 10, sortField: 'name', descending: false, conditions: [] })).map(
+    ({ name, description }) => [name, description],
+  );
 
 describe('a list that is planned before its transaction', () => {
   test('is written without another query when no entry changed meanwhile', async () => {
     await create('com', 'old');
-    expect(await apply(LIST, async () => undefined)).toEqual({ outcomes: ['updated', 'added'], readInTransaction: 0 });
+    expect(await apply(LIST, async () => undefined)).toEqual({
+      outcomes: ['updated', 'added'],
+      readInTransaction: 0,
+    });
     expect(await stored()).toEqual([
       ['com', 'new'],
       ['org', null],
@@ -88,7 +123,10 @@ describe('a list that is planned before its transaction', () => {
   });
 
   test('is planned again when an entry was created meanwhile', async () => {
-    expect(await apply(LIST, () => create('org', 'mine'))).toEqual({ outcomes: ['added', 'unchanged'], readInTransaction: 1 });
+    expect(await apply(LIST, () => create('org', 'mine'))).toEqual({
+      outcomes: ['added', 'unchanged'],
+      readInTransaction: 1,
+    });
     expect(await stored()).toEqual([
       ['com', 'new'],
       ['org', 'mine'],
@@ -132,16 +170,28 @@ test('lets others run at every entry and at every stage when its slices are over
 
 test('readers see all of a list or nothing of it, and other writes wait for its end, however often it lets others run', async () => {
   const isUnderWay = { value: true };
-  const yielding: Slicer = { isOver: () => true, next: () => new Promise((resume) => setImmediate(resume)), forTransaction: () => yielding };
+  const yielding: Slicer = {
+    isOver: () => true,
+    next: () => new Promise((resume) => setImmediate(resume)),
+    forTransaction: () => yielding,
+  };
   const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
   const waited: number[] = [];
   const write: Store['write'] = (work) => {
     const result = store.write(work);
     // Arrives in a later turn, so that it is no part of the same transaction.
-    setTimeout(() => void store.write(async (writer) => waited.push(await writer.count(tld, []))), 5);
+    setTimeout(
+      () => void store.write(async (writer) => waited.push(await writer.count(tld, []))),
+      5,
+    );
     return result;
   };
-  const change = changeTlds({ ...dependencies, store: { ...store, write } }, CONTEXT, readActionBody(BULK_BODY, { tlds: entries }), yielding);
+  const change = changeTlds(
+    { ...dependencies, store: { ...store, write } },
+    CONTEXT,
+    readActionBody(BULK_BODY, { tlds: entries }),
+    yielding,
+  );
   const end = change.finally(() => (isUnderWay.value = false));
   const seen = new Set<number>();
   while (isUnderWay.value) {
@@ -172,8 +222,15 @@ test('a list that fails after its slices leaves no trace', async () => {
 });
 
 test('gives new entries ids in the order of their names, and timestamps in the order of the list', async () => {
-  await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }), slicer());
+  await changeTlds(
+    dependencies,
+    CONTEXT,
+    readActionBody(BULK_BODY, { tlds: [{ name: 'c' }, { name: 'a' }, { name: 'b' }] }),
+    slicer(),
+  );
   const by = async (sortField: string) =>
-    (await store.list(tld, { limit: 10, sortField, descending: false, conditions: [] })).map(({ name }) => name).join('');
+    (await store.list(tld, { limit: 10, sortField, descending: false, conditions: [] }))
+      .map(({ name }) => name)
+      .join('');
   expect([await by('id'), await by('created_at')]).toEqual(['abc', 'cab']);
 });

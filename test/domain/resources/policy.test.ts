@@ -1,22 +1,46 @@
 import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../../src/domain/model/caller.ts';
-import { CONFIGURABLE_RIGHTS, DEFAULT_POLICY, may, requireRight } from '../../../src/domain/resources/policy.ts';
+import {
+  CONFIGURABLE_RIGHTS,
+  DEFAULT_POLICY,
+  may,
+  requireRight,
+} from '../../../src/domain/resources/policy.ts';
 
-const withRoles = (...roles: string[]): Caller => ({ id: 'id', name: 'name', roles, projectId: null, allProjects: false });
+const withRoles = (...roles: string[]): Caller => ({
+  id: 'id',
+  name: 'name',
+  roles,
+  projectId: null,
+  allProjects: false,
+});
 
 /** The rights of members of a project on its zones. */
-const OPEN_TO_PROJECTS = ['zones:create', 'zones:list', 'zones:get', 'zones:update', 'zones:delete'];
+const OPEN_TO_PROJECTS = [
+  'zones:create',
+  'zones:list',
+  'zones:get',
+  'zones:update',
+  'zones:delete',
+];
 
 describe('the default policy', () => {
-  test.each(Object.keys(DEFAULT_POLICY).filter((right) => !OPEN_TO_PROJECTS.includes(right)))('grants %s to administrators only', (right) => {
-    expect(may(DEFAULT_POLICY, withRoles('admin'), right)).toBe(true);
-    expect(may(DEFAULT_POLICY, withRoles('member', 'ADMIN'), right)).toBe(true);
-    for (const roles of [[], ['member'], ['administrator'], ['']]) expect(may(DEFAULT_POLICY, withRoles(...roles), right)).toBe(false);
-  });
+  test.each(Object.keys(DEFAULT_POLICY).filter((right) => !OPEN_TO_PROJECTS.includes(right)))(
+    'grants %s to administrators only',
+    (right) => {
+      expect(may(DEFAULT_POLICY, withRoles('admin'), right)).toBe(true);
+      expect(may(DEFAULT_POLICY, withRoles('member', 'ADMIN'), right)).toBe(true);
+      for (const roles of [[], ['member'], ['administrator'], ['']])
+        expect(may(DEFAULT_POLICY, withRoles(...roles), right)).toBe(false);
+    },
+  );
 
-  test.each(['', 'tlds', 'tlds:patch', 'tokens:update', 'use_sudo '])('grants the unknown right %j to no one', (right) => {
-    expect(may(DEFAULT_POLICY, withRoles('admin'), right)).toBe(false);
-  });
+  test.each(['', 'tlds', 'tlds:patch', 'tokens:update', 'use_sudo '])(
+    'grants the unknown right %j to no one',
+    (right) => {
+      expect(may(DEFAULT_POLICY, withRoles('admin'), right)).toBe(false);
+    },
+  );
 });
 
 describe('a configured policy', () => {
@@ -41,5 +65,6 @@ describe('a configured policy', () => {
 test('every right except those on tokens is configurable', () => {
   const fixed = Object.keys(DEFAULT_POLICY).filter((right) => !CONFIGURABLE_RIGHTS.includes(right));
   expect(fixed.toSorted()).toEqual(['tokens:create', 'tokens:delete', 'tokens:get', 'tokens:list']);
-  for (const right of ['tlds:list', 'tsigkeys:create', 'use_sudo', 'all_projects']) expect(CONFIGURABLE_RIGHTS).toContain(right);
+  for (const right of ['tlds:list', 'tsigkeys:create', 'use_sudo', 'all_projects'])
+    expect(CONFIGURABLE_RIGHTS).toContain(right);
 });

@@ -10,25 +10,38 @@ type Verdict = ZoneNameRefusal['rule'] | 'ok';
 
 /** A reader of TLD entries from a list. It supports only the query of `findTldEntries`. */
 function readerOf(entries: readonly string[]): IndexReader {
-  const refuse = () => Promise.reject(new Error('Only existence and look-ups by name are expected'));
+  const refuse = () =>
+    Promise.reject(new Error('Only existence and look-ups by name are expected'));
   return {
-    exists: async ({ collection }, conditions) => (collection === 'tlds' && conditions.length === 0 ? entries.length > 0 : refuse()),
+    exists: async ({ collection }, conditions) =>
+      collection === 'tlds' && conditions.length === 0 ? entries.length > 0 : refuse(),
     find: refuse,
     present: async (_type, lookup, values) =>
-      lookup === 'name' ? new Set(entries.map((entry) => entry.toLowerCase()).filter((key) => values.includes(key))) : refuse(),
+      lookup === 'name'
+        ? new Set(entries.map((entry) => entry.toLowerCase()).filter((key) => values.includes(key)))
+        : refuse(),
   };
 }
 
-async function check(entries: readonly string[], zoneName: string, rule: TldRule): Promise<ZoneNameRefusal | undefined> {
+async function check(
+  entries: readonly string[],
+  zoneName: string,
+  rule: TldRule,
+): Promise<ZoneNameRefusal | undefined> {
   const name = comparisonForm(zoneName);
   return refuseZoneName(name, await findTldEntries(readerOf(entries), [name], rule), rule);
 }
 
-async function verdict(entries: readonly string[], zoneName: string, rule: TldRule): Promise<Verdict> {
+async function verdict(
+  entries: readonly string[],
+  zoneName: string,
+  rule: TldRule,
+): Promise<Verdict> {
   return (await check(entries, zoneName, rule))?.rule ?? 'ok';
 }
 
-const repeated = (label: string, count: number) => Array.from({ length: count }, () => label).join('.');
+const repeated = (label: string, count: number) =>
+  Array.from({ length: count }, () => label).join('.');
 const label63 = 'a'.repeat(63);
 /** 127 labels of one letter: 254 characters with the final dot, 255 octets in a message. */
 const MOST_LABELS = `${repeated('a', 126)}.b.`;
@@ -40,7 +53,12 @@ const NO_ENTRY = 'tld_entry';
 const IS_TLD = 'not_a_tld';
 
 /** Entries, zone name, the verdict by the rule `last-label`, and the verdict by `any-suffix` if it differs. */
-const TRUTH: readonly (readonly [entries: string, zone: string, lastLabel: Verdict, anySuffix?: Verdict])[] = [
+const TRUTH: readonly (readonly [
+  entries: string,
+  zone: string,
+  lastLabel: Verdict,
+  anySuffix?: Verdict,
+])[] = [
   // Without entries only the number of labels matters.
   ['', 'example.net.', 'ok'],
   ['', 'a.b.c.d.e.', 'ok'],
@@ -109,8 +127,11 @@ const TRUTH: readonly (readonly [entries: string, zone: string, lastLabel: Verdi
 
 describe('zone name check', () => {
   test('accepts names of the maximum length of a DNS message', () => {
-    const octets = (name: string) => name.split('.').reduce((sum, label) => sum + label.length + 1, 0);
-    expect([MOST_LABELS.length, octets(MOST_LABELS), MOST_LABELS.split('.').length - 1]).toEqual([254, 255, 127]);
+    const octets = (name: string) =>
+      name.split('.').reduce((sum, label) => sum + label.length + 1, 0);
+    expect([MOST_LABELS.length, octets(MOST_LABELS), MOST_LABELS.split('.').length - 1]).toEqual([
+      254, 255, 127,
+    ]);
     expect([LONGEST.length, octets(LONGEST)]).toEqual([254, 255]);
   });
 
@@ -120,21 +141,39 @@ describe('zone name check', () => {
       zone,
       expected: rule === 'last-label' ? lastLabel : anySuffix,
     }));
-    test.each(rows)('entries [$entries], zone $zone: $expected', async ({ entries, zone, expected }) => {
-      const list = entries.split(' ').filter(Boolean);
-      expect(await verdict(list, zone, rule)).toBe(expected);
-      // The case of the name, the final dot and the order of the entries do not matter.
-      expect(await verdict([...list].reverse(), zone.toUpperCase(), rule)).toBe(expected);
-      expect(await verdict(list, zone.slice(0, -1), rule)).toBe(expected);
-    });
+    test.each(rows)(
+      'entries [$entries], zone $zone: $expected',
+      async ({ entries, zone, expected }) => {
+        const list = entries.split(' ').filter(Boolean);
+        expect(await verdict(list, zone, rule)).toBe(expected);
+        // The case of the name, the final dot and the order of the entries do not matter.
+        expect(await verdict([...list].reverse(), zone.toUpperCase(), rule)).toBe(expected);
+        expect(await verdict(list, zone.slice(0, -1), rule)).toBe(expected);
+      },
+    );
   });
 
   test.each<[string, string, TldRule, RegExp]>([
     ['', 'com.', 'last-label', /^More than one label is required/],
     ['com', 'example.ORG.', 'last-label', /^Invalid TLD: no TLD entry for 'org'; the last label/],
-    ['com', 'example.co.uk.', 'any-suffix', /^Invalid TLD: no TLD entry for 'uk' or 'co.uk'; a zone name must end in one that exists$/],
-    ['com', `${'x.'.repeat(20)}uk.`, 'any-suffix', /^Invalid TLD: no TLD entry for 'uk', 'x.uk', .* or 10 longer suffixes; a zone name/],
-    ['uk CO.uk', 'Co.uk.', 'last-label', /^Zone name cannot be the same as a TLD: 'co\.uk' is an entry/],
+    [
+      'com',
+      'example.co.uk.',
+      'any-suffix',
+      /^Invalid TLD: no TLD entry for 'uk' or 'co.uk'; a zone name must end in one that exists$/,
+    ],
+    [
+      'com',
+      `${'x.'.repeat(20)}uk.`,
+      'any-suffix',
+      /^Invalid TLD: no TLD entry for 'uk', 'x.uk', .* or 10 longer suffixes; a zone name/,
+    ],
+    [
+      'uk CO.uk',
+      'Co.uk.',
+      'last-label',
+      /^Zone name cannot be the same as a TLD: 'co\.uk' is an entry/,
+    ],
   ])('with the entries [%s], explains why %s is refused', async (entries, zone, rule, sentence) => {
     const refusal = await check(entries.split(' ').filter(Boolean), zone, rule);
     expect(refusal && ERRORS.invalid_zone_name.message(refusal)).toMatch(sentence);
@@ -147,7 +186,9 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
   const tlds = entries.map((entry) => `.${entry.toUpperCase()}`);
   if (name.lastIndexOf('.') === 0) return SINGLE;
   if (tlds.length === 0) return 'ok';
-  const covering = tlds.filter((tld) => name.endsWith(tld) && (rule === 'any-suffix' || tld.lastIndexOf('.') === 0));
+  const covering = tlds.filter(
+    (tld) => name.endsWith(tld) && (rule === 'any-suffix' || tld.lastIndexOf('.') === 0),
+  );
   if (covering.length === 0) return NO_ENTRY;
   return tlds.some((tld) => tld.length === name.length && name.startsWith(tld)) ? IS_TLD : 'ok';
 }
@@ -155,30 +196,50 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
 describe('comparison with a naive implementation', () => {
   // Few letters, so that names and entries overlap in every way, also in suffixes of text that are not whole labels.
   const label = fc.constantFrom('a', 'B', 'ab');
-  const relativeName = (maxLength: number) => fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));
+  const relativeName = (maxLength: number) =>
+    fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));
 
-  test.each(TLD_RULES)('gives every name the same verdict with every set of entries, under %s', async (rule) => {
-    const seen = new Map<Verdict, number>();
-    await fc.assert(
-      fc.asyncProperty(fc.array(relativeName(3), { maxLength: 8 }), relativeName(5), fc.boolean(), async (entries, name, dot) => {
-        const zone = dot ? `${name}.` : name;
-        const expected = naively(entries, zone, rule);
-        seen.set(expected, (seen.get(expected) ?? 0) + 1);
-        expect(await verdict(entries, zone, rule)).toBe(expected);
-      }),
-      { numRuns: 5000 },
-    );
-    // Every verdict occurred.
-    for (const outcome of ['ok', SINGLE, NO_ENTRY, IS_TLD] as const) expect(seen.get(outcome), outcome).toBeGreaterThan(20);
-  });
+  test.each(TLD_RULES)(
+    'gives every name the same verdict with every set of entries, under %s',
+    async (rule) => {
+      const seen = new Map<Verdict, number>();
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(relativeName(3), { maxLength: 8 }),
+          relativeName(5),
+          fc.boolean(),
+          async (entries, name, dot) => {
+            const zone = dot ? `${name}.` : name;
+            const expected = naively(entries, zone, rule);
+            seen.set(expected, (seen.get(expected) ?? 0) + 1);
+            expect(await verdict(entries, zone, rule)).toBe(expected);
+          },
+        ),
+        { numRuns: 5000 },
+      );
+      // Every verdict occurred.
+      for (const outcome of ['ok', SINGLE, NO_ENTRY, IS_TLD] as const)
+        expect(seen.get(outcome), outcome).toBeGreaterThan(20);
+    },
+  );
 
-  test.each(TLD_RULES)('gives many names checked together the same verdicts as one by one, under %s', async (rule) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(relativeName(3), { maxLength: 8 }), fc.array(relativeName(4), { minLength: 1 }), async (list, names) => {
-        const together = await findTldEntries(readerOf(list), names.map(comparisonForm), rule);
-        for (const name of names) expect(refuseZoneName(comparisonForm(name), together, rule)?.rule ?? 'ok').toBe(naively(list, name, rule));
-      }),
-      { numRuns: 500 },
-    );
-  });
+  test.each(TLD_RULES)(
+    'gives many names checked together the same verdicts as one by one, under %s',
+    async (rule) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(relativeName(3), { maxLength: 8 }),
+          fc.array(relativeName(4), { minLength: 1 }),
+          async (list, names) => {
+            const together = await findTldEntries(readerOf(list), names.map(comparisonForm), rule);
+            for (const name of names)
+              expect(refuseZoneName(comparisonForm(name), together, rule)?.rule ?? 'ok').toBe(
+                naively(list, name, rule),
+              );
+          },
+        ),
+        { numRuns: 500 },
+      );
+    },
+  );
 });

@@ -23,7 +23,9 @@ describe('a fair queue', () => {
   test('runs the first job of another owner before the queued jobs of a busy one', async () => {
     const { began, job, release } = jobs();
     const queue = createFairQueue(ROOMY);
-    const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => queue.run(name.slice(0, 1), job(name)));
+    const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) =>
+      queue.run(name.slice(0, 1), job(name)),
+    );
     for (const name of ['a1', 'b1', 'a2', 'b2', 'a3']) await release(name);
     await Promise.all(all);
     expect(began).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
@@ -42,7 +44,10 @@ describe('a fair queue', () => {
     const { job, release } = jobs();
     const queue = createFairQueue({ ...ROOMY, maxWaitingPerOwner: 1, maxWaiting: 2 });
     const all = ['a1', 'a2'].map((name) => queue.run('a', job(name)));
-    await expect(queue.run('a', job('a3'))).rejects.toMatchObject({ code: 'unavailable', details: { retryAfterSeconds: 1 } });
+    await expect(queue.run('a', job('a3'))).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { retryAfterSeconds: 1 },
+    });
     all.push(queue.run('b', job('b1')));
     await expect(queue.run('c', job('c1'))).rejects.toMatchObject({ code: 'unavailable' });
     expect(queue.waiting).toBe(2);
@@ -68,7 +73,9 @@ describe('a fair queue', () => {
 
   test('frees the slot of a job that throws', async () => {
     const queue = createFairQueue(ROOMY);
-    await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow(
+      'failed',
+    );
     expect(await queue.run('a', () => Promise.resolve(1))).toBe(1);
   });
 
@@ -78,7 +85,8 @@ describe('a fair queue', () => {
     test('runs jobs while there are slots for them, of all and of their owner', async () => {
       const { began, job, release } = jobs();
       const queue = createFairQueue(WEIGHTED);
-      const run = (name: string, slots: number) => queue.run(name.slice(0, 1), job(name), undefined, slots);
+      const run = (name: string, slots: number) =>
+        queue.run(name.slice(0, 1), job(name), undefined, slots);
       const all = [run('a1', 4), run('a2', 3), run('b1', 4), run('c1', 3), run('c2', 1)];
       expect(began).toEqual(['a1', 'b1']);
       await release('a1');
@@ -91,7 +99,8 @@ describe('a fair queue', () => {
     test('lets no job overtake one that waits for more slots', async () => {
       const { began, job, release } = jobs();
       const queue = createFairQueue(WEIGHTED);
-      const run = (name: string, slots: number) => queue.run(name.slice(0, 1), job(name), undefined, slots);
+      const run = (name: string, slots: number) =>
+        queue.run(name.slice(0, 1), job(name), undefined, slots);
       const all = [run('a1', 6), run('b1', 5), run('c1', 1)];
       expect(began).toEqual(['a1']);
       await release('a1');

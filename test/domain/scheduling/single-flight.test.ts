@@ -4,7 +4,10 @@ import { cachedFlight, singleFlight } from '../../../src/domain/scheduling/singl
 /** Work that ends on demand, and the number of times it began. */
 function work() {
   const runs: { resolve: (value: number) => void; reject: (error: Error) => void }[] = [];
-  return { runs, begin: () => new Promise<number>((resolve, reject) => runs.push({ resolve, reject })) };
+  return {
+    runs,
+    begin: () => new Promise<number>((resolve, reject) => runs.push({ resolve, reject })),
+  };
 }
 
 describe('singleFlight', () => {

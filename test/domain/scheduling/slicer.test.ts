@@ -2,13 +2,22 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Reader } from '../../../src/domain/model/ports.ts';
 import type { Settings } from '../../../src/domain/model/settings.ts';
-import { createSlicer, eachInSlices, sortInSlices, type Slicer } from '../../../src/domain/scheduling/slicer.ts';
+import {
+  createSlicer,
+  eachInSlices,
+  sortInSlices,
+  type Slicer,
+} from '../../../src/domain/scheduling/slicer.ts';
 import { checkZoneNames } from '../../../src/domain/operations/zone-name-check.ts';
 
 /** A slicer whose every slice is over at once, and how often the work let others run. */
 function impatient(): { slicer: Slicer; turns: () => number } {
   let turns = 0;
-  const slicer: Slicer = { isOver: () => true, next: async () => void (turns += 1), forTransaction: () => slicer };
+  const slicer: Slicer = {
+    isOver: () => true,
+    next: async () => void (turns += 1),
+    forTransaction: () => slicer,
+  };
   return { slicer, turns: () => turns };
 }
 
@@ -71,7 +80,10 @@ test('sorts like the platform, without changing the input, and lets others run b
 
 test('checks zone names one at a time, so that others run between names that take long to convert', async () => {
   const { slicer, turns } = impatient();
-  const reader = { exists: async () => true, present: async () => new Set(['com']) } as unknown as Reader;
+  const reader = {
+    exists: async () => true,
+    present: async () => new Set(['com']),
+  } as unknown as Reader;
   const names = ['a.com', 'not good', 'b.org'];
   const checks = await checkZoneNames(reader, { tldRule: 'last-label' } as Settings, names, slicer);
   expect(checks.map(({ rule }) => rule)).toEqual([null, 'domain_name', 'tld_entry']);

@@ -17,8 +17,11 @@ export const dialect: Dialect = {
 function matches(column: string, pattern: string): SqlCondition {
   const [first = '', middle = '', last] = pattern.split('*');
   const asterisks = pattern.split('*').length - 1;
-  if (asterisks === 1 && middle === '') return { text: `${column} GLOB ?`, parameters: [`${first.replaceAll(/[?[]/g, '[$&]')}*`] };
-  if (asterisks === 1 && first === '') return { text: `substr(${column}, ?) = ?`, parameters: [-Array.from(middle).length, middle] };
-  if (asterisks === 2 && first === '' && last === '') return { text: `instr(${column}, ?) > 0`, parameters: [middle] };
+  if (asterisks === 1 && middle === '')
+    return { text: `${column} GLOB ?`, parameters: [`${first.replaceAll(/[?[]/g, '[$&]')}*`] };
+  if (asterisks === 1 && first === '')
+    return { text: `substr(${column}, ?) = ?`, parameters: [-Array.from(middle).length, middle] };
+  if (asterisks === 2 && first === '' && last === '')
+    return { text: `instr(${column}, ?) > 0`, parameters: [middle] };
   return { text: `matches(${column}, ?)`, parameters: [pattern] };
 }

@@ -51,7 +51,9 @@ function isReadFault(error: unknown): boolean {
 
 /** Returns `unavailable` for a fault of the machine. Returns any other error, such as a constraint violation, unchanged. */
 export function translate(error: unknown, path: string): unknown {
-  const fault = MACHINE_FAULTS[primaryCode(error)] ?? (isReadFault(error) ? 'reading the file failed; it may be damaged' : undefined);
+  const fault =
+    MACHINE_FAULTS[primaryCode(error)] ??
+    (isReadFault(error) ? 'reading the file failed; it may be damaged' : undefined);
   if (fault === undefined) return error;
   return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
     retryAfterSeconds: 5,

@@ -5,7 +5,10 @@ import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 const MAX_STATEMENTS = 500;
 
 /** Creates an `Sql` that runs statements on `connection` with `run`. `run` translates errors, and may repeat a statement that failed due to a lock. */
-export function sqlOn(connection: DatabaseSyncInstance, run: <T>(work: () => T) => T | Promise<T>): Sql {
+export function sqlOn(
+  connection: DatabaseSyncInstance,
+  run: <T>(work: () => T) => T | Promise<T>,
+): Sql {
   const change = cachedByText((text) => connection.prepare(text));
   const row = cachedByText((text) => prepareRow(connection, text));
   const page = cachedByText((text) => preparePage(connection, text));
@@ -30,7 +33,10 @@ export function cachedByText<T>(prepare: (text: string) => T): (text: string) =>
 }
 
 /** Prepares a query for one row. */
-function prepareRow(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow | undefined {
+function prepareRow(
+  connection: DatabaseSyncInstance,
+  text: string,
+): (parameters: readonly SqlValue[]) => SqlRow | undefined {
   const statement = connection.prepare(text);
   const columns = statement.columns().map(({ name }) => name);
   statement.setReturnArrays(true);
@@ -44,12 +50,17 @@ function prepareRow(connection: DatabaseSyncInstance, text: string): (parameters
  * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing that takes less than half the time of returning
  * every value separately. Columns contain text, integers and null, which JSON represents exactly.
  */
-function preparePage(connection: DatabaseSyncInstance, text: string): (parameters: readonly SqlValue[]) => SqlRow[] {
+function preparePage(
+  connection: DatabaseSyncInstance,
+  text: string,
+): (parameters: readonly SqlValue[]) => SqlRow[] {
   const plain = connection.prepare(text);
   if (!text.startsWith('SELECT')) return (parameters) => plain.all(...parameters) as SqlRow[];
   const columns = plain.columns().map(({ name }) => name);
   const values = columns.map((name) => `"${name}"`).join(', ');
-  const statement = connection.prepare(`SELECT json_group_array(json_array(${values})) AS page FROM (${text})`);
+  const statement = connection.prepare(
+    `SELECT json_group_array(json_array(${values})) AS page FROM (${text})`,
+  );
   return (parameters) => {
     const { page } = statement.get(...parameters) as { page: string };
     return (JSON.parse(page) as unknown[][]).map((row) => rowOf(columns, row));
@@ -58,6 +69,7 @@ function preparePage(connection: DatabaseSyncInstance, text: string): (parameter
 
 export function rowOf(columns: readonly string[], values: readonly unknown[]): SqlRow {
   const row: SqlRow = {};
-  for (let index = 0; index < columns.length; index += 1) row[columns[index] as string] = values[index];
+  for (let index = 0; index < columns.length; index += 1)
+    row[columns[index] as string] = values[index];
   return row;
 }

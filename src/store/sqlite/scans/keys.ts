@@ -20,7 +20,8 @@ export function firstKeys({ limit, descending, after }: PageQuery): FirstKeys {
   const sorted = () => [...byId.values()].sort(compare).slice(0, limit);
   return {
     add(keys) {
-      for (const key of keys) if (marker === undefined || compare(key, marker) > 0) byId.set(key[1], key);
+      for (const key of keys)
+        if (marker === undefined || compare(key, marker) > 0) byId.set(key[1], key);
       if (byId.size > 2 * limit) byId = new Map(sorted().map((key) => [key[1], key]));
     },
     size: () => byId.size,
@@ -29,7 +30,8 @@ export function firstKeys({ limit, descending, after }: PageQuery): FirstKeys {
 }
 
 function compareKeys([value, id]: Key, [otherValue, otherId]: Key): number {
-  if (typeof value === 'number' && typeof otherValue === 'number') return value - otherValue || compareText(id, otherId);
+  if (typeof value === 'number' && typeof otherValue === 'number')
+    return value - otherValue || compareText(id, otherId);
   return compareText(String(value), String(otherValue)) || compareText(id, otherId);
 }
 

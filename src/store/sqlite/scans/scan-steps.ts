@@ -29,7 +29,13 @@ export interface ScanSteps {
   /** Returns the end of a step that begins after `from` and reads `rows` rows; undefined if the table ends before. */
   end(scanned: Scanned, from: Position | undefined, rows: number): Position | undefined;
   /** Returns the first `most` rows of a step that match the conditions. The walk must have the order of the list. */
-  firstRows(scanned: Scanned, columns: readonly string[], from: Position | undefined, to: Position | undefined, most: number): RowsText;
+  firstRows(
+    scanned: Scanned,
+    columns: readonly string[],
+    from: Position | undefined,
+    to: Position | undefined,
+    most: number,
+  ): RowsText;
   /** Returns the keys of the rows of a step that match the conditions. */
   keys(scanned: Scanned, from: Position | undefined, to: Position | undefined): Key[];
   /** Returns the number of rows of a step that match the conditions. */
@@ -65,21 +71,39 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
   const valuesOf = (text: string, parameters: readonly SqlValue[]): readonly unknown[] =>
     run(() => (statementFor(text).get(...parameters) as unknown as unknown[] | undefined) ?? []);
   /** Returns the rows of a query as one JSON text. */
-  const rowsText = (columns: readonly string[], query: string, parameters: readonly SqlValue[]): RowsText => {
-    const [count, text] = valuesOf(`SELECT count(*), json_group_array(json_array(${columns.join(', ')})) FROM (${query})`, parameters);
+  const rowsText = (
+    columns: readonly string[],
+    query: string,
+    parameters: readonly SqlValue[],
+  ): RowsText => {
+    const [count, text] = valuesOf(
+      `SELECT count(*), json_group_array(json_array(${columns.join(', ')})) FROM (${query})`,
+      parameters,
+    );
     return { count: count as number, text: text as string };
   };
 
   /** Returns the rows of a step that match the conditions. */
-  const stepRows = ({ type, query, walk }: Scanned, from: Position | undefined, to: Position | undefined) => {
+  const stepRows = (
+    { type, query, walk }: Scanned,
+    from: Position | undefined,
+    to: Position | undefined,
+  ) => {
     const { texts, parameters } = conditionsText(type, query.conditions, dialect, walk.decides);
     const range = rangeOf(walk, from, to);
-    return { text: `FROM ${type.collection}${whereText([...texts, ...range.texts])}`, parameters: [...parameters, ...range.parameters] };
+    return {
+      text: `FROM ${type.collection}${whereText([...texts, ...range.texts])}`,
+      parameters: [...parameters, ...range.parameters],
+    };
   };
 
   return {
     end({ type, query, walk }, from, rows) {
-      const { texts, parameters } = conditionsText(type, query.conditions.filter(walk.decides), dialect);
+      const { texts, parameters } = conditionsText(
+        type,
+        query.conditions.filter(walk.decides),
+        dialect,
+      );
       const range = rangeOf(walk, from, undefined);
       const where = whereText([...texts, ...range.texts]);
       const text = `SELECT json_array(${walk.columns.join(', ')}) FROM ${type.collection}${where} ORDER BY ${orderOf(walk)} LIMIT 1 OFFSET ?`;
@@ -88,11 +112,18 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
     },
     firstRows(scanned, columns, from, to, most) {
       const { text, parameters } = stepRows(scanned, from, to);
-      return rowsText(columns, `SELECT ${columns.join(', ')} ${text} ORDER BY ${orderOf(scanned.walk)} LIMIT ?`, [...parameters, most]);
+      return rowsText(
+        columns,
+        `SELECT ${columns.join(', ')} ${text} ORDER BY ${orderOf(scanned.walk)} LIMIT ?`,
+        [...parameters, most],
+      );
     },
     keys(scanned, from, to) {
       const { text, parameters } = stepRows(scanned, from, to);
-      const [keys] = valuesOf(`SELECT json_group_array(json_array(${orderColumn(scanned.query.sortField)}, id)) ${text}`, parameters);
+      const [keys] = valuesOf(
+        `SELECT json_group_array(json_array(${orderColumn(scanned.query.sortField)}, id)) ${text}`,
+        parameters,
+      );
       return JSON.parse(keys as string) as Key[];
     },
     count(scanned, from, to) {
@@ -100,7 +131,11 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       return valuesOf(`SELECT count(*) ${text}`, parameters)[0] as number;
     },
     rows({ type, query }, columns, ids) {
-      const { text, parameters } = among(`SELECT ${columns.join(', ')} FROM ${type.collection}`, 'id', ids);
+      const { text, parameters } = among(
+        `SELECT ${columns.join(', ')} FROM ${type.collection}`,
+        'id',
+        ids,
+      );
       const conditions = conditionsText(type, query.conditions, dialect, () => false);
       const rows = `${[text, ...conditions.texts].join(' AND ')} ORDER BY ${pageOrderOf(query)}`;
       return rowsText(columns, rows, [...parameters, ...conditions.parameters]);

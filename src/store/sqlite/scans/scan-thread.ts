@@ -10,10 +10,14 @@ import { rowsOf, type Found } from './scan.ts';
 
 /** A request to the thread. */
 export type ScanRequest =
-  { readonly number: number; readonly collection: string; readonly query: PageQuery } | { readonly cancel: number } | { readonly close: true };
+  | { readonly number: number; readonly collection: string; readonly query: PageQuery }
+  | { readonly cancel: number }
+  | { readonly close: true };
 
 /** The result of a scan in the thread. */
-export type ScanReply = { readonly number: number; readonly found: Found } | { readonly number: number; readonly failure: ScanFailure };
+export type ScanReply =
+  | { readonly number: number; readonly found: Found }
+  | { readonly number: number; readonly failure: ScanFailure };
 
 /** An error in a message between threads. */
 export interface ScanFailure {
@@ -40,7 +44,10 @@ const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stac
 
 /** Starts the thread that scans the database at `path`. */
 export function startScanWorker(path: string): Worker {
-  return new Worker(new URL('./scan-worker.js', import.meta.url), { workerData: path, resourceLimits: LIMITS });
+  return new Worker(new URL('./scan-worker.js', import.meta.url), {
+    workerData: path,
+    resourceLimits: LIMITS,
+  });
 }
 
 interface Pending {
@@ -111,7 +118,9 @@ export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThr
         });
         if (texts.length === 0) return { resources: [], more, total };
         const table = tableFor(typeOfCollection(collection));
-        const resources = texts.flatMap((text) => rowsOf(columns, text).map((row) => table.decode(row)));
+        const resources = texts.flatMap((text) =>
+          rowsOf(columns, text).map((row) => table.decode(row)),
+        );
         return { resources: texts.length > 1 ? eachOnce(resources) : resources, more, total };
       } finally {
         signal.removeEventListener('abort', cancel);
@@ -132,14 +141,20 @@ export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThr
 /** Removes duplicates: a row that moved during the scan and was read twice counts at its last position only. */
 function eachOnce(resources: Resource[]): Resource[] {
   const last = new Map(resources.map(({ id }, index) => [id, index]));
-  return last.size === resources.length ? resources : resources.filter(({ id }, index) => last.get(id) === index);
+  return last.size === resources.length
+    ? resources
+    : resources.filter(({ id }, index) => last.get(id) === index);
 }
 
 function died(cause: Error | undefined): ServiceError {
-  return new ServiceError('unavailable', 'The list could not be read completely. Repeat the request, or set a smaller limit.', {
-    retryAfterSeconds: 1,
-    cause: cause ?? new Error('The thread for scans exited'),
-  });
+  return new ServiceError(
+    'unavailable',
+    'The list could not be read completely. Repeat the request, or set a smaller limit.',
+    {
+      retryAfterSeconds: 1,
+      cause: cause ?? new Error('The thread for scans exited'),
+    },
+  );
 }
 
 function errorOf({ unavailable, message, stack, retryAfterSeconds }: ScanFailure): Error {

@@ -9,7 +9,8 @@ import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';
 
 const path = workerData as string;
 const connection = new DatabaseSync(path, { readOnly: true });
-for (const pragma of ['busy_timeout = 5000', 'temp_store = MEMORY']) connection.exec(`PRAGMA ${pragma}`);
+for (const pragma of ['busy_timeout = 5000', 'temp_store = MEMORY'])
+  connection.exec(`PRAGMA ${pragma}`);
 const scan = scanOn(connection, path);
 const cancelled = new Set<number>();
 const active = new Set<number>();
@@ -20,7 +21,11 @@ parentPort?.on('message', (request: ScanRequest) => {
   else void answer(request);
 });
 
-async function answer({ number, collection, query }: Extract<ScanRequest, { readonly query: unknown }>): Promise<void> {
+async function answer({
+  number,
+  collection,
+  query,
+}: Extract<ScanRequest, { readonly query: unknown }>): Promise<void> {
   active.add(number);
   let reply: ScanReply;
   try {
@@ -50,7 +55,13 @@ function close(): void {
 
 function failureOf(error: unknown): ScanFailure {
   const { message, stack = '' } = error as Error;
-  if (!(error instanceof ServiceError && error.code === 'unavailable')) return { unavailable: false, message, stack };
+  if (!(error instanceof ServiceError && error.code === 'unavailable'))
+    return { unavailable: false, message, stack };
   const { retryAfterSeconds, cause } = error.details;
-  return { unavailable: true, message, stack: cause instanceof Error ? cause.message : stack, retryAfterSeconds };
+  return {
+    unavailable: true,
+    message,
+    stack: cause instanceof Error ? cause.message : stack,
+    retryAfterSeconds,
+  };
 }

@@ -60,10 +60,16 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     let [count, length] = [0, 0];
     const isFull = () => count >= query.limit || length > longest(query);
     await walkThrough(scanned, pause, async (from, to) => {
-      const most = Math.min(query.questions === undefined ? query.limit - count : Infinity, ROWS_AT_A_TIME);
+      const most = Math.min(
+        query.questions === undefined ? query.limit - count : Infinity,
+        ROWS_AT_A_TIME,
+      );
       const found = steps.firstRows(scanned, columns, from, to, most);
       if (found.count === 0) return to;
-      const rows = query.questions === undefined ? found : textOf((await passing(scanned, found)).slice(0, query.limit - count));
+      const rows =
+        query.questions === undefined
+          ? found
+          : textOf((await passing(scanned, found)).slice(0, query.limit - count));
       if (rows.count > 0) texts.push(rows.text);
       count += rows.count;
       length += rows.count > 0 ? rows.text.length : 0;
@@ -76,7 +82,10 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   };
 
   /** Reads all rows. Returns the keys of the page, and the number of rows that match the conditions. */
-  const findAmongAll = async (scanned: Scanned, pause: Pause): Promise<{ keys: Key[]; total: number }> => {
+  const findAmongAll = async (
+    scanned: Scanned,
+    pause: Pause,
+  ): Promise<{ keys: Key[]; total: number }> => {
     const { type, query } = scanned;
     const first = firstKeys(query);
     let total = 0;
@@ -93,7 +102,11 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       }
       for (const some of partsOf(keys)) {
         const ids = some.map(([, id]) => id);
-        const passed = new Set<unknown>((await passing(scanned, steps.rows(scanned, tableFor(type).columns, ids))).map(([id]) => id));
+        const passed = new Set<unknown>(
+          (await passing(scanned, steps.rows(scanned, tableFor(type).columns, ids))).map(
+            ([id]) => id,
+          ),
+        );
         first.add(some.filter(([, id]) => passed.has(id)));
         await pause();
       }
@@ -106,7 +119,11 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
    * The rows with these keys, in the order of the keys. A row that has moved since is left out: as the last of a page it would be the
    * marker of the next page, which would then begin far behind this one.
    */
-  const atTheirPlaces = (scanned: Scanned, columns: readonly string[], keys: readonly Key[]): unknown[][] => {
+  const atTheirPlaces = (
+    scanned: Scanned,
+    columns: readonly string[],
+    keys: readonly Key[],
+  ): unknown[][] => {
     const [idAt, sortAt] = [columns.indexOf('id'), columns.indexOf(scanned.query.sortField)];
     const { text } = steps.rows(
       scanned,
@@ -183,5 +200,7 @@ function longest({ maxBytes = Infinity }: PageQuery): number {
 }
 
 function partsOf<T>(list: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(list.length / ROWS_AT_A_TIME) }, (_, part) => list.slice(part * ROWS_AT_A_TIME, (part + 1) * ROWS_AT_A_TIME));
+  return Array.from({ length: Math.ceil(list.length / ROWS_AT_A_TIME) }, (_, part) =>
+    list.slice(part * ROWS_AT_A_TIME, (part + 1) * ROWS_AT_A_TIME),
+  );
 }

@@ -24,10 +24,14 @@ export interface Walk {
  * Returns the walk for a list. It follows an index in the order of the list, if one exists and the rows are not counted. Otherwise it visits
  * all rows, or all rows of one project or one value if an index groups them.
  */
-export function walkOf(type: ResourceType, { limit, conditions, sortField, descending, count, after }: PageQuery): Walk {
+export function walkOf(
+  type: ResourceType,
+  { limit, conditions, sortField, descending, count, after }: PageQuery,
+): Walk {
   const { collection } = type;
   const deciding = (equal: string | undefined) => ({
-    decides: (condition: Condition) => condition.test === '=' && columnOf(type, condition) === equal,
+    decides: (condition: Condition) =>
+      condition.test === '=' && columnOf(type, condition) === equal,
   });
   const index = count === true ? undefined : orderIndex(type, conditions, sortField);
   if (index !== undefined) {
@@ -36,10 +40,13 @@ export function walkOf(type: ResourceType, { limit, conditions, sortField, desce
     return { columns, ...deciding(index.equal), ordered: true, descending, start };
   }
   const all = { ordered: false, descending: false, start: undefined };
-  const byTime = equalColumn(type, conditions, (column) => hasIndex(collection, `${column}, created_at, id`));
+  const byTime = equalColumn(type, conditions, (column) =>
+    hasIndex(collection, `${column}, created_at, id`),
+  );
   if (byTime !== undefined) return { columns: ['created_at', 'id'], ...deciding(byTime), ...all };
   // Counting all rows only needs an index, which is much smaller than the table.
-  if (limit === 0 && conditions.length === 0) return { columns: ['id'], ...deciding(undefined), ...all };
+  if (limit === 0 && conditions.length === 0)
+    return { columns: ['id'], ...deciding(undefined), ...all };
   const alone = equalColumn(type, conditions, (column) => hasIndex(collection, column));
   return { columns: ['rowid'], ...deciding(alone), ...all };
 }

@@ -1,0 +1,31 @@
+import type { TldRule } from './settings.ts';
+
+/** How many suffixes of a name one message lists. */
+const MAX_LISTED = 10;
+
+const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** Why no zone of some name may be created. */
+export type ZoneNameRefusal =
+  | { readonly rule: 'more_than_one_label' }
+  /** None of `suffixes` is a TLD entry, and the name must end in one that is. Shortest first. */
+  | { readonly rule: 'tld_entry'; readonly suffixes: readonly string[]; readonly tldRule: TldRule }
+  /** The name is itself an entry. */
+  | { readonly rule: 'not_a_tld'; readonly name: string };
+
+/** Returns the message of the error about a refused zone name. */
+export function zoneNameMessage(refusal: ZoneNameRefusal): string {
+  if (refusal.rule === 'more_than_one_label')
+    return 'More than one label is required: a zone is created below a top-level domain, not as one';
+  if (refusal.rule === 'not_a_tld') {
+    const { name } = refusal;
+    return `Zone name cannot be the same as a TLD: '${name}' is an entry; a name below it, such as 'example.${name}.', would be allowed`;
+  }
+  const { suffixes, tldRule } = refusal;
+  if (tldRule === 'last-label')
+    return `Invalid TLD: no TLD entry for '${suffixes[0]}'; the last label of a zone name must be one`;
+  const listed = suffixes.slice(0, MAX_LISTED).map((suffix) => `'${suffix}'`);
+  const more =
+    suffixes.length > MAX_LISTED ? [`${suffixes.length - MAX_LISTED} longer suffixes`] : [];
+  return `Invalid TLD: no TLD entry for ${OR.format([...listed, ...more])}; a zone name must end in one that exists`;
+}
