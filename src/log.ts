@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { destination, pino, type DestinationStream } from 'pino';
-import { withoutTokens } from './domain/model/token-form.ts';
+import { withoutTokens } from './domain/text/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
 /** How often a write is tried, at intervals of 0.1 s, while the reader of the log does not read. */

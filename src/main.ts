@@ -6,7 +6,7 @@ import { fileProblems } from './config/checks.ts';
 import { ConfigError, describeConfig, readConfig } from './config/config.ts';
 import { settingVariables } from './config/environment.ts';
 import type { Config } from './config/options.ts';
-import { parseDatabaseUrl, withoutPassword } from './domain/model/database-url.ts';
+import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { describeFault } from './net/faults.ts';
 import { VERSION } from './version.ts';

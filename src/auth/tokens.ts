@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../domain/model/ports.ts';
 import { ADMIN, ADMIN_PROJECT, type Caller } from '../domain/model/caller.ts';
 import { hashToken, token as tokenType } from '../domain/resources/token.ts';
-import { looksLikeToken } from '../domain/model/token-form.ts';
+import { looksLikeToken } from '../domain/text/token-form.ts';
 import { createCache } from './cache.ts';
 import type { Method } from './method.ts';
 

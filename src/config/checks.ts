@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { DATABASE_FORMS, parseDatabaseUrl } from '../domain/model/database-url.ts';
+import { DATABASE_FORMS, parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { faultOf } from '../net/faults.ts';
 import { PATH_FORMAT } from './kinds.ts';
 import { OPTIONS, valueAt, type Config } from './options.ts';

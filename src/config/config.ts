@@ -1,4 +1,4 @@
-import { withoutPassword } from '../domain/model/database-url.ts';
+import { withoutPassword } from '../domain/text/database-url.ts';
 import { combinationProblems } from './checks.ts';
 import { readVariable, unknownVariables, type Environment } from './environment.ts';
 import { quotingProblem, readConfigFile } from './file.ts';

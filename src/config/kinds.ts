@@ -1,5 +1,5 @@
 /** The kinds of values that only settings have. The others are in `src/domain/model/field.ts`. */
-import { parseDatabaseUrl } from '../domain/model/database-url.ts';
+import { parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { list, map, text, type Kind } from '../domain/model/field.ts';
 import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
 

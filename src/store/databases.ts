@@ -4,7 +4,7 @@ import {
   parseDatabaseUrl,
   type DatabaseForm,
   type DatabaseScheme,
-} from '../domain/model/database-url.ts';
+} from '../domain/text/database-url.ts';
 import type {
   Database,
   DatabaseObserver,

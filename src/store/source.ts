@@ -1,4 +1,4 @@
-import { withoutPassword } from '../domain/model/database-url.ts';
+import { withoutPassword } from '../domain/text/database-url.ts';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader } from '../domain/model/ports.ts';
 import { parseDatabase } from './databases.ts';

@@ -45,13 +45,11 @@ export async function startFakeKeystone(
       if (request.url !== '/identity/v3/auth/tokens' || request.method !== 'POST')
         return response.writeHead(404).end('<html>Not found</html>');
       if (!valid)
-        return response
-          .writeHead(401)
-          .end(
-            JSON.stringify({
-              error: { code: 401, message: 'Wrong "credentials".', title: 'Unauthorized' },
-            }),
-          );
+        return response.writeHead(401).end(
+          JSON.stringify({
+            error: { code: 401, message: 'Wrong "credentials".', title: 'Unauthorized' },
+          }),
+        );
       const catalog = [
         {
           type: 'identity',

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import tlds from 'tlds';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { MAX_ENTRIES } from '../../src/domain/operations/bulk-request.ts';
-import { toAsciiName } from '../../src/domain/model/dns-name.ts';
+import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { hasPublicSuffixList, PUBLIC_SUFFIX_LIST } from '../harness/public-suffix-list.ts';
 import {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import tlds from 'tlds';
 import { describe, expect, test } from 'vitest';
-import { isRelativeName } from '../../src/domain/model/dns-name.ts';
+import { isRelativeName } from '../../src/domain/text/dns-name.ts';
 import {
   detectFormat,
   LIST_FORMATS,

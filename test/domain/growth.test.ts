@@ -5,7 +5,7 @@ import { readCreation } from '../../src/domain/operations/body.ts';
 import { readActionBody } from '../../src/domain/operations/action.ts';
 import { BULK_BODY, MAX_LIST_BYTES } from '../../src/domain/operations/bulk-request.ts';
 import { readId } from '../../src/domain/operations/collection.ts';
-import * as names from '../../src/domain/model/dns-name.ts';
+import * as names from '../../src/domain/text/dns-name.ts';
 import { normaliseUuid, parseTimestamp } from '../../src/domain/model/field.ts';
 import { readListRequest, type Parameter } from '../../src/domain/operations/list-query.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';

@@ -1,6 +1,6 @@
 import tlds from 'tlds';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toAsciiName } from '../../src/domain/model/dns-name.ts';
+import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /** The IANA list as A-labels. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tlds from 'tlds';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toAsciiName } from '../../src/domain/model/dns-name.ts';
+import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /** The rows of the table of zone names in README.md: a name, the status, and the reason. */

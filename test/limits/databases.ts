@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
-import { comparisonForm, treeForm } from '../../src/domain/model/dns-name.ts';
+import { comparisonForm, treeForm } from '../../src/domain/text/dns-name.ts';
 import { openStore } from '../../src/service.ts';
 import { runFolder } from '../harness/evidence.ts';
 import { createDatabase } from '../harness/postgres.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { comparisonForm } from '../../src/domain/model/dns-name.ts';
+import { comparisonForm } from '../../src/domain/text/dns-name.ts';
 import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.ts';
 import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';

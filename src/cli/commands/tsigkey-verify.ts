@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { isAbsoluteName } from '../../domain/model/dns-name.ts';
+import { isAbsoluteName } from '../../domain/text/dns-name.ts';
 import type { Check } from '../../domain/dns/key-check.ts';
 import { keyProblems } from '../../domain/key-formats/key.ts';
 import type { NameServer } from '../../net/dns.ts';

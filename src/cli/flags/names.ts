@@ -1,4 +1,4 @@
-import { toAsciiName } from '../../domain/model/dns-name.ts';
+import { toAsciiName } from '../../domain/text/dns-name.ts';
 
 /** Returns a domain name, or a pattern, with A-labels: `xn--p1ai` for `рф`. Labels without an ASCII form are unchanged. */
 export function asciiName(name: string): string {

@@ -1,4 +1,4 @@
-import { comparisonForm } from '../../domain/model/dns-name.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
 import { isSameKey, type Key } from '../../domain/key-formats/key.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { call, type Connection } from '../service/client.ts';

@@ -1,4 +1,4 @@
-import { toAsciiName } from '../../domain/model/dns-name.ts';
+import { toAsciiName } from '../../domain/text/dns-name.ts';
 import { uniqueOf } from '../../domain/model/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 

@@ -1,4 +1,4 @@
-import { withoutFinalDot } from '../../domain/model/dns-name.ts';
+import { withoutFinalDot } from '../../domain/text/dns-name.ts';
 import { asciiForm, linesOf, type TldList } from './list.ts';
 
 /**

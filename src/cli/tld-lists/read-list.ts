@@ -30,13 +30,11 @@ const MAX_CHARACTERS = 2000;
 function withoutOverlong(list: TldList): TldList {
   const isOverlong = ({ name, description = '' }: ListEntry) =>
     name.length + description.length > MAX_CHARACTERS;
-  const refused = list.entries
-    .filter(isOverlong)
-    .map(({ line, name }) => ({
-      line,
-      text: name,
-      reason: `more than ${MAX_CHARACTERS} characters`,
-    }));
+  const refused = list.entries.filter(isOverlong).map(({ line, name }) => ({
+    line,
+    text: name,
+    reason: `more than ${MAX_CHARACTERS} characters`,
+  }));
   return {
     ...list,
     entries: list.entries.filter((entry) => !isOverlong(entry)),

@@ -1,4 +1,4 @@
-import { comparisonForm } from '../model/dns-name.ts';
+import { comparisonForm } from '../text/dns-name.ts';
 import { ALGORITHMS, wireProblems } from '../resources/tsigkey.ts';
 
 /** A TSIG key as programs exchange it, as text. The secret is base64. */

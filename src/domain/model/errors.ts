@@ -1,6 +1,6 @@
 import type { ErrorDetails, ErrorEntry, Named, Problem } from './error-entry.ts';
 import { ERRORS, type About, type ErrorCode } from './error-table.ts';
-import { withoutTokens } from './token-form.ts';
+import { withoutTokens } from '../text/token-form.ts';
 
 export type { ErrorDetails, Named, Problem } from './error-entry.ts';
 export { ERRORS, type About, type ErrorCode } from './error-table.ts';

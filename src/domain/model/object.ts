@@ -7,7 +7,7 @@ import {
   type Kind,
   type ValueOf,
 } from './field.ts';
-import { shorten } from './token-form.ts';
+import { shorten } from '../text/token-form.ts';
 
 /** The kinds of objects, of their members and of the lists in them. */
 

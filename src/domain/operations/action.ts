@@ -3,7 +3,7 @@ import type { Parameter } from './list-query.ts';
 import { ServiceError, type ErrorCode, type Problem } from '../model/errors.ts';
 import type { Kind, ValueOf } from '../model/field.ts';
 import type { ResourceType } from '../model/resource.ts';
-import { shorten } from '../model/token-form.ts';
+import { shorten } from '../text/token-form.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 
 /** An example in the OpenAPI document. */

@@ -13,7 +13,7 @@ import {
   type Resource,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
-import { shorten } from '../model/token-form.ts';
+import { shorten } from '../text/token-form.ts';
 
 /** The most problems one answer lists. */
 const MAX_PROBLEMS = 50;

@@ -8,7 +8,7 @@ import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Store } from '../model/ports.ts';
 import type { Condition, PageQuery, WantedAnswer } from '../model/query.ts';
 import { newMembers, type Resource, type ResourceType } from '../model/resource.ts';
-import { looksLikeToken } from '../model/token-form.ts';
+import { looksLikeToken } from '../text/token-form.ts';
 
 /**
  * Creates a resource from a request body and returns it, with the members that are only shown now. `beforeCommit` sees it

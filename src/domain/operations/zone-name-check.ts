@@ -1,5 +1,5 @@
 import { defineAction, type ActionBody } from './action.ts';
-import { comparisonForm, withoutFinalDot } from '../model/dns-name.ts';
+import { comparisonForm, withoutFinalDot } from '../text/dns-name.ts';
 import { ERRORS } from '../model/errors.ts';
 import { anyText, array, boolean, enumeration, nullable, type ValueOf } from '../model/field.ts';
 import { described, object, responseObject, sequence } from '../model/object.ts';

@@ -1,4 +1,4 @@
-import { isRelativeName, withoutFinalDot } from '../model/dns-name.ts';
+import { isRelativeName, withoutFinalDot } from '../text/dns-name.ts';
 import { integer, list, map, nullable, text } from '../model/field.ts';
 import { object } from '../model/object.ts';
 import { defineResource, OPERATIONS } from '../model/resource.ts';

@@ -1,4 +1,4 @@
-import { comparisonForm, lastLabel, suffixes } from '../model/dns-name.ts';
+import { comparisonForm, lastLabel, suffixes } from '../text/dns-name.ts';
 import type { ZoneNameRefusal } from '../model/errors.ts';
 import type { IndexReader } from '../model/resource.ts';
 import type { Settings, TldRule } from '../model/settings.ts';

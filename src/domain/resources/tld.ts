@@ -1,4 +1,4 @@
-import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from '../model/dns-name.ts';
+import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from '../text/dns-name.ts';
 import { nullable, text } from '../model/field.ts';
 import { defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
 

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { list, nullable, text, timestamp, type Field, type Parsed } from '../model/field.ts';
 import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
-import { withoutTokens } from '../model/token-form.ts';
+import { withoutTokens } from '../text/token-form.ts';
 
 /** The form in which a token is kept: SHA-256 in hexadecimal. Tokens hold 256 random bits, so no salt or stretching is needed. */
 export function hashToken(token: string): string {

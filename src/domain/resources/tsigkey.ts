@@ -1,4 +1,4 @@
-import { comparisonForm, fitsInMessage, withoutFinalDot } from '../model/dns-name.ts';
+import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
 import { enumeration, text, uuid } from '../model/field.ts';
 import { pool } from './pool.ts';

@@ -6,7 +6,7 @@ import {
   MAX_NAME_LENGTH,
   toAsciiName,
   withoutFinalDot,
-} from '../model/dns-name.ts';
+} from '../text/dns-name.ts';
 import {
   boolean,
   enumeration,

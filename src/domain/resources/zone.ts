@@ -1,5 +1,5 @@
 import { ADMIN } from '../model/caller.ts';
-import { comparisonForm, treeForm } from '../model/dns-name.ts';
+import { comparisonForm, treeForm } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
 import { defineResource, OPERATIONS, type Given } from '../model/resource.ts';
 import { DELETED, zoneFields, type Zone } from './zone-fields.ts';

@@ -3,7 +3,7 @@ import { ServiceError } from '../model/errors.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
-import { TOKEN_PREFIX } from '../model/token-form.ts';
+import { TOKEN_PREFIX } from '../text/token-form.ts';
 import { hashToken, token, type Token } from '../resources/token.ts';
 
 type TokenFields = (typeof token)['fields'];

@@ -1,4 +1,4 @@
-import { comparisonForm, suffixes, treeForm } from '../model/dns-name.ts';
+import { comparisonForm, suffixes, treeForm } from '../text/dns-name.ts';
 import { ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';

@@ -3,7 +3,7 @@ import { isProjectId, type Caller } from '../../domain/model/caller.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { requireRight, type Policy } from '../../domain/resources/policy.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
-import { withoutTokens } from '../../domain/model/token-form.ts';
+import { withoutTokens } from '../../domain/text/token-form.ts';
 import { readParameters } from './urls.ts';
 
 declare module 'fastify' {

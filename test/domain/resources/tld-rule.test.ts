@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { IndexReader } from '../../../src/domain/model/resource.ts';
-import { comparisonForm } from '../../../src/domain/model/dns-name.ts';
+import { comparisonForm } from '../../../src/domain/text/dns-name.ts';
 import { TLD_RULES, type TldRule } from '../../../src/domain/model/settings.ts';
 import { ERRORS, type ZoneNameRefusal } from '../../../src/domain/model/errors.ts';
 import { findTldEntries, refuseZoneName } from '../../../src/domain/resources/tld-rule.ts';

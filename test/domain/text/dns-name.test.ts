@@ -8,7 +8,7 @@ import {
   suffixes,
   toAsciiName,
   withoutFinalDot,
-} from '../../../src/domain/model/dns-name.ts';
+} from '../../../src/domain/text/dns-name.ts';
 
 const label = (length: number) => 'l'.repeat(length);
 const name = (...lengths: number[]) => lengths.map(label).join('.');
