@@ -58,8 +58,8 @@ const ROOMS: Record<string, string[]> = {
   cli: ['output', 'service', 'flags', 'tld-lists', 'imports', 'commands', ''],
 };
 
-describe('who may import whom', () => {
-  test.each(Object.keys(ROOMS))('each room of %s imports itself and the rooms below it', (top) => {
+describe('imports', () => {
+  test.each(Object.keys(ROOMS))('each folder of %s imports only itself and lower ones', (top) => {
     const rooms = ROOMS[top] ?? [];
     const roomOf = (path: string) => dirname(path).slice(top.length + 1);
     const own = FILES.filter(({ folder }) => folder === top);
@@ -77,18 +77,18 @@ describe('who may import whom', () => {
     expect(upward).toEqual([]);
   });
 
-  test('no folder is an open-plan office', () => {
+  test('no folder has more than 13 files', () => {
     const sizes = new Map<string, number>();
     for (const { path } of FILES) sizes.set(dirname(path), (sizes.get(dirname(path)) ?? 0) + 1);
     expect([...sizes].filter(([, size]) => size > 13)).toEqual([]);
   });
 
-  test('there are files to look at', () => {
+  test('the scan finds source files and imports', () => {
     expect(FILES.length).toBeGreaterThan(30);
     expect(FILES.flatMap(({ imports }) => imports).length).toBeGreaterThan(60);
   });
 
-  test('the domain imports itself, and pure functions of the platform', () => {
+  test('the domain imports only itself and pure functions of Node.js', () => {
     const domain = FILES.filter(({ folder }) => folder === 'domain');
     const others = domain.flatMap(({ path, imports }) =>
       imports
@@ -113,7 +113,7 @@ describe('who may import whom', () => {
     expect(impure).toEqual([]);
   });
 
-  test('resources change in one function alone', () => {
+  test('only one function changes resources', () => {
     const writers = FILES.filter(({ path }) =>
       /\bstore\b[^;]*\.write\(/.test(readFileSync(join(SRC, path), 'utf8')),
     );
@@ -130,7 +130,7 @@ describe('who may import whom', () => {
     ]);
   });
 
-  test('an adapter imports the domain, the network and itself, never another adapter', () => {
+  test('an adapter imports only the domain, the network and itself', () => {
     const strays = FILES.filter(({ folder }) => !['', 'domain', 'net'].includes(folder)).flatMap(
       ({ path, folder, imports }) =>
         imports
@@ -140,7 +140,7 @@ describe('who may import whom', () => {
     expect(strays).toEqual([]);
   });
 
-  test('the network imports itself, the errors and the DNS of the domain, and no package', () => {
+  test('the network imports only itself and the DNS, model and text of the domain', () => {
     const net = FILES.filter(({ folder }) => folder === 'net');
     const strays = net.flatMap(({ path, imports }) =>
       imports
@@ -166,7 +166,7 @@ describe('who may import whom', () => {
     expect(clients.map(({ path }) => path)).toEqual([]);
   });
 
-  test('the configuration imports the domain, itself and the words for faults, and of packages only that for YAML', () => {
+  test('the configuration imports only the domain, itself, net/faults.ts and the package yaml', () => {
     const configuration = FILES.filter(({ folder }) => folder === 'config');
     expect(configuration.length).toBeGreaterThan(5);
     const others = configuration.flatMap(({ path, imports }) =>
@@ -183,7 +183,7 @@ describe('who may import whom', () => {
     expect({ others, packages }).toEqual({ others: [], packages: [] });
   });
 
-  test('a package is imported in one folder, the root and the YAML of the configuration aside', () => {
+  test('only one folder imports a package, apart from the root folder and yaml', () => {
     const folders = new Map<string, Set<string>>();
     for (const { folder, packages } of FILES.filter((file) => file.folder !== '')) {
       for (const name of packages.filter(
@@ -195,7 +195,7 @@ describe('who may import whom', () => {
     expect(spread.map(([name, places]) => `${name}: ${[...places].join(', ')}`)).toEqual([]);
   });
 
-  test('a package that is imported is a dependency, and every dependency is imported', () => {
+  test('the imported packages are exactly the dependencies', () => {
     const declared = Object.keys(
       (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object })
         .dependencies,
@@ -232,7 +232,7 @@ describe('who may import whom', () => {
 describe('sizes', () => {
   const lines = FILES.map((file) => file.lines).sort((one, other) => one - other);
 
-  test('no file has more than 300 lines, nine of ten have at most 200', () => {
+  test('no file has more than 300 lines, and nine of ten have at most 200', () => {
     expect(
       FILES.filter((file) => file.lines > 300).map(({ path, lines }) => `${path}: ${lines}`),
     ).toEqual([]);
@@ -241,7 +241,7 @@ describe('sizes', () => {
 });
 
 describe('names', () => {
-  test('files are in kebab-case and none is a barrel or a drawer', () => {
+  test('file names are in kebab-case, and none is index, utils, helpers, common, shared or types', () => {
     const names = FILES.map(({ path }) => path.split('/').at(-1) ?? '');
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*\.tsx?$/.test(name))).toEqual([]);
     expect(
@@ -249,7 +249,7 @@ describe('names', () => {
     ).toEqual([]);
   });
 
-  test('nothing is called manager, helper, util, base, abstract or impl', () => {
+  test('no name contains Manager, Helper, Util, Common, Abstract, Impl or Processor', () => {
     const pattern =
       /(?:class|interface|type|function|const) \w*(?:Manager|Helper|Util|Common|Abstract|Impl|Processor)\b/;
     expect(
@@ -259,7 +259,7 @@ describe('names', () => {
     ).toEqual([]);
   });
 
-  test('tests mirror the sources', () => {
+  test('every test folder is a source folder or a listed exception', () => {
     const folders = readdirSync(join(ROOT, 'test'), { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { closeAll } from '../src/close-all.ts';
 
-test('closes everything, the last first, whatever fails, and then throws the first failure', async () => {
+test('closes everything in reverse order, even after a failure, and then throws the first failure', async () => {
   const closed: string[] = [];
   const closers = [
     async () => void closed.push('database'),

@@ -58,7 +58,7 @@ function configurationFor(language: string): string {
 const openssl = hasProgram('openssl', 'openssl');
 
 describe('the proxies of docs/operations.md', () => {
-  test.runIf(openssl && hasProgram('nginx', 'nginx'))('nginx takes its configuration', () => {
+  test.runIf(openssl && hasProgram('nginx', 'nginx'))('nginx accepts its configuration', () => {
     const { status, output } = run('nginx', [
       '-t',
       '-c',
@@ -72,7 +72,7 @@ describe('the proxies of docs/operations.md', () => {
   });
 
   test.runIf(openssl && hasProgram('haproxy', 'haproxy'))(
-    'HAProxy takes its configuration, without a warning',
+    'HAProxy accepts its configuration without a warning',
     () => {
       expect(run('haproxy', ['-c', '-dW', '-f', configurationFor('haproxy')])).toMatchObject({
         status: 0,
@@ -82,12 +82,12 @@ describe('the proxies of docs/operations.md', () => {
 });
 
 describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
-  test.runIf(hasProgram('systemd-analyze', 'systemd'))('is a unit that systemd understands', () => {
+  test.runIf(hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
     expectValid(unit, read(`deploy/${unit}`));
   });
 
   test.runIf(hasProgram('systemd-analyze', 'systemd'))(
-    'is one with all its credentials, each of which exists under the name that its variable has',
+    'is valid with all credentials enabled, and each variable names one of them',
     () => {
       const text = read(`deploy/${unit}`).replaceAll(/^#(?=LoadCredential=|Environment=)/gm, '');
       const credentials = [
@@ -103,14 +103,14 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
     },
   );
 
-  test('writes no core dump, and no variable with a secret', () => {
+  test('disables core dumps and sets no variable with a secret', () => {
     const text = read(`deploy/${unit}`);
     expect(text).toMatch(/^LimitCORE=0$/m);
     const secrets = OPTIONS.filter(({ secret }) => secret).map(variableOf);
     for (const variable of secrets) expect(text).not.toMatch(new RegExp(`\\b${variable}\\b`));
   });
 
-  test('gives the service more time to stop than it takes, and names real settings', () => {
+  test('has a stop time-out above stopGraceSeconds, and only existing settings', () => {
     const grace = OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default;
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(read(`deploy/${unit}`))?.[1])).toBeGreaterThan(
       Number(grace),
@@ -122,7 +122,7 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
 describe('Containerfile', () => {
   const text = read('Containerfile');
 
-  test('copies what is there, and names real settings', () => {
+  test('copies existing files, and names only existing settings', () => {
     const sources = [...text.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
       paths.split(' '),
     );
@@ -137,7 +137,7 @@ describe('Containerfile', () => {
     expect(user).toBeLessThan(text.indexOf('\nENTRYPOINT '));
   });
 
-  test('its health check passes while the service answers, and fails when it does not', async () => {
+  test('has a health check that passes while the service responds, and otherwise fails', async () => {
     const [command = '', ...args] = JSON.parse(
       /HEALTHCHECK [^[]+CMD (\[.+\])$/m.exec(text)?.[1] ?? '[]',
     ) as string[];
@@ -151,13 +151,13 @@ describe('Containerfile', () => {
   });
 });
 
-/** Runs Node.js while this process goes on, for it is this process that must answer. */
+/** Runs Node.js asynchronously, because this process must respond to it. */
 function runCheck(args: readonly string[]): Promise<number | null> {
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   return new Promise((resolve) => child.once('exit', resolve));
 }
 
-/** Expects every variable of the service in `text` to be one that it reads. */
+/** Expects the service to read every `TSIGIL_` variable in `text`. */
 function expectSettings(text: string): void {
   const variables = OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]);
   const named = [...text.matchAll(/\bTSIGIL_[A-Z_]*[A-Z]/g)].map(([name]) => name);

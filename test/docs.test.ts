@@ -51,7 +51,7 @@ async function startFirstService(): Promise<ServiceProcess & { readonly folder: 
   return { ...service, ...service.with(token), folder: home };
 }
 
-test('the documents are all there', () => {
+test('all documents exist, and the main ones have examples', () => {
   const pages = ['api', 'compatibility', 'configuration', 'keys', 'operations'].map(
     (name) => `docs/${name}.md`,
   );
@@ -65,11 +65,11 @@ test('the documents are all there', () => {
   );
 });
 
-describe('what documents show', () => {
+describe('examples in documents', () => {
   const curl = hasProgram('curl', 'curl');
 
   for (const document of DOCUMENTS.filter((each) => examplesOf(each).length > 0)) {
-    test.runIf(curl)(`${document.path}: every command prints what the page says`, async () => {
+    test.runIf(curl)(`${document.path}: every command prints the output on the page`, async () => {
       const service = await startFirstService();
       const examples = examplesOf(document);
       const commands = examples.map(({ command }) => command);
@@ -81,7 +81,7 @@ describe('what documents show', () => {
     });
   }
 
-  test('README.md: the first start prints what the page says', async () => {
+  test('README.md: the first start prints the output on the page', async () => {
     const service = await startFirstService();
     const shown =
       blocksOf(documentAt('README.md')).find(({ language }) => language === 'text')?.content ?? '';
@@ -95,7 +95,7 @@ describe('what documents show', () => {
   });
 
   test.runIf(curl)(
-    'docs/operations.md: restoring a backup as the page says brings back what was backed up',
+    'docs/operations.md: the commands to restore a backup restore its content',
     async () => {
       const service = await startFirstService();
       await service.post('/v2/tlds', { name: 'kept' });
@@ -133,9 +133,9 @@ describe('what documents show', () => {
   }
 });
 
-describe('what documents name', () => {
+describe('names in documents', () => {
   for (const document of DOCUMENTS) {
-    test(`${document.path}: links lead somewhere`, () => {
+    test(`${document.path}: link targets exist`, () => {
       const targets = [...proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)].map(
         ([, target = '']) => target,
       );
@@ -143,7 +143,7 @@ describe('what documents name', () => {
       expect(relative.filter((target) => !leadsSomewhere(document, target))).toEqual([]);
     });
 
-    test(`${document.path}: files and folders in backticks are there`, () => {
+    test(`${document.path}: files and folders in backticks exist`, () => {
       const paths = [
         ...proseOf(document).matchAll(/`((?:src|test|scripts|docs|deploy)\/[\w./-]*)`/g),
       ].map(([, path = '']) => path);
@@ -184,7 +184,7 @@ describe('what documents name', () => {
     });
   }
 
-  test('ARCHITECTURE.md shows every file of src, and no other', () => {
+  test('ARCHITECTURE.md lists exactly the files in src', () => {
     const tree =
       blocksOf(documentAt('ARCHITECTURE.md')).find(({ language }) => language === 'text')
         ?.content ?? '';
@@ -203,7 +203,7 @@ describe('what documents name', () => {
     expect(shown.filter((pattern) => !names.some((name) => covers(pattern, name)))).toEqual([]);
   });
 
-  test('docs/configuration.md is what `npm run docs` makes', () => {
+  test('docs/configuration.md is the output of `npm run docs`', () => {
     const { stdout, status, stderr } = spawnSync(
       process.execPath,
       ['scripts/configuration-page.mjs'],
@@ -213,7 +213,7 @@ describe('what documents name', () => {
     expect(documentAt('docs/configuration.md').text).toBe(stdout);
   });
 
-  test('docs/keys.md lists every form that keys are written in and read from', () => {
+  test('docs/keys.md lists every export and import format', () => {
     const page = documentAt('docs/keys.md').text;
     const written = Object.entries(EXPORT_FORMATS).map(([name, { consumer, algorithms }]) => {
       const refused = Object.keys(ALGORITHMS).filter(
@@ -279,7 +279,7 @@ describe('what documents name', () => {
   });
 });
 
-/** Tells whether a relative link's file is there, with the heading it points to. */
+/** Returns whether the file and the heading of a relative link exist. */
 function leadsSomewhere(document: Document, target: string): boolean {
   const [path = '', heading] = target.split('#');
   const file = path === '' ? document.path : normalize(join(dirname(document.path), path));
@@ -291,7 +291,7 @@ function leadsSomewhere(document: Document, target: string): boolean {
   return headings.includes(heading);
 }
 
-/** The anchor that Markdown renderers give a heading. */
+/** Returns the anchor of a heading in rendered Markdown. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

@@ -140,7 +140,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
 
     test('401 for a revoked token', async () => expectUnknown(await issuer.issueRevoked(service)));
 
-    test('404 for a zone of another project, and no list shows it', async () => {
+    test('404 for a zone of another project, which no list contains', async () => {
       const stranger = await issuer.issue(service, 'member', 1);
       const { status, body } = await createZone(member, 'one.org.');
       expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);
@@ -175,7 +175,7 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       await expectUnknown('', headers);
     });
 
-    test('the log contains the caller and the project of a request', async () => {
+    test('200, and the log line contains the caller and the project', async () => {
       const { headers } = await service.with(member).get('/v2/zones');
       const line = service.log
         .map((text) => JSON.parse(text))

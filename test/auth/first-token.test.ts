@@ -51,7 +51,7 @@ afterEach(async () => {
 });
 
 describe('the file of the first administrator token', () => {
-  test('is created with mode 0600, and replaced in one step', async () => {
+  test('is created with mode 0600 and replaced atomically', async () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(folder, 'new'));
     writeFileSync(file, 'old', { mode: 0o644 });
@@ -62,7 +62,7 @@ describe('the file of the first administrator token', () => {
     expect(await createFirstToken(dependencies, file)).toBe(false);
   });
 
-  test('leaves no temporary file behind where a folder is in its place, and no token', async () => {
+  test('cannot replace a folder, and no temporary file or token remains', async () => {
     const file = join(folder, 'new/admin.token');
     mkdirSync(join(file, 'in-the-way'), { recursive: true });
     await expect(createFirstToken(dependencies, file)).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST/);
@@ -72,7 +72,7 @@ describe('the file of the first administrator token', () => {
   });
 
   test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
-    'leaves no file and no descriptor behind on a full disk',
+    'leaves no file and no open descriptor on a full disk',
     async () => {
       disk = mountMemory(folder, '1m');
       const place = disk?.folder ?? '';

@@ -36,7 +36,7 @@ async function ask(
   return [status, (performance.now() - startedAt) / 1000];
 }
 
-test('503 within timeoutSeconds if sign-in, validation and a second sign-in each take most of it', async () => {
+test('503 within timeoutSeconds if sign-in, validation and a second sign-in are slow', async () => {
   const seen: string[] = [];
   const service = await startWith((request, response) => {
     seen.push(request.method ?? '');

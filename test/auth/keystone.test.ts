@@ -130,7 +130,7 @@ describe.runIf(installed)('keystone', () => {
   });
 
   describe('tokens of other methods', () => {
-    test('are validated only by their own method', async () => {
+    test('200 or 401 from the method that issued the token, without a request to another method', async () => {
       const gateway = await startGateway(keystone.url);
       onTestFinished(() => gateway.close());
       const both = {
@@ -163,7 +163,7 @@ describe.runIf(installed)('keystone', () => {
   });
 
   describe('token cache', () => {
-    test('many concurrent requests share one validation, and later ones need none', async () => {
+    test('200 for concurrent and later requests after one validation', async () => {
       const [service, gateway] = await startBehind();
       const token = await issue();
       const statuses = await Promise.all(
@@ -179,7 +179,7 @@ describe.runIf(installed)('keystone', () => {
       expect(text).toMatch(/tsigil_keystone_cache_hits_total\{outcome="valid"\} [1-9]/);
     });
 
-    test('a repeated bad token needs one validation', async () => {
+    test('401 for a repeated invalid token after one validation', async () => {
       const [service, gateway] = await startBehind();
       expect([await statusOf(service, 'bad'), await statusOf(service, 'bad')]).toEqual([401, 401]);
       expect(gateway.count(VALIDATION)).toBe(1);
@@ -188,7 +188,7 @@ describe.runIf(installed)('keystone', () => {
       );
     });
 
-    test('holds at most cacheEntries tokens, and bad tokens evict no valid ones', async () => {
+    test('200 without a second validation after many invalid tokens, and at most cacheEntries are cached', async () => {
       const [service, gateway] = await startBehind({ CACHE_ENTRIES: '1' });
       const [one, two] = [await issue(), await issue('admin', 'two')];
       const questions: number[] = [];
@@ -221,8 +221,8 @@ describe.runIf(installed)('keystone', () => {
     });
   });
 
-  describe("the service's own credentials", () => {
-    test("200 after the service's token was revoked, because the service gets another", async () => {
+  describe('the credentials of the service', () => {
+    test("200 after the service's token was revoked, because the service obtains a new one", async () => {
       const [service, gateway] = await startBehind();
       expect(await statusOf(service, await issue())).toBe(200);
       await keystone.revoke(String(gateway.passed.at(-1)?.headers['x-auth-token']));
@@ -283,7 +283,7 @@ describe.runIf(installed)('keystone', () => {
       gateway.behave(() => 'pass');
     });
 
-    test('during a restart of Keystone: 200 for cached tokens, 503 for others, and 200 for all afterwards', async () => {
+    test('200 for cached tokens and 503 for others during a restart of Keystone, then 200 for all', async () => {
       const service = await start(variables());
       const [known, ...others] = [
         await issue(),
@@ -357,7 +357,7 @@ describe.runIf(installed)('keystone', () => {
         .toBe(401);
     });
 
-    test('200 for new tokens at any time, because the service renews its own token before it expires', async () => {
+    test('200 for new tokens at any time, because the service renews its token before it expires', async () => {
       const [service, gateway] = await startBehind();
       while (gateway.count(LOGIN) < 2) expect(await statusOf(service, await issue())).toBe(200);
       const authorities = gateway.passed

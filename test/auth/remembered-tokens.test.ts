@@ -140,7 +140,7 @@ test('queries a token again after 0.5 s if another process may have removed it',
   expect(lookUps).toBe(2);
 });
 
-test('counts the 0.5 s from before the query, however long the query takes', async () => {
+test('measures the 0.5 s from the start of the query', async () => {
   let seconds = 100;
   const slow: Store = {
     ...store,
@@ -160,7 +160,7 @@ test('counts the 0.5 s from before the query, however long the query takes', asy
   expect(lookUps).toBe(3);
 });
 
-test('counts a change that was rolled back, and no read', async () => {
+test('a change that was rolled back clears the cache, a read does not', async () => {
   const before = store.changes(tokenType);
   await store.get(tokenType, ID);
   expect(store.changes(tokenType)).toBe(before);

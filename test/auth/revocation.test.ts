@@ -76,7 +76,7 @@ const holderOf = (token: string) =>
     refused,
   ).authenticate(token);
 
-test('503 for a revocation that cannot be stored says that other processes still accept the token, where others may run', async () => {
+test('503 for a revocation that cannot be stored, with a warning if other processes still accept the token', async () => {
   const { id, token } = await createToken();
   await expect(
     deleteResource(dependencies({ ...full(), exclusive: false }), tokenType, CONTEXT, id),
@@ -90,7 +90,7 @@ test('503 for a revocation that cannot be stored says that other processes still
   expect(await holderOf(token)).toBeUndefined();
 });
 
-test('a revocation that cannot be stored is refused without effect for a token that does not exist, and for the last administrator', async () => {
+test('503 for an unknown token and 409 for the last administrator token while the disk is full', async () => {
   await expect(deleteResource(dependencies(full()), tokenType, CONTEXT, randomUUID())).rejects.toBe(
     FULL,
   );
@@ -101,7 +101,7 @@ test('a revocation that cannot be stored is refused without effect for a token t
   expect((await holderOf(token))?.id).toBe(id);
 });
 
-test('a token is refused when the database can neither be written nor read', async () => {
+test('503 if the database can be neither written nor read, and the process refuses the token', async () => {
   const { id } = await createToken();
   const store = { ...full(), get: () => Promise.reject(FULL) };
   await expect(deleteResource(dependencies(store), tokenType, CONTEXT, id)).rejects.toMatchObject({
@@ -110,7 +110,7 @@ test('a token is refused when the database can neither be written nor read', asy
   expect([...refused]).toEqual([id]);
 });
 
-test('other resources whose deletion fails stay as they are', async () => {
+test('503 for a failed deletion of another resource, which stays unchanged', async () => {
   const created = await createResource(dependencies(opened), tld, CONTEXT, { name: 'com' });
   await expect(deleteResource(dependencies(full()), tld, CONTEXT, created.id)).rejects.toBe(FULL);
   expect(refused.size).toBe(0);

@@ -26,7 +26,10 @@ import { hasProgram } from '../harness/tools.ts';
 import { ROOT } from '../docs/documents.ts';
 import { NO_LOCAL_COMMANDS, runInside, type RunOptions } from './session.ts';
 
-/** Every command, and when it asks for confirmation. A new command must be added here: does it remove what its arguments do not name? */
+/**
+ * Every command, and when it asks for confirmation. A new command must be added here. It must ask
+ * if it removes what its arguments do not name.
+ */
 const COMMANDS: Record<string, string | undefined> = {
   'tsigil serve': undefined,
   'tsigil check-config': undefined,
@@ -85,7 +88,7 @@ describe('declarations', () => {
   const program = createProgram('0', NO_LOCAL_COMMANDS, terminal);
   const leaves = commandsBelow(program).filter(({ command }) => command.commands.length === 0);
 
-  test('every command declares whether and when it asks', () => {
+  test('every command declares whether and when it asks for confirmation', () => {
     expect(
       Object.fromEntries(
         leaves.map(({ words, command }) => [words.join(' '), conditionOf(command)]),
@@ -93,7 +96,7 @@ describe('declarations', () => {
     ).toEqual(COMMANDS);
   });
 
-  test('exactly the commands that ask have --yes, and the documentation lists them', () => {
+  test('exactly the commands that ask for confirmation have --yes, and the documentation lists them', () => {
     const withYes = leaves
       .filter(({ command }) => optionsOf(command).some(({ long }) => long === '--yes'))
       .map(({ words }) => words.join(' '));
@@ -177,7 +180,7 @@ describe('tld import --replace', () => {
   });
 
   test.each(['n\n', '\n', 'yesterday\n', ''])(
-    'the answer %j: exits with 1, and nothing changes',
+    'input %j: exits with 1, and nothing changes',
     async (answer) => {
       const { status, err } = await replace({
         input: typed(...(answer === '' ? [] : [answer])),
@@ -193,7 +196,7 @@ describe('tld import --replace', () => {
   );
 
   test.each(['y\n', 'Yes\n'])(
-    'the answer %j replaces, also if standard output is not a terminal',
+    'input %j replaces, also if standard output is not a terminal',
     async (answer) => {
       expect(await replace({ input: typed(answer), errorTerminal: true })).toMatchObject({
         status: 0,
@@ -202,13 +205,13 @@ describe('tld import --replace', () => {
     },
   );
 
-  test('--yes replaces without a question', async () => {
+  test('--yes replaces without a confirmation', async () => {
     const { status, err } = await replace({}, '--yes');
     expect([status, err]).toEqual([0, '']);
     expect(await names()).toEqual(['com', 'net', 'org']);
   });
 
-  test('asks nothing without a difference', async () => {
+  test('needs no confirmation if nothing would change', async () => {
     await replace({}, '--yes');
     expect(await replace({})).toMatchObject({ status: 0, err: '' });
   });
@@ -229,7 +232,7 @@ describe('tld import --replace', () => {
       );
     };
 
-    test('asks and waits if the reader of standard output stops early', async () => {
+    test('waits for confirmation even if the reader of standard output stops early', async () => {
       screen = open(`${program} | head -5`);
       await screen.waitFor(/40 removed, 0 refused\. Continue\? \[y\/N\]/);
       expect(await names()).toEqual(ENTRIES);
@@ -305,7 +308,7 @@ describe('token revoke', () => {
       }[]
     ).map(({ name }) => name);
 
-  test('revokes any other token without a question, and prints the outcome', async () => {
+  test('revokes any other token without a confirmation, and prints the outcome', async () => {
     expect(await revoke({}, 'reader', other().id)).toEqual({
       status: 0,
       out: `Revoked token 'reader' (id ${tokens[2]?.id}).\nRevoked token 'other' (id ${other().id}).\n`,
@@ -325,7 +328,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('revokes nothing after the answer no for the current token: exit code 1', async () => {
+  test('revokes nothing if the user declines for the current token: exit code 1', async () => {
     const { status, err } = await revoke({ input: typed('n\n'), errorTerminal: true }, 'mine');
     expect([status, err]).toEqual([
       1,
@@ -336,7 +339,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'other', 'reader']);
   });
 
-  test('revokes the current token after the others, after the answer yes', async () => {
+  test('revokes the current token last, once the user confirms', async () => {
     const { status, out } = await revoke(
       { input: typed('y\n'), errorTerminal: true },
       'mine',
@@ -364,7 +367,7 @@ describe('token revoke', () => {
     expect(await names()).toEqual(['mine', 'reader']);
   });
 
-  test('revokes any token without a question if adminToken is in use', async () => {
+  test('revokes any token without a confirmation if adminToken is in use', async () => {
     const adminToken = 'the-configured-token-of-this-test';
     const { service: second, tokens: made } = await startWithTokens(
       [{ name: 'only', roles: ['admin'] }],

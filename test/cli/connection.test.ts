@@ -198,7 +198,7 @@ describe('OS_ variables', () => {
       /^tsigil: The environment has an unsupported auth_type 'v3kerberos'\. Use one of: password, /,
     ],
     ['no username', () => ({ OS_USERNAME: '' }), 2, /^tsigil: The environment has no username/],
-  ])('%s: prints what is wrong and what to do', async (_, changes, code, message) => {
+  ])('%s: prints the problem and a remedy', async (_, changes, code, message) => {
     const { status, out, err } = await list({ ...byPassword(), ...changes() });
     expect([status, out]).toEqual([code, '']);
     expect(err).toMatch(message);
@@ -256,7 +256,7 @@ describe('clouds.yaml', () => {
       expect(await list(variables, '--os-cloud', name)).toEqual(REACHED);
   });
 
-  test('the file in the current folder is first, and OS_CLIENT_CONFIG_FILE is before all', async () => {
+  test('the file in the current folder overrides others, and OS_CLIENT_CONFIG_FILE overrides all', async () => {
     const here = join(folder, 'here');
     mkdirSync(here, { recursive: true });
     const cloud = (url: string) =>
@@ -277,7 +277,7 @@ describe('clouds.yaml', () => {
     ).toEqual(REACHED);
   });
 
-  test('a missing or unreadable file is reported without quoting it: exit code 2', async () => {
+  test('reports a missing or invalid file without quoting it: exit code 2', async () => {
     const variables = userClouds({ here: {}, there: {} });
     expect((await list(variables, '--os-cloud', 'nowhere')).err).toMatch(
       /^tsigil: Unknown cloud 'nowhere' in .*clouds\.yaml\. Use one of: here, there\.\n$/,
@@ -301,7 +301,7 @@ describe('clouds.yaml', () => {
   });
 });
 
-test('a URL can end in /v2, as catalogues have it, or in a slash', async () => {
+test('a URL can end in a slash, or in /v2 as in catalogues', async () => {
   for (const url of ['http://dns.example/v2', 'http://dns.example/v2/', 'http://dns.example/']) {
     expect((await findConnection({ url }, { TSIGIL_TOKEN: 'a-token' })).url).toBe(
       'http://dns.example',
@@ -366,7 +366,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('TLS', () => {
     ).toEqual(REACHED);
   });
 
-  test('an untrusted certificate is refused: exit code 3 and what to do', async () => {
+  test('refuses an untrusted certificate with a remedy: exit code 3', async () => {
     for (const flags of [[], ['--cacert', certificate('wrong')]]) {
       const { status, err } = await list(
         { TSIGIL_URL: secure.url, TSIGIL_TOKEN: secure.token },

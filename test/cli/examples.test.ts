@@ -55,7 +55,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('the examples of resource types
   });
 
   test.each(['zone', 'tld', 'tsigkey', 'pool'])(
-    'of %s all succeed, in the order of the help',
+    'for %s succeed in the order of the help',
     (noun) => {
       const commands = COMMANDS.filter(
         ({ words }) =>

@@ -29,7 +29,7 @@ interface Request {
   };
 }
 
-/** Starts it. Whoever signs in gets `token`, and a catalogue with `endpoints`. */
+/** Starts the server. Every sign-in returns `token` and a catalogue with `endpoints`. */
 export async function startFakeKeystone(
   token: string,
   endpoints: readonly Endpoint[],

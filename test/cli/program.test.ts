@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, {}, ...argv);
 
 describe('help', () => {
-  test('tsigil alone, --help and help print the same to standard output: exit code 0', async () => {
+  test('tsigil without arguments, --help and help print the same to standard output: exit code 0', async () => {
     const alone = await run();
     expect([alone.status, alone.err]).toEqual([0, '']);
     expect(alone.out).toMatch(/^Usage: tsigil \[options\] \[command\]\n/);

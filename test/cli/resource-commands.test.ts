@@ -258,7 +258,7 @@ describe('lists', () => {
     expect(JSON.parse(await list('-f', 'json'))).toEqual([{ description: 'even', name: 'many-0' }]);
   });
 
-  test('requests ask for at most --limit items', async () => {
+  test('requests contain a limit of at most --limit items', async () => {
     const before = service.log.length;
     await names('tld', 'list', '--name', 'many-*', '--limit', '2');
     await endOfTurn();
@@ -293,7 +293,7 @@ describe('projects', () => {
 });
 
 describe('delete', () => {
-  test('several resources: prints each outcome, and a failure does not stop the others', async () => {
+  test('prints each outcome, and deletes the others after a failure', async () => {
     for (const name of ['d1', 'd2']) await service.post('/v2/tlds', { name });
     const { status, out, err } = await run('tld', 'delete', 'd1', 'nosuch', UNKNOWN_ID, 'd2');
     expect([status, out]).toEqual([1, 'd1: deleted\nd2: deleted\n']);
@@ -302,7 +302,7 @@ describe('delete', () => {
     );
   });
 
-  test('Ctrl-C stops after the request in progress, and prints what is deleted', async () => {
+  test('Ctrl-C stops after the request in progress, and prints the deleted resources', async () => {
     for (const name of ['i1', 'i2', 'i3']) await service.post('/v2/tlds', { name });
     let interrupt: () => void = () => undefined;
     let released = 0;
@@ -392,7 +392,7 @@ describe('errors', () => {
     },
   );
 
-  test('a zone name that conflicts with another project is refused: exit code 1, not 3', async () => {
+  test('a zone name that conflicts with another project: exit code 1, not 3', async () => {
     await json(
       'zone',
       'create',
@@ -412,7 +412,7 @@ describe('errors', () => {
     expect([status, err.split('\n').length]).toEqual([1, 2]);
   });
 
-  test('a token without a project cannot have zones: exit code 3 and what to do', async () => {
+  test('a token without a project cannot create zones, and the error states a remedy: exit code 3', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'no-project', roles: ['member'] });
     const { status, err } = await runWith(
       { variables: { ...variables, TSIGIL_TOKEN: body.token as string } },

@@ -49,7 +49,7 @@ function open(columns: number, rows: number, command: string): Screen {
 
 describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
   test.each([80, 200])(
-    'a table keeps its frame at %i columns, with any content',
+    'a table has an intact frame at %i columns, with any content',
     async (columns) => {
       const text = await open(
         columns,
@@ -70,7 +70,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     },
   );
 
-  test('a table shows 1,500 rows, none wider than the terminal', async () => {
+  test('a table has 1,500 rows, none wider than the terminal', async () => {
     const many = await startTestService();
     onTestFinished(() => many.close());
     const create = (number: number) =>

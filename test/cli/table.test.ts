@@ -68,13 +68,13 @@ describe('tables', () => {
     expect(table.split('\n').every((line) => line.length <= 60)).toBe(true);
   });
 
-  test('are wider than a terminal that is too narrow for any table', () => {
+  test('are wider than the terminal if it is too narrow for any table', () => {
     expect(drawTable(['id', 'name'], [[ID, 'com']], style(12)).split('\n')[0]).toHaveLength(
       36 + 3 + 7 + 1,
     );
   });
 
-  test('keep all text, and no line is longer than the terminal', () => {
+  test('contain all text, and no line is longer than the terminal', () => {
     const cell = fc
       .oneof(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.lorem({ maxCount: 20 }))
       .map((text) => text.replaceAll(/[\p{C}\s|]+/gu, ' '));
@@ -195,7 +195,7 @@ describe('formats', () => {
     ['a=1', 'a=1'],
     ['', ''],
     [-5, '-5'],
-  ])('csv writes %j as a cell that no spreadsheet evaluates', (value, cell) => {
+  ])('csv escapes %j so that no spreadsheet evaluates it', (value, cell) => {
     expect(formatList([{ value }], ['value'], { format: 'csv' }, PIPE)).toBe(`value\n${cell}\n`);
   });
 });

@@ -216,7 +216,7 @@ describe('differences', () => {
     expect(await everything(service)).toEqual(before);
   });
 
-  test('are printed by --replace, which makes the TLDs equal to the list', async () => {
+  test('are printed by --replace, after which the TLDs equal the list', async () => {
     const dry = await tldImport(['-', '--replace', '--dry-run'], 'com\nnet\n');
     expect(dry.out).toBe(
       'Read as plain: 2 entries\n+ com\n+ net\n- first\nWould be: 2 added, 0 unchanged, 0 updated, 1 removed, 0 refused\n',
@@ -269,7 +269,7 @@ describe('invalid lists', () => {
 });
 
 describe('interruptions', () => {
-  test('Ctrl-C stops between two requests and prints what is done', async () => {
+  test('Ctrl-C stops between two requests and prints the completed changes', async () => {
     let requests = 0;
     const started: ChildProcess[] = [];
     // A proxy in front of the real service: it knows when the import is in the middle.
@@ -304,7 +304,7 @@ describe('interruptions', () => {
     expect(done).toBeLessThan(10_000);
   });
 
-  test('a lost connection is reported with what is done', async () => {
+  test('a lost connection is reported with the completed changes', async () => {
     const child = start(process.execPath, [PROGRAM, 'tld', 'import', '-'], 'http://127.0.0.1:9');
     const { status, out } = await finish(child, 'com\n');
     expect([status, out]).toEqual([
@@ -329,7 +329,7 @@ describe('interruptions', () => {
       return finish(child, input === undefined ? '' : undefined);
     };
 
-    test.runIf(script)('shows progress, and removes it', async () => {
+    test.runIf(script)('shows a progress bar, and removes it at the end', async () => {
       const list = file('many.txt', ...numbered(3000).map(({ name }) => name));
       const { status, out } = await onTerminal(list, undefined);
       expect(status).toBe(0);

@@ -45,7 +45,7 @@ const anyText = fc
   )
   .map((parts) => parts.join(''));
 
-describe('any text in any format', () => {
+describe('arbitrary text in any format', () => {
   test.each(LIST_FORMATS)(
     '%s: never throws, and every entry and refusal has an existing line, once and in order',
     (format) => {

@@ -125,7 +125,7 @@ describe('token create', () => {
     },
   );
 
-  test('a name that is taken is refused with the reason and the request id: exit code 1', async () => {
+  test('refuses a name in use with the reason and the request id: exit code 1', async () => {
     const name = newName();
     expect((await run('token', 'create', '--name', name, '--role', 'reader')).status).toBe(0);
     const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader');
@@ -172,7 +172,7 @@ describe('formats', () => {
   });
   const list = async (...argv: string[]) => (await run('token', 'list', ...argv)).out;
 
-  test('takes filters, an order and a limit', async () => {
+  test('accept filters, an order and a limit', async () => {
     const project = randomUUID();
     const names = [newName(), newName(), newName()].sort();
     for (const each of names)
@@ -376,7 +376,7 @@ describe('service URL and token', () => {
       { TSIGIL_TOKEN: '' },
       /^tsigil: No token: 'var\/admin\.token' cannot be read: no such file or folder\nSet TSIGIL_TOKEN, .*\n$/,
     ],
-  ])('%s: exit code 3 and what to do', async (_, changes, message) => {
+  ])('%s: exit code 3 and a remedy', async (_, changes, message) => {
     const { status, out, err } = await list(changes);
     expect([status, out]).toEqual([3, '']);
     expect(err).toMatch(message);

@@ -42,7 +42,7 @@ const kept = async () =>
   );
 
 describe('files', () => {
-  test('130 for Ctrl-C between two keys, with what is done', async () => {
+  test('130 for Ctrl-C between two keys, with the imported keys', async () => {
     const lines = ['one', 'two', 'three'].map((name) => `hmac-sha256:${name}:${SECRET}`).join('\n');
     const onInterrupt = (stop: () => void) => {
       stop();
@@ -100,7 +100,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     );
   });
 
-  test('0 with --update, which updates algorithm and secret, and keeps names and ids', async () => {
+  test('0 with --update, which changes algorithms and secrets, but no names or ids', async () => {
     const { id } = await create(service, TSIGKEYS, 'Other');
     const { status, out } = await importText(`hmac-sha512:other:${OTHER_SECRET}\n`, '--update');
     expect([status, out]).toEqual([0, 'line 1: updated: other\n1 updated\n']);
@@ -144,7 +144,7 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
     expect(out).toMatch(/^line 1: refused: a: The resource_id .* is not the id of a zone/);
   });
 
-  test('0 for a file name and a given format', async () => {
+  test('0 for a file name and a format', async () => {
     const path = join(folder, 'keys.txt');
     writeFileSync(path, `from-file hmac-sha256. ${SECRET}\n`);
     const { status, out } = await tsigil(
@@ -253,7 +253,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     ]);
   });
 
-  test('2 without a token for it, and it never gets the token of this service', async () => {
+  test('2 without a token for the other service, which never receives the token of this one', async () => {
     const seen = other.log.length;
     const { status, err } = await tsigil('', {}, noun, 'import', '--from', other.url);
     expect(status).toBe(2);
@@ -262,7 +262,7 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
     expect(other.log.slice(seen)).toEqual([]);
   });
 
-  test('3 if it refuses the token, or is unreachable', async () => {
+  test('3 if the other service refuses the token or is unreachable', async () => {
     expect(
       (await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', other.url))
         .status,

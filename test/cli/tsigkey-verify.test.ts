@@ -43,7 +43,7 @@ describe.runIf(bind?.installed)('against a name server', () => {
     expect(await verify('Allowed.', ...at, ...flags)).toEqual({ status: 0, out, err: '' });
   });
 
-  test('1 for one that it does not accept, with what to do', async () => {
+  test('1 for a key that the server refuses, with a remedy', async () => {
     const { status, out, err } = await verify('unknown', ...at);
     expect([status, out]).toEqual([1, '']);
     expect(err).toMatch(

@@ -55,7 +55,7 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
   const [variable, good, bad] = CASES[key] ?? ['', undefined, undefined];
   const text = (value: unknown) => (typeof value === 'string' ? value : stringify(value));
 
-  test('has a test case, and its default when nothing is set', () => {
+  test('has a test case, and its default if it is not set', () => {
     expect(variableOf(option)).toBe(variable);
     expect(valueOf(readConfig(undefined, {}), key)).toEqual(option.default);
     expect(good).not.toEqual(option.default);
@@ -65,7 +65,7 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
     expect(valueOf(readConfig(fileWith(textOf(key, good)), {}), key)).toEqual(good);
   });
 
-  test('is read from its variable, before the file', () => {
+  test('is read from its variable, which overrides the file', () => {
     const companions = Object.entries(COMPANIONS[key] ?? {}).map(
       ([companion, value]) => [CASES[companion]?.[0] ?? '', value] as const,
     );
@@ -76,13 +76,13 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
     );
   });
 
-  test('has its default when the variable is empty or the file says null', () => {
+  test('has its default if the variable is empty or the value in the file is null', () => {
     expect(
       valueOf(readConfig(fileWith(stringify({ [key]: null })), { [variable]: '' }), key),
     ).toEqual(option.default);
   });
 
-  test('a bad value is refused in the file and in the variable, by name', () => {
+  test('the error for an invalid value names the setting in the file or the variable', () => {
     const named = new RegExp(`(?:${key.replaceAll('.', '\\.')}' |^${variable} ).*(?:must|is not)`);
     expect(problemsOf(stringify({ [key]: bad }))).toContainEqual(expect.stringMatching(named));
     expect(problemsOf(undefined, { [variable]: text(bad) })).toContainEqual(
@@ -92,7 +92,7 @@ describe.each(OPTIONS.map((option) => ({ option, key: option.key })))('$key', ({
 });
 
 describe('names', () => {
-  test('every setting has a test case above and a variable of its own, by one rule but for the database and its password', () => {
+  test('every setting has a test case, and a variable named by rule, with two exceptions', () => {
     expect(OPTIONS.map(({ key }) => key)).toEqual(Object.keys(CASES));
     for (const option of OPTIONS.filter(
       ({ key }) => !['database', 'databasePool.password'].includes(key),
@@ -102,7 +102,7 @@ describe('names', () => {
     }
   });
 
-  test('unknown keys and variables are refused by name', () => {
+  test('the error for unknown keys and variables names them', () => {
     expect(
       problemsOf('lsiten: 127.0.0.1:1\napi:\n  defaultLimits: 5\nnosuch:\n  a: 1\n', {
         TSIGIL_LISTENS: 'x',
@@ -117,7 +117,7 @@ describe('names', () => {
     ]);
   });
 
-  test('the variables of the command line and of a Kubernetes service named tsigil are left alone', () => {
+  test('variables of the command line and of a Kubernetes service named tsigil are ignored', () => {
     const environment = {
       TSIGIL_CONFIG: 'x',
       TSIGIL_URL: 'x',
@@ -137,30 +137,30 @@ describe('the file', () => {
     expect(readConfig(fileWith(text), {})).toEqual(readConfig(undefined, {}));
   });
 
-  test.each(['- listen\n', 'listen\n', '5\n'])('%j is no map and refused', (text) => {
+  test.each(['- listen\n', 'listen\n', '5\n'])('%j is refused because it is not a map', (text) => {
     expect(problemsOf(text)).toEqual([expect.stringMatching(/must be a map/)]);
   });
 
-  test('a setting may be written with dots, but not twice', () => {
+  test('a key can contain dots, but a setting cannot be set twice', () => {
     expect(readConfig(fileWith('api.defaultLimit: 7\n'), {}).api.defaultLimit).toBe(7);
     expect(problemsOf('api.defaultLimit: 7\napi:\n  defaultLimit: 8\n')).toEqual([
       expect.stringMatching(/'api\.defaultLimit' is set twice$/),
     ]);
   });
 
-  test('a doubled key is refused with its place', () => {
+  test('the error for a repeated key contains the line', () => {
     expect(problemsOf('listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n')).toEqual([
       expect.stringMatching(/line 2, column 1 is not valid YAML \(duplicate key\)$/),
     ]);
   });
 
-  test('one that is not there is refused with its name', () => {
+  test('the error for a missing file names it', () => {
     expect(() => readConfig(join(folder, 'nosuch.yaml'), {})).toThrow(
       /nosuch\.yaml cannot be read: no such file or folder$/,
     );
   });
 
-  test('no message shows what stands in it, however it is broken', () => {
+  test('no error quotes the content of the file, even if its syntax is invalid', () => {
     const secret = 'S3cretS3cret';
     const broken = [
       `adminToken: *${secret}`,
@@ -184,7 +184,7 @@ describe('the file', () => {
     }
   });
 
-  test('no message shows an administrator token of arbitrary text, from the file or the variable', () => {
+  test('no error quotes an administrator token, with any text in the file or variable', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 6, maxLength: 20, unit: 'grapheme' }), (text) => {
         const token = `${text} 7 ${text}`;
@@ -201,14 +201,14 @@ describe('the file', () => {
   });
 });
 
-describe('a number or a boolean in the file where text is due', () => {
+describe('a number or boolean in the file for a text setting', () => {
   test.each([
     ['auth.keystone.password', '123456'],
     ['auth.keystone.password', 'true'],
     ['adminToken', '12345678901234567890123456789012'],
     ['listen', '9001'],
     ['tls.cert', '0x10'],
-  ])('is refused by name, and the message says to quote it: %s: %s', (key, text) => {
+  ])('is refused with advice to add quotes: %s: %s', (key, text) => {
     const problems = problemsOf(`${key}: ${text}\n`);
     const type = text === 'true' ? 'boolean' : 'number';
     expect(problems[0]).toMatch(
@@ -219,13 +219,13 @@ describe('a number or a boolean in the file where text is due', () => {
     expect(problems.join()).not.toContain(text);
   });
 
-  test('is not called a matter of quotes where no text is right', () => {
+  test('is refused without that advice if the setting is an enumeration', () => {
     expect(problemsOf('log.level: 5\n')).toEqual([
       expect.stringMatching(/'log\.level' must be one of info, warn, error$/),
     ]);
   });
 
-  test('is text in a variable', () => {
+  test('is accepted as text in a variable', () => {
     const environment = {
       TSIGIL_AUTH_KEYSTONE_USERNAME: '1',
       TSIGIL_AUTH_KEYSTONE_PASSWORD: '123',
@@ -240,7 +240,7 @@ describe('a number or a boolean in the file where text is due', () => {
 });
 
 describe('problems', () => {
-  test('all are listed at once, from the file and the environment', () => {
+  test('are listed together, from the file and the environment', () => {
     const problems = problemsOf(
       'listen: 5\nnosuch: 1\napi:\n  defaultLimit: 5000\ntls:\n  cert: a.pem\n',
       {
@@ -253,13 +253,13 @@ describe('problems', () => {
     expect(new ConfigError(problems).message.split('\n')).toHaveLength(8);
   });
 
-  test('TLS needs both files', () => {
+  test('include a TLS certificate without a key', () => {
     expect(problemsOf(undefined, { TSIGIL_TLS_KEY: 'key.pem' })).toEqual([
       "'tls.cert' and 'tls.key' must be set together",
     ]);
   });
 
-  test('several processes need a database that they can share', () => {
+  test('include several worker processes on SQLite', () => {
     expect(problemsOf(undefined, { TSIGIL_WORKERS: '2' })).toEqual([
       "'workers' above 1 needs a database that processes can share: postgres",
     ]);
@@ -274,7 +274,7 @@ describe('problems', () => {
     'postgres:///tsigil',
     'postgres://',
     'constructor:x',
-  ])('%s names no database', (database) => {
+  ])('include an invalid database: %s', (database) => {
     expect(problemsOf(undefined, { TSIGIL_DATABASE_URL: database })).toEqual([
       expect.stringMatching(/^TSIGIL_DATABASE_URL must be/),
     ]);
@@ -288,13 +288,13 @@ describe('problems', () => {
     '::1:9001',
     'a b:1',
     '127.0.0.1:9001/',
-  ])('%s is no address', (listen) => {
+  ])('include an invalid address: %s', (listen) => {
     expect(problemsOf(undefined, { TSIGIL_LISTEN: listen })).toEqual([
       'TSIGIL_LISTEN must be `host:port`',
     ]);
   });
 
-  test('an administrator token needs 32 characters, and the message says how to make one', () => {
+  test('include an administrator token below 32 characters, with a command that creates one', () => {
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(32) })).toEqual([]);
     expect(problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: 'x'.repeat(31) })).toEqual([
       'TSIGIL_ADMIN_TOKEN must be 32 to 512 printable ASCII characters without blanks. Make one with: openssl rand -hex 32',
@@ -304,7 +304,7 @@ describe('problems', () => {
     ]);
   });
 
-  test('rights on tokens cannot be opened to other roles', () => {
+  test('include a policy that grants rights on tokens', () => {
     expect(problemsOf('policy:\n  tokens:create: [reader]\n')).toEqual([
       expect.stringMatching(/'tokens:create' is not an operation/),
     ]);
@@ -327,7 +327,7 @@ describe('variables', () => {
     expect(valueOf(readConfig(undefined, { [variable]: text }), key)).toEqual(expected);
   });
 
-  test('text is taken as it is, even where YAML would mean something else', () => {
+  test('text is used unchanged, even if YAML would parse it', () => {
     for (const character of ['1', '"', '*', '!', '{', '#', "'"]) {
       const token = character.repeat(32);
       expect(readConfig(undefined, { TSIGIL_ADMIN_TOKEN: token }).adminToken).toBe(token);
@@ -342,7 +342,7 @@ describe('variables', () => {
 });
 
 describe('the effective configuration', () => {
-  test('is YAML that can be read back, but for secrets, which are hidden', () => {
+  test('is YAML that the service can read, with secrets hidden', () => {
     const token = 'very-secret-token'.repeat(2);
     const environment = {
       TSIGIL_ADMIN_TOKEN: token,
@@ -375,13 +375,13 @@ describe('the effective configuration', () => {
     ],
     ['postgres://tsigil@db.example:5433/tsigil', 'postgres://tsigil@db.example:5433/tsigil'],
     ['sqlite:/srv/a:b@c/t.db', 'sqlite:/srv/a:b@c/t.db'],
-  ])('hides the password in the URL of a database: %s', (database, shown) => {
+  ])('hides the password in a database URL: %s', (database, shown) => {
     const described = printed(readConfig(undefined, { TSIGIL_DATABASE_URL: database }));
     expect((parse(described) as { database: string }).database).toBe(shown);
     expect(described).not.toContain('s3cret');
   });
 
-  test('cannot be changed', () => {
+  test('is read-only', () => {
     const config = readConfig(undefined, { TSIGIL_POLICY: 'tlds:list: [reader]' });
     expect(() => (config.policy['tlds:list'] as string[]).push('everybody')).toThrow(TypeError);
     expect(() => Object.assign(config.api, { defaultLimit: 1 })).toThrow(TypeError);

@@ -33,7 +33,7 @@ const PATHS = OPTIONS.filter(({ kind }) => kind.schema.format === PATH_FORMAT).m
   variable: variableOf(option),
 }));
 
-test('every setting with the word file in its name, and those of TLS, are the paths that are checked', () => {
+test('the service checks every setting with File in its name, tls.cert and tls.key', () => {
   expect(PATHS.map(({ key }) => key)).toEqual(
     OPTIONS.map(({ key }) => key).filter((key) => /file|tls\.(?:cert|key)$/i.test(key)),
   );
@@ -44,7 +44,7 @@ describe.each(PATHS)('$key', ({ key, variable }) => {
     Object.entries(COMPANIONS[key] ?? {}).map(([companion]) => [CASES[companion]?.[0] ?? '', TEXT]),
   );
 
-  test('is refused by name when the file is missing or is a folder', () => {
+  test('the error for a missing file or a folder names the setting', () => {
     const nosuch = join(folder, 'nosuch.pem');
     expect(problemsOf({ ...companions, [variable]: nosuch })).toContainEqual(
       expect.stringMatching(
@@ -58,7 +58,7 @@ describe.each(PATHS)('$key', ({ key, variable }) => {
     );
   });
 
-  test('is refused by name when the file has no certificate or key', () => {
+  test('the error for a file without a certificate or key names the setting', () => {
     expect(problemsOf({ ...companions, [variable]: TEXT })).toEqual([
       expect.stringMatching(new RegExp(`'${key}'.*: .*(?:cannot use|has no)`)),
     ]);
@@ -66,7 +66,7 @@ describe.each(PATHS)('$key', ({ key, variable }) => {
 });
 
 test.runIf(hasProgram('openssl', 'openssl'))(
-  'usable certificates, keys and authorities are accepted',
+  'accepts valid certificates and keys, and refuses a key of another certificate',
   () => {
     const authority = createAuthority(folder, 'authority');
     createCertificate(folder, 'authority');
@@ -84,7 +84,7 @@ test.runIf(hasProgram('openssl', 'openssl'))(
   },
 );
 
-test('files are reported together with all other problems', () => {
+test('problems with files are listed together with all others', () => {
   const problems = problemsOf({
     TSIGIL_TLS_CERT: '/nosuch',
     TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch',
@@ -98,7 +98,7 @@ test('files are reported together with all other problems', () => {
   ]);
 });
 
-test('commands that do not serve accept a configuration whose files they cannot read', () => {
+test('other commands than serve accept a configuration with unreadable files', () => {
   expect(
     readConfig(undefined, { TSIGIL_AUTH_KEYSTONE_CA_FILE: '/nosuch' }).auth.keystone.caFile,
   ).toBe('/nosuch');

@@ -17,7 +17,7 @@ function problemsOf(variable: string, value: string): readonly string[] {
   return [];
 }
 
-describe('a URL that headers or responses carry', () => {
+describe('a URL in headers or responses', () => {
   test.each([
     ['https://bücher.example', 'https://xn--bcher-kva.example'],
     ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
@@ -26,7 +26,7 @@ describe('a URL that headers or responses carry', () => {
     ['HTTP://Dns.Example:80', 'http://dns.example'],
     ['http://[2001:DB8::1]:9001', 'http://[2001:db8::1]:9001'],
     ['https://dns.example/a"b', 'https://dns.example/a%22b'],
-  ])('is used and shown in its ASCII form: %j', (given, ascii) => {
+  ])('is converted to ASCII: %j', (given, ascii) => {
     const names = [
       'TSIGIL_PUBLIC_URL',
       'TSIGIL_AUTH_KEYSTONE_URL',
@@ -56,7 +56,7 @@ describe('a URL that headers or responses carry', () => {
           'http://\u{7f}',
         ].map((value) => [variable, value]),
     ),
-  )('%s is refused by name when no header can carry it: %j', (variable = '', value = '') => {
+  )('the error names %s if the value is invalid in a header: %j', (variable = '', value = '') => {
     const problem =
       'must be an http or https URL with a host name or address, without query, fragment or user';
     expect(problemsOf(variable, value)).toEqual([`${variable} ${problem}`]);
@@ -64,7 +64,7 @@ describe('a URL that headers or responses carry', () => {
 });
 
 describe('cors.allowedOrigins', () => {
-  test('are used and shown in their ASCII form', () => {
+  test('are converted to ASCII', () => {
     const config = readConfig(undefined, {
       TSIGIL_CORS_ALLOWED_ORIGINS: '["https://bücher.example"]',
     });
@@ -80,7 +80,7 @@ describe('cors.allowedOrigins', () => {
     '*',
     'https://a"b',
     'file:///x',
-  ])('are refused by name when no browser sends one: %j', (origin) => {
+  ])('the error names the setting if no browser sends such an origin: %j', (origin) => {
     const problem = 'item 0 must be an origin such as `https://console.example`, without a path';
     expect(problemsOf('TSIGIL_CORS_ALLOWED_ORIGINS', JSON.stringify([origin]))).toEqual([
       `TSIGIL_CORS_ALLOWED_ORIGINS ${problem}`,
@@ -89,7 +89,7 @@ describe('cors.allowedOrigins', () => {
 });
 
 test.each(['Ö', 'a b', 'a\r\nb', 'x'.repeat(65)])(
-  'api.platform is refused by name when it cannot be part of a header name: %j',
+  'the error names api.platform if the value is invalid in a header name: %j',
   (word) => {
     expect(problemsOf('TSIGIL_API_PLATFORM', word)).toEqual([
       'TSIGIL_API_PLATFORM must be a word of 1 to 64 letters',

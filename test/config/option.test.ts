@@ -23,7 +23,7 @@ const TABLE = {
   },
 };
 
-test('the type of the values follows from the table', () => {
+test('the type of the configuration follows from the option table', () => {
   const values = valuesOf(TABLE, (each) => each.default);
   const typed: {
     readonly strict: boolean;
@@ -37,7 +37,7 @@ test('the type of the values follows from the table', () => {
   expect(values.nosuch).toBeUndefined();
 });
 
-test('keys and variables follow from the names in the table', () => {
+test('keys and variables follow from the names in the option table', () => {
   const options = listOptions(TABLE);
   expect(options.map(({ key }) => key)).toEqual(['strict', 'servers.list', 'servers.rule']);
   expect(options.map(variableOf)).toEqual([
@@ -48,7 +48,7 @@ test('keys and variables follow from the names in the table', () => {
   expect(options.map(fileVariableOf)).toEqual([undefined, undefined, 'TSIGIL_SERVERS_RULE_FILE']);
 });
 
-test('what a table gives as a default is of the kind of the setting', () => {
+test('a default has the type of its setting', () => {
   // @ts-expect-error A default must be a value of the kind.
   expect(option(integer(1, 9), { default: 'one', meaning: '' }).default).toBe('one');
 });

@@ -54,18 +54,18 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
   const read = (file: string) => readConfig(undefined, { ...others, [variable]: file });
   const refusal = (file: string) => problemsOf({ ...others, [variable]: file });
 
-  test.each(['', '\n', '\r\n'])('is its content without the final newline: %j', (end) => {
+  test.each(['', '\n', '\r\n'])('is the content without the final newline: %j', (end) => {
     expect(valueOf(read(secretFile(good + end)), key)).toBe(good);
   });
 
-  test('both variables exclude each other', () => {
+  test('is refused if both variables are set', () => {
     const environment = { ...others, [variableOf(option)]: good, [variable]: secretFile(good) };
     expect(problemsOf(environment)).toContain(
       `${variableOf(option)} and ${variable} exclude each other. Set one of them`,
     );
   });
 
-  test('beats the configuration file, and counts as unset when it is empty', () => {
+  test('overrides the configuration file, and is ignored if the variable is empty', () => {
     const path = join(folder, 'tsigil.yaml');
     writeFileSync(path, stringify({ [key]: `${good}-of-the-file` }));
     expect(valueOf(readConfig(path, { ...others, [variable]: secretFile(good) }), key)).toBe(good);
@@ -74,7 +74,7 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
     );
   });
 
-  test('a value without a slash is not shown, because it may be the secret itself; a device and a long file are refused', () => {
+  test('the error does not quote a path without a slash; devices and long files are refused', () => {
     expect(refusal('the-secret-itself')[0]).toBe(
       `${variable} cannot be read: no such file or folder`,
     );
@@ -86,7 +86,7 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
     );
   });
 
-  test('a file that cannot be read, is empty, is not text or holds a bad value is refused by the name of the variable, and never shown', () => {
+  test('the error for an unreadable, empty, binary or invalid file names the variable and quotes no content', () => {
     expect(refusal('/nosuch')[0]).toMatch(
       new RegExp(`^${variable}: '/nosuch' cannot be read: no such file or folder$`),
     );
@@ -104,7 +104,7 @@ describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
   });
 });
 
-test('a setting that is no secret has no variable for a file', () => {
+test('only secret settings have a variable for a file', () => {
   expect(problemsOf({ TSIGIL_LISTEN_FILE: 'x' })).toEqual([
     'Unknown environment variable TSIGIL_LISTEN_FILE',
   ]);

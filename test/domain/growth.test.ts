@@ -45,7 +45,7 @@ async function eachText(
 
 const readAll = (bytes: Buffer) => [...parseAndCheck(bytes)];
 
-describe('the time for a text grows no faster than its length', () => {
+describe('the time to parse a text grows no faster than its length', () => {
   test.each(
     Object.entries(names).flatMap(([name, work]) =>
       typeof work === 'function' ? [{ name, work }] : [],
@@ -72,7 +72,7 @@ describe('the time for a text grows no faster than its length', () => {
     await eachText(label, BODY, work);
   });
 
-  test('in a body that must be read as JSON', async () => {
+  test('in a body that must parse as JSON', async () => {
     for (const wrap of [
       JSON.stringify,
       (text: string) => `{"a":${JSON.stringify(text)},"b:":${JSON.stringify(text)}}`,
@@ -152,7 +152,7 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
   },
 );
 
-describe('the time for a request about many things grows no faster than its body', () => {
+describe('the time for a request with many items grows no faster than its body', () => {
   test('in the names of a check', async () => {
     await eachText('a name', BODY, (text) =>
       readActionBody(NAMES_BODY, { names: [text] }).names.map(zoneNameProblem),
@@ -161,7 +161,7 @@ describe('the time for a request about many things grows no faster than its body
       await expectLinear(kind, make, BODY, (names) => readActionBody(NAMES_BODY, { names }));
   });
 
-  test('in the options of a list of entries', async () => {
+  test('in the options of a bulk request', async () => {
     for (const [kind, make] of Object.entries(HARD_VALUES)) {
       await expectLinear(kind, make, MAX_LIST_BYTES, (value) => readActionBody(BULK_BODY, value));
       for (const name of ['mode', 'replace', 'dry_run', 'tlds']) {
@@ -173,7 +173,7 @@ describe('the time for a request about many things grows no faster than its body
   });
 
   test.each(IMPORTABLE_TYPES.map((type) => ({ type, collection: type.collection })))(
-    'in one of the $collection to import',
+    'in an item of an import of $collection',
     async ({ type }) => {
       for (const [kind, make] of Object.entries(HARD_VALUES)) {
         await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));

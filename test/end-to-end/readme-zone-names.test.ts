@@ -50,7 +50,7 @@ describe('the zone names of README.md, with the IANA list and co.uk as entries',
     ROWS.flatMap(({ name, why }) =>
       [...why.matchAll(/`(\S+)` is an entry/g)].map(([, entry = '']) => ({ name, entry })),
     ),
-  )('$entry is an entry, as the row of $name says', async ({ entry }) => {
+  )('$entry is an entry, as stated for $name', async ({ entry }) => {
     const { body } = await service.get(`/v2/tlds?name=${entry}`);
     expect(body.tlds).toHaveLength(1);
   });

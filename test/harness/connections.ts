@@ -4,20 +4,20 @@ import { get as getSecurely } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** An address of loopback other than that of the harness. */
+/** A loopback address that the harness does not use. */
 export const ATTACKER = '127.0.0.2';
 
-/** How connections behave. */
+/** The behaviour of a group of connections. */
 export interface Behaviour {
-  /** What each sends first. */
+  /** The bytes that each connection sends first. */
   readonly text?: string;
-  /** Whether the connection reads what it gets; true unless given. */
+  /** Whether the connection reads responses. True by default. */
   readonly reads?: boolean;
-  /** Where it comes from; `ATTACKER` unless given. */
+  /** The source address. `ATTACKER` by default. */
   readonly address?: string;
 }
 
-/** Opens connections to the service at `url` that never end by themselves. */
+/** Opens connections to the service at `url`, which the client never closes. */
 export async function openConnections(
   url: string,
   count: number,
@@ -41,7 +41,7 @@ export async function openConnections(
   return sockets;
 }
 
-/** The answer to a GET request over a connection of its own; the certificate is not checked. */
+/** Returns the response to a GET request on a new connection. Accepts any certificate. */
 export async function getOnce(
   url: string,
   headers: Record<string, string> = {},
@@ -52,7 +52,7 @@ export async function getOnce(
   return { headers: response.headers, text: await text(response) };
 }
 
-/** Reads one series of the metrics of the service at `url`; 0 where there is none. */
+/** Returns one series of the metrics of the service at `url`, or 0 if it is missing. */
 export async function readMetric(url: string, series: string): Promise<number> {
   const { text: page } = await getOnce(`${url}/metrics`);
   const line = page.split('\n').find((each) => each.startsWith(`${series} `));

@@ -13,12 +13,12 @@ import type { Answer, Client } from './client.ts';
 
 const JSON_BODY = 'application/json';
 
-/** The service's OpenAPI document. */
+/** Returns the OpenAPI document of the service. */
 export async function readDocument({ get }: Client): Promise<ApiDocument> {
   return (await get('/openapi.json')).body as ApiDocument;
 }
 
-/** The operation of a method and a path; the path is the template of the document. */
+/** Returns the operation of a method and a path template of the document. */
 export function operationAt(document: ApiDocument, path: string, method: string): OperationObject {
   const operation =
     document.paths[path]?.[method.toLowerCase() as (typeof DOCUMENTED_METHODS)[number]];
@@ -38,7 +38,7 @@ export function responseTo(
   return resolve(document, response);
 }
 
-/** The examples of a JSON body, by name. */
+/** Returns the examples of a JSON body, by name. */
 export function examplesOf(content: Content | undefined): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(content?.[JSON_BODY]?.examples ?? {}).map(([name, { value }]) => [name, value]),
@@ -55,7 +55,7 @@ function complaints(document: ApiDocument, schema: object, value: unknown): unkn
   return validate(value) ? undefined : validate.errors;
 }
 
-/** The compiled schemas. Compiling one takes longer than many validations. */
+/** The compiled schemas, cached because compiling one takes longer than many validations. */
 const validators = new WeakMap<object, ValidateFunction>();
 
 function compile(document: ApiDocument, schema: object): ValidateFunction {
@@ -68,7 +68,9 @@ function compile(document: ApiDocument, schema: object): ValidateFunction {
   return ajv.compile({ $id: 'api', components: document.components, ...schema });
 }
 
-/** Expects that the document allows `answer`: its status, its significant headers, and its body. */
+/**
+ * Expects that the document allows the status, the significant headers and the body of `answer`.
+ */
 export function expectDocumented(
   document: ApiDocument,
   path: string,
@@ -89,7 +91,10 @@ export function expectDocumented(
     ).toBeUndefined();
 }
 
-/** Expects `answer` to be the error of this type in the document: members, values, and the message if it does not depend on the request. */
+/**
+ * Expects `answer` to be the error of this type in the document. Compares the message only if it
+ * does not depend on the request.
+ */
 export function expectPromised(
   document: ApiDocument,
   path: string,

@@ -1,18 +1,21 @@
 import { expect } from 'vitest';
 
-/** How often a measurement is repeated before it counts. Only the quickest of them does. */
+/** The number of repetitions of each measurement. The fastest counts. */
 const TRIES = 6;
 
-/** What takes less time than this with the largest input cannot hurt, however it grows. */
+/** The time in milliseconds below which the largest input passes, whatever the growth. */
 const HARMLESS_MS = 25;
 
-/** What takes longer is not repeated. */
+/** Measurements above this time in milliseconds are not repeated. */
 const HOPELESS_MS = 2000;
 
-/** How much longer four times the input may take: 4 is linear, 16 is quadratic. */
+/** The largest allowed ratio of times for four times the input: 4 is linear, 16 is quadratic. */
 const MAX_RATIO = 10;
 
-/** Expects that the processor's time of `work` grows no faster than the size of what `make` makes. `work` may throw. */
+/**
+ * Expects that the CPU time of `work` grows no faster than the size of its input from `make`.
+ * `work` may throw.
+ */
 export async function expectLinear<T>(
   label: string,
   make: (size: number) => T,
@@ -38,19 +41,19 @@ export async function expectLinear<T>(
   ).toBeLessThan(MAX_RATIO);
 }
 
-/** The processor's time that `work` takes: what else the machine does makes little difference to it. */
+/** Returns the CPU time of `work`, which depends little on other programs. */
 async function milliseconds<T>(work: (input: T) => unknown, input: T): Promise<number> {
   const began = process.cpuUsage();
   try {
     await work(input);
   } catch {
-    // A refusal takes its time as well.
+    // A refusal also takes CPU time.
   }
   const { user, system } = process.cpuUsage(began);
   return (user + system) / 1000;
 }
 
-/** Many different characters, none of which is ASCII. */
+/** Returns many different characters outside ASCII. */
 function differentCharacters(size: number): string {
   return Array.from({ length: size }, (_, index) =>
     String.fromCharCode(
@@ -59,7 +62,7 @@ function differentCharacters(size: number): string {
   ).join('');
 }
 
-/** `make`, done once for each size. */
+/** Returns `make` with a cache, so that it runs once for each size. */
 function once<T>(make: (size: number) => T): (size: number) => T {
   const made = new Map<number, T>();
   return (size) => {
@@ -69,7 +72,9 @@ function once<T>(make: (size: number) => T): (size: number) => T {
   };
 }
 
-/** Texts of any length that are hard for some matcher, converter or comparison. */
+/**
+ * Functions that return a text of any length that is slow for a matcher, conversion or comparison.
+ */
 export const HARD_TEXTS: Readonly<Record<string, (size: number) => string>> = Object.fromEntries(
   Object.entries(hardTexts()).map(([kind, make]) => [kind, once(make)]),
 );
@@ -141,7 +146,7 @@ function hardTexts(): Record<string, (size: number) => string> {
   };
 }
 
-/** Values of any size that are no text, for the same purpose. */
+/** Functions that return a slow value of any size that is not text. */
 export const HARD_VALUES: Readonly<Record<string, (size: number) => unknown>> = Object.fromEntries(
   Object.entries(hardValues()).map(([kind, make]) => [kind, once(make)]),
 );

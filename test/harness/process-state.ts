@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** The environment that a process was started with, as its user can read it at any time (Linux). */
+/** Returns the initial environment of a process, which its user can read at any time (Linux). */
 export function initialEnvironment(pid: number): string[] {
   return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
 }
 
-/** The TCP ports on which a process listens (Linux), in order. */
+/** Returns the TCP ports on which a process listens, in ascending order (Linux). */
 export function listeningPorts(pid: number): number[] {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap(
@@ -25,7 +25,7 @@ export function listeningPorts(pid: number): number[] {
   return ports.sort((one, other) => one - other);
 }
 
-/** A descriptor may be closed while the list is read. */
+/** A descriptor may close while the list is read. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Gives all suites of one run a folder for the output of services, which is searched for secrets at the end. */
+/** Creates a folder for the output of services in this run, which a test searches for secrets. */
 export default function setUp(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-test-'));
   process.env.TEST_RUN_FOLDER = folder;

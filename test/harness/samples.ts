@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Answer, Client } from './client.ts';
 
-/** What a suite for every collection needs for one of them. */
+/** The sample data of one collection, for suites that test every collection. */
 export interface Sample {
   readonly collection: 'tlds' | 'tsigkeys';
   readonly noun: string;
@@ -11,7 +11,7 @@ export interface Sample {
   readonly required: readonly string[];
   /** Returns a body that creates a resource with this name. */
   body(name: string): Record<string, unknown>;
-  /** A change that keeps the name. */
+  /** A change of other members than the name. */
   readonly change: Readonly<Record<string, unknown>>;
 }
 

@@ -46,7 +46,7 @@ const QUERY = `
   process.stdout.write(JSON.stringify(rows));
 `;
 
-/** The rows that `statement` finds in the database file `path`, read by another program. */
+/** Returns the rows of `statement` in the database file `path`, read by another program. */
 export function queryByAnotherProgram(path: string, statement: string): unknown[] {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', QUERY, path, statement], {
     encoding: 'utf8',

@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import type { Client } from './client.ts';
 
-/** What a caller may rely on for one resource: its possible states. An acknowledged write leaves exactly one. */
+/** The possible states of one resource. An acknowledged write leaves exactly one. */
 export interface Expected {
   readonly collection: string;
   /** The resource's members as JSON, or undefined for a resource that does not exist. */
   possible: (string | undefined)[];
 }
 
-/** What all callers know: resources by id, and creations without a response by name. */
+/** The ledger of all callers: resources by id, and creations without a response by name. */
 export interface Ledger {
   readonly resources: Map<string, Expected>;
   readonly unanswered: Map<string, string>;
@@ -69,7 +69,9 @@ export async function storm(
   }
 }
 
-/** The life of one resource: creation, a change if `length` is above 0, and deletion if it is above 1. */
+/**
+ * Creates one resource, changes it if `length` is above 0, and deletes it if `length` is above 1.
+ */
 async function live(
   client: Client,
   collection: Collection,
@@ -123,7 +125,9 @@ async function readAll(
   return all;
 }
 
-/** Compares the database with what callers know, and then sets what they know to its content. */
+/**
+ * Compares the database with the ledger, and then sets the ledger to the content of the database.
+ */
 export async function verify(client: Client, ledger: Ledger): Promise<void> {
   const found = await readAll(client);
   for (const [id, entry] of ledger.resources) {

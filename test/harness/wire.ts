@@ -63,7 +63,7 @@ export function readAnswer(text: string): WireAnswer {
   };
 }
 
-/** Reads all answers in `text`, in their order. Each must say how long its body is. */
+/** Parses all responses in `text`, in order. Each needs a `Content-Length`. */
 export function readAnswers(text: string): WireAnswer[] {
   const answers = [];
   for (let rest = text; rest !== '';) {
@@ -76,12 +76,12 @@ export function readAnswers(text: string): WireAnswer[] {
   return answers;
 }
 
-/** The statuses of all answers in `text`. */
+/** Returns the statuses of all responses in `text`. */
 export function statusesOf(text: string): number[] {
   return readAnswers(text).map(({ status }) => status);
 }
 
-/** Whether an answer is the last of its connection. */
+/** Returns whether a response is the last of its connection. */
 export function isClosing({ headers }: WireAnswer): boolean {
   return headers.get('connection') === 'close';
 }

@@ -150,7 +150,7 @@ describe('a new action', () => {
     );
   });
 
-  test('is in the OpenAPI document, with the schemas of its kinds', () => {
+  test('is in the OpenAPI document, with the schemas of its field types', () => {
     const operation = operationAt(api, repeat.path, 'POST');
     expect(operation).toMatchObject({
       operationId: 'repeat_tld',
@@ -228,7 +228,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
     }
   });
 
-  test('has examples that its own parsers accept', () => {
+  test('has examples that its parsers accept', () => {
     const bodies = Object.values(body?.examples ?? {}).map(({ value }) => body?.kind.parse(value));
     const responses =
       'response' in action

@@ -56,14 +56,14 @@ async function settle(): Promise<void> {
     expect((await service.get('/healthcheck')).status).toBe(200);
 }
 
-test('200 for a large body of another caller while one caller’s slow upload takes its share', async () => {
+test('200 for a large body of another caller while a slow upload uses up one caller’s share', async () => {
   await begin(one);
   await settle();
   expect((await other.post(PATH, largeList())).status).toBe(200);
   expect((await service.post(PATH, largeList())).status).toBe(200);
 });
 
-test('201 for a small body of a caller whose share is taken', async () => {
+test('201 for a small body of a caller whose share is used up', async () => {
   await begin(one);
   await settle();
   expect((await one.post('/v2/tlds', { name: 'com' })).status).toBe(201);
@@ -84,7 +84,7 @@ test.each([`Content-Length: ${LARGE}`, 'Transfer-Encoding: chunked'])(
   },
 );
 
-test('200 for the first upload when it is complete, and for those that waited for it', async () => {
+test('200 for the first upload once it is complete, and for the uploads behind it', async () => {
   const slow = await begin(one);
   await settle();
   const waiting = Array.from({ length: 5 }, () => one.post(PATH, largeList()));
@@ -93,7 +93,7 @@ test('200 for the first upload when it is complete, and for those that waited fo
   expect(slow.received()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('200 although callers who waited have left', async () => {
+test('200 after waiting callers disconnected', async () => {
   const slow = await begin(one);
   await settle();
   const others = await Promise.all(Array.from({ length: 10 }, () => begin(one)));
@@ -115,7 +115,7 @@ test('503 with Retry-After when too many bodies of a caller wait, and 200 for ot
   expect((await other.post(PATH, largeList())).status).toBe(200);
 });
 
-test('200 for as many large bodies in turn as are sent on one connection', async () => {
+test('200 for any number of successive large bodies on one connection', async () => {
   const { socket, received } = await begin(one);
   socket.write(largeList());
   for (let count = 0; count < 15; count += 1) {

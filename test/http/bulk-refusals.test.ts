@@ -82,7 +82,7 @@ describe('an invalid request', () => {
     expect(namesOf(await everything(service))).toEqual(['kept']);
   });
 
-  test('413 for a body above the limit of this path; other paths have their own limit', async () => {
+  test('413 for a body above the limit of this path, which differs from other paths', async () => {
     const padded = (bytes: number) =>
       JSON.stringify({ dry_run: true, tlds: named('com') }).padEnd(bytes);
     expectStatus(await service.post(PATH, padded(MAX_LIST_BYTES)), 200);

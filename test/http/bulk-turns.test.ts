@@ -53,7 +53,7 @@ test.each([
   ['new entries', (attempt: number) => listOf(`new${attempt}`)],
   ['a replacement', (attempt: number) => listOf(`other${attempt}`, { replace: true })],
 ])(
-  '200 for a list of 1.8 MB whose processing never keeps the event loop busy for long: %s',
+  '200 for a list of 1.8 MB, processed without long blocks of the event loop: %s',
   async (_what, make) => {
     await longestTurn(listOf('first')); // compiles the code, and makes entries that are replaced
     const turns: number[] = [];
@@ -64,7 +64,7 @@ test.each([
   60_000,
 );
 
-test('201 for writes of others during a list of 1.8 MB, each within seconds', async () => {
+test('201 within seconds for writes of other callers during a list of 1.8 MB', async () => {
   const other = service.with(
     (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token as string,
   );

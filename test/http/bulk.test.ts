@@ -177,7 +177,7 @@ describe('a bulk import', () => {
     );
   });
 
-  test('200 and exactly the entries of the list remain, with replace', async () => {
+  test('200 with replace, and exactly the entries in the list remain', async () => {
     await service.post(PATH, {
       tlds: [
         { name: 'gone', description: 'Not for long' },

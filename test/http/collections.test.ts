@@ -37,7 +37,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });
 
-    test('201 with a created_at that is close to the system clock and later than all before', async () => {
+    test('201 with a created_at close to the system clock and later than any before', async () => {
       const before = new Date(Date.now() - 5).toISOString().slice(0, -1);
       const first = await create(service, sample, 'first-moment');
       const second = await create(service, sample, 'second-moment');
@@ -56,7 +56,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
       expect(itemsOf(await service.get(`${path}?name=taken`), sample)).toEqual([taken]);
     });
 
-    test('201 once and 409 for the other 49 of fifty concurrent creations of one name', async () => {
+    test('201 for one of fifty concurrent creations of one name, 409 for the other 49', async () => {
       const answers = await Promise.all(
         Array.from({ length: 50 }, () => service.post(path, sample.body('contested'))),
       );

@@ -134,7 +134,7 @@ describe('the page', () => {
 });
 
 describe('text from the OpenAPI document', () => {
-  test('never becomes markup', () => {
+  test('is never parsed as markup', () => {
     fc.assert(
       fc.property(
         fc.string({

@@ -32,7 +32,7 @@ describe.each(PATHS)('%s', (path) => {
     'a_b.example',
     '127.0.0.1',
     'base-url.invalid',
-  ])('200 with the links for Host: %s and no other difference', async (host) => {
+  ])('200 with links for Host: %s, and otherwise the same content', async (host) => {
     const reference = await read(path, 'reference.example');
     const links = reference.split('http://reference.example').length - 1;
     expect(links).toBeGreaterThan(path === '/docs' ? 1 : 10);
@@ -53,7 +53,7 @@ describe.each(PATHS)('%s', (path) => {
     );
   });
 
-  test('200 as fast for a Host that changes with each request as for one that does not', async () => {
+  test('200 as fast for a different Host with each request as for a constant one', async () => {
     await millisecondsEach(
       path,
       Array.from({ length: 20 }, () => 'warm.example'),

@@ -5,7 +5,10 @@ import { createFairTurns } from '../../src/http/sharing/fair-turns.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the turns of the event loop', () => {
-  /** Turns with a clock to set, and an event loop to run: each turn runs what was put off in the turn before. */
+  /**
+   * Turns with a fake clock and event loop. Each turn runs the work that the previous turn
+   * deferred.
+   */
   function loop() {
     let now = 100;
     let due: (() => void)[] = [];
@@ -21,7 +24,7 @@ describe('the turns of the event loop', () => {
       began,
       connect: () => void (connections += 1),
       pass: (milliseconds: number) => void (now += milliseconds),
-      /** Queues a request that takes a time once it begins. */
+      /** Queues a request that takes `milliseconds`. */
       wait: (name: string, milliseconds: number) =>
         turns.wait(name.slice(0, 1), () => {
           began.push(name);
@@ -36,7 +39,7 @@ describe('the turns of the event loop', () => {
     };
   }
 
-  test('begin requests at once until they have taken 5 ms', () => {
+  test('begin requests at once until they have used 5 ms', () => {
     const { mayBegin, pass, turn } = loop();
     expect(mayBegin()).toBe(true);
     pass(4.9);
@@ -64,13 +67,13 @@ describe('the turns of the event loop', () => {
     expect(mayBegin()).toBe(true);
   });
 
-  test('serve callers in turn, whoever came first', () => {
+  test('serve callers in turn, regardless of the order of arrival', () => {
     const { wait, turn } = loop();
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) wait(name, 0.1);
     expect(turn()).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);
   });
 
-  test('begin one expensive request in a turn, and many cheap ones', () => {
+  test('begin one expensive request in a turn, or many cheap ones', () => {
     const { wait, turn } = loop();
     for (const name of ['a1', 'a2', 'b1']) wait(name, 8);
     expect([turn(), turn(), turn(), turn()]).toEqual([['a1'], ['b1'], ['a2'], []]);
@@ -79,7 +82,7 @@ describe('the turns of the event loop', () => {
     expect(turn()).toHaveLength(28);
   });
 
-  test('delay a caller by one request of another, however many wait', () => {
+  test('delay a caller by at most one request of another caller', () => {
     const { wait, turn } = loop();
     for (let number = 0; number < 500; number += 1) wait(`a${number}`, 8);
     turn();
@@ -87,7 +90,7 @@ describe('the turns of the event loop', () => {
     expect([...turn(), ...turn()]).toContain('b1');
   });
 
-  test('serve no request while connections arrive, for 20 ms at most', () => {
+  test('serve no request while connections arrive, for at most 20 ms', () => {
     const { wait, connect, pass, turn } = loop();
     for (let number = 0; number < 10; number += 1) wait(`a${number}`, 8);
     connect();
@@ -104,7 +107,7 @@ describe('the turns of the event loop', () => {
   });
 });
 
-describe('a service with a caller who asks for many long pages at once', () => {
+describe('a service with a caller who requests many long pages at once', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService();
@@ -113,7 +116,7 @@ describe('a service with a caller who asks for many long pages at once', () => {
   });
   afterAll(() => service.close());
 
-  /** A connection that the service has accepted. */
+  /** Opens a connection and waits until the service has accepted it. */
   async function open(): Promise<Socket> {
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);

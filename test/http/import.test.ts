@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.close());
 
-test('there is a sample for every collection with an import', () => {
+test('every collection with an import has a sample', () => {
   expect(SAMPLES.map(({ collection }) => collection)).toEqual(
     IMPORTABLE_TYPES.map(({ collection }) => collection),
   );

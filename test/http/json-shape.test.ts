@@ -6,7 +6,7 @@ const check = (text: string) => [...checkShape(Buffer.from(text), LONG_BODY)].le
 const members = (count: number) =>
   `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
 
-test('refuses more than 50,000 arrays and objects, however they are nested', () => {
+test('refuses more than 50,000 arrays and objects, with any nesting', () => {
   const least = '[],'.repeat(49_998);
   check(`[${least}{}]`);
   for (const text of [`[${least}{},[]]`, '['.repeat(50_001), '{"a":'.repeat(50_001)]) {
@@ -14,7 +14,7 @@ test('refuses more than 50,000 arrays and objects, however they are nested', () 
   }
 });
 
-test('refuses an object with more than 10,000 members, and counts those of each object by themselves', () => {
+test('refuses an object with more than 10,000 members, counted for each object separately', () => {
   check(`[${members(10_000)},${members(10_000)}]`);
   check(`{"a":${members(10_000)},"b":${members(10_000)}}`);
   for (const text of [
@@ -28,7 +28,7 @@ test('refuses an object with more than 10,000 members, and counts those of each 
   }
 });
 
-test('refuses more than 50,000 members of all objects together, and more than 100,000 items', () => {
+test('refuses more than 50,000 members in total, and more than 100,000 items', () => {
   check(
     `[${members(10_000)},${members(10_000)},${members(10_000)},${members(10_000)},${members(10_000)}]`,
   );
@@ -54,17 +54,17 @@ test('accepts at most 1,000 members of one object in the body of one resource', 
   );
 });
 
-test('ignores what is inside strings', () => {
+test('ignores the content of strings', () => {
   const text = '[{:'.repeat(60_000);
   check(JSON.stringify({ tlds: [{ name: `"${text}\\` }, { [`\\"${text}`]: text }] }));
 });
 
-test('accepts text of ordinary lists and text that is not JSON', () => {
+test('accepts ordinary lists and text that is not JSON', () => {
   fc.assert(fc.property(fc.json(), (text) => void check(text)));
   fc.assert(fc.property(fc.string(), (text) => void check(text)));
   check(']]]}}}"');
 });
 
-test('lets others run after every 64 KiB', () => {
+test('yields to other work after every 64 KiB', () => {
   expect(check(' '.repeat(2 * 1024 * 1024))).toBe(32);
 });

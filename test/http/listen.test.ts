@@ -19,13 +19,13 @@ async function accepts(port: number, host: string): Promise<boolean> {
   }
 }
 
-test('localhost is every address of that name, another host itself', async () => {
+test('resolves localhost to all its addresses, and no other host', async () => {
   expect(await listenAddresses('localhost')).toContain('127.0.0.1');
   expect(await listenAddresses('0.0.0.0')).toEqual(['0.0.0.0']);
   expect(await listenAddresses('dns.example')).toEqual(['dns.example']);
 });
 
-test('every address gives requests to the same app, one that does not exist is passed over, and all stop together', async () => {
+test('listens on all available addresses with one app, skips missing ones, and stops on all together', async () => {
   const app = Fastify();
   app.get('/', async (request) => request.socket.localAddress);
   const url = await listen(app, ['127.0.0.1', '192.0.2.1', '127.0.0.3'], 0);
@@ -41,7 +41,7 @@ test('every address gives requests to the same app, one that does not exist is p
 });
 
 test.runIf(hasProgram('ss', 'iproute2'))(
-  '4096 connections may wait to be accepted, where the system allows it',
+  'sets a backlog of 4096 connections, or the lower limit of the system',
   async () => {
     const app = Fastify();
     const port = new URL(await listen(app, ['127.0.0.1', '127.0.0.3'], 0)).port;
@@ -53,7 +53,7 @@ test.runIf(hasProgram('ss', 'iproute2'))(
   },
 );
 
-test('an address in use is an error', async () => {
+test('fails if the address is in use', async () => {
   const first = Fastify();
   const url = await listen(first, ['127.0.0.1'], 0);
   const second = Fastify();

@@ -30,7 +30,7 @@ function pieces() {
   return { began, work, release };
 }
 
-describe('requests about many resources', () => {
+describe('requests with many resources', () => {
   test('run two at a time and one for each caller, and callers are served in turn', async () => {
     const run = createLongWork();
     const { began, work, release } = pieces();
@@ -57,7 +57,7 @@ describe('requests about many resources', () => {
     expect(await Promise.all(all)).toHaveLength(66);
   });
 
-  test('do not begin when their caller has left', async () => {
+  test('do not run if the client disconnected while they waited', async () => {
     const run = createLongWork();
     const { began, work, release } = pieces();
     const sockets = Array.from({ length: 3 }, () =>
@@ -79,7 +79,7 @@ describe('requests about many resources', () => {
   });
 });
 
-test('long JSON is the same as if it were made at once, whatever the lists hold', async () => {
+test('long JSON is what JSON.stringify returns, for any list', async () => {
   const items = fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(items, items, async (one, other) => {

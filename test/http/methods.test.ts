@@ -67,7 +67,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     ['/foo', 400],
     [`/${UNKNOWN_ID}`, 404],
     ['?limit=0', 400],
-  ])('HEAD returns the status of GET for %s: %d', async (rest, status) => {
+  ])('the status of GET in response to HEAD for %s: %d', async (rest, status) => {
     const answer = await service.call('HEAD', path + rest);
     expect([answer.status, answer.text]).toEqual([status, '']);
   });
@@ -92,7 +92,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     );
   });
 
-  test('_method and X-HTTP-Method-Override have no effect', async () => {
+  test('405 for POST and 200 for GET, with any _method or X-HTTP-Method-Override', async () => {
     const { id } = await create(service, sample, 'not-overridden');
     const target = `${path}/${id}`;
     for (const method of ['delete', 'DELETE', 'patch']) {

@@ -12,7 +12,7 @@ function resourceSeries(text: string): string[] {
   return text.split('\n').filter((line) => line.startsWith('tsigil_resources{'));
 }
 
-test('200 with complete text for concurrent scrapes, which share a run where the database takes time', async () => {
+test('200 with all metrics for concurrent scrapes, which share a slow database query', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/metrics')));
   for (const { status, text } of answers)
     expect([status, resourceSeries(text).length]).toEqual([200, RESOURCE_TYPES.length]);

@@ -19,7 +19,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
 describe('collection rules', () => {
-  test('4xx by every rule as documented for the operation, with the same message', async () => {
+  test('4xx with the documented message for every rule of the operation', async () => {
     const ruled = await startTestService({
       TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true',
       TSIGIL_ZONES_PER_PROJECT: '2',

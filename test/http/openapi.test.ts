@@ -68,7 +68,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('contains each operation id once', () => {
+  test('has a unique id for each operation', () => {
     const ids = Object.values(api.paths).flatMap((item) =>
       DOCUMENTED_METHODS.flatMap((method) => item[method]?.operationId ?? []),
     );
@@ -170,11 +170,11 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the routes', () => {
-  test('match the paths of the document exactly', async () => {
+  test('are exactly the paths in the document', async () => {
     expect(await servedPaths()).toEqual(Object.keys(api.paths).sort());
   });
 
-  test('200 with Allow: a path has the methods in the document', async () => {
+  test('200 for OPTIONS, with exactly the documented methods in Allow', async () => {
     for (const [path, item] of Object.entries(api.paths)) {
       const documented = DOCUMENTED_METHODS.filter((method) => item[method] !== undefined).map(
         (method) => method.toUpperCase(),

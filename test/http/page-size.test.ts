@@ -51,7 +51,7 @@ async function walk(query: string): Promise<{ pages: Zone[][]; totals: unknown[]
   return { pages, totals };
 }
 
-test('200 with each zone once over all pages, each of which ends just before the zone that would be too much', async () => {
+test('200 with each zone on exactly one page, and each page as long as its maximum size allows', async () => {
   const queries = fc.record({
     limit: fc.constantFrom(1, 2, 7, 59, 60, 1000),
     sortKey: fc.constantFrom('created_at', 'name', 'id', 'updated_at', 'ttl'),
@@ -85,7 +85,7 @@ test('200 with each zone once over all pages, each of which ends just before the
   );
 });
 
-test('200 with one zone where that alone is larger than a page', async () => {
+test('200 with one zone if that zone alone is larger than a page', async () => {
   const attributes = Object.fromEntries(
     Array.from({ length: 100 }, (_, index) => [`${index}`.padEnd(50, 'ä'), '😀'.repeat(50)]),
   );
@@ -97,7 +97,7 @@ test('200 with one zone where that alone is larger than a page', async () => {
   await service.delete(`/v2/zones/${large.id}`);
 });
 
-test('the length of a page is that of its JSON text in UTF-8', () => {
+test('counts the size of a page in bytes of UTF-8 JSON', () => {
   const items = fc.array(fc.record({ name: fc.string({ unit: 'binary' }), number: fc.nat() }), {
     maxLength: 20,
   });

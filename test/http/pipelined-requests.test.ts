@@ -15,7 +15,7 @@ const post = (body: string, more = '') => {
   return `POST /v2/tlds HTTP/1.1\r\n${headers()}${length}${more}\r\n${body}`;
 };
 
-test('200 for each, in their order', async () => {
+test('200 for each pipelined request, in order', async () => {
   service = await startTestService();
   const names = Array.from({ length: 60 }, (_, index) => `n${index}`);
   const text = await sendBytes(
@@ -29,7 +29,7 @@ test('200 for each, in their order', async () => {
   expect(bodies).toEqual([...names.map((name) => [200, name]), [200, undefined]]);
 });
 
-test('201 for a body that waits behind another request, however large it is', async () => {
+test('201 for a large body behind another request', async () => {
   service = await startTestService();
   const bodies = Array.from(
     { length: 10 },
@@ -74,7 +74,7 @@ test('200 for another connection before many pipelined requests are done', async
   expect(routes.lastIndexOf('/v2/tlds')).toBeGreaterThan(routes.indexOf('/v2/pools'));
 });
 
-test('408 for a body that waits and does not arrive in time, after the answers before', async () => {
+test('408 for an incomplete body behind other requests, after their responses', async () => {
   service = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
   const text = await sendBytes(
     service.url,
@@ -88,7 +88,7 @@ test('408 for a body that waits and does not arrive in time, after the answers b
   ]);
 });
 
-test('400 for CONNECT, after the answers before', async () => {
+test('400 for CONNECT, after the responses to earlier requests', async () => {
   service = await startTestService();
   const text = await sendBytes(
     service.url,
@@ -97,7 +97,7 @@ test('400 for CONNECT, after the answers before', async () => {
   expect(statusesOf(text)).toEqual([200, 200, 200, 400]);
 });
 
-test('200 for all that wait when the service stops, the last with Connection: close', async () => {
+test('200 for all waiting requests when the service stops, the last with Connection: close', async () => {
   service = await startTestService();
   await create(service, TLDS, 'com');
   const pipelined = sendBytes(service.url, get('/v2/tlds').repeat(60));

@@ -11,7 +11,7 @@ let began: { request: IncomingMessage; response: ServerResponse }[];
 let excess: number;
 let parsed: number;
 
-/** A request that counts how many there are. */
+/** A request that increments `parsed`. */
 class CountedMessage extends IncomingMessage {
   constructor(socket: Socket) {
     super(socket);
@@ -38,7 +38,7 @@ async function start(): Promise<void> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
 }
 
-/** A connection that has sent `text`, and what it received so far. */
+/** Sends `text` on a new connection. Returns the connection and what it has received so far. */
 async function send(text: string): Promise<{ socket: Socket; received: () => string }> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let received = '';
@@ -58,7 +58,7 @@ const answer = (index: number) => {
   response?.setHeader('Content-Length', String(request?.url).length).end(request?.url);
 };
 
-test('a request begins when the answer before has been sent, in a later turn of the event loop', async () => {
+test('a request starts after the previous response was sent, in a later turn of the event loop', async () => {
   await start();
   const { received } = await send(gets(3));
   await expect.poll(urls).toEqual(['/0']);
@@ -76,7 +76,7 @@ test('a request begins when the answer before has been sent, in a later turn of 
     .toEqual(['/0', '/1', '/2']);
 });
 
-test('a connection with more than 64 that wait is closed after them, and the last answer says so', async () => {
+test('a connection with more than 64 waiting requests ends after their responses, the last with Connection: close', async () => {
   await start();
   const { socket, received } = await send(gets(3000));
   const closed = once(socket, 'close');
@@ -94,7 +94,7 @@ test('a connection with more than 64 that wait is closed after them, and the las
   expect(parsed).toBeLessThan(70); // the others are not even parsed
 });
 
-test('what a connection sends beyond the bound is not held in memory', async () => {
+test('input above the limit of a connection is not buffered in memory', async () => {
   await start();
   const { socket } = await send(gets(100));
   await expect.poll(() => excess).toBe(1);
@@ -105,7 +105,7 @@ test('what a connection sends beyond the bound is not held in memory', async () 
   expect(began.length).toBe(1);
 });
 
-test('at most 4096 wait over all connections; places are free again when connections close', async () => {
+test('at most 4096 requests wait on all connections together, and closed connections free their slots', async () => {
   await start();
   for (let round = 1; round <= 2; round += 1) {
     [began, excess] = [[], 0];
@@ -120,7 +120,7 @@ test('at most 4096 wait over all connections; places are free again when connect
   }
 });
 
-test('requests that wait on a connection that is reset are dropped without being run', async () => {
+test('a connection reset drops the waiting requests of the connection', async () => {
   await start();
   const { socket } = await send(gets(10));
   await expect.poll(urls).toEqual(['/0']);
@@ -132,7 +132,7 @@ test('requests that wait on a connection that is reset are dropped without being
   expect(urls()).toEqual(['/0']);
 });
 
-test('requests that wait on a connection that its peer has closed are dropped once an answer cannot be sent', async () => {
+test('the first response that cannot be sent drops the waiting requests of a closed connection', async () => {
   await start();
   const { socket } = await send(gets(60));
   await expect.poll(urls).toEqual(['/0']);
@@ -145,7 +145,7 @@ test('requests that wait on a connection that its peer has closed are dropped on
   expect(began.length).toBeLessThan(4);
 });
 
-test('an end of the input does not lose the answers to requests that wait', async () => {
+test('waiting requests get responses after the client has closed its side', async () => {
   await start();
   const { socket, received } = await send(gets(5));
   socket.end();
@@ -156,7 +156,7 @@ test('an end of the input does not lose the answers to requests that wait', asyn
   await expect.poll(() => statusesOf(received())).toEqual([200, 200, 200, 200, 200]);
 });
 
-test('a request that cannot be read is refused after the answers to those before', async () => {
+test('an invalid request gets 400 after the responses to earlier requests', async () => {
   await start();
   const { socket, received } = await send(`${gets(3)}NONSENSE\r\n\r\n${gets(3)}`);
   const closed = once(socket, 'close');
@@ -169,7 +169,7 @@ test('a request that cannot be read is refused after the answers to those before
   expect(statusesOf(received())).toEqual([200, 200, 200, 400]);
 });
 
-test('a body that cannot be read is refused in the place of its request, which is not run', async () => {
+test('a request with an invalid body does not run and gets 400 in its position', async () => {
   await start();
   const chunked = 'POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n';
   const { socket, received } = await send(`${gets(2)}${chunked}no chunk\r\n`);
@@ -183,7 +183,7 @@ test('a body that cannot be read is refused in the place of its request, which i
   expect(began.length).toBe(2);
 });
 
-test('a body that cannot be read after its request was answered closes the connection without a second answer', async () => {
+test('an invalid body after the response closes the connection without a second response', async () => {
   await start();
   const { socket, received } = await send('POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n');
   const closed = once(socket, 'close');
@@ -209,7 +209,7 @@ test.each(['GET /0 HTTP/1.0\r\n\r\n', 'GET /0 HTTP/1.1\r\nConnection: close\r\n\
   },
 );
 
-test('while the service stops, requests that wait are answered, later ones not taken', async () => {
+test('waiting requests get responses while the service stops, and later requests are ignored', async () => {
   await start();
   const { socket, received } = await send(gets(3));
   const closed = once(socket, 'close');

@@ -28,7 +28,7 @@ describe('the token bucket of one caller', () => {
     };
   }
 
-  test('holds the burst, and returns the time to wait once it is empty', () => {
+  test('admits the burst, and then returns the time to wait', () => {
     const { ask } = limiter(2, 3);
     expect([ask(), ask(), ask(), ask()]).toEqual([undefined, undefined, undefined, 1]);
   });
@@ -55,19 +55,19 @@ describe('the token bucket of one caller', () => {
     }
   });
 
-  test('loses nothing to refused requests', () => {
+  test('loses no token to refused requests', () => {
     const { ask, wait } = limiter(1, 1);
     for (let count = 0; count < 50; count += 1) ask();
     wait(1);
     expect(ask()).toBeUndefined();
   });
 
-  test('belongs to one caller only', () => {
+  test('is separate for each caller', () => {
     const { ask } = limiter(1, 1);
     expect([ask('a'), ask('b'), ask('a'), ask('b')]).toEqual([undefined, undefined, 1, 1]);
   });
 
-  test('is unlimited if the rate is 0', () => {
+  test('is disabled if the rate is 0', () => {
     const { ask } = limiter(0, 1);
     expect(Array.from({ length: 1000 }, () => ask())).toEqual(
       Array.from({ length: 1000 }, () => undefined),
@@ -141,13 +141,13 @@ describe('the token bucket of an address', () => {
     expect([take(), take()]).toEqual([true, false]);
   });
 
-  test('loses nothing to valid tokens', () => {
+  test('loses no token to requests with valid tokens', () => {
     const { take, check } = limit();
     for (let count = 0; count < 50; count += 1) expect(check(`valid-${count}`, true)).toBe(true);
     expect([take(), take(), take()]).toEqual([true, true, false]);
   });
 
-  test('admits a token that was valid at its last check when it is empty, and fills no faster for it', () => {
+  test('admits a token that was valid at its last check even when empty, and still fills at the rate', () => {
     const { take, check } = limit();
     check('valid', true);
     expect([take(), take(), take()]).toEqual([true, true, false]);
@@ -166,7 +166,7 @@ describe('the token bucket of an address', () => {
     ]);
   });
 
-  test('admits one of many concurrent requests with one new token', () => {
+  test('admits exactly one of many concurrent requests with one new token', () => {
     const { take, begin } = limit();
     const settled = Array.from({ length: 100 }, () => begin('new'));
     for (const settle of settled) settle(true);
@@ -273,7 +273,7 @@ describe('behind a proxy', () => {
   const from = (service: TestService, forwarded: string) =>
     service.with('').get('/v2/tlds', { 'x-forwarded-for': forwarded });
 
-  test('429 for the last client in X-Forwarded-For, whatever the client wrote before, and 401 for others', async () => {
+  test('429 for the last address in X-Forwarded-For, regardless of earlier ones, and 401 for others', async () => {
     const service = await startTestService({
       ...variables,
       TSIGIL_API_TRUST_PROXY_HEADERS: 'true',

@@ -43,7 +43,7 @@ const COLLECTION_URL = 'https://dns.example:8443/v2/things';
 
 const types = RESOURCE_TYPES.map((type) => [type.collection, type] as const);
 
-test.each(types)('the JSON of any %s is what JSON.stringify returns', (_name, type) => {
+test.each(types)('serialises any %s to the same JSON as JSON.stringify', (_name, type) => {
   const names = shownMembers(type);
   const fields = Object.fromEntries(shownFields(type).map((name) => [name, member]));
   const row = fc.record({

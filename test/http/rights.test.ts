@@ -229,7 +229,7 @@ describe('request-context headers', () => {
     ['', { 'x-designate-hard-delete': '' }],
     ['', { 'x-designate-delete-shares': 'true', 'openstack-dns-hide-counts': 'true' }],
   ] as [string, Record<string, string>][])(
-    '200 for every caller if the header asks for nothing: %s %j',
+    '200 for every caller if the header has no effect: %s %j',
     async (query, headers) => {
       expect((await member.get(`/v2/tlds${query}`, headers)).status).toBe(200);
     },

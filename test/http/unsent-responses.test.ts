@@ -5,7 +5,7 @@ import { openConnections } from '../harness/connections.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the budget', () => {
-  test('one owner gets a quarter of it', () => {
+  test('allows one owner a quarter', () => {
     const budget = createUnsentBudget(400);
     const sent = budget.add('a', 60);
     expect([budget.fits('a', 40), budget.isFull('a')]).toEqual([true, false]);
@@ -19,7 +19,7 @@ describe('the budget', () => {
     expect([budget.isFull('a'), budget.bytes()]).toEqual([false, 40]);
   });
 
-  test('an owner whose response did not fit is full until something was sent', () => {
+  test('is exhausted for an owner whose response did not fit, until a response is sent', () => {
     const budget = createUnsentBudget(400);
     const sent = budget.add('a', 60);
     expect([budget.fits('a', 41), budget.isFull('a'), budget.isFull('b')]).toEqual([
@@ -31,7 +31,7 @@ describe('the budget', () => {
     expect([budget.isFull('a'), budget.fits('a', 41)]).toEqual([false, true]);
   });
 
-  test('all owners together get no more than the whole', () => {
+  test('limits all owners together', () => {
     const budget = createUnsentBudget(400);
     const sent = ['a', 'b', 'c', 'd'].map((owner) => budget.add(owner, 100));
     expect([budget.isFull('e'), budget.fits('e', 1)]).toEqual([true, false]);
@@ -39,7 +39,7 @@ describe('the budget', () => {
     expect([budget.isFull('e'), budget.fits('e', 100), budget.bytes()]).toEqual([false, true, 0]);
   });
 
-  test('a response larger than the budget fits where nothing else is unsent', () => {
+  test('allows a response above the whole budget if nothing else is unsent', () => {
     const budget = createUnsentBudget(400);
     expect(budget.fits('a', 1000)).toBe(true);
     budget.add('a', 1000);
@@ -51,7 +51,7 @@ describe('the budget', () => {
   });
 });
 
-describe('responses that are not read', () => {
+describe('unread responses', () => {
   let service: TestService;
   let sockets: Socket[] = [];
   afterEach(async () => {
@@ -62,7 +62,7 @@ describe('responses that are not read', () => {
   const unsent = async () =>
     Number(/^tsigil_unsent_response_bytes (\d+)$/m.exec((await service.get('/metrics')).text)?.[1]);
 
-  test('503 for their caller, with Retry-After, and 200 for others; 200 again when they are gone', async () => {
+  test('503 with Retry-After for their caller and 200 for others, then 200 for both once the connections close', async () => {
     service = await startTestService({ TSIGIL_API_MAX_UNSENT_BYTES: '16777216' });
     const tlds = Array.from({ length: 1000 }, (_, index) => ({
       name: `filler${index}`,
@@ -88,7 +88,7 @@ describe('responses that are not read', () => {
     expect(await unsent()).toBe(0);
   });
 
-  test('503 for documents, and 200 from the API, when nobody reads the documents', async () => {
+  test('503 for documents and 200 from the API while clients leave documents unread', async () => {
     service = await startTestService({
       TSIGIL_API_MAX_UNSENT_BYTES: '16777216',
       TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',

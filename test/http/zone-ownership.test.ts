@@ -62,7 +62,7 @@ describe("a project's zones", () => {
     ['a member of another project', ['member'], 'blue'],
     ['an administrator of another project', ['admin'], 'blue'],
     ['a member of no project', ['member'], null],
-  ])('404 for %s, who sees none of the zones', async (_who, roles, project) => {
+  ])('404 for %s, whose lists contain none of the zones', async (_who, roles, project) => {
     const client = await clientFor(service, roles, project);
     for (const answer of await Promise.all(requestsAbout(client, redZone))) {
       expect(expectError(answer, 404, 'zone_not_found')).toBe('Could not find Zone');
@@ -206,7 +206,7 @@ describe('zones above and below those of another project', () => {
   });
 });
 
-test('413 for a zone above the quota of its project, with a new count each time', async () => {
+test('413 for a zone above the quota of its project, which is counted at each creation', async () => {
   const limited = await startTestService({ TSIGIL_ZONES_PER_PROJECT: '2' });
   try {
     const client = await clientFor(limited, ['member'], 'red');

@@ -25,7 +25,7 @@ type Outcome = string;
 interface Event {
   readonly operation: Operation;
   readonly outcome: Outcome;
-  /** When it was asked for and when it was answered, on a clock that ticks with every such moment. */
+  /** The times of the request and of its outcome, on a clock that advances at each of them. */
   readonly asked: number;
   readonly answered: number;
 }
@@ -247,7 +247,7 @@ describe('zones that race with TLD entries', () => {
     return observe();
   }
 
-  test('every race has the outcome of some serial order', async () => {
+  test('2xx or 4xx as in some serial order, in every race', async () => {
     const decided = new Map<Outcome, number>();
     let mattered = 0;
     await fc.assert(
@@ -279,7 +279,7 @@ describe('zones that race with TLD entries', () => {
   }, 180_000);
 });
 
-/** What would have been answered if the callers had come one after the other. */
+/** Returns the outcomes if the callers had sent their requests one after the other. */
 function oneAfterTheOther(start: State, events: readonly Event[]): Outcome[] {
   let current = start;
   return events.map(({ operation }) => {

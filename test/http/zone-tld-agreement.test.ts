@@ -38,7 +38,7 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
   });
   afterAll(() => service.close());
 
-  /** Tries to create a zone of every name, and returns what happened to each. */
+  /** Tries to create a zone with every name, and returns the outcome of each. */
   async function createAll(zoneNames: readonly string[]): Promise<(string | undefined)[]> {
     const rules: (string | undefined)[] = [];
     for (const name of zoneNames)

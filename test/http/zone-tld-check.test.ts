@@ -83,7 +83,7 @@ describe('zone creation', () => {
     expect(await attempt()).toBe('ok');
   });
 
-  test('a refused entry has no effect', async () => {
+  test('400 for a name that only a refused entry would allow', async () => {
     await createTlds(service, 'org');
     expect((await service.post('/v2/tlds', { name: 'ORG' })).status).toBe(409);
     expect((await service.post('/v2/tlds', { name: 'example.' })).status).toBe(400);
@@ -92,7 +92,7 @@ describe('zone creation', () => {
 });
 
 describe('existing zones', () => {
-  test('stay unchanged and can be changed and deleted with any entries; new zones below them are checked again', async () => {
+  test('stay unchanged and can be updated and deleted with any entries, but new subzones are checked', async () => {
     const ids = await createTlds(service, 'net');
     const zones = [
       await createZone(member, primary('pre.net.')),

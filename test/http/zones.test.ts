@@ -146,7 +146,7 @@ describe('names', () => {
     expect(problemsOf(await post(primary(fresh(), { name })))).toEqual([`name: ${validator}`]);
   });
 
-  test('400 that states what to send instead', async () => {
+  test('400 with a valid alternative in the message', async () => {
     expect(expectError(await post(primary('пример.рф.')), 400, 'invalid_object')).toContain(
       "send 'xn--e1afmkfd.xn--p1ai.'",
     );
@@ -196,7 +196,7 @@ test('404 for an unknown zone, 400 for an invalid id', async () => {
   expectError(await service.get('/v2/zones.json'), 404, 'not_found');
 });
 
-test('refused creations leave nothing behind', async () => {
+test('4xx creations store nothing', async () => {
   const before = zoneNamesOf(await service.get('/v2/zones'));
   expect((await post(primary('com.'))).status).toBe(400);
   expect((await post(primary(fresh(), { type: 'CATALOG' }))).status).toBe(403);

@@ -11,18 +11,18 @@ const SECONDS = 5;
 const HOSTS = Array.from({ length: 50 }, (_, number) => `host-${number}.example`);
 const OPEN_PATHS = ['/docs', '/openapi.json', '/metrics', '/unknown'];
 
-/** The first bytes of the record with a ClientHello, whose remaining 506 bytes never come (RFC 8446 section 5.1). */
+/** The start of a ClientHello record without its remaining 506 bytes (RFC 8446 section 5.1). */
 const CLIENT_HELLO_BEGINNING = '\x16\x03\x01\x02\x00\x01';
 
-/** The stand-ins for Keystone of the attack that is under way. */
+/** The fake Keystones of the attack in progress. */
 const keystones: EmptyKeystone[] = [];
 
-/** The default of a setting that is a number. */
+/** Returns the default of a numeric setting. */
 function defaultOf(key: string): number {
   return Number(OPTIONS.find((option) => option.key === key)?.default);
 }
 
-/** Attacks for which nobody needs a token. */
+/** Attacks that need no token. */
 export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open connections and send nothing',
@@ -75,7 +75,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Pipeline 57 KB of requests on one connection',
     bound:
-      'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+      'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request.',
     attack: () => ({
@@ -91,7 +91,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Pipeline 57 KB of requests on 20 connections',
     bound:
-      'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+      'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request of each connection.',
     attack: () => ({
@@ -105,9 +105,9 @@ export const ANONYMOUS: readonly Scenario[] = [
     atLeast: { answers: 100 },
   },
   {
-    name: 'Ask for the documents by 50 names of the service in turn',
+    name: 'Request the documents with 50 different Host headers in turn',
     bound:
-      'The service renders each document once, whatever the name, and counts resources for the metrics every 15 s.',
+      'The service renders each document once for all names. It counts resources for the metrics every 15 s.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'The time of one request of each connection.',
     attack: () => ({
@@ -143,7 +143,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Read /docs slowly',
     bound:
-      'The service closes a connection that reads nothing of a response for 30 s, and keeps one response for each connection in memory.',
+      'The service closes a connection that reads nothing of a response for 30 s. It holds one response for each connection in memory.',
     settings: ['api.responseTimeoutSeconds', 'api.maxConnectionsPerAddress'],
     cost: 'About 0.1 MB of memory for each connection.',
     attack: () => ({
@@ -159,7 +159,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Guess tokens',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service answers the others with 429. A token has 256 random bits.',
+      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429. A token has 256 random bits.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: '50 queries of the database a second.',
     attack: () => ({
@@ -178,7 +178,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Guess tokens of Keystone',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
+      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: '50 requests to Keystone a second.',
     async prepare() {
@@ -212,7 +212,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Send requests without a token',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
+      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.1 ms of processor time for each request.',
     attack: () => ({
@@ -244,7 +244,7 @@ export const ANONYMOUS: readonly Scenario[] = [
   {
     name: 'Open a connection for each request',
     bound:
-      'Each address may send 50 requests a second without a valid token. The service answers the others with 429.',
+      'Each address may send 50 requests a second without a valid token. The service refuses the others with 429.',
     settings: ['rateLimit.anonymousRequestsPerSecond', 'rateLimit.anonymousBurst'],
     cost: 'About 0.5 ms of processor time for each request.',
     attack: () => ({

@@ -2,34 +2,40 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** Stands for 12 hexadecimal digits that were not sent before. It has as many characters itself, so that the length of a body stays right. */
+/**
+ * A placeholder for 12 new hexadecimal digits. It has the same length, so the length of a body
+ * stays correct.
+ */
 export const NEW_WORD = '<a-new-word>';
 
-/** Bytes that an attacker sends at once, and how many requests they are. */
+/** Bytes that an attacker sends at once, and the number of requests in them. */
 export interface Block {
   readonly text: string;
   readonly requests: number;
 }
 
-/** How one client attacks a service. */
+/** The behaviour of one attacker. */
 export interface Attack {
   readonly seconds: number;
   readonly connections: number;
-  /** Sent in turn by all connections. */
+  /** All connections send these blocks in turn. */
   readonly blocks: readonly Block[];
-  /** `in turn`: a block, its answers, the next block. `always`: as fast as the service takes them. */
+  /**
+   * `in turn` sends a block after the responses to the previous one. `always` sends as fast as the
+   * service accepts.
+   */
   readonly sending: 'nothing' | 'once' | 'in turn' | 'always' | 'a byte a second';
   /** `slowly` is 1024 bytes a second. */
   readonly reading: 'everything' | 'nothing' | 'slowly';
-  /** When the attacker closes a connection by itself. */
+  /** When the attacker closes a connection. */
   readonly closing?: 'after the answer' | 'at once';
   /** Whether a connection that ends is replaced. */
   readonly reopening?: boolean;
-  /** For `a byte a second`: how many bytes are sent at once at the beginning. */
+  /** For `a byte a second`: the number of bytes sent at once at the start. */
   readonly begin?: number;
 }
 
-/** What an attacker did, and what it got. */
+/** What an attacker sent and received. */
 export interface AttackReport {
   readonly opened: number;
   /** Connections that ended before the end of the attack. */
@@ -38,16 +44,16 @@ export interface AttackReport {
   readonly failed: number;
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** How many answers of each status began. */
+  /** The number of started responses with each status. */
   readonly answers: Readonly<Record<string, number>>;
-  /** The beginning of the first answer with status 500. */
+  /** The beginning of the first response with status 500. */
   readonly firstFault?: string;
 }
 
-/** The address that attackers connect from; other callers connect from 127.0.0.1. */
+/** The source address of attackers. Other callers use 127.0.0.1. */
 const ATTACKER_ADDRESS = '127.0.0.2';
 
-/** Attacks the service at `url` from a process of its own; resolves when the attack is over. */
+/** Attacks the service at `url` from a separate process. Resolves when the attack is over. */
 export async function runAttack(url: string, attack: Attack): Promise<AttackReport> {
   const child = fork(join(import.meta.dirname, 'attacker.mjs'), { execArgv: [] });
   child.send({ ...attack, url, from: ATTACKER_ADDRESS });
@@ -55,7 +61,7 @@ export async function runAttack(url: string, attack: Attack): Promise<AttackRepo
   return report;
 }
 
-/** The bytes of one request. A `body` is sent as JSON, unless it is text already. */
+/** Returns the bytes of one request. Sends a `body` as JSON, and text unchanged. */
 export function requestText(
   method: string,
   path: string,
@@ -76,12 +82,12 @@ export function requestText(
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${content?.toString('latin1') ?? ''}`;
 }
 
-/** One request a block. */
+/** Returns one block for each request. */
 export function single(...requests: readonly string[]): Block[] {
   return requests.map((text) => ({ text, requests: 1 }));
 }
 
-/** As many requests as `bytes` hold, in turn those of `requests`. */
+/** Returns as many of `requests`, in rotation, as fit in `bytes`. */
 export function pipelined(bytes: number, ...requests: readonly string[]): Block[] {
   const chosen: string[] = [];
   let size = 0;

@@ -1,10 +1,10 @@
-// Attacks a service, in a process of its own. `attacker.ts` forks it and describes the attack.
+// Attacks a service from a separate process. `attack.ts` forks it and describes the attack.
 import { connect } from 'node:net';
 
-/** Replaced by 12 hexadecimal digits that were not sent before; `attack.ts` has it too. */
+/** A placeholder for 12 new hexadecimal digits, the same as in `attack.ts`. */
 const NEW_WORD = '<a-new-word>';
 
-/** What the attacker has done so far. */
+/** What the attacker has sent and received so far. */
 const done = {
   opened: 0,
   closed: 0,
@@ -26,7 +26,7 @@ process.once('message', (job) => {
 });
 process.on('disconnect', () => process.exit());
 
-/** Attacks until the time is over, then closes every connection and reports. */
+/** Attacks until the time is over. Then closes every connection and sends the report. */
 function run(job) {
   const sockets = new Set();
   for (let count = 0; count < job.connections; count += 1) open(job, sockets);
@@ -36,7 +36,7 @@ function run(job) {
   }, job.seconds * 1000);
 }
 
-/** Opens a connection that sends and reads as the job says, and opens another in its place when it ends. */
+/** Opens a connection that sends and reads as the job describes, and replaces it when it ends. */
 function open(job, sockets) {
   const receiving = {
     buffer: Buffer.allocUnsafe(job.reading === 'slowly' ? 1024 : 65_536),
@@ -104,7 +104,9 @@ function open(job, sockets) {
 
 let turn = 0;
 
-/** The next bytes to send, and how many requests they are, with new words where the attack wants some. */
+/**
+ * Returns the next bytes to send and the number of requests in them, with placeholders replaced.
+ */
 function nextBlock(blocks) {
   const { text, requests } = blocks[turn % blocks.length];
   turn += 1;
@@ -121,7 +123,7 @@ function nextBlock(blocks) {
   };
 }
 
-/** Counts the answers that begin in a piece of what the service sent, by status. */
+/** Counts the responses that begin in a piece of the received data, by status. */
 function countAnswers(text) {
   let count = 0;
   for (let at = text.indexOf('HTTP/1.1 '); at >= 0; at = text.indexOf('HTTP/1.1 ', at + 9)) {

@@ -1,8 +1,9 @@
-// Another caller of an attacked service, in a process of its own: it sends requests at steady rates and measures how long each takes.
+// Another caller of an attacked service, in a separate process. It sends requests at steady rates
+// and measures the duration of each.
 import { Agent, request as httpRequest } from 'node:http';
 import { request as httpsRequest, Agent as SecureAgent } from 'node:https';
 
-/** What became of each request of each probe, in the order of the answers. */
+/** The outcome of each request of each probe, in the order of the responses. */
 const samples = {};
 const timers = [];
 const agents = [];
@@ -17,14 +18,14 @@ process.on('message', (job) => {
 });
 process.on('disconnect', () => process.exit());
 
-/** Reports once the last request has been answered or has failed. */
+/** Sends the report once the last request has a response or has failed. */
 function reportAtTheEnd() {
   if (!stopping || outstanding > 0) return;
   agents.forEach((agent) => agent.destroy());
   process.send(samples, () => process.disconnect());
 }
 
-/** Sends the requests of one probe until the process is told to stop. */
+/** Sends the requests of one probe until the process receives the message to stop. */
 function start(probe) {
   const secure = probe.url.startsWith('https:');
   const options = {
@@ -51,7 +52,7 @@ function start(probe) {
       reportAtTheEnd();
     };
     let current;
-    // From the start: a request that waits for a connection waits too.
+    // Measured from the start, to include the wait for a connection.
     const deadline = setTimeout(() => {
       current.destroy();
       finish(0, 'no answer in time');
@@ -69,7 +70,7 @@ function start(probe) {
         );
       });
       current = request;
-      // As every client does: a connection that was closed while it was idle says nothing about the service.
+      // Retries like every client if an idle connection was closed, which is no fault of the service.
       request.on('error', (error) =>
         mayRepeat && request.reusedSocket && error.code === 'ECONNRESET'
           ? send(false)

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A request that another caller sends again and again. `{number}` in its body counts them. */
+/** A request that another caller repeats. `{number}` in its body is replaced by a counter. */
 export interface Probe {
   readonly name: string;
   readonly url: string;
@@ -11,11 +11,11 @@ export interface Probe {
   readonly body?: string;
   readonly perSecond: number;
   readonly timeoutSeconds: number;
-  /** Whether each request has a connection of its own. */
+  /** Whether each request uses a new connection. */
   readonly newConnections?: boolean;
 }
 
-/** One request of a probe: when it was sent, how long it took, and its status, or 0 and the fault. */
+/** One request of a probe: its start, its duration and its status, or 0 and the fault. */
 export interface Sample {
   readonly at: number;
   readonly milliseconds: number;
@@ -23,13 +23,13 @@ export interface Sample {
   readonly fault?: string;
 }
 
-/** Another caller at work. */
+/** Another caller that sends requests. */
 export interface Bystander {
-  /** Ends it and returns the samples of each probe. */
+  /** Stops the caller and returns the samples of each probe. */
   stop(): Promise<Readonly<Record<string, readonly Sample[]>>>;
 }
 
-/** Starts another caller in a process of its own. */
+/** Starts another caller in a separate process. */
 export function startBystander(probes: readonly Probe[]): Bystander {
   const child = fork(join(import.meta.dirname, 'bystander.mjs'), { execArgv: [] });
   child.send({ probes });
@@ -44,7 +44,7 @@ export function startBystander(probes: readonly Probe[]): Bystander {
   };
 }
 
-/** Starts a server that does nothing but answer, to measure the machine's own delay with; returns its URL. */
+/** Starts a minimal server, to measure the delay of the machine, and returns its URL. */
 export async function startFloor(): Promise<{ url: string; stop(): void }> {
   const child = fork(join(import.meta.dirname, 'floor.mjs'), { execArgv: [] });
   const [port] = (await once(child, 'message')) as [number];

@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import { CALLERS } from './callers.ts';
 import { expectBounded } from './verdict.ts';
 
-describe('a caller with a token cannot keep other callers from being served', () => {
+describe('an attack by a caller with a token does not slow other callers beyond the bounds', () => {
   for (const scenario of CALLERS) {
     test(scenario.name, async ({ annotate }) => expectBounded(scenario, annotate));
   }

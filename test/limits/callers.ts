@@ -6,7 +6,7 @@ const KB = 1024;
 const EXAMPLE_ID = '00000000-0000-4000-8000-000000000000';
 const SECONDS = 5;
 
-/** What most attacks do: send, wait for the answers, send again. */
+/** The behaviour of most attacks: send, wait for the responses, send again. */
 const IN_TURN = {
   seconds: SECONDS,
   sending: 'in turn',
@@ -14,10 +14,13 @@ const IN_TURN = {
   reopening: true,
 } as const;
 
-/** A pattern that a matcher which goes back for every star would not be done with: zones' names and descriptions are the same letter over and over. */
+/**
+ * A pattern that a backtracking matcher could not finish, because names and descriptions of zones
+ * repeat one letter.
+ */
 const pattern = (last: string) => encodeURIComponent(`${'*a'.repeat(100)}*${last}`);
 
-/** The characters of a name for which the conversion to ASCII has most to do: all different, none in ASCII. */
+/** The characters that are slowest to convert to ASCII: all different, none in ASCII. */
 const distinctCharacters = (count: number) =>
   String.fromCodePoint(...Array.from({ length: count }, (_, index) => codePoint(index)));
 const codePoint = (index: number) =>
@@ -55,12 +58,12 @@ async function posting(
   };
 }
 
-/** Attacks by a caller whose token is valid. */
+/** Attacks by a caller with a valid token. */
 export const CALLERS: readonly Scenario[] = [
   {
-    name: 'Pipeline 64 KB of lists of 1000 zones on 50 connections and read nothing',
+    name: 'Pipeline 64 KB of lists of 1000 zones on 50 connections without reading responses',
     bound:
-      'Callers are served in turn. Responses that a caller does not read take at most 16 MB; the service answers further requests with 503.',
+      'Callers take turns. Unread responses of one caller take at most 16 MB. The service refuses further requests with 503.',
     settings: ['api.maxUnsentBytes', 'api.responseTimeoutSeconds'],
     cost: 'The time of two lists for each request.',
     prepare: manyZones,
@@ -75,7 +78,7 @@ export const CALLERS: readonly Scenario[] = [
   },
   {
     name: 'Read lists of 1000 zones on 500 connections',
-    bound: 'Callers are served in turn.',
+    bound: 'Callers take turns.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'The time of two lists for each request.',
     prepare: manyZones,
@@ -85,7 +88,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Pipeline 64 KB of requests on 200 connections',
     bound:
-      'Callers are served in turn. The service closes a connection with more than 64 waiting requests, and reads input to discard from one connection at a time.',
+      'Callers take turns. The service closes a connection with more than 64 waiting requests. It reads input to discard from one connection at a time.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'What the service parses in one turn of the event loop.',
     attack: (target) =>
@@ -97,8 +100,8 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { opened: 200, answers: 100 },
   },
   {
-    name: 'Send one request after the other on 1000 connections',
-    bound: 'Callers are served in turn. While connections arrive, requests wait for at most 20 ms.',
+    name: 'Send requests one after the other on 1000 connections',
+    bound: 'Callers take turns. While connections arrive, requests wait for at most 20 ms.',
     settings: ['api.maxConnectionsPerAddress'],
     cost: 'The time of two requests for each request.',
     attack: (target) => reading(target, [`/v2/zones/${EXAMPLE_ID}`], { connections: 1000 }),
@@ -116,7 +119,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Filter 100 000 zones by patterns',
     bound:
-      'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
+      'Such lists run in a separate thread, two of a caller at a time. Each runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
     cost: 'The time of another processor.',
     prepare: manyZones,
@@ -133,7 +136,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Filter and sort 100 000 zones by columns without an index',
     bound:
-      'Such lists run in a thread of their own, two of a caller at a time, and for at most 10 s.',
+      'Such lists run in a separate thread, two of a caller at a time. Each runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
     cost: 'The time of another processor.',
     prepare: manyZones,
@@ -174,9 +177,9 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 1 },
   },
   {
-    name: 'Try 1.8 MB of TLD entries without changing anything on 40 connections',
+    name: 'Dry-run 1.8 MB of TLD entries on 40 connections',
     bound:
-      'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+      'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for each other request.',
     heapMb: 256,
@@ -199,7 +202,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send the bodies of 300 large requests one byte a second',
     bound:
-      'One caller takes at most a quarter of 32 MB for large request bodies. Further requests wait, or the service answers them with 503.',
+      'One caller takes at most a quarter of 32 MB for large request bodies. Further requests wait, or the service refuses them with 503.',
     settings: ['api.maxBodyBytesInFlight', 'api.requestTimeoutSeconds'],
     cost: 'Nothing: three quarters stay free.',
     async attack(target) {
@@ -221,7 +224,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Create TLD entries, 20 000 with each request',
     bound:
-      'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+      'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for each other request.',
     writes: true,
@@ -237,7 +240,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send 2 MB of nested arrays',
     bound:
-      'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
+      'The service refuses a long body with more than 50 000 arrays and objects, or 50 000 members, without parsing it.',
     settings: [],
     cost: 'About 5 ms of processor time for each request.',
     attack: (target) =>
@@ -253,7 +256,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send 2 MB of objects whose members all have different names',
     bound:
-      'Before it parses a long body, the service refuses one with more than 50 000 arrays and objects, or 50 000 members.',
+      'The service refuses a long body with more than 50 000 arrays and objects, or 50 000 members, without parsing it.',
     settings: [],
     cost: 'About 5 ms of processor time for each request.',
     attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', differentNames(), {}),
@@ -262,7 +265,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Export keys',
     bound:
-      'The service answers the requests of a connection one after the other, and closes a connection with more than 64 waiting requests.',
+      'The service processes the requests of a connection one at a time. It closes a connection with more than 64 waiting requests.',
     settings: [],
     cost: 'The time of one request of each connection.',
     async attack(target) {
@@ -284,7 +287,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Import TLD entries, 600 with each request',
     bound:
-      'The service processes one such request of a caller at a time, and two of all callers, in slices of 5 to 15 ms.',
+      'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
     cost: 'At most 1 s for a write, and the time of two slices for each other request.',
     writes: true,
@@ -309,7 +312,7 @@ export const CALLERS: readonly Scenario[] = [
   },
 ];
 
-/** A list of objects with 60 members each, none of which has the name of another. */
+/** Returns a list of objects with 60 members each, all with different names. */
 function differentNames(): string {
   const objects = Array.from(
     { length: 3900 },

@@ -10,15 +10,15 @@ import { createDatabase } from '../harness/postgres.ts';
 /** The project that owns the zones of these databases. */
 export const PROJECT = 'crowd';
 
-/** How many zones these databases have. */
+/** The number of zones in these databases. */
 const ZONES = 100_000;
 
 const POOL = { maxConnections: 1, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
 
-/** Stands for the number of a zone, which has six digits. */
+/** A placeholder for the number of a zone, which has six digits. */
 const NUMBER = 'nnnnnn';
 
-/** A name that costs as much as a name can to compare with patterns: long, and the same letter almost everywhere. */
+/** The slowest name for pattern matching: long, with almost only one letter. */
 const NAME = `${'a'.repeat(40)}.${'a'.repeat(40)}.zone-${NUMBER}.example.`;
 
 /** The columns of a zone, as SQL. */
@@ -51,7 +51,7 @@ const COLUMNS = {
   ...{ created_at: text(`2026-01-01T00:00:00.${NUMBER}`) },
 };
 
-/** Creates all zones. Every database understands it. */
+/** SQL that creates all zones, for SQLite and PostgreSQL. */
 const FILL = `
   WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ZONES - 1})
   INSERT INTO zones (${Object.keys(COLUMNS).join(', ')}) SELECT ${Object.values(COLUMNS).join(', ')} FROM numbers`;
@@ -65,7 +65,7 @@ async function createSchema(setting: string): Promise<void> {
   await (await openStore(setting, POOL)).close();
 }
 
-/** Copies a SQLite database with 100 000 zones into `folder`, for a service there. It is filled once in a run. */
+/** Copies a SQLite database with 100 000 zones into `folder`. Each run fills the original once. */
 export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
   const original = join(runFolder(), 'zones.db');
   const path = join(folder, 'tsigil.db');

@@ -1,4 +1,4 @@
-// The least that can answer an HTTP request: what it takes is the delay of the machine, not of a service.
+// A minimal HTTP server. Its delay is the delay of the machine, not of a service.
 import { createServer } from 'node:http';
 
 const server = createServer((_request, response) => response.end('{}'));

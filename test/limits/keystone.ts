@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands in for a Keystone that knows no token, and counts how often it is asked. */
+/** A fake Keystone that refuses every token and counts requests. */
 export interface EmptyKeystone {
   readonly url: string;
   asked(): number;
   close(): void;
 }
 
-/** Starts it on a free port. */
+/** Starts the fake Keystone on a free port. */
 export async function startEmptyKeystone(): Promise<EmptyKeystone> {
   let asked = 0;
   const server = createServer((_request, response) => {

@@ -12,41 +12,50 @@ import {
   type AttackedService,
 } from './service.ts';
 
-/** What an attack did to a service and to another caller. */
+/** The effect of an attack on a service and on another caller. */
 export interface Measurement {
   readonly report: AttackReport;
   /** The requests of the other caller, by probe. */
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
   readonly beganAt: number;
-  /** The part of the time in which the service had work that it had a processor too: less than 1 where other programs had it, and at least 0.25. */
+  /**
+   * The share of its busy time in which the service had a CPU. Below 1 if other programs used the
+   * CPU, and at least 0.25.
+   */
   readonly processorShare: number;
   readonly peakMemoryMb: number;
-  /** What was not idle again when the time for that was over. */
+  /** What was not idle again within the time limit. */
   readonly remains: readonly string[];
-  /** How long it took until everything was idle again. */
+  /** The time until everything was idle again. */
   readonly recoverySeconds: number;
-  /** What the scenario itself found, and what the service logged as an error. */
+  /** Bounds that the scenario itself found broken, and errors in the log of the service. */
   readonly problems: readonly string[];
 }
 
-/** How long after an attack everything must be idle again. */
+/** The time after an attack within which everything must be idle again. */
 const RECOVERY_SECONDS = 10;
 
-/** The least part of the time that is taken to be the service's own, however busy the machine is with other programs. */
+/** The lowest share of CPU time that the correction assumes, however busy the machine is. */
 const LEAST_SHARE = 0.25;
 
-/** Idle is less than this share of one processor. */
+/** A service is idle below this share of one CPU. */
 const IDLE_SHARE = 0.1;
 
-/** How long the other caller is at work before the attack begins. */
+/** The time that the other caller works before the attack begins. */
 const HEAD_START_MS = 300;
 
-/** How often each path is requested before the attack: often enough for the runtime to have compiled what serves it. */
+/**
+ * The number of requests for each path before the attack, enough for the runtime to compile the
+ * code.
+ */
 const WARM_UP_ROUNDS = 10;
 
 const NEW_CONNECTION = { connection: 'close' };
 
-/** Starts a service, attacks it as `scenario` says while another caller works with it, and measures what that does. */
+/**
+ * Starts a service, attacks it as `scenario` describes while another caller works, and measures the
+ * effect.
+ */
 export async function measure(scenario: Scenario): Promise<Measurement> {
   const folder = temporaryFolder();
   const variables = { ...scenario.variables, ...(await scenario.prepare?.(folder)) };
@@ -126,7 +135,10 @@ function targetOf(service: AttackedService): Target {
   };
 }
 
-/** What another caller with a token of its own does: reads, asks for the state of the service and, if the scenario says so, writes. */
+/**
+ * Returns the requests of another caller with its own token: reads, health checks and, if the
+ * scenario requires them, writes.
+ */
 async function probesOf(
   scenario: Scenario,
   service: AttackedService,
@@ -167,7 +179,10 @@ async function probesOf(
   ];
 }
 
-/** Makes the service do once what it does once, such as render its documents and open connections to its database. */
+/**
+ * Triggers one-time work of the service, such as rendering its documents and opening database
+ * connections.
+ */
 async function warmUp(service: AttackedService): Promise<void> {
   const paths = [
     '/docs',
@@ -183,7 +198,7 @@ async function warmUp(service: AttackedService): Promise<void> {
   }
 }
 
-/** What of a service is not as it is when nobody uses it. */
+/** Returns what is not idle in a service. */
 async function unrest(service: AttackedService, descriptorsBefore: number): Promise<string[]> {
   if (!service.isRunning()) return ['the service has ended'];
   const [cpuBefore, began] = [cpuMilliseconds(service.pid), performance.now()];

@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import { POSTGRES } from './postgres.ts';
 import { expectBounded } from './verdict.ts';
 
-describe('a caller with a token cannot keep other callers from being served by a service with PostgreSQL', () => {
+describe('an attack on a service with PostgreSQL does not slow other callers beyond the bounds', () => {
   for (const scenario of POSTGRES) {
     test(scenario.name, async ({ annotate }) => expectBounded(scenario, annotate));
   }

@@ -8,10 +8,12 @@ import type { Scenario } from './scenario.ts';
 
 const IN_TURN = { sending: 'in turn', reading: 'everything', reopening: true } as const;
 
-/** The most memory of its own that one process of the database may have for one connection of the service, in MB. */
+/**
+ * The maximum private memory of one PostgreSQL backend for one connection of the service, in MB.
+ */
 const BACKEND_MB = 64;
 
-/** How many connections to its database the service has at most, by default. */
+/** The default maximum number of database connections of the service. */
 const POOL_SIZE = 10;
 
 const FILTERS = ['name', 'type', 'email', 'status', 'description', 'ttl'];
@@ -20,7 +22,7 @@ const SORTS = ['created_at', 'updated_at', 'name', 'serial', 'ttl', 'status'].fl
   `sort_key=${key}&sort_dir=desc`,
 ]);
 
-/** Every order of some words. */
+/** Returns every permutation of the words. */
 function permutations(words: readonly string[]): string[][] {
   if (words.length <= 1) return [[...words]];
   return words.flatMap((word) =>
@@ -28,7 +30,10 @@ function permutations(words: readonly string[]): string[][] {
   );
 }
 
-/** Queries that mean much the same and are written differently, so that each could become a statement of its own. */
+/**
+ * Equivalent queries in different spellings, each of which could become a separate prepared
+ * statement.
+ */
 function differentQueries(): string[] {
   return permutations(FILTERS).flatMap((names, turn) =>
     SORTS.map((sort, index) => {
@@ -41,7 +46,7 @@ function differentQueries(): string[] {
   );
 }
 
-/** The memory of its own that each backend of a database has, in MB. */
+/** Returns the private memory of each backend of a database, in MB. */
 async function backendMemoryMb(url: string): Promise<number[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -58,12 +63,12 @@ async function backendMemoryMb(url: string): Promise<number[]> {
   }
 }
 
-/** The database of the service in `folder`. */
+/** Creates the database of the service in `folder`, unless it exists, and returns its URL. */
 async function ownDatabase(folder: string): Promise<string> {
   return createDatabase(process.env.TEST_POSTGRES_URL ?? '', basename(folder));
 }
 
-/** Attacks by a caller whose token is valid, on a service with PostgreSQL. */
+/** Attacks by a caller with a valid token on a service with PostgreSQL. */
 export const POSTGRES: readonly Scenario[] = [
   {
     name: 'Write the same filters in every order, on PostgreSQL',

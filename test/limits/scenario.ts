@@ -1,39 +1,42 @@
 import type { Attack, AttackReport } from './attack.ts';
 import type { AttackedService, Start } from './service.ts';
 
-/** One attack, as the tables of this folder and SECURITY.md state it. */
+/** One attack, as this folder and SECURITY.md list it. */
 export interface Scenario extends Start {
-  /** What is tried. */
+  /** The attack, in the imperative. */
   readonly name: string;
-  /** What bounds it. */
+  /** What bounds the effect. */
   readonly bound: string;
-  /** The settings that do. */
+  /** The settings that bound the effect. */
   readonly settings: readonly string[];
-  /** The most that it costs others. */
+  /** The maximum cost for other callers. */
   readonly cost: string;
-  /** A program without which the attack cannot be tried, and its Debian package. */
+  /** The program that the attack requires, and its Debian package. */
   readonly needs?: readonly [program: string, debianPackage: string];
-  /** Prepares what the service needs in its `folder`, such as a database, and returns the variables that name it. */
+  /** Prepares `folder`, for example with a database, and returns the variables for the service. */
   prepare?(
     folder: string,
   ): Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
-  /** What the attacker sends to this service. */
+  /** Returns what the attacker sends to this service. */
   attack(target: Target): Promise<Attack> | Attack;
-  /** The least that the attacker must have done and got, so that the attack was one. */
+  /** What the attacker must at least have sent and received, so that the attack is valid. */
   readonly atLeast: Partial<
     Record<'opened' | 'closed' | 'sentBytes' | 'receivedBytes' | 'answers' | 'succeeded', number>
   >;
-  /** How many descriptors more than before the service may have open after the attack: connections to its database, which it closes later. */
+  /**
+   * The number of additional open descriptors after the attack, for database connections, which the
+   * service closes later.
+   */
   readonly pooledConnections?: number;
-  /** Whether another caller creates TLD entries meanwhile. */
+  /** Whether another caller creates TLD entries during the attack. */
   readonly writes?: boolean;
-  /** For attacks on connections: how long other callers may be without an answer on new connections. */
+  /** For attacks on connections: how long new connections of other callers may get no response. */
   readonly servedAgainWithinSeconds?: number;
-  /** Returns what else of this attack broke a bound. Called once, at the end of the attack. */
+  /** Returns further broken bounds. Called once, at the end of the attack. */
   problems?(report: AttackReport, service: AttackedService): Promise<string[]> | string[];
 }
 
-/** A service that is about to be attacked. */
+/** A service before an attack. */
 export interface Target {
   readonly service: AttackedService;
   /** Creates a token with this role in a project and returns it. */

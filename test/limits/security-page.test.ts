@@ -5,7 +5,7 @@ import { CALLERS } from './callers.ts';
 import { POSTGRES } from './postgres.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The table of attacks, as Markdown. */
+/** Returns the table of attacks as Markdown. */
 function attackTable(scenarios: readonly Scenario[]): string[] {
   const rows = scenarios.map(({ name, bound, settings, cost }) => {
     const keys = settings.map((key) => `\`${key}\``).join(', ');
@@ -18,7 +18,7 @@ function attackTable(scenarios: readonly Scenario[]): string[] {
   ];
 }
 
-test('SECURITY.md lists every attack of these suites, and no other', () => {
+test('SECURITY.md lists exactly the attacks in these suites', () => {
   const page = readDocuments().find(({ path }) => path === 'SECURITY.md')?.text ?? '';
   const section =
     page.split(/^## /m).find((text) => text.startsWith('What one caller can cost others')) ?? '';

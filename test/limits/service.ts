@@ -8,28 +8,37 @@ import { createClient, type Client } from '../harness/client.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { cleanEnvironment, PROGRAM, temporaryFolder } from '../harness/service.ts';
 
-/** How long a service may take to stop: its own 10 s for requests under way, and some more. */
+/** The time that a service may take to stop: 10 s for requests in progress, and a reserve. */
 const STOP_MS = 15_000;
 
-/** How a service is started that will be attacked. */
+/** The options for starting a service under attack. */
 export interface Start {
   readonly variables?: Readonly<Record<string, string>>;
-  /** The most file descriptors that it may have open; unset, as many as this process may. */
+  /** The maximum number of open files. The limit of this process by default. */
   readonly openFiles?: number;
-  /** The largest heap of V8; unset, V8's own choice. */
+  /** The maximum heap of V8. The default of V8 if unset. */
   readonly heapMb?: number;
 }
 
-/** The built program, whose log goes to a file: an attack makes more lines than a test could read meanwhile. */
+/**
+ * The built program. It logs to a file, because an attack causes more lines than a test can read in
+ * time.
+ */
 export interface AttackedService extends Client {
   readonly pid: number;
   readonly folder: string;
   isRunning(): boolean;
-  /** Stops it, removes its folder and returns its exit code and the log lines of level error. */
+  /**
+   * Stops the service and removes its folder. Returns the exit code and the log lines with level
+   * error.
+   */
   stop(): Promise<{ code: number | null; faults: string[] }>;
 }
 
-/** Starts the built program in `folder`, or in a new one, and waits until it listens. Rejects with its log if it ends instead. */
+/**
+ * Starts the built program in `folder`, or in a new folder, and waits until it listens. Rejects
+ * with the log if it exits instead.
+ */
 export async function startAttackedService(
   { variables = {}, openFiles, heapMb }: Start,
   folder = temporaryFolder(),
@@ -89,7 +98,7 @@ export async function startAttackedService(
   };
 }
 
-/** A process and all below it. */
+/** Returns the ids of a process and all its descendants. */
 function processTree(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .split(' ')
@@ -102,7 +111,7 @@ function sumOver(pid: number, measure: (each: number) => number): number {
   return processTree(pid).reduce((sum, each) => sum + measure(each), 0);
 }
 
-/** The most memory that a process had resident since its start, with that of its children, in MB. */
+/** Returns the peak resident memory of a process and its children, in MB. */
 export function peakMemoryMb(pid: number): number {
   return sumOver(
     pid,
@@ -111,12 +120,12 @@ export function peakMemoryMb(pid: number): number {
   );
 }
 
-/** How many descriptors a process and its children have open. */
+/** Returns the number of descriptors that a process and its children have open. */
 export function countDescriptors(pid: number): number {
   return sumOver(pid, (each) => readdirSync(`/proc/${each}/fd`).length);
 }
 
-/** The CPU time that a process and its children have used since their start, in milliseconds. */
+/** Returns the CPU time of a process and its children since their start, in milliseconds. */
 export function cpuMilliseconds(pid: number): number {
   return sumOver(pid, (each) => {
     const text = readFileSync(`/proc/${each}/stat`, 'utf8');
@@ -128,7 +137,10 @@ export function cpuMilliseconds(pid: number): number {
 /** USER_HZ is 100 on every Linux. */
 const MILLISECONDS_PER_TICK = 10;
 
-/** How long the main thread of a process has run and has waited for a processor since its start, in nanoseconds; zeros where the system does not say. */
+/**
+ * Returns how long the main thread of a process has run, and waited for a CPU, in nanoseconds.
+ * Returns zeros if the system does not report it.
+ */
 export function processorTimes(pid: number): { readonly ran: number; readonly waited: number } {
   const path = `/proc/${pid}/schedstat`;
   const [ran = 0, waited = 0] = existsSync(path)

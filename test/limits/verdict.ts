@@ -3,10 +3,13 @@ import type { Sample } from './bystander.ts';
 import { measure, type Measurement } from './measure.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The longest that another caller may wait, in milliseconds beyond what the machine itself takes, and the most memory, in MB. */
+/**
+ * The longest wait of another caller, in milliseconds beyond the delay of the machine, and the
+ * maximum memory in MB.
+ */
 export const BOUNDS = { get: 250, healthcheck: 250, write: 1000, memoryMb: 512 } as const;
 
-/** The status of what each probe asks for. */
+/** The expected status of each probe. */
 const EXPECTED = { get: 200, healthcheck: 200, write: 201 } as const;
 
 type ProbeName = keyof typeof EXPECTED;
@@ -28,7 +31,7 @@ export async function expectBounded(
   if ((await attempt()).length > 0) expect(await attempt()).toEqual([]);
 }
 
-/** The bounds that a measurement breaks. */
+/** Returns the bounds that a measurement breaks. */
 function problemsOf(scenario: Scenario, measurement: Measurement): string[] {
   const { report, peakMemoryMb, remains, problems } = measurement;
   const count = (statuses: RegExp) =>
@@ -58,8 +61,8 @@ function problemsOf(scenario: Scenario, measurement: Measurement): string[] {
 }
 
 /**
- * How long requests took that were to be answered all the time: less what the machine takes for the least that can answer, and in the
- * time in which the service had a processor.
+ * Returns the delays of the other caller's requests that exceed the bounds. Subtracts the delay of
+ * a minimal server, and counts only the time in which the service had a CPU.
  */
 function delays({ writes }: Scenario, { samples, processorShare }: Measurement): string[] {
   const floor = samples.floor ?? [];
@@ -78,7 +81,7 @@ function delays({ writes }: Scenario, { samples, processorShare }: Measurement):
   });
 }
 
-/** How long new connections were not served after an attack had begun. */
+/** Returns the time after the start of an attack in which new connections were not served. */
 function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measurement): string[] {
   const slowest = percentile(samples.floor ?? [], 1);
   return (['get', 'healthcheck'] as const).flatMap((name) => {
@@ -109,7 +112,7 @@ function wrongAnswers(name: ProbeName, samples: readonly Sample[]): string[] {
     : [`${wrong.length} of ${samples.length} ${name} failed, the first with ${shown}`];
 }
 
-/** The time that `part` of the samples did not exceed, in milliseconds; NaN without samples. */
+/** Returns the percentile `part` of the samples in milliseconds, or NaN without samples. */
 function percentile(samples: readonly Sample[], part: number): number {
   const times = samples.map(({ milliseconds }) => milliseconds).sort((one, other) => one - other);
   return times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;

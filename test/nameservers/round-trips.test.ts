@@ -223,7 +223,7 @@ describe.runIf(knot?.installed && hasProgram('knsupdate', 'knot-dnsutils'))('kns
 });
 
 describe.runIf(powerdns?.installed)('pdnsutil', () => {
-  test('list-tsig-keys prints the keys that the API was given, and they are read back', async () => {
+  test('list-tsig-keys prints the keys created with the API, and an import reads the same keys', async () => {
     const [allowed = KEYS[0], ...others] = KEYS;
     if (allowed === undefined) throw new Error('There are algorithms');
     const server = await powerdns?.start({ allowed: canonicalKey(allowed), others });
@@ -238,7 +238,7 @@ describe.runIf(powerdns?.installed)('pdnsutil', () => {
   });
 });
 
-test('every format in this file is an export or import format', () => {
+test('every format tested in this file is an export or import format', () => {
   expect(Object.keys(EXPORT_FORMATS)).toEqual(
     expect.arrayContaining(CHECKERS.map(({ format }) => format)),
   );

@@ -200,13 +200,13 @@ for (const { name, installed, start } of NAME_SERVERS) {
       }
     });
 
-    test('reads a transfer to its end, message by message', async () => {
+    test('reads all messages of a transfer', async () => {
       expect((await judged('transfer', 'good')).reason).toBe(
         `the server sent the zone (${ZONE_RECORDS} records), signed with the key`,
       );
     });
 
-    test('changes nothing with an update check', async () => {
+    test('does not change the zone when it tests an update', async () => {
       const serial = async () =>
         spawnSync('dig', ['@127.0.0.1', '-p', String(server.port), '+short', ZONE, 'SOA'], {
           encoding: 'utf8',

@@ -15,7 +15,7 @@ function thrown(work: () => unknown): unknown {
   }
 }
 
-test('names the file that cannot be opened, why, and what to try', () => {
+test('names the file that cannot be opened, the reason and a remedy', () => {
   expect(systemFault(thrown(() => readFileSync('/nonexistent/file')))).toEqual({
     sentence: "'/nonexistent/file' cannot be opened: no such file or folder",
     hint: 'Check the path.',
@@ -34,7 +34,7 @@ test('names the file that cannot be opened, why, and what to try', () => {
   );
 });
 
-test('names the address that cannot be listened on or reached', async () => {
+test('names the address that cannot be bound or reached', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -51,7 +51,7 @@ test('names the address that cannot be listened on or reached', async () => {
   );
 });
 
-test('several addresses of one host give each reason once', () => {
+test('lists each reason once for a host with several addresses', () => {
   const refused = (address: string) =>
     Object.assign(new Error(`connect ECONNREFUSED ${address}`), { code: 'ECONNREFUSED' });
   expect(describeFault(new AggregateError([refused('::1'), refused('127.0.0.1')]))).toBe(
@@ -59,13 +59,13 @@ test('several addresses of one host give each reason once', () => {
   );
 });
 
-test('keeps no text of OpenSSL', () => {
+test('replaces the messages of OpenSSL', () => {
   const error = thrown(() => createSecureContext({ cert: 'no certificate', key: 'no key' }));
   expect((error as Error).message).toContain('PEM routines');
   expect(describeFault(error)).toBe('it contains no usable certificate or key');
 });
 
-test('leaves other errors as they are', () => {
+test('returns other errors unchanged', () => {
   expect(systemFault(new Error('else'))).toBeUndefined();
   expect(describeFault(new Error('else'))).toBe('else');
   expect(describeFault('text')).toBe('text');

@@ -39,7 +39,7 @@ test('returns the status, the headers and the text of a response', async () => {
   expect([response.header('x-name'), response.header('x-other')]).toEqual(['value', undefined]);
 });
 
-test('repeats GET and repeatable requests after 429, 5xx and broken connections, and no others', async () => {
+test('retries GET and repeatable requests after 429, 5xx and broken connections, and no others', async () => {
   for (const fail of [429, 503, 'break'] as const) {
     const seen: string[] = [];
     const url = await serve((request, response) => {
@@ -87,14 +87,14 @@ test('fails at the deadline, which covers all attempts and pauses', async () => 
   expect(count).toBeLessThan(3);
 });
 
-test('refuses a response that is longer than maxResponseBytes', async () => {
+test('refuses a response larger than maxResponseBytes', async () => {
   const url = await serve((_request, response) => {
     response.end('x'.repeat(1001));
   });
   expect((await failure(get(url))).message).toBe('the response has more than 1000 bytes');
 });
 
-test('a redirect is returned, not followed', async () => {
+test('returns a redirect instead of following it', async () => {
   let count = 0;
   const url = await serve((_request, response) => {
     count += 1;
@@ -142,13 +142,13 @@ test.each<[string, () => Promise<string>, string]>([
       (await serve((_request, response) => void response.end())).replace('http:', 'https:'),
     'TLS',
   ],
-])('%s: says why in words', async (_case, open, reason) => {
+])('explains the error in words: %s', async (_case, open, reason) => {
   const { message } = await failure(get(await open()));
   expect(message).toContain(reason);
   expect(message).not.toMatch(/E[A-Z]{3}|hang up|SSL|:\d/);
 });
 
-test('a request that waits for a free connection still fails at its deadline', async () => {
+test('fails at the deadline even while it waits for a free connection', async () => {
   const url = await serve(() => undefined);
   const narrow = createHttpClient({
     trust: {},

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 test(
-  `${SECONDS} s of killed services and databases lose no acknowledged write, and leave no write twice or in part`,
+  `${SECONDS} s of kills lose no acknowledged write and leave no repeated or partial write`,
   async () => {
     const variables = {
       TSIGIL_DATABASE_URL: await createDatabase(server.url, 'chaos'),

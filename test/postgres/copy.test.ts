@@ -90,7 +90,7 @@ function copy(from: string, to: string): Promise<{ stdout: string; stderr: strin
   );
 }
 
-test('copies everything to PostgreSQL and back, also a second time, and tokens stay valid', async () => {
+test('copies everything to PostgreSQL and back, twice, and tokens stay valid', async () => {
   const original = await everything(sqlite);
   const { stdout } = await copy(sqlite, postgres);
   expect(stdout).toBe(
@@ -110,7 +110,7 @@ test('copies everything to PostgreSQL and back, also a second time, and tokens s
   expect(await everything(back)).toEqual(original);
 });
 
-test('refuses a target with other content and does not change it', async () => {
+test('refuses a target with different content and does not change it', async () => {
   const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-target');
   await withService(target, (service) => service.post('/v2/tlds', { name: 'stranger' }));
   await expect(copy(sqlite, target)).rejects.toMatchObject({
@@ -134,7 +134,7 @@ test('refuses a source that a service is using', async () => {
   });
 });
 
-test('a source on PostgreSQL is only read: a role that may read nothing but the tables suffices, and nothing is created', async () => {
+test('needs only read access to the tables of a PostgreSQL source, and creates nothing in it', async () => {
   const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-read-only');
   await copy(sqlite, source);
   const client = new pg.Client({ connectionString: source });
@@ -151,7 +151,7 @@ test('a source on PostgreSQL is only read: a role that may read nothing but the 
   await client.end();
 });
 
-test('a source on PostgreSQL without the schema of this version is refused, and neither side changes', async () => {
+test('refuses a PostgreSQL source with another schema version, and neither side changes', async () => {
   const source = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-empty');
   const target = join(folder, 'never.db');
   const refused = (message: RegExp) =>
@@ -178,7 +178,7 @@ test('a source on PostgreSQL without the schema of this version is refused, and 
   expect(existsSync(target)).toBe(false);
 });
 
-test('a database that does not exist on the server is refused', async () => {
+test('refuses a database that does not exist on the server', async () => {
   const source = (process.env.TEST_POSTGRES_URL ?? '').replace(/[^/]*$/, 'nosuch');
   await expect(copy(source, `sqlite:${join(folder, 'never.db')}`)).rejects.toMatchObject({
     code: 1,

@@ -26,7 +26,7 @@ test('a connection beyond loopback without TLS is logged as a warning with the h
   }
 });
 
-test('a connection on loopback is not', async () => {
+test('a connection on loopback causes no warning', async () => {
   for (const host of ['127.0.0.1', 'localhost'])
     expect(await logWith(host)).not.toContain('without TLS');
 });

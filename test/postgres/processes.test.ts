@@ -134,7 +134,7 @@ describe('two processes on one database', () => {
 });
 
 describe('worker processes', () => {
-  test('share the port and the metrics, are replaced when one dies, and stop together', async () => {
+  test('share the port and the metrics, restart after a crash, and stop together', async () => {
     const service = await start({ TSIGIL_WORKERS: '2' });
     const pids = new Set(
       [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid)),
@@ -159,7 +159,7 @@ describe('worker processes', () => {
     expect(await service.stop('SIGTERM')).toBe(0);
   });
 
-  test('stop together, with exit code 0, when the signal arrives before all of them listen', async () => {
+  test('stop together with exit code 0 if the signal arrives before all of them listen', async () => {
     for (let round = 0; round < 3; round += 1) {
       const service = await start({ TSIGIL_WORKERS: '4' }); // one listens
       expect(await service.stop('SIGTERM')).toBe(0);

@@ -55,9 +55,9 @@ async function timed(
 }
 
 describe.each([10, 2])(
-  'with %d connections, while one caller asks for forty slow lists',
+  'with %d connections, while one caller requests forty slow lists',
   (connections) => {
-    test('200 soon for the reads, writes and lists of others, and 503 with what to do for lists that take too long', async () => {
+    test('200 within 1 s for other callers, and 503 with a remedy for lists that take too long', async () => {
       await withService(connections, async (service, many, other) => {
         const zone = await createZone(other, primary(`mine-${connections}.example.`));
         const slow = Array.from({ length: 40 }, () =>
@@ -92,7 +92,7 @@ describe.each([10, 2])(
   },
 );
 
-test('200 for the scan of another caller before those that the first still waits for', async () => {
+test('200 for a scan of another caller before the queued scans of the first', async () => {
   await withService(4, async (_service, many, other) => {
     let done = 0;
     const slow = Array.from({ length: 12 }, () => many.get(SLOW).then(() => (done += 1)));
@@ -103,7 +103,7 @@ test('200 for the scan of another caller before those that the first still waits
   });
 });
 
-test('200 with one connection for everything, one after the other', async () => {
+test('200 with one connection for all requests', async () => {
   await withService(1, async (_service, many, other) => {
     const [slow, quick] = await Promise.all([
       many.get('/v2/zones?description=b*'),

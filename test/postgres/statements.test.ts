@@ -121,7 +121,7 @@ const AT_A_TIME = 40;
 const lists = (start: number) =>
   Promise.all(Array.from({ length: AT_A_TIME }, (_, number) => list(start + number)));
 
-test('many combinations of filters and sorting leave few prepared statements and little memory in the database', async () => {
+test('many combinations of filters and sort orders create few prepared statements and use little database memory', async () => {
   await lists(0);
   const before = await backends();
   for (let start = AT_A_TIME; start < sizeOf('differentLists'); start += AT_A_TIME)

@@ -35,7 +35,7 @@ const listening = (service: ServiceProcess) =>
   [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid));
 
 describe.runIf(process.platform === 'linux')('the workers of a service', () => {
-  test('have no secret and no setting in their environment, and serve with all of them, also after a restart', async () => {
+  test('use all settings and secrets without any in their environment, even after a restart', async () => {
     const secrets = {
       PGPASSWORD: PASSWORD,
       TSIGIL_AUTH_KEYSTONE_APPLICATION_CREDENTIAL_ID: 'id',
@@ -59,14 +59,14 @@ describe.runIf(process.platform === 'linux')('the workers of a service', () => {
       expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(1);
   });
 
-  test('take the secrets from files', async () => {
+  test('use secrets from files', async () => {
     const file = join(folder, 'admin-token');
     writeFileSync(file, `${TOKEN}\n`);
     const service = await start({ TSIGIL_ADMIN_TOKEN: '', TSIGIL_ADMIN_TOKEN_FILE: file });
     expect((await service.with(TOKEN).get('/v2/tlds')).status).toBe(200);
   });
 
-  test('open no inspector after SIGUSR1 and survive SIGHUP, and so does the process that supervises them', async () => {
+  test('open no inspector after SIGUSR1 and survive SIGHUP, as does their supervisor', async () => {
     const service = await start();
     await vi.waitFor(() => expect(listening(service)).toHaveLength(2), { timeout: 30_000 });
     const pids = [service.process.pid ?? 0, ...listening(service)];

@@ -75,7 +75,7 @@ function expectComplete(copy: string): void {
 }
 
 describe('tsigil backup', () => {
-  test('kill -9 at ten times: the file does not exist or is complete', async () => {
+  test('kill -9 at ten different times leaves no file or a complete one', async () => {
     const began = performance.now();
     expect(await startBackup('whole.db').ended).toEqual({ status: 0, signal: null, err: '' });
     const milliseconds = performance.now() - began;
@@ -92,7 +92,7 @@ describe('tsigil backup', () => {
   }, 120_000);
 
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s ends it, and leaves no file behind',
+    '%s stops the command, and no file remains',
     async (signal) => {
       const { process: backup, ended } = startBackup('stopped.db');
       await untilItWrites();
@@ -121,7 +121,7 @@ describe('tsigil backup', () => {
     expect((await ended).status).toBe(0);
   });
 
-  test('a file that is created in the meantime is left alone: exit code 1', async () => {
+  test('a target that another program creates meanwhile stays unchanged: exit code 1', async () => {
     const { ended } = startBackup('taken.db');
     await untilItWrites();
     writeFileSync(join(place, 'taken.db'), 'precious');
@@ -134,7 +134,7 @@ describe('tsigil backup', () => {
   });
 
   test.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
-    'a full disk: exit code 1, and no file is left behind',
+    'a full disk: exit code 1, and no file remains',
     async () => {
       const disk = mountMemory(place, '1m');
       const { status, err } = await startBackup('memory/copy.db').ended;

@@ -34,7 +34,7 @@ const countEnded = () =>
   sockets.filter(({ destroyed, readableEnded }) => destroyed || readableEnded).length;
 
 describe('with 64 open files', () => {
-  test('others are answered while one address holds all the connections it can get, and its connections end in time', async () => {
+  test('other addresses are served while one has all its connections open, which time out', async () => {
     service = await startServiceProcess(
       folder,
       { TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' },
@@ -50,7 +50,7 @@ describe('with 64 open files', () => {
     await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBeLessThanOrEqual(2);
   });
 
-  test('callers from many addresses get no more than the total', async () => {
+  test('connections from many addresses together do not exceed the total', async () => {
     service = await startServiceProcess(folder, {}, '-n 64');
     for (const host of [2, 3, 4]) await open(12, { address: `127.0.0.${host}` });
     await expect.poll(countEnded).toBe(12);
@@ -61,7 +61,7 @@ describe('with 64 open files', () => {
 });
 
 describe('with settings', () => {
-  test('connections beyond api.maxConnectionsPerAddress are closed on arrival, those of other addresses are not', async () => {
+  test('the service closes connections above api.maxConnectionsPerAddress at once, but not those of other addresses', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS: '5' });
     expect(service.output()).not.toContain('LimitNOFILE');
     await open(8);
@@ -72,13 +72,13 @@ describe('with settings', () => {
     ]);
   });
 
-  test('an address may have no more than half of api.maxConnections', async () => {
+  test('one address can open at most half of api.maxConnections', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_MAX_CONNECTIONS: '10' });
     await open(8);
     await expect.poll(countEnded).toBe(3);
   });
 
-  test('a proxy that is trusted may have all of api.maxConnections', async () => {
+  test('a trusted proxy can open all of api.maxConnections', async () => {
     service = await startServiceProcess(folder, {
       TSIGIL_API_MAX_CONNECTIONS: '10',
       TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
@@ -89,13 +89,13 @@ describe('with settings', () => {
 });
 
 describe('a refused request', () => {
-  test('closes its connection though the caller neither reads nor closes', async () => {
+  test('closes its connection although the client neither reads nor closes', async () => {
     service = await startServiceProcess(folder);
     await open(20, { text: 'NONSENSE\r\n\r\n', reads: false });
     await expect.poll(countOpen, { timeout: 10_000, interval: 100 }).toBe(1);
   });
 
-  test('CONNECT and then a reset of the connection leave the service running', async () => {
+  test('CONNECT and a connection reset do not stop the service', async () => {
     service = await startServiceProcess(folder);
     const text = 'CONNECT h:1 HTTP/1.1\r\nHost: h\r\n\r\n';
     for (const socket of await open(20, { text, reads: false })) {
@@ -107,8 +107,8 @@ describe('a refused request', () => {
   });
 });
 
-describe('answers that are not read', () => {
-  /** Requests whose answers are larger than what the system buffers of a connection. */
+describe('unread responses', () => {
+  /** Returns requests whose responses exceed the system buffers of a connection. */
   async function largeRequests(): Promise<string> {
     const tlds = Array.from({ length: 1000 }, (_, index) => ({
       name: `filler${index}`,
@@ -120,14 +120,14 @@ describe('answers that are not read', () => {
     return `GET /v2/tlds HTTP/1.1\r\nHost: h\r\nX-Auth-Token: ${service.token}\r\n\r\n`.repeat(60);
   }
 
-  test('close the connection after api.responseTimeoutSeconds', async () => {
+  test('end with a closed connection after api.responseTimeoutSeconds', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
     await open(3, { text: await largeRequests(), reads: false });
     await expect.poll(() => cutOff('unread_answer'), { timeout: 15_000, interval: 100 }).toBe(3);
     expect(await countOpen()).toBeLessThanOrEqual(2); // with one of the harness
   });
 
-  test('do not close the connection of a caller that reads slowly', async () => {
+  test('leave the connection open while the client reads slowly', async () => {
     service = await startServiceProcess(folder, { TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
     const [socket] = await open(1, { text: await largeRequests(), reads: false });
     let received = 0;

@@ -95,7 +95,7 @@ describe('copy-database', () => {
     expect(readdirSync(folder).sort()).toEqual(['folder', 'junk.db']);
   });
 
-  test('the source is empty or of another program: exit code 1, it is unchanged, and no target is created', async () => {
+  test('the source is empty or belongs to another program: exit code 1, and neither side changes', async () => {
     writeFileSync(join(folder, 'empty.db'), '');
     await change('other.db', 'CREATE TABLE tlds (id TEXT)');
     for (const name of ['empty.db', 'other.db']) {
@@ -110,7 +110,7 @@ describe('copy-database', () => {
     expect(existsSync(join(folder, 'target.db'))).toBe(false);
   });
 
-  test('the source has an older or newer schema: exit code 1 with what to run, and neither side changes', async () => {
+  test('the source has an older or newer schema: exit code 1 with a remedy, and neither side changes', async () => {
     run({ TSIGIL_DATABASE_URL: 'sqlite:source.db' }, 'migrate');
     const expectRefusal = (message: RegExp) => {
       const before = readFileSync(join(folder, 'source.db'));
@@ -133,7 +133,7 @@ describe('copy-database', () => {
     );
   });
 
-  test('the source of a killed service is copied with its last writes, and none of its files changes', () => {
+  test('copies the last writes of a killed service and does not change its files', () => {
     const source = join(killed, 'source.db');
     const contents = () =>
       ['source.db', 'source.db-wal'].map((name) =>
@@ -145,7 +145,7 @@ describe('copy-database', () => {
     expect(copy(`sqlite:${source}`)).toEqual({ status: 0, stdout: LISTED, stderr: '' });
   });
 
-  test('a source that may only be read, such as a backup, is copied, and no file appears beside it', () => {
+  test('copies a read-only source, such as a backup, and creates no file beside it', () => {
     const source = join(folder, 'backups/backup.db');
     mkdirSync(join(folder, 'backups'));
     expect(
@@ -159,7 +159,7 @@ describe('copy-database', () => {
     chmodSync(join(folder, 'backups'), 0o700);
   });
 
-  test('a source or a target that a service uses is refused', async () => {
+  test('refuses a source or target that a service is using', async () => {
     const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:busy.db' });
     try {
       for (const [from, to] of [
@@ -200,7 +200,7 @@ describe('migrate', () => {
   const last = (note: string) =>
     `The database 'sqlite:tsigil.db' has schema ${NEWEST_SCHEMA}, the newest of this version.${note}\n`;
 
-  test('lists the steps that it applied, and changes nothing the next time', async () => {
+  test('lists the applied steps, and changes nothing when it runs again', async () => {
     const steps = MIGRATIONS.map(({ number }) => `Applied schema step ${number}\n`).join('');
     expect(migrate()).toEqual({ status: 0, stdout: steps + last(''), stderr: '' });
     expect(migrate()).toEqual({ status: 0, stdout: last(' Nothing was changed.'), stderr: '' });
@@ -213,7 +213,7 @@ describe('migrate', () => {
     await service.stop('SIGTERM');
   });
 
-  test('a newer schema is refused: exit code 1', async () => {
+  test('refuses a newer schema: exit code 1', async () => {
     migrate();
     await change(
       'tsigil.db',
@@ -226,7 +226,7 @@ describe('migrate', () => {
     });
   });
 
-  test('the flags of copy-database are refused: exit code 2, and no file is created', () => {
+  test('refuses the flags of copy-database: exit code 2, and no file is created', () => {
     const { status, stderr } = run({}, 'migrate', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db');
     expect([status, stderr]).toEqual([2, expect.stringContaining("unknown option '--from'")]);
     expect(readdirSync(folder)).toEqual([]);

@@ -49,7 +49,7 @@ test('refuses a second process with a one-line message, also through a symbolic 
   expect(await third.stop('SIGTERM')).toBe(0);
 });
 
-test('a refused second open in the same process leaves the lock of the first in place', async () => {
+test('a refused second open in the same process does not release the lock of the first', async () => {
   const observer = { committed: () => undefined };
   const database = await openSqlite(path, observer);
   await expect(openSqlite(path, observer)).rejects.toMatchObject({ code: 'unavailable' });

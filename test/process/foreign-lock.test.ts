@@ -71,7 +71,7 @@ describe('while another program holds the write lock of the database', () => {
     },
   );
 
-  test('503 with Retry-After for each write that waited 5 s, and 201 for one that still waits when the lock is released', async () => {
+  test('503 with Retry-After for writes that waited 5 s, and 201 for later ones when the lock is released', async () => {
     await lock('BEGIN IMMEDIATE');
     const early = ['net', 'org'].map((name) => timed(service.post('/v2/tlds', { name })));
     await new Promise((resume) => setTimeout(resume, 2000));

@@ -30,7 +30,7 @@ async function undisturbed(): Promise<number> {
   return took;
 }
 
-test('kill -9 during --replace leaves the old or the new list complete, and the new one if it was acknowledged', async () => {
+test('kill -9 during --replace leaves the complete old or new list, and the new one if acknowledged', async () => {
   const whole = await undisturbed();
   let before = numbered(ENTRIES, 'second').map(({ name }) => name);
   let unanswered = 0;

@@ -101,7 +101,7 @@ function fill(path: string): void {
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
   'the log on a full disk',
   () => {
-    test('requests succeed, and the log continues when space is free and reports the lost lines', async () => {
+    test('requests succeed; when space is free, the log continues and reports the lost lines', async () => {
       fileSystem = mountMemory(folder, '1m');
       const disk = fileSystem?.folder ?? '';
       const { client, complaints, stop } = await startWithLogIn(join(disk, 'log'));

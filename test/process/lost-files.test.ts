@@ -170,7 +170,7 @@ describe('a database file that is removed or replaced while the service runs', (
 
 describe('after the WAL or its index was removed', () => {
   test.each(['tsigil.db-wal', 'tsigil.db-shm'])(
-    'a restart keeps everything that was acknowledged (%s)',
+    'a restart loses no acknowledged write (%s)',
     async (file) => {
       const settings = { TSIGIL_DATABASE_URL: `sqlite:${database}` };
       const first = await startServiceProcess(folder, settings);
@@ -187,7 +187,7 @@ describe('after the WAL or its index was removed', () => {
 });
 
 describe.skipIf(process.platform !== 'linux')('a database file that was removed', () => {
-  test('can be copied from the running process with everything that was acknowledged', async () => {
+  test('can be copied from the running process with every acknowledged write', async () => {
     const running = await startServiceProcess(folder, {
       TSIGIL_DATABASE_URL: `sqlite:${database}`,
     });

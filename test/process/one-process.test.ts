@@ -63,7 +63,7 @@ const refusal = (path: string) =>
   `tsigil: Another program has the database '${path}' open, perhaps by another name. End that service, backup or SQLite shell, then start this one again`;
 
 describe('a second service on the same database', () => {
-  test('is refused through a hard link, and the first goes on', async () => {
+  test('is refused through a hard link, and the first continues', async () => {
     const first = await start();
     const link = join(folder, 'link.db');
     linkSync(database, link);
@@ -74,7 +74,7 @@ describe('a second service on the same database', () => {
     expect(queryByAnotherProgram(database, 'SELECT name FROM tlds')).toEqual([{ name: 'com' }]);
   });
 
-  test('is refused after the lock file was removed, and the first goes on', async () => {
+  test('is refused after the lock file was removed, and the first continues', async () => {
     const first = await start();
     rmSync(`${database}-lock`);
     const second = await serveInVain(database);
@@ -84,8 +84,8 @@ describe('a second service on the same database', () => {
   });
 });
 
-describe('a start while another program has the database open', () => {
-  test('waits for it, and succeeds when it closes the database', async () => {
+describe('a service that starts while another program has the database open', () => {
+  test('starts when that program closes the database', async () => {
     expect(await (await start()).stop('SIGTERM')).toBe(0);
     const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
     setTimeout(() => void reader.release(), 1000);
@@ -93,7 +93,7 @@ describe('a start while another program has the database open', () => {
     await reader.release();
   });
 
-  test('ends after 5 s with one clear line when it does not', async () => {
+  test('exits after 5 s with a one-line message if that program does not', async () => {
     expect(await (await start()).stop('SIGTERM')).toBe(0);
     const reader = await startForeignProgram(database, 'BEGIN; SELECT * FROM tlds');
     const { status, out, err, seconds } = await serveInVain(database);
@@ -126,7 +126,7 @@ describe('processes that open one database at the same time', () => {
       'PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)',
     ],
   ])(
-    `by two hard links: one gets it, in ${ROUNDS * AT_ONCE} rounds on %s`,
+    `through two hard links: exactly one succeeds, in ${ROUNDS * AT_ONCE} rounds on %s`,
     async (_what, statements) => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const races = Array.from({ length: AT_ONCE }, async (_, number) => {

@@ -27,7 +27,7 @@ async function hangUp(): Promise<void> {
 }
 
 describe.runIf(process.platform === 'linux')('signals', () => {
-  test('SIGHUP does not end the service: a warning says that the configuration is not re-read', async () => {
+  test('SIGHUP logs a warning that the configuration is not re-read, and the service continues', async () => {
     await hangUp();
     await hangUp();
     expect(service.output()).toContain(`"level":"warn"`);

@@ -89,7 +89,7 @@ describe('the first administrator token', () => {
     ).toEqual(['admin.token']);
   });
 
-  test('has a printed command that works from a folder with blanks and quotes in its name', async () => {
+  test('works with the printed command, even in a folder with blanks and quotes in its name', async () => {
     const awkward = join(folder, `it's $HOME "here"`);
     mkdirSync(awkward);
     const service = await start(NO_CONFIGURATION, awkward);
@@ -136,7 +136,7 @@ describe('the first administrator token', () => {
     expect((await without.with(token).get('/v2/tlds')).status).toBe(401);
   });
 
-  test('is not created by a start that cannot listen, but by the next one', async () => {
+  test('is not created if the service cannot listen, and is created at the next start', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
@@ -155,7 +155,7 @@ describe('the first administrator token', () => {
   });
 });
 
-describe('a start that fails', () => {
+describe('a failed start', () => {
   test('lists every invalid setting and exits with 2', () => {
     const { status, stdout, stderr } = serveInVain({
       TSIGIL_LOG_LEVEL: 'loud',
@@ -170,7 +170,7 @@ describe('a start that fails', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('refuses a database that a newer version has used, with a one-line message', async () => {
+  test('refuses a database of a newer version with a one-line message', async () => {
     await (await start()).stop('SIGTERM');
     readToken(join(folder, 'var/admin.token'));
     const { DatabaseSync } = await import('@photostructure/sqlite');

@@ -54,7 +54,7 @@ async function untilPrinted(message: string): Promise<void> {
     await once(service.process.stdout ?? service.process, 'data');
 }
 
-/** The port closes a moment after the service has said that it stops. */
+/** The port closes shortly after the service has logged that it stops. */
 async function untilRefused(url: string): Promise<void> {
   while (!(await isRefused(url)));
 }

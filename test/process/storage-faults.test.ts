@@ -166,7 +166,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect(await namesOf(await start(join(disk, 'tsigil.db')))).toEqual(acknowledged);
   });
 
-  test('503 for a revocation that cannot be stored; the token is refused until the restart, and 204 when there is room again', async () => {
+  test('503 for a revocation that cannot be stored, then 401 for the token, and 204 when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     const tokens: { id: string; holder: Client }[] = [];
@@ -207,7 +207,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     expect((await again.with(revoked?.holder.token ?? '').get('/v2/tlds')).status).toBe(401);
   });
 
-  test('a service that was killed can start again while it is full: reads go on', async () => {
+  test('a killed service can start again while the disk is full, and reads succeed', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);

@@ -51,7 +51,7 @@ async function open(url: string, count: number, behaviour?: Behaviour): Promise<
   return opened;
 }
 
-/** A TLS connection whose handshake is done. It never ends by itself. */
+/** Opens a TLS connection and completes its handshake. The client never closes it. */
 async function openSecurely(url: string): Promise<TLSSocket> {
   const [transport] = await open(url, 1, { reads: false });
   const socket = connect({
@@ -64,7 +64,7 @@ async function openSecurely(url: string): Promise<TLSSocket> {
   return socket;
 }
 
-/** Everything that the service sends over one TLS connection on which `text` was sent. */
+/** Sends `text` on a TLS connection and returns everything that the service sends. */
 async function exchange(url: string, text: string): Promise<string> {
   const socket = await openSecurely(url);
   let received = '';
@@ -79,7 +79,7 @@ const cutOff = (url: string, reason: string) =>
   readMetric(url, `tsigil_connections_cut_off_total{reason="${reason}"}`);
 
 describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
-  test('handshakes that stall or drip are cut off after tls.handshakeTimeoutSeconds, and others are answered meanwhile', async () => {
+  test('the service closes slow handshakes after tls.handshakeTimeoutSeconds, and meanwhile serves others', async () => {
     const url = await startSecurely({ TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '1' }, '-n 64');
     const drips = await open(url, 4, { text: '\x16' });
     const dripping = setInterval(() => {
@@ -97,7 +97,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     expect(sockets.every(({ destroyed, readableEnded }) => destroyed || readableEnded)).toBe(true);
   });
 
-  test('a connection that says nothing after its handshake ends in time, whether or not its peer closes', async () => {
+  test('the service closes an idle connection after the handshake, even if the peer does not', async () => {
     const url = await startSecurely({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
     for (let count = 0; count < 5; count += 1) await openSecurely(url);
     await expect
@@ -106,7 +106,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     await expect.poll(() => countOpen(url), { timeout: 10_000, interval: 100 }).toBe(1);
   });
 
-  test('answers that are not read close the connection', async () => {
+  test('the service closes a connection whose responses are not read', async () => {
     const url = await startSecurely({ TSIGIL_API_RESPONSE_TIMEOUT_SECONDS: '1' });
     const { text } = await getOnce(`${url}/openapi.json`);
     const socket = await openSecurely(url);
@@ -118,7 +118,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     expect(await countOpen(url)).toBe(1);
   });
 
-  test('a connection beyond the limit is closed on arrival', async () => {
+  test('the service closes a connection above the limit at once', async () => {
     const url = await startSecurely({ TSIGIL_API_MAX_CONNECTIONS_PER_ADDRESS: '3' });
     await open(url, 5);
     await expect
@@ -129,7 +129,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     expect((await getOnce(`${url}/healthcheck`)).text).toBe('OK');
   });
 
-  test('a graceful stop is not held up by handshakes that stall', async () => {
+  test('a graceful stop does not wait for slow handshakes', async () => {
     const url = await startSecurely({
       TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS: '600',
       TSIGIL_STOP_GRACE_SECONDS: '1',
@@ -138,7 +138,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     expect(await service?.stop('SIGTERM')).toBe(0);
   });
 
-  test('every answer has Strict-Transport-Security where tls.hstsMaxAgeSeconds is set', async () => {
+  test('every response has Strict-Transport-Security if tls.hstsMaxAgeSeconds is set', async () => {
     const url = await startSecurely({ TSIGIL_TLS_HSTS_MAX_AGE_SECONDS: '31536000' });
     const close = 'Host: h\r\nConnection: close\r\n\r\n';
     const requests = [
@@ -156,13 +156,13 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
     }
   });
 
-  test('no answer has it otherwise', async () => {
+  test('no response has Strict-Transport-Security by default', async () => {
     const url = await startSecurely();
     expect((await getOnce(`${url}/`)).headers).not.toHaveProperty('strict-transport-security');
   });
 });
 
-test('no answer without TLS has Strict-Transport-Security', async () => {
+test('no response without TLS has Strict-Transport-Security', async () => {
   const plain = await startTestService({ TSIGIL_TLS_HSTS_MAX_AGE_SECONDS: '31536000' });
   expect((await plain.get('/')).headers.has('strict-transport-security')).toBe(false);
   expect(await sendBytes(plain.url, 'NONSENSE\r\n\r\n')).not.toMatch(/strict-transport/i);

@@ -134,7 +134,7 @@ function leaking(texts: readonly string[]): string[] {
   );
 }
 
-test('no error quotes a token, in whichever header, parameter, path or member it was sent', () => {
+test('no error quotes a token from any header, parameter, path or member', () => {
   expect(errors.length).toBeGreaterThan(500);
   expect(leaking(errors.map(({ status, text }) => `${status} ${text}`))).toEqual([]);
 });
@@ -149,7 +149,7 @@ test('the metrics contain no token', () => {
   expect(leaking(metrics.split('\n'))).toEqual([]);
 });
 
-test('400 for a token as the id of a project, which others would see', () => {
+test('400 for a token as a project id, which other callers could read', () => {
   const own = tokens.at(-1) ?? '';
   expect(own).toMatch(/^tsigil_/);
   expect(errors.some(({ text }) => text.includes('The project to act for'))).toBe(true);

@@ -10,7 +10,10 @@ import { createTlds, primary, ZONE_MEMBERS, zonesOf, type Zone } from '../harnes
 const ROUNDS = sizeOf('killRounds');
 const WORKERS = 16;
 
-/** The last zone of a name that a caller was told of, `absent` if it was told of none, and what it asked for since, if it got no answer. */
+/**
+ * The last acknowledged zone of a name, or `absent`, and the later request without a response, if
+ * any.
+ */
 interface Knowledge {
   told: Zone | 'absent';
   asked?: 'creation' | 'change' | 'deletion' | undefined;
@@ -81,7 +84,10 @@ async function readAll(client: Client): Promise<Map<string, Zone>> {
   return all;
 }
 
-/** Holds what is there against what callers know: as they were told, or as they asked for last, whole. Afterwards they know what is there. */
+/**
+ * Expects each stored zone to match completely the acknowledged state or the last request without a
+ * response. Then sets the expected state to the stored one.
+ */
 function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
   for (const [name, knowledge] of known) {
     const { told, asked } = knowledge;

@@ -178,7 +178,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
 
 function transactionContract(engine: string, current: () => Store): void {
   describe(`transactions on ${engine}`, () => {
-    test('leave no trace of a write that fails half-way', async () => {
+    test('roll back a write that fails half-way', async () => {
       const store = current();
       const failing = store.write(async (writer) => {
         await writer.insert(tld, tldNamed('com'));

@@ -69,7 +69,7 @@ const record = defineResource({
 describe('a type without a unique field, a name and updated_at', () => {
   const table = tableOf(event, dialect);
 
-  test('has a table with its fields and created_at alone', () => {
+  test('has a table with only its fields and created_at', () => {
     expect(table.columns).toEqual(['id', 'kind', 'size', 'created_at']);
     expect(table.insert).toBe(
       'INSERT INTO events (id, kind, size, created_at) VALUES (?, ?, ?, ?)',
@@ -88,7 +88,7 @@ describe('a type without a unique field, a name and updated_at', () => {
     });
   });
 
-  test('is listed by the keys and filters that it has', () => {
+  test('has only the sort keys and filters of its fields', () => {
     expect(sortFields(event)).toEqual({ created_at: 'created_at', id: 'id' });
     const request = readListRequest(event, [['kind', 'started']], 20);
     expect(table.list(request)).toMatchObject({
@@ -102,7 +102,7 @@ describe('a type without a unique field, a name and updated_at', () => {
     }
   });
 
-  test('has no look-up but its id', () => {
+  test('can be queried only by id', () => {
     expect(table.find('id', ['x']).text).toBe(
       'SELECT id, kind, size, created_at FROM events WHERE id IN (?)',
     );
@@ -111,7 +111,7 @@ describe('a type without a unique field, a name and updated_at', () => {
     expect(isLookup(event, { field: 'kind', test: '=', value: 'x' })).toBe(false);
   });
 
-  test('is described and shown without those members', () => {
+  test('has no such members in the OpenAPI document or in responses', () => {
     expect(resourceSchemas(event).Event).toMatchObject({
       required: ['id', 'kind', 'size', 'created_at', 'links'],
     });
@@ -128,7 +128,7 @@ describe('a type without a unique field, a name and updated_at', () => {
 describe('a type that is unique per another field', () => {
   const table = tableOf(record, dialect);
 
-  test('has columns for the values that are derived from its resources', () => {
+  test('has columns for its computed values', () => {
     expect(table.insert).toBe(
       'INSERT INTO records (id, zone_id, name, created_at, updated_at, name_key, reversed_key) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
@@ -143,7 +143,7 @@ describe('a type that is unique per another field', () => {
     ]);
   });
 
-  test('is found by each look-up of its definition', () => {
+  test('can be queried by every lookup in its definition', () => {
     const whereOf = (lookup: string) => / WHERE (.*)$/.exec(table.find(lookup, ['x']).text)?.[1];
     expect(['id', 'name', 'zone', 'reversed'].map(whereOf)).toEqual([
       'id IN (?)',
@@ -158,7 +158,7 @@ describe('a type that is unique per another field', () => {
     );
   });
 
-  test('may have any number of resources with one name, so that a name alone is no short list', () => {
+  test('needs a scan for a filter by name, because any number of resources can have one name', () => {
     expect(isLookup(record, { lookup: 'name', test: '=', value: 'www' })).toBe(false);
     expect(isLookup(record, { field: 'id', test: '=', value: ID })).toBe(true);
   });

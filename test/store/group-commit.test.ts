@@ -62,7 +62,7 @@ describe('group commit', () => {
     expect(await words()).toHaveLength(1201);
   });
 
-  test('a stream of new writes does not delay waiting ones, however long a turn of the event loop takes', async () => {
+  test('a stream of new writes does not delay waiting ones, even in long turns of the event loop', async () => {
     const waiting = new Set<Promise<unknown>>();
     let most = 0;
     await new Promise<void>((resolve) => {
@@ -90,7 +90,7 @@ describe('group commit', () => {
     expect(events).toEqual(['commit', 'a', 'b', 'c']);
   });
 
-  test('a failed write leaves no trace and does not affect the others', async () => {
+  test('a failed write is rolled back and does not affect the others', async () => {
     const results = await Promise.allSettled([
       database.write(add('a')),
       database.write(async (sql) => {
@@ -110,7 +110,7 @@ describe('group commit', () => {
     expect(commits).toEqual([4]);
   });
 
-  test('a failed schema change leaves no trace', async () => {
+  test('a failed schema change is rolled back', async () => {
     const half = database.migrate(async (sql) => {
       await sql.run('CREATE TABLE half_done (word TEXT)', []);
       throw new Error('no');
@@ -124,7 +124,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['a']);
   });
 
-  test('a read sees everything committed before it, and nothing else', async () => {
+  test('a read returns everything committed before it, and nothing else', async () => {
     await database.write(async (sql) => {
       await add('a')(sql);
       expect(await words()).toEqual([]);
@@ -153,7 +153,7 @@ describe('group commit', () => {
     expect(statSync(join(folder, 'group.db-wal')).size).toBeLessThan(40_000_000);
   });
 
-  test('a failed write rejects only after the commit on which its reason may depend', async () => {
+  test('a failed write rejects only after the commit of the writes before it', async () => {
     const first = database.write(add('a'));
     const second = database.write(add('a')).catch(() => events.push('duplicate'));
     await Promise.all([first, second]);
@@ -177,7 +177,7 @@ describe('group commit', () => {
     expect(await words()).toEqual(['c']);
   });
 
-  test('a write behind 2,000 waiting ones is refused at once with Retry-After, and the waiting ones are written', async () => {
+  test('a write behind 2,000 others is refused at once with Retry-After, and the others succeed', async () => {
     const other = new DatabaseSync(join(folder, 'group.db'));
     other.exec('BEGIN IMMEDIATE');
     const waiting = Array.from({ length: 2000 }, () => database.write(add(randomUUID())));

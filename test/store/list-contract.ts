@@ -96,7 +96,7 @@ export function listContract(engine: string, current: () => Store): void {
     );
 
     test.each(orders)(
-      '$sortField $direction: inserting and removing rows makes no other row appear twice or never',
+      '$sortField $direction: other rows appear exactly once while rows are inserted and removed',
       async ({ sortField, descending }) => {
         const store = current();
         const stable = distinct(rows);

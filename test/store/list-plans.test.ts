@@ -109,7 +109,7 @@ function conditionsOf(type: ResourceType): Condition[][] {
 const COLLECTIONS = RESOURCE_TYPES.map((type) => ({ type, collection: type.collection }));
 
 test.each(COLLECTIONS)(
-  'the table of indexes has those of $collection',
+  'INDEXES lists exactly the indexes of $collection',
   ({ type: { collection } }) => {
     const indexes = planner
       .prepare(`SELECT name FROM pragma_index_list('${collection}')`)
@@ -126,7 +126,7 @@ test.each(COLLECTIONS)(
 describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   const positions: Pick<PageQuery, 'after'>[] = [{}, { after: { sortValue: 'x', id: 'x' } }];
 
-  test('on the event loop read a page off an index or the few resources of one name; all others are scans', async () => {
+  test('on the event loop use an index or the few resources of one name; all others are scans', async () => {
     let read = 0;
     for (const conditions of conditionsOf(type)) {
       for (const sortField of Object.values(sortFields(type))) {
@@ -157,7 +157,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     expect(read).toBeGreaterThan(0);
   });
 
-  test('are scanned in steps, each of which reads the rows between two positions and no others', () => {
+  test('are scanned in steps, each of which reads only the rows between two positions', () => {
     const { columns } = tableOf(type, database.dialect);
     const texts = new Set<string>();
     const noting = Object.create(planner, {
@@ -198,7 +198,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     }
   });
 
-  test('are scanned for patterns, for filters and orders without an index, and for computed filters', async () => {
+  test('are scanned for patterns, computed filters, and filters and orders without an index', async () => {
     const settings = {
       strictTsigkeys: false,
       requireResource: false,
@@ -229,7 +229,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   });
 });
 
-test('a page that is the whole list is counted by itself; a longer one takes one scan, for the count alone', async () => {
+test('the count of a list of one page needs no scan, and that of a longer list needs one', async () => {
   const [zones] = RESOURCE_TYPES.filter(({ owner }) => owner !== undefined);
   if (zones === undefined) throw new Error('No resources have owners');
   const query: PageQuery = {

@@ -186,7 +186,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       else if (isShort) expect(page.more).toBe(true);
     };
 
-    test('of zones hold what the conditions mean, in order, with the number of all, for every filter and order', async () => {
+    test('of zones contain exactly the matching zones in order, with the total count, for every filter and order', async () => {
       const conditions = [
         anyCondition({ field: 'project_id' }, ['red', 'none'], []),
         anyCondition(
@@ -215,7 +215,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       );
     });
 
-    test('of keys hold what the conditions mean, by code point', async () => {
+    test('of keys contain exactly the matching keys, in code-point order', async () => {
       const conditions = [
         anyCondition(
           { field: 'name' },

@@ -8,7 +8,7 @@ const linkTo = (setting: string) => {
   return kind.linkTo(location);
 };
 
-describe('how a database is reached', () => {
+describe('the connection to a database', () => {
   test.each([
     ['', false],
     ['?sslmode=disable', false],
@@ -21,7 +21,7 @@ describe('how a database is reached', () => {
     ['?sslmode=verify-full', true],
     ['?sslmode=no-verify', true],
     ['?ssl=true', true],
-  ])('postgres://tsigil@db.example/tsigil%s: encrypted is %s', async (query, encrypted) => {
+  ])('to postgres://tsigil@db.example/tsigil%s: encrypted is %s', async (query, encrypted) => {
     expect(await linkTo(`postgres://tsigil@db.example/tsigil${query}`)).toEqual({
       host: 'db.example',
       encrypted,
@@ -32,7 +32,7 @@ describe('how a database is reached', () => {
     ['postgres://tsigil@[2001:db8::1]:5433/tsigil', '2001:db8::1'],
     ['postgresql://192.0.2.1/tsigil', '192.0.2.1'],
     ['postgres://tsigil@db.example/tsigil?host=192.0.2.2', '192.0.2.2'],
-  ])('%s: the host is %s', async (setting, host) => {
+  ])('to %s has the host %s', async (setting, host) => {
     expect(await linkTo(setting)).toMatchObject({ host });
   });
 
@@ -40,7 +40,7 @@ describe('how a database is reached', () => {
     'sqlite:var/tsigil.db',
     'postgres://tsigil@%2Fvar%2Frun%2Fpostgresql/tsigil',
     'postgres://tsigil@x/tsigil?host=/var/run/postgresql',
-  ])('%s: not over the network', async (setting) => {
+  ])('to %s is not over the network', async (setting) => {
     expect(await linkTo(setting)).toBeUndefined();
   });
 });
@@ -61,14 +61,14 @@ describe('the password', () => {
     '//tsigil@db.example/tsigil?sslmode=verify-full',
     '//tsigil@db.example/tsigil?sslmode=verify-full#fragment',
     '//tsigil@%2Frun%2Fpostgresql/tsigil',
-  ])('of the settings is used for a URL without one: %s', (location) => {
+  ])('in the settings applies to a URL without one: %s', (location) => {
     for (const password of ['plain', 'a#b&c=d+e %20?/@:', 'ünïcödé'])
       expect(passwordFor(location, password)).toBe(password);
     expect(passwordFor(location)).toBeUndefined();
   });
 
   test.each(['//tsigil:own@db.example/tsigil', '//tsigil@db.example/tsigil?password=own'])(
-    'of the URL comes first: %s',
+    'in the URL overrides the settings: %s',
     (location) => {
       expect(passwordFor(location, 'other')).toBe('own');
     },

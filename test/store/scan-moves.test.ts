@@ -28,7 +28,7 @@ async function open() {
   return { path, database, store };
 }
 
-test('a resource that moves while a scan reads a page is not on that page, so the next page begins where this one ends', async () => {
+test('a page omits a resource that moves during the scan, so the next page begins where it ends', async () => {
   const { path, store } = await open();
   const entries = Array.from({ length: 300 }, (_, index) =>
     sampleOf(tld, {
@@ -61,7 +61,7 @@ test('a resource that moves while a scan reads a page is not on that page, so th
   expect(names).toEqual(stayed.map(({ name }) => name));
 });
 
-test('a page of large resources reads few more than fit on it', async () => {
+test('a scan for a page of large resources reads few more than fit on the page', async () => {
   const { database, store } = await open();
   const attributes = Object.fromEntries(
     Array.from({ length: 100 }, (_, index) => [`a${index}`, 'x'.repeat(200)]),

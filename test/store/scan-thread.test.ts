@@ -67,7 +67,7 @@ const namesOf = async (scan: ReturnType<ScanThread['scan']>) =>
   (await scan).resources.map(({ name }) => name).toSorted();
 
 describe('the thread for scans', () => {
-  test('begins with the first scan, serves all, and ends when it has been idle', async () => {
+  test('starts with the first scan, runs all scans, and exits when idle', async () => {
     const { thread, begun } = threadOf([], 50);
     expect(begun).toHaveLength(0);
     const scans = Array.from({ length: 20 }, () => namesOf(thread.scan('tlds', QUERY, live())));
@@ -78,7 +78,7 @@ describe('the thread for scans', () => {
     expect(begun).toHaveLength(2);
   });
 
-  test('sees what was committed just before', async () => {
+  test('reads the latest commit', async () => {
     const { thread } = threadOf([]);
     const store = createStore(database);
     for (let number = 0; number < 20; number += 1) {
@@ -89,7 +89,7 @@ describe('the thread for scans', () => {
     }
   });
 
-  test('that dies fails its scans with 503, and the next scan has a new one', async () => {
+  test('fails its scans with 503 if it exits, and the next scan starts a new thread', async () => {
     const dying = () =>
       new Worker(`require('node:worker_threads').parentPort.on('message', () => process.exit(7))`, {
         eval: true,
@@ -108,7 +108,7 @@ describe('the thread for scans', () => {
     expect(begun).toHaveLength(3);
   });
 
-  test('that runs out of memory fails its scan with 503 and nothing else', async () => {
+  test('fails only its scan with 503 if it runs out of memory', async () => {
     const greedy = `const kept = []; require('node:worker_threads').parentPort.on('message', () => { for (;;) kept.push(new Array(1e5).fill(kept.length)); })`;
     const { thread } = threadOf([
       () => new Worker(greedy, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 16 } }),
@@ -118,7 +118,7 @@ describe('the thread for scans', () => {
     expect(await namesOf(thread.scan('tlds', QUERY, live()))).toEqual(['com', 'org']);
   });
 
-  test('stops a scan that is cancelled, and goes on with the others', async () => {
+  test('stops a cancelled scan and continues with the others', async () => {
     const { thread } = threadOf([]);
     const controller = new AbortController();
     const reason = new Error('the caller has left');
@@ -130,7 +130,7 @@ describe('the thread for scans', () => {
     await expect(thread.scan('tlds', QUERY, controller.signal)).rejects.toBe(reason);
   });
 
-  test('reports a database that cannot be read as 503', async () => {
+  test('returns 503 if the database cannot be read', async () => {
     const { thread } = threadOf([
       () => startScanWorker(join(folder, 'missing.db')),
       () => startScanWorker(path),

@@ -7,7 +7,7 @@ const turnOf = (owner: string, signal?: AbortSignal) => ({ owner, signal: () => 
 const never = () => new Promise<never>(() => undefined);
 const soon = () => new Promise((resume) => setImmediate(resume));
 
-test('a scan that takes longer than the time limit fails with what to do instead, and its slot stays taken until it has ended', async () => {
+test('a scan fails with a remedy at the time limit, and occupies its slot until it has ended', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const runScan = createScans({ ...SLOTS, concurrency: 1 });
@@ -41,7 +41,7 @@ test('a scan that takes longer than the time limit fails with what to do instead
   }
 });
 
-test('the time limit bounds the wait for a slot as well', async () => {
+test('the time limit includes the wait for a slot', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const runScan = createScans({ ...SLOTS, concurrency: 1 });
@@ -59,7 +59,7 @@ test('the time limit bounds the wait for a slot as well', async () => {
   }
 });
 
-test('one caller never has all slots: the scan of another begins although forty wait', async () => {
+test('one caller never occupies all slots: a scan of another runs although forty wait', async () => {
   const runScan = createScans(SLOTS);
   let running = 0;
   for (let number = 0; number < 42; number += 1) {
@@ -73,7 +73,7 @@ test('one caller never has all slots: the scan of another begins although forty 
   await runScan(turnOf('other'), async () => undefined);
 });
 
-test('a caller with too many scans is told to come back', async () => {
+test('a caller with too many scans gets an error with retryAfterSeconds', async () => {
   const runScan = createScans(SLOTS);
   const outcomes = Array.from({ length: 53 }, () => runScan(turnOf('many'), never));
   await expect(outcomes.at(-1)).rejects.toMatchObject({
@@ -83,7 +83,7 @@ test('a caller with too many scans is told to come back', async () => {
   await runScan(turnOf('other'), async () => undefined);
 });
 
-test('the scan of a caller who has left is dropped while it waits, and told to end while it runs', async () => {
+test('a disconnected caller’s scan is removed from the queue, or aborted if it is running', async () => {
   const runScan = createScans({ ...SLOTS, concurrency: 1 });
   const left = new ServiceError('request_timeout', 'gone');
   const controllers = [new AbortController(), new AbortController()] as const;

@@ -98,7 +98,7 @@ describe('opening a SQLite file', () => {
     expect(modeOf(path)).toBe('400');
   });
 
-  test('checkpoints everything into one file on closing', async () => {
+  test('checkpoints the WAL on closing, which leaves one file', async () => {
     await withDatabase((database) =>
       database.write((sql) => sql.run(`INSERT INTO schema_migrations VALUES (0, 'x')`, [])),
     );
@@ -160,7 +160,7 @@ describe('query plans', () => {
   );
 
   test.each(pages)(
-    'read a page of $collection by $sortField $direction from an index, from any marker',
+    'use an index for a page of $collection by $sortField $direction, from any marker',
     async ({ type, sortField, descending }) => {
       await withDatabase(async (database) => {
         const plan = async (position: object) => {
@@ -187,7 +187,7 @@ describe('query plans', () => {
   );
 
   test.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection })))(
-    'find one of $collection by its index',
+    'use an index for one of $collection',
     async ({ type }) => {
       await withDatabase(async (database) => {
         const table = tableOf(type, database.dialect);
@@ -252,7 +252,7 @@ describe('backup', () => {
     expect(kept).toEqual([{ number: 0 }]);
   });
 
-  test('refuses an existing target, and leaves no file behind if there is nothing to copy', async () => {
+  test('refuses an existing target, and creates no file if there is nothing to copy', async () => {
     const target = join(folder, 'taken');
     writeFileSync(target, 'precious');
     await expect(backUpSqlite(path, target)).rejects.toThrow(/EEXIST/);

@@ -151,7 +151,7 @@ async function fill(count: number): Promise<void> {
   });
 }
 
-test('this test notices a scan', () => {
+test('the check of a plan detects a scan', () => {
   expect(
     scans([{ text: 'SELECT id FROM tlds WHERE description = ?', parameters: ['x'] }]),
   ).toHaveLength(1);
@@ -159,7 +159,7 @@ test('this test notices a scan', () => {
 });
 
 describe.each(TLD_RULES)('rule %s', (rule) => {
-  test('creating and deleting a zone uses only index lookups, as many with 1 entry as with 3,000', async () => {
+  test('creating and deleting a zone needs no scan, and as many searches with 1 entry as with 3,000', async () => {
     await createResource(dependencies, tld, CONTEXT, { name: `top-${rule}` });
     const few = await recorded(() => createZone(`first.sub.top-${rule}.`, rule));
     expect(

@@ -155,7 +155,7 @@ describe('a rule that is added to a resource type', () => {
     expect(await store.exists(token, [])).toBe(false);
   });
 
-  test('may change what is stored, in a bulk request too', async () => {
+  test('can change the stored resource, also in a bulk request', async () => {
     RULES.set(tld, {
       admit: async ({ resource }) => ({ resource: { ...resource, description: 'by the rule' } }),
     });
@@ -194,7 +194,7 @@ describe('warnings', () => {
     ]);
   });
 
-  test('are given once for an import whose transaction is repeated', async () => {
+  test('are logged once for an import whose transaction is repeated', async () => {
     // As PostgreSQL does for transactions that collide: the first run is rolled back.
     const write: Store['write'] = async (work) => {
       const rollback = new Error('rolled back');
@@ -221,7 +221,7 @@ describe('warnings', () => {
     expect(warnings.map(({ id }) => id)).toEqual([item.id]);
   });
 
-  test('are not given for a change that is refused', async () => {
+  test('are not logged for a refused change', async () => {
     await createResource(dependencies, tsigkey, CONTEXT, { ...WEAK, algorithm: 'hmac-sha256' });
     await expect(createResource(dependencies, tsigkey, CONTEXT, WEAK)).rejects.toMatchObject({
       code: 'duplicate',

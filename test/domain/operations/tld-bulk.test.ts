@@ -143,7 +143,7 @@ describe('a list that is planned before its transaction', () => {
     expect((await stored()).map(([name]) => name)).toEqual(['com', 'net', 'org']);
   });
 
-  test('is planned again when an earlier write of the same transaction changes an entry', async () => {
+  test('is planned again if an earlier write of the same transaction changed an entry', async () => {
     const { id } = await create('com', 'old');
     let renamed: Promise<unknown> | undefined;
     // Not awaited: both writes then share a transaction, and this one is the first.
@@ -160,7 +160,7 @@ describe('a list that is planned before its transaction', () => {
   });
 });
 
-test('lets others run at every entry and at every stage when its slices are over', async () => {
+test('yields at every entry and stage once its slice is over', async () => {
   const entries = Array.from({ length: 600 }, (_, index) => ({ name: `name-${index}` }));
   const often = slicer(() => true);
   await changeTlds(dependencies, CONTEXT, readActionBody(BULK_BODY, { tlds: entries }), often);
@@ -168,7 +168,7 @@ test('lets others run at every entry and at every stage when its slices are over
   expect(often.turns).toBeGreaterThan(4 * entries.length);
 });
 
-test('readers see all of a list or nothing of it, and other writes wait for its end, however often it lets others run', async () => {
+test('a list that yields many times is still atomic for readers, and other writes wait for it', async () => {
   const isUnderWay = { value: true };
   const yielding: Slicer = {
     isOver: () => true,
@@ -204,7 +204,7 @@ test('readers see all of a list or nothing of it, and other writes wait for its 
   expect(waited).toEqual([entries.length]);
 });
 
-test('a list that fails after its slices leaves no trace', async () => {
+test('a list that fails after it yielded changes nothing', async () => {
   const write: Store['write'] = (work) =>
     store.write(async (writer) => {
       await work(writer);

@@ -82,7 +82,7 @@ describe('a fair queue', () => {
   describe('with jobs that take several slots', () => {
     const WEIGHTED = { ...ROOMY, concurrency: 10, concurrencyPerOwner: 6 };
 
-    test('runs jobs while there are slots for them, of all and of their owner', async () => {
+    test('runs jobs while the queue and their owner have free slots', async () => {
       const { began, job, release } = jobs();
       const queue = createFairQueue(WEIGHTED);
       const run = (name: string, slots: number) =>
@@ -109,7 +109,7 @@ describe('a fair queue', () => {
       await Promise.all(all);
     });
 
-    test('runs what was held up by a job whose signal aborts', async () => {
+    test('runs the jobs behind a job whose signal aborts', async () => {
       const { began, job, release } = jobs();
       const queue = createFairQueue(WEIGHTED);
       const left = new AbortController();
@@ -123,7 +123,7 @@ describe('a fair queue', () => {
       await Promise.all([first, third]);
     });
 
-    test('runs a job that wants more than an owner may have alone', async () => {
+    test('runs a job alone if it needs more slots than an owner may have', async () => {
       const queue = createFairQueue(WEIGHTED);
       expect(await queue.run('a', () => Promise.resolve(1), undefined, 100)).toBe(1);
     });

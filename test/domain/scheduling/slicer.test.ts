@@ -37,7 +37,7 @@ test('a slice is over after 5 ms, and one of a transaction after 15 ms', async (
   expect(longer.isOver()).toBe(true);
 });
 
-test('between two slices the event loop serves what waits', async () => {
+test('the event loop runs waiting work between two slices', async () => {
   const events: string[] = [];
   const slicer = createSlicer(() => 0);
   setImmediate(() => events.push('another request'));
@@ -46,7 +46,7 @@ test('between two slices the event loop serves what waits', async () => {
   expect(events).toEqual(['another request', 'the next slice']);
 });
 
-test('visits every item in order, and lets others run before each one when the slices are over', async () => {
+test('visits every item in order, and yields before each item once the slice is over', async () => {
   const { slicer, turns } = impatient();
   const seen: number[] = [];
   await eachInSlices(slicer, [3, 1, 2].values(), (item) => seen.push(item));
@@ -63,7 +63,7 @@ test('stops at an item that throws', async () => {
   expect(seen).toEqual([1]);
 });
 
-test('sorts like the platform, without changing the input, and lets others run between runs', async () => {
+test('sorts like Array.prototype.sort without changing the input, and yields between runs', async () => {
   const numbers = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 3000, size: 'max' });
   await fc.assert(
     fc.asyncProperty(numbers, async (items) => {
@@ -78,7 +78,7 @@ test('sorts like the platform, without changing the input, and lets others run b
   );
 });
 
-test('checks zone names one at a time, so that others run between names that take long to convert', async () => {
+test('checks zone names one at a time, and yields between slow conversions to ASCII', async () => {
   const { slicer, turns } = impatient();
   const reader = {
     exists: async () => true,

@@ -12,7 +12,7 @@ test.each([
   ['a Fernet token in a URL', encodeURIComponent(fernet)],
   ['a JWS token of Keystone', jws],
   ['an administrator token with any characters', "tsigil_it's;a:token,of~my{own}!<choice>"],
-])('masks %s, wherever it stands', (_what, token) => {
+])('masks %s at any position', (_what, token) => {
   expect(withoutTokens(token)).toBe('(a token)');
   expect(withoutTokens(`Invalid UUID: ${token} is not one`)).toBe(
     'Invalid UUID: (a token) is not one',
@@ -31,6 +31,6 @@ test.each([
   'eyJhbGci',
   '',
   'plain text',
-])('leaves other text as it is: %j', (text) => {
+])('returns other text unchanged: %j', (text) => {
   expect(withoutTokens(text)).toBe(text);
 });
