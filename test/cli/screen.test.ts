@@ -99,7 +99,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     // The work waits for a key at half way, so that the bar can be looked at.
     writeFileSync(
       script,
-      `import { startProgress } from ${JSON.stringify(join(PROGRAM, '../cli/progress.js'))};
+      `import { startProgress } from ${JSON.stringify(join(PROGRAM, '../cli/output/progress.js'))};
       let now = 0;
       const bar = startProgress(process.stderr, 'Importing', 10000, () => now);
       for (let step = 0; step < 50; step += 1) { now += 100; bar.advance(100); }
