@@ -15,16 +15,19 @@ import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, type Handler } from './request/routes.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
-/** What the routes of actions need. */
+/** The dependencies of the routes of actions. */
 export interface ActionSettings {
   readonly dependencies: Dependencies;
   readonly errors: ErrorSettings;
-  /** The largest body of requests without a limit of their own. */
+  /** The maximum body size of requests without their own limit. */
   readonly maxBodyBytes: number;
   readonly runLongWork: RunLongWork;
 }
 
-/** Serves an action. One that reads a body runs as long work: a few requests at a time, in slices. */
+/**
+ * Serves an action. An action that reads a body runs as long work: a few requests at a time, in
+ * slices.
+ */
 export function addAction(app: FastifyInstance, action: Action, settings: ActionSettings): void {
   const { body, method, right } = action;
   const run: Run = (request, work) =>
@@ -54,7 +57,10 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
 
 type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;
 
-/** What a request gives an action. Throws `invalid_uuid`, `bad_request`, and what `readLongJsonBody` and `readActionBody` throw. */
+/**
+ * Returns the parameters of an action. Throws `invalid_uuid`, `bad_request`, and the errors of
+ * `readLongJsonBody` and `readActionBody`.
+ */
 async function readRequest(
   request: FastifyRequest,
   action: Action,

@@ -37,14 +37,18 @@ export function addCollection(
 
   const statusOf = (operation: Operation, ordinary: number) =>
     type.statuses?.[operation] ?? ordinary;
-  /** Lists of projects' resources say how many there are without a limit, unless the caller does not want them counted. */
+  /**
+   * Returns whether to count all resources of a list. Only lists of owned resources are counted,
+   * unless the caller disables it.
+   */
   const isCounted = (request: FastifyRequest) =>
     type.owner !== undefined && !isTrue(String(request.headers[HIDE_COUNTS.toLowerCase()]));
 
   const handlers: Record<Operation, Handler> = {
     async create(request, reply) {
       const body = readJsonBody(request);
-      // The response is built before the commit: one that cannot be built or sent leaves nothing behind.
+      // The response is built before the commit, so that no resource is stored if the response
+      // cannot be built or sent.
       let location = '';
       let text = '';
       await createResource(dependencies, type, changeContext(request), body, (resource) => {
@@ -137,12 +141,12 @@ export function addCollection(
   }
 }
 
-/** Ids of an identity service may hold any character. */
+/** Returns an id in encoded form, because ids of an identity service may contain any character. */
 function headerText(id: string): string {
   return encodeURIComponent(id.toWellFormed());
 }
 
-/** The marker stands last: clients cut the link there. */
+/** Returns the parameters with the marker last, because clients cut the link there. */
 function withMarker(parameters: readonly Parameter[], marker: string): Parameter[] {
   return [...parameters.filter(([name]) => name !== 'marker'), ['marker', marker]];
 }

@@ -13,64 +13,70 @@ import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
 import { addRoutes } from './request/routes.ts';
 
-/** What the service counts. */
+/** The metrics of the service. */
 export interface Metrics {
   readonly registry: Registry;
-  /** `route` is the pattern, never the URL: the number of series stays small and no value gets into one. */
+  /**
+   * `route` is the pattern, never the URL. This limits the number of series and keeps values out of
+   * the labels.
+   */
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   observeCommit(writes: number, seconds: number): void;
-  /** `outcome` is a word, of few. */
+  /** `outcome` is one of a few words. */
   observeKeystone(outcome: string, seconds: number): void;
   countKeystoneCacheHit(outcome: string): void;
 }
 
-/** Starts counting. Process figures (CPU, memory, event loop, descriptors) are prom-client's defaults. */
+/**
+ * Creates the metrics. Process metrics (CPU, memory, event loop, descriptors) are prom-client's
+ * defaults.
+ */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
-  AggregatorRegistry.setRegistries([registry]); // what a worker tells the process that supervises it
+  AggregatorRegistry.setRegistries([registry]); // the metrics that a worker sends to its supervisor
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const build = {
     name: 'tsigil_build_info',
-    help: 'The version that runs; always 1.',
+    help: 'The version of the service. Always 1.',
     labelNames: ['version'],
     registers,
   } as const;
   new Gauge({ ...build, aggregator: 'max' }).set({ version }, 1);
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Requests by method, route pattern and status, and how long they took.',
+    help: 'Requests by method, route pattern and status, and their duration.',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
   const errors = new Counter({
     name: 'http_request_errors_total',
-    help: 'Requests that were answered with a status of 500 or above.',
+    help: 'Requests with a response status of 500 or above.',
     labelNames: ['method', 'route', 'status'] as const,
     registers,
   });
   const commits = new Histogram({
     name: 'tsigil_database_commit_duration_seconds',
-    help: 'Transactions that were committed, and how long they took from their beginning to the disk.',
+    help: 'Committed transactions, and their duration from the beginning to the disk.',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
     registers,
   });
   const writes = new Counter({
     name: 'tsigil_database_writes_total',
-    help: 'Writes that were committed; several may share a transaction.',
+    help: 'Committed writes. Several may share a transaction.',
     registers,
   });
   const keystone = new Histogram({
     name: 'tsigil_keystone_validation_duration_seconds',
-    help: 'Tokens that Keystone was asked about by outcome (valid, refused, unavailable), and how long it took with all repetitions.',
+    help: 'Tokens validated with Keystone by outcome (valid, refused, unavailable), and the duration with all retries.',
     labelNames: ['outcome'] as const,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
   const keystoneHits = new Counter({
     name: 'tsigil_keystone_cache_hits_total',
-    help: 'Requests whose token Keystone did not have to be asked about, by what is remembered of it (valid, refused).',
+    help: 'Requests whose token validation was cached, by cached outcome (valid, refused).',
     labelNames: ['outcome'] as const,
     registers,
   });
@@ -89,24 +95,28 @@ export function createMetrics(version: string): Metrics {
   };
 }
 
-/** How long the numbers of resources count, so that no scrape rate makes the database count rows all the time. */
+/**
+ * How long the numbers of resources are cached, so that frequent scrapes do not make the database
+ * count rows all the time.
+ */
 const COUNTS_MAX_AGE_SECONDS = 15;
 
-/** How long a scrape waits for the database. What it has not answered by then is left out. */
+/** How long a scrape waits for the database. Metrics that are not available by then are omitted. */
 const DATABASE_TIMEOUT_MS = 3000;
 
-/** What `/metrics` reads besides what the process counts. */
+/** The sources of `/metrics` besides the metrics of the process. */
 export interface MetricsSources {
   readonly store: Store;
-  /** Resolves when the database answers. */
+  /** Resolves if the database responds. */
   readonly ping: () => Promise<void>;
-  /** Reads the metrics of all processes of the service, where there are several. */
+  /** Reads the metrics of all processes of the service, if there are several. */
   readonly readAll: (() => Promise<string>) | undefined;
 }
 
 /**
- * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the same text. The numbers of
- * resources are at most 15 seconds old; their series are left out when the database does not answer.
+ * Serves `/metrics` in Prometheus' text format. Concurrent scrapes share one run and return the
+ * same text. The numbers of resources are at most 15 seconds old. Their series are omitted if the
+ * database does not respond.
  */
 export function addMetrics(
   app: FastifyInstance,
@@ -126,7 +136,7 @@ export function addMetrics(
   );
   new Gauge({
     name: 'tsigil_database_up',
-    help: 'Whether the database answers.',
+    help: 'Whether the database responds.',
     aggregator: 'min',
     registers,
     async collect() {
@@ -141,7 +151,8 @@ export function addMetrics(
     registers,
     async collect() {
       const counts = (await inTime(countAll())) ?? [];
-      this.reset(); // together with what follows: a scrape in between must not see a part
+      // Without awaiting before the lines below: a concurrent scrape must not see a part.
+      this.reset();
       for (const [collection, count] of counts) this.set({ collection }, count);
     },
   });
@@ -155,7 +166,7 @@ export function addMetrics(
   ]);
 }
 
-/** What `work` resolves with; undefined when it fails or takes too long. */
+/** Returns the result of `work`, or undefined if it fails or takes too long. */
 async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
   const timeout = new AbortController();
   const tooLate = pause(DATABASE_TIMEOUT_MS, undefined, {

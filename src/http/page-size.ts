@@ -1,4 +1,7 @@
-/** How many of `texts`, from the first on, fit into `maxBytes` as the items of a JSON array. At least one, if there is one. */
+/**
+ * Returns how many of `texts`, from the first on, fit into `maxBytes` as the items of a JSON array.
+ * Returns at least 1 if there is any.
+ */
 export function countFitting(texts: readonly string[], maxBytes: number): number {
   let bytes = '[]'.length;
   for (const [index, text] of texts.entries()) {
@@ -8,7 +11,10 @@ export function countFitting(texts: readonly string[], maxBytes: number): number
   return texts.length;
 }
 
-/** Tells whether a text is longer than `maxBytes` in UTF-8, in which a UTF-16 unit takes three bytes at most. */
+/**
+ * Returns whether a text is longer than `maxBytes` in UTF-8. A UTF-16 unit has at most three bytes
+ * in UTF-8.
+ */
 export function isLonger(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }

@@ -3,7 +3,10 @@ import { JSON_TYPE } from './request/errors.ts';
 import { addRoutes } from './request/routes.ts';
 import { versionDocument } from './request/version-document.ts';
 
-/** Serves what needs no token: the version document, and whether the service is alive and ready, which `ping` says by resolving. */
+/**
+ * Serves the version document and the liveness and readiness probes without a token. The service is
+ * ready if `ping` resolves.
+ */
 export function addProbes(app: FastifyInstance, ping: () => Promise<void>): void {
   addRoutes(app, '/', [
     {

@@ -9,7 +9,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Where requests are told of. */
+/** The settings of the request log. */
 export interface RequestLogSettings {
   readonly log: Log;
   readonly metrics: Metrics;
@@ -17,7 +17,7 @@ export interface RequestLogSettings {
   readonly requestIdHeader: string;
 }
 
-/** A request that has been answered, and how many milliseconds that took. */
+/** A finished request, and its duration in milliseconds. */
 interface Answered {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -26,22 +26,24 @@ interface Answered {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** When its head had been read, in milliseconds of a clock that does not go back. */
+    /** The time at which its head was read, in milliseconds of a monotonic clock. */
     began: number;
   }
 }
 
 /** Logs and counts requests. */
 export interface RequestLog {
-  /** Notes when a request began. Call it before anything else is done for the request. */
+  /** Stores when a request began. Call it before any other work for the request. */
   begin(request: FastifyRequest): void;
-  /** Logs and counts the request after its response was sent. Call it when the response is final. */
+  /**
+   * Logs and counts the request after its response was sent. Call it when the response is final.
+   */
   end(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 /**
- * Writes a log line for each request and counts it, after the response was sent. It does so at the end of each turn of the event loop for
- * all requests of the turn: one after the other they cost half as much as each between two requests.
+ * Writes a log line for each request and counts it, after the response was sent. It handles all
+ * requests of a turn of the event loop together at the end of the turn, which costs half as much.
  */
 export function createRequestLog(
   app: FastifyInstance,
@@ -70,7 +72,8 @@ export function createRequestLog(
       request.began = performance.now();
     },
     end(request, reply) {
-      // A response to a caller who has left never finishes, and its end may have been announced already.
+      // The response to a disconnected caller never finishes, and its end may have been emitted
+      // already.
       if (request.raw.socket.destroyed) note(request, reply);
       else reply.raw.on('close', () => note(request, reply));
     },
@@ -79,7 +82,10 @@ export function createRequestLog(
 
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** One request as a log line: nothing that the caller sent but an id of a resource and, if it has the right form, a request id of its own. */
+/**
+ * Returns the log line of a request. From the caller's input it contains only the id of a resource
+ * and, if valid, the caller's request id.
+ */
 function describeRequest(
   { request, reply, milliseconds }: Answered,
   route: string,
@@ -88,7 +94,7 @@ function describeRequest(
   const { caller, params } = request;
   const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
   const given = request.headers[globalIdHeader];
-  // Members without a value do not appear in the line.
+  // Members without a value are omitted from the line.
   return {
     requestId: request.id,
     globalRequestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined,

@@ -1,6 +1,9 @@
 import { shownMembers, type ResourceType, type Resource } from '../domain/model/resource.ts';
 
-/** Writes resources of one type as JSON. Every text is byte for byte what `JSON.stringify` returns for the same members. */
+/**
+ * Writes resources of one type as JSON. Every text is byte for byte what `JSON.stringify` returns
+ * for the same members.
+ */
 export interface ResourceWriter {
   /** Returns one resource. `collectionUrl` is the URL of its collection. */
   write(resource: Resource, collectionUrl: string): string;
@@ -10,13 +13,16 @@ export interface ResourceWriter {
   writeList(resources: readonly Resource[], count: number, collectionUrl: string): string;
 }
 
-/** What the service writes itself, in a form that needs no escaping: UUIDs and timestamps. */
+/** Values that the service writes itself and that need no escaping: UUIDs and timestamps. */
 const PLAIN_MEMBERS = ['id', 'created_at', 'updated_at'];
 
-/** The characters that JSON escapes. It escapes a surrogate without its other half, so text with any is left to `JSON.stringify`. */
+/**
+ * The characters that JSON escapes. JSON also escapes a lone surrogate, so text with any surrogate
+ * is passed to `JSON.stringify`.
+ */
 const ESCAPED = /[\0-\x1f"\\\ud800-\udfff]/;
 
-/** Prepares the JSON of a type once: its resources always have the same members. */
+/** Prepares the JSON of a type once, because its resources always have the same members. */
 export function createWriter(type: ResourceType): ResourceWriter {
   const [first, ...others] = shownMembers(type).map((name, index) =>
     memberWriter(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`, name),
@@ -48,7 +54,10 @@ export function createWriter(type: ResourceType): ResourceWriter {
   };
 }
 
-/** Returns a function that writes the member `name` of a resource after `start`. A member that is undefined is left out. */
+/**
+ * Returns a function that writes the member `name` of a resource after `start`. An undefined member
+ * is omitted.
+ */
 function memberWriter(start: string, name: string): (resource: Resource) => string {
   const startOfText = `${start}"`;
   const ofNull = `${start}null`;

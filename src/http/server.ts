@@ -24,37 +24,40 @@ import { knowAllMethods } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
 import { limitUnsentResponses } from './connection/unsent-responses.ts';
 
-/** What the HTTP server needs. */
+/** The dependencies of the HTTP server. */
 export interface ServerOptions extends NodeServerSettings {
   readonly dependencies: Dependencies;
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
-  /** How many connections to the database requests share; undefined for a database in the process. */
+  /**
+   * The number of database connections that requests share. Undefined for a database in the
+   * process.
+   */
   readonly databaseConnections: number | undefined;
   readonly metrics: Metrics;
-  /** Gives the figures of all processes of the service, where there are several. */
+  /** Returns the metrics of all processes of the service, if there are several. */
   readonly readMetrics: (() => Promise<string>) | undefined;
   readonly log: Log;
   readonly version: string;
   readonly urls: UrlSettings;
   readonly errors: AnswerSettings;
-  /** For each caller. */
+  /** The limit for each caller. */
   readonly rateLimit: RateLimit;
-  /** For the requests without a valid token of each address. */
+  /** The limit for requests of each address without a valid token. */
   readonly addressRateLimit: RateLimit;
   readonly allowedOrigins: readonly string[];
-  /** The word in the request id header's name. */
+  /** The word in the name of the request id header. */
   readonly platform: string;
   readonly maxBodyBytes: number;
-  /** The most bytes of large request bodies in memory. */
+  /** The maximum number of bytes of large request bodies in memory. */
   readonly maxBodyBytesInFlight: number;
-  /** The most bytes of large responses that wait for their callers to read them. */
+  /** The maximum number of bytes of large responses in memory that callers have not read yet. */
   readonly maxUnsentBytes: number;
 }
 
 const NO_QUERY = Object.freeze({});
 
-/** The HTTP server, ready to listen. */
+/** Returns the HTTP server, ready to listen. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { dependencies, log, metrics } = options;
   const sendError = (
@@ -64,7 +67,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   ): FastifyReply => {
     const known = toServiceError(error);
     const { status, headers, body } = errorAnswer(known, request.id, options.errors);
-    // A busy service says so in the line of the request alone: further lines would be one more load.
+    // A busy service logs it only in the line of the request, because further lines would add load.
     const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
     if (status >= 500 && !isOverload)
       log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);
@@ -82,20 +85,21 @@ export function createServer(options: ServerOptions): FastifyInstance {
     requestTimeout: options.requestTimeoutSeconds * 1000,
     return503OnClosing: false,
     rewriteUrl: ({ url }) => pathAndQuery(url ?? '/'),
-    // No route has a schema for the framework: without these it would load the compilers for them, a fifth of all that a start loads.
+    // Without these, the framework would load schema compilers, which are a fifth of all code
+    // loaded at startup. No route has a schema for the framework.
     schemaController: {
       compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
     },
-    // Handlers that have a query read it themselves.
+    // Handlers that need the query parse it themselves.
     routerOptions: { maxParamLength: options.maxHeaderBytes, querystringParser: () => NO_QUERY },
     frameworkErrors: (error, request, reply) =>
       void sendError(error, request, reply.header(requestIdHeader, request.id)),
     clientErrorHandler: () => undefined, // the server has its own
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the guard answers before it gets here
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the guard responds before this
   app.removeAllContentTypeParsers();
-  // JSON is named although all is taken: the framework looks a type up at once that it knows by its name.
+  // JSON is named although all types are accepted: the framework finds a type fastest by its name.
   app.addContentTypeParser(
     ['application/json', '*'],
     { parseAs: 'buffer' },
@@ -140,7 +144,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (passed === true) done();
     else if (passed !== false) passed.then(() => unsent.check(request)).then(() => done(), done);
   };
-  // One hook, as every request pays for each.
+  // One hook instead of several, because every request pays for each.
   app.decorateRequest('route');
   app.addHook('onRequest', (request, reply, done) => {
     request.route = request.routeOptions;
@@ -154,8 +158,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.addHook('onSend', (request, reply, payload, done) => {
     unsent.count(request, reply, payload);
     requestLog.end(request, reply);
-    // An idle connection would delay a stop, so the last response closes it. The framework lets every response close it, which
-    // would drop the requests that wait.
+    // An idle connection would delay a shutdown, so the last response closes it. The framework lets
+    // every response close it, which would drop the waiting requests.
     if (!app.server.listening) {
       if (hasWaiting(request.raw.socket)) reply.raw.removeHeader('connection');
       else reply.header('connection', 'close');
@@ -182,7 +186,10 @@ function noCompiler(): never {
   throw new Error('Schemas are checked by the domain, not by the framework');
 }
 
-/** Returns the complete response to bytes that are no HTTP request, or to a request that did not arrive in full. */
+/**
+ * Returns the complete response to input that is not an HTTP request, or to a request that did not
+ * arrive in full.
+ */
 function refusalText(
   error: unknown,
   extraHeaders: Readonly<Record<string, string>>,

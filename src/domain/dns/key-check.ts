@@ -37,7 +37,7 @@ export interface CheckResult {
   readonly unsignedRcode?: string;
 }
 
-/** What each check requests, worded to follow "asked to". */
+/** The request of each check, in words that follow "asked to". */
 const REQUESTS: Readonly<Record<Check, string>> = {
   query: 'answer a query about the zone',
   transfer: 'transfer the zone',
@@ -45,9 +45,10 @@ const REQUESTS: Readonly<Record<Check, string>> = {
 };
 
 /**
- * Returns the unsigned request of a check. The update deletes `label` below the zone on condition that it does not exist (RFC
- * 2136 sections 2.4.5 and 2.5.3), so it changes nothing. Servers check its authorisation as for any update. An empty update would
- * not do, because some servers accept it from everyone.
+ * Returns the unsigned request of a check. The update deletes `label` below the zone on the
+ * condition that it does not exist, so it changes nothing (RFC 2136 sections 2.4.5 and 2.5.3).
+ * Servers check its authorisation as for any update. An empty update would not work, because some
+ * servers accept it from everyone.
  */
 export function checkRequest(check: Check, zone: string, id: number, label: string): Buffer {
   const empty = { answers: [], authorities: [], additionals: [] };
@@ -83,7 +84,10 @@ export function isResponseTo(id: number, message: Message): boolean {
   return message.id === id && (message.flags & FLAGS.response) !== 0;
 }
 
-/** Returns what a response, or the first message of one, says about the key. `now` is in seconds since 1970. */
+/**
+ * Returns the result that a response, or the first message of one, shows about the key. `now` is in
+ * seconds since 1970.
+ */
 export function judge(verification: Verification, check: Check, now: number): CheckResult {
   const { outcome, tsig, message } = verification;
   const rcode = rcodeOf(message);
@@ -118,7 +122,10 @@ function notAuthorised(rcode: string, check: Check): CheckResult {
   };
 }
 
-/** Returns the result for the error in the TSIG record (RFC 8945 section 5.2). Errors about keys and signatures are never signed. */
+/**
+ * Returns the result for the error in the TSIG record (RFC 8945 section 5.2). Errors about keys and
+ * signatures are never signed.
+ */
 function judgeError({ outcome, tsig }: Verification, now: number): CheckResult {
   switch (RCODES[tsig?.error ?? 0]) {
     case 'BADKEY':
@@ -183,8 +190,9 @@ const UNEXPLAINED =
   'Possible reasons: an unknown key, another secret, clock skew, or a zone that the server does not serve. PowerDNS logs the reason.';
 
 /**
- * Returns the final result for a transfer or an update. The response to either is often unsigned, and then does not show whether the
- * server accepts the key. In that case `queryResult`, the result of a signed query, explains it.
+ * Returns the final result for a transfer or an update. The response to either is often unsigned
+ * and then does not show whether the server accepts the key. In that case `queryResult`, the result
+ * of a signed query, explains it.
  */
 export function explainBy(
   queryResult: CheckResult,

@@ -37,7 +37,10 @@ export const OPCODES = { query: 0, update: 5 } as const;
 export const TYPES = { soa: 6, tsig: 250, ixfr: 251, axfr: 252, any: 255 } as const;
 export const CLASSES = { in: 1, none: 254, any: 255 } as const;
 
-/** Response codes by number (RFC 6895 section 2.3). Codes from 16 on occur in TSIG records, the others in headers. */
+/**
+ * Response codes by number (RFC 6895 section 2.3). Codes from 16 on occur in TSIG records, the
+ * others in headers.
+ */
 export const RCODES: Readonly<Record<number, string>> = {
   0: 'NOERROR',
   1: 'FORMERR',

@@ -17,7 +17,7 @@ export interface SigningKey {
   readonly secret: Buffer;
 }
 
-/** A message with its TSIG record, and its MAC, which the signature of the response covers. */
+/** A message with its TSIG record and its MAC. The signature of the response covers the MAC. */
 export interface SignedMessage {
   readonly octets: Buffer;
   readonly mac: Buffer;
@@ -29,21 +29,22 @@ export interface SigningOptions {
   readonly timeSigned: number;
   /** The permitted clock difference, in seconds. The default is 300 (RFC 8945 section 10). */
   readonly fudge?: number;
-  /** The MAC of the request to which the message responds, or of the previous message in a stream. */
+  /** The MAC of the request, for a response, or of the previous message in a stream. */
   readonly priorMac?: Buffer;
   readonly error?: number;
   readonly other?: Buffer;
   /** The unsigned messages of a stream since `priorMac`. */
   readonly between?: Buffer;
-  /** True for the messages of a stream after the first. Their signature covers only the times (RFC 8945 section 5.3.1). */
+  /** True for later messages of a stream, whose MAC covers only times (RFC 8945 section 5.3.1). */
   readonly later?: boolean;
 }
 
 /** The result of verifying a message. */
 export interface Verification {
   /**
-   * `unsigned`: the message has no TSIG record, or an empty MAC, as in errors about keys. `other key`: the key or the algorithm
-   * differs. `wrong time`: the signature is correct, but the time differs from `now` by more than the fudge.
+   * `unsigned`: the message has no TSIG record, or an empty MAC, as in errors about keys. `wrong
+   * time`: the signature is correct, but the time differs from `now` by more than the fudge. `other
+   * key`: the key or the algorithm differs.
    */
   readonly outcome: 'good' | 'unsigned' | 'other key' | 'wrong signature' | 'wrong time';
   readonly message: Message<PlacedRecord>;
@@ -51,7 +52,7 @@ export interface Verification {
 }
 
 const NO_OCTETS = Buffer.alloc(0);
-/** The maximum number of unsigned messages between two signed ones of a stream (RFC 8945 section 5.3.1). */
+/** The maximum number of unsigned messages in a row in a stream (RFC 8945 section 5.3.1). */
 const MAX_UNSIGNED = 99;
 
 /** Returns the algorithm's name in DNS messages (RFC 8945 section 6). */
@@ -99,8 +100,9 @@ export function signMessage(
 }
 
 /**
- * Verifies the signature of a message with `key` (RFC 8945 section 5.2). `requestMac` is the MAC of the request if the message is a
- * response. `now` is in seconds since 1970. Throws `WireError` for octets that are not a message.
+ * Verifies the signature of a message with `key` (RFC 8945 section 5.2). `requestMac` is the MAC of
+ * the request if the message is a response. `now` is in seconds since 1970. Throws `WireError` for
+ * octets that are not a message.
  */
 export function verifyMessage(
   octets: Buffer,
@@ -112,9 +114,9 @@ export function verifyMessage(
 }
 
 /**
- * Returns a function that verifies the messages of a stream in order (RFC 8945 section 5.3.1). The stream is the response to the
- * request with `requestMac`. The first message must be signed. At most 99 `unsigned` messages may follow a signed one, and the
- * next signature covers them.
+ * Returns a function that verifies the messages of a stream in order (RFC 8945 section 5.3.1). The
+ * stream is the response to the request with `requestMac`. The first message must be signed. At
+ * most 99 `unsigned` messages may follow a signed one, and the next signature covers them.
  */
 export function createStreamVerifier(
   key: SigningKey,
@@ -162,7 +164,7 @@ function check(
   signed.writeUInt16BE(tsig.originalId, 0);
   signed.writeUInt16BE(message.additionals.length - 1, 10);
   const mac = computeMac(key, [...before, signed, ...signedParts(tsig, later)]);
-  // Truncated MACs need a local policy (RFC 8945 section 5.2.2.1); this program has none, so it refuses them.
+  // Truncated MACs need a local policy (RFC 8945 section 5.2.2.1). The service has none.
   if (mac.length !== tsig.mac.length || !timingSafeEqual(mac, tsig.mac))
     return { outcome: 'wrong signature', message, tsig };
   return {
@@ -185,7 +187,7 @@ function signedParts(tsig: Tsig, later: boolean): Buffer[] {
   return [...names, ...times, uint16s(tsig.error, tsig.other.length), tsig.other];
 }
 
-/** Returns a MAC with its length before it, as the MAC of the next message covers it. */
+/** Returns a MAC with its length before it. The MAC of the next message covers both. */
 function prefixed(mac: Buffer | undefined): Buffer[] {
   return mac === undefined ? [] : [uint16s(mac.length), mac];
 }

@@ -11,8 +11,8 @@ const MAX_LABEL = 63;
 const MAX_NAME = 255;
 
 /**
- * Encodes a domain name for a message, without compression (RFC 1035 section 3.1). The text may end in a dot. `\.` and `\ddd` are
- * escaped octets, as in zone files (section 5.1). Throws `WireError`.
+ * Encodes a domain name for a message, without compression (RFC 1035 section 3.1). The text may end
+ * in a dot. `\.` and `\ddd` are escaped octets, as in zone files (section 5.1). Throws `WireError`.
  */
 export function encodeName(text: string): Buffer {
   const labels = text === '.' || text === '' ? [] : labelsOf(text);
@@ -49,8 +49,8 @@ export interface DecodedName {
 }
 
 /**
- * Decodes the name at `offset` of `message`. Each compression pointer (RFC 1035 section 4.1.4) must point further back than the
- * one before, so that decoding always ends. Throws `WireError`.
+ * Decodes the name at `offset` of `message`. Each compression pointer (RFC 1035 section 4.1.4) must
+ * point further back than the one before, so that decoding always ends. Throws `WireError`.
  */
 export function decodeName(message: Buffer, offset: number): DecodedName {
   const labels: string[] = [];
@@ -80,7 +80,10 @@ export function decodeName(message: Buffer, offset: number): DecodedName {
   }
 }
 
-/** Returns the name in lower case, for comparison and signatures (RFC 4343 section 2). Throws `WireError`. */
+/**
+ * Returns the name in lower case, for comparison and signatures (RFC 4343 section 2). Throws
+ * `WireError`.
+ */
 export function foldedName(name: string): string {
   return decodeName(encodeName(name), 0).name.toLowerCase();
 }

@@ -45,7 +45,10 @@ function objectName(name: string): string {
     .replace(/-$/, '');
 }
 
-/** The credentials file of certbot-dns-rfc2136. Releases before 4.0 use hmac-md5 unless the algorithm is in upper case. */
+/**
+ * The credentials file of certbot-dns-rfc2136. Releases before 4.0 use hmac-md5 unless the
+ * algorithm is in upper case.
+ */
 export const certbot: KeyWriter = {
   consumer: 'certbot (certbot-dns-rfc2136)',
   mediaType: 'text/plain',
@@ -60,7 +63,9 @@ export const certbot: KeyWriter = {
     ),
 };
 
-/** Environment variables of lego and of programs that use it. lego's algorithm names end in a dot. */
+/**
+ * Environment variables of lego and of programs that use it. lego's algorithm names end in a dot.
+ */
 export const lego: KeyWriter = {
   consumer: 'lego and Traefik',
   mediaType: 'text/plain',

@@ -28,7 +28,7 @@ export const EXPORT_FORMATS: Readonly<Record<string, KeyWriter>> = {
 export interface KeyFile {
   readonly text: string;
   readonly mediaType: string;
-  /** A name that is valid on every file system. */
+  /** A file name that is valid on every file system. */
   readonly fileName: string;
 }
 
@@ -53,8 +53,9 @@ export function exportProblems(format: KeyWriter, key: Key): string[] {
 }
 
 /**
- * Returns the key in the format with this name. Invalid names and secrets are refused and not escaped, so they cannot inject
- * anything into the output. Throws `bad_request` for an unknown format, and `not_exportable` for a key that its consumer cannot use.
+ * Returns the key in the format with this name. Rejects invalid names and secrets instead of
+ * escaping them, so they cannot inject anything into the output. Throws `bad_request` for an
+ * unknown format, and `not_exportable` for a key that its consumer cannot use.
  */
 export function exportKey(formatName: string, key: Key): KeyFile {
   const format = findFormat(formatName);

@@ -1,14 +1,17 @@
 import { comparisonForm } from '../text/dns-name.ts';
 import { ALGORITHMS, wireProblems } from '../resources/tsigkey.ts';
 
-/** A TSIG key as programs exchange it, as text. The secret is base64. */
+/** A TSIG key as programs exchange it, with its secret in base64. */
 export interface Key {
   readonly name: string;
   readonly algorithm: string;
   readonly secret: string;
 }
 
-/** Returns why no program can use the key. The list is empty for a valid key. Messages quote no value, because any may contain a secret. */
+/**
+ * Returns why no program can use the key. The list is empty for a valid key. Messages quote no
+ * value, because any value may contain a secret.
+ */
 export function keyProblems({ name, algorithm, secret }: Key): string[] {
   const problems = wireProblems(secret === '' ? { name } : { name, secret });
   return [
@@ -21,8 +24,9 @@ export function keyProblems({ name, algorithm, secret }: Key): string[] {
 }
 
 /**
- * Returns the key for export: with its name in lower case and without a final dot. Some programs need lower case, and all treat
- * it as the same name. A signature covers the name in lower case (RFC 8945 section 4.3.3).
+ * Returns the key for export, with its name in lower case and without a final dot. Some programs
+ * need lower case, and all treat both names as the same. A signature covers the name in lower case
+ * (RFC 8945 section 4.3.3).
  */
 export function canonicalKey({ name, algorithm, secret }: Key): Key {
   return { name: comparisonForm(name), algorithm, secret };
@@ -37,7 +41,10 @@ export function isSameKey(one: Key, other: Key): boolean {
   );
 }
 
-/** Algorithm names that differ from the API's, with the API's name (RFC 8945 section 6). NSD omits `hmac-`. */
+/**
+ * Algorithm names that differ from the API's, with the API's name (RFC 8945 section 6). NSD omits
+ * `hmac-`.
+ */
 const ALIASES: Readonly<Record<string, string>> = {
   'hmac-md5.sig-alg.reg.int': 'hmac-md5',
   ...Object.fromEntries(
@@ -45,7 +52,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Returns the API's name of an algorithm as another program spells it, or undefined for an unknown algorithm. */
+/**
+ * Returns the API's name of an algorithm that another program names `text`, or undefined for an
+ * unknown algorithm.
+ */
 export function readAlgorithm(text: string): string | undefined {
   const name = comparisonForm(text);
   if (Object.hasOwn(ALGORITHMS, name)) return name;

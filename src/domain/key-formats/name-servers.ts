@@ -1,7 +1,9 @@
 import type { Key } from './key.ts';
 import { EVERY_ALGORITHM, lines, quoted, type KeyWriter } from './writer.ts';
 
-/** Returns a BIND key clause with one statement on each line, because lego parses no other layout. */
+/**
+ * Returns a BIND key clause with one statement on each line, because lego parses no other layout.
+ */
 export function bindClause({ name, algorithm, secret }: Key): string {
   return lines(
     `key ${quoted(name)} {`,

@@ -19,7 +19,10 @@ export const knsupdate: KeyWriter = {
   write: ({ name, algorithm, secret }) => lines(`${algorithm}:${name}:${secret}`),
 };
 
-/** A Python module with a `keyring`. It includes the algorithm, because a keyring without one accepts signatures with any algorithm. */
+/**
+ * A Python module with a `keyring`. It includes the algorithm: a keyring without one accepts
+ * signatures with any algorithm.
+ */
 export const dnspython: KeyWriter = {
   consumer: 'dnspython',
   mediaType: 'text/x-python',

@@ -6,7 +6,10 @@ interface Token {
   readonly line: number;
 }
 
-/** BIND key clauses anywhere in a configuration: the output of `tsig-keygen`, `named.conf`, and parts of it. */
+/**
+ * BIND key clauses anywhere in a configuration: the output of `tsig-keygen`, `named.conf`, and
+ * parts of it.
+ */
 export const bindClauses: KeyReader = {
   source: 'BIND key clauses (tsig-keygen, named.conf)',
   recognises: (text) => /(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text),
@@ -23,7 +26,10 @@ export const bindClauses: KeyReader = {
   },
 };
 
-/** Returns the values of the statements of a key clause. `start` is the index of its first token. Throws `KeyFileError`. */
+/**
+ * Returns the values of the statements of a key clause. `start` is the index of its first token.
+ * Throws `KeyFileError`.
+ */
 function readClause(tokens: readonly Token[], start: number, name: string, line: number): Parts {
   const parts: Parts = { name };
   for (let index = start; index < tokens.length; index += 3) {
@@ -50,7 +56,7 @@ function isText(token: Token | undefined): token is Token & { kind: 'word' | 'qu
   return token?.kind === 'word' || token?.kind === 'quoted';
 }
 
-/** Returns the tokens of a configuration, without the comments, which have three forms. */
+/** Returns the tokens of a configuration without its comments. */
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   let line = 1;
@@ -73,7 +79,10 @@ function tokensOf(text: string): Token[] {
   return tokens;
 }
 
-/** Returns the end of the comment, quoted text, punctuation, blank or word that begins at `start`. Throws `KeyFileError`. */
+/**
+ * Returns the end of the comment, quoted text, punctuation, blank or word that begins at `start`.
+ * Throws `KeyFileError`.
+ */
 function endOfToken(text: string, start: number, line: number): number {
   const character = text.charAt(start);
   if (text.startsWith('/*', start)) {

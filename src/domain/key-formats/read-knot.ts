@@ -14,7 +14,9 @@ const ITEMS: Readonly<Record<string, keyof Parts>> = {
   secret: 'secret',
 };
 
-/** The key section of a Knot DNS configuration, for example from `keymgr -t` or `knotc conf-export`. */
+/**
+ * The key section of a Knot DNS configuration, for example from `keymgr -t` or `knotc conf-export`.
+ */
 export const knotSections: KeyReader = {
   source: 'Knot DNS configuration (keymgr -t, knot.conf)',
   recognises: (text) => /^key:/m.test(text) && /^[ \t]*-[ \t]*id[ \t]*:/m.test(text),
@@ -44,7 +46,10 @@ export const knotSections: KeyReader = {
   },
 };
 
-/** Returns a value without its quotation marks and without a comment after it. Throws `KeyFileError`. */
+/**
+ * Returns a value without its quotation marks and without a comment after it. Throws
+ * `KeyFileError`.
+ */
 function readValue(text: string, line: number): string {
   const value = text.trim();
   const mark = value[0];

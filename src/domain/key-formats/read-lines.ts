@@ -19,7 +19,10 @@ export const pdnsutilLines: KeyReader = {
     }),
 };
 
-/** The format of `-y` and of the key files of Knot's tools: one key on each line, as `hmac-sha256:name:secret`. */
+/**
+ * The format of `-y` and of the key files of Knot's tools: one key on each line, as
+ * `hmac-sha256:name:secret`.
+ */
 export const colonLines: KeyReader = {
   source: '`algorithm:name:secret` lines (kdig, dig -y)',
   recognises: (text) =>

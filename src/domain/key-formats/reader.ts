@@ -11,11 +11,17 @@ export interface KeyReader {
   readonly source: string;
   /** Returns whether a text appears to be in this format. */
   recognises(text: string): boolean;
-  /** Returns every entry in the text, in order. Throws `KeyFileError` if the rest of the text cannot be parsed. */
+  /**
+   * Returns every entry in the text, in order. Throws `KeyFileError` if the rest of the text cannot
+   * be parsed.
+   */
   read(text: string): Entry[];
 }
 
-/** A syntax error in a key file. The message states the line, and quotes no text, because the text may be a secret. */
+/**
+ * A syntax error in a key file. The message states the line but quotes no text, because the text
+ * may be a secret.
+ */
 export class KeyFileError extends Error {
   readonly line: number;
 
@@ -33,7 +39,10 @@ export interface Parts {
   secret?: string;
 }
 
-/** Returns the entry for `parts`, which begin at `line`. It ignores blanks in base64, as the programs that write these formats do. */
+/**
+ * Returns the entry for `parts`, which begin at `line`. Ignores blanks in base64, as the programs
+ * that write these formats do.
+ */
 export function entryOf(line: number, parts: Parts): Entry {
   const missing = (['name', 'algorithm', 'secret'] as const).filter(
     (part) => parts[part] === undefined,

@@ -4,7 +4,10 @@ import { colonLines, pdnsutilLines } from './read-lines.ts';
 import { nsdSections } from './read-nsd.ts';
 import type { KeyReader } from './reader.ts';
 
-/** Every import format, by name. Detection tries them in this order, so the most distinctive come first. */
+/**
+ * Every import format, by name. Detection tries them in this order, so the most distinctive come
+ * first.
+ */
 export const IMPORT_FORMATS: Readonly<Record<string, KeyReader>> = {
   bind: bindClauses,
   knot: knotSections,

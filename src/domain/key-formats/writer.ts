@@ -10,7 +10,7 @@ export interface KeyWriter {
   readonly extension: string;
   /** The algorithms that the consumer supports. */
   readonly algorithms: readonly string[];
-  /** Why the consumer supports no other algorithm, worded to follow its name. */
+  /** Why the consumer supports no other algorithm. The text follows the consumer's name. */
   readonly algorithmNote?: string;
   /** Returns the text for a key. The key must be valid and canonical. */
   write(key: Key): string;
@@ -25,8 +25,8 @@ export const WITHOUT_MD5: readonly string[] = EVERY_ALGORITHM.filter(
 );
 
 /**
- * Returns text in double quotes, as a JSON string. YAML and Python accept JSON strings. Name server configurations accept them for
- * the characters that names and secrets may contain.
+ * Returns text in double quotes, as a JSON string. YAML and Python accept JSON strings. Name server
+ * configurations accept them for the characters that names and secrets may contain.
  */
 export function quoted(text: string): string {
   return JSON.stringify(text);
@@ -37,7 +37,10 @@ export function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${text}\n`).join('');
 }
 
-/** Returns an environment file with these variables. Values need no quoting: none contains a character that is special in such a file. */
+/**
+ * Returns an environment file with these variables. The values need no quotes, because none
+ * contains a special character.
+ */
 export function environmentFile(
   comment: string,
   variables: Readonly<Record<string, string>>,

@@ -7,7 +7,10 @@ import {
   type KeyWriter,
 } from './writer.ts';
 
-/** Environment variables of external-dns. They replace its flags, so the secret is not on the command line. */
+/**
+ * Environment variables of external-dns. They replace its flags, so the secret is not on the
+ * command line.
+ */
 export const externalDns: KeyWriter = {
   consumer: 'external-dns',
   mediaType: 'text/plain',

@@ -1,6 +1,6 @@
 import type { Sorted } from './settings.ts';
 
-/** What a resource type is called in errors. */
+/** The names of a resource type in errors. */
 export interface Named extends Sorted {
   /** In error types: `tld` gives `tld_not_found`. */
   readonly noun: string;
@@ -8,70 +8,76 @@ export interface Named extends Sorted {
   readonly title: string;
   /** The name of the collection, for rights: `tlds:list`. */
   readonly collection: string;
-  /** The sort keys beside the common ones. */
+  /** The sort keys of the type in addition to the common ones. */
   readonly sortKeys?: Readonly<Record<string, string>>;
 }
 
-/** One thing wrong with one member of a request body. */
+/** One problem with one member of a request body. */
 export interface Problem {
-  /** Where the member is, from the outside in: `['name']`, `['masters', 0]`. */
+  /** The path of the member, outermost name first: `['name']`, `['masters', 0]`. */
   readonly path: readonly (string | number)[];
-  /** What is wrong, as a sentence about the member. Never holds a secret's value. */
+  /** The problem, as a sentence about the member. Never contains a secret's value. */
   readonly message: string;
-  /** The rule that was broken: `required`, `additionalProperties`, `readOnly`, `type`, `format`. */
+  /** The violated rule: `required`, `additionalProperties`, `readOnly`, `type`, `format`. */
   readonly validator: string;
 }
 
-/** What an error may carry besides its code and message. */
+/** The optional details of an error, in addition to its code and message. */
 export interface ErrorDetails {
-  /** Everything wrong with the body, for `invalid_object`. */
+  /** All problems with the body, for `invalid_object`. */
   readonly problems?: readonly Problem[] | undefined;
-  /** How long the caller should wait before it tries again. */
+  /** How long the caller should wait before it retries. */
   readonly retryAfterSeconds?: number | undefined;
-  /** The underlying fault. Goes to the log, never to the caller. */
+  /** The underlying error. It is logged and never sent to the caller. */
   readonly cause?: unknown;
 }
 
-/** One way in which the service refuses a request. `About` is what its message depends on. */
+/** One kind of error response. `About` holds the values in its message. */
 export interface ErrorEntry<About> {
   readonly status: number;
-  /** The `type` of the response, if it is not the code. `{noun}` in it stands for the noun of the resource type in `about`. */
+  /**
+   * The `type` of the response, if it differs from the code. `{noun}` is replaced by the noun of
+   * the resource type in `about`.
+   */
   readonly type?: string;
-  /** When callers get it, for the OpenAPI document. */
+  /** When the service returns it, for the OpenAPI document. */
   readonly when: string;
   message(about: About): string;
-  /** The resource type in `about`, for a `type` that has `{noun}`. */
+  /** Returns the resource type in `about`, for a `type` that has `{noun}`. */
   typeIn?(about: About): Named;
-  /** An example of `about` for requests on `type`, for the OpenAPI document. Absent where the message is always the same. */
+  /**
+   * Returns an example of `about` for requests on `type`, for the OpenAPI document. Absent if the
+   * message is constant.
+   */
   example?(type: Named): About;
-  /** What the example carries besides its message. */
+  /** The details of the example, in addition to its message. */
   readonly exampleDetails?: ErrorDetails;
 }
 
-/** Checks an entry of the table where it is written. */
+/** Returns an entry of the table unchanged, with its type checked. */
 export function entry<About>(definition: ErrorEntry<About>): ErrorEntry<About> {
   return definition;
 }
 
-/** The body of a request, or one entry of a list, that is invalid. */
+/** An invalid request body, or an invalid entry of a list. */
 export interface Invalid {
-  /** The name of what is invalid, which follows "Invalid". */
+  /** The name of the body or entry. It follows "Invalid". */
   readonly what: string;
-  /** What is wrong, a sentence each. */
+  /** The problems, one sentence each. */
   readonly messages: readonly string[];
 }
 
-/** A limit on requests that the caller has exceeded. */
+/** A limit on requests that a caller has exceeded. */
 export interface RequestLimit {
-  /** How many requests a second are allowed. */
+  /** The number of requests allowed per second. */
   readonly perSecond: number;
-  /** Whether only requests without a valid token count. */
+  /** Whether the limit counts only requests without a valid token. */
   readonly anonymous?: boolean;
 }
 
-/** A resource that exists already. */
+/** A resource that already exists. */
 export interface Duplicate {
   readonly type: Named;
-  /** Where the other one is, if it is not simply stored. */
+  /** The place of the other resource, if it is not in the store. */
   readonly place?: string;
 }

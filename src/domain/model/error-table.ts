@@ -11,25 +11,25 @@ import { zoneNameMessage, type ZoneNameRefusal } from './zone-name-refusal.ts';
 const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 const asItIs = (text: string) => text;
 
-/** Every way in which the service refuses a request, by code: the response, when it happens, and how its message is made. */
+/** Every error that the service returns, by code: its response, when it occurs, and its message. */
 export const ERRORS = {
   access_denied: entry({
     status: 401,
-    when: 'The token is valid, but none of its roles gives the right to do this.',
+    when: 'The token is valid, but none of its roles has the right to do this.',
     message: (right: string) =>
       `Access denied: ${right} needs a role that this caller does not have`,
     example: ({ collection }) => `${collection}:list`,
   }),
   bad_request: entry({
     status: 400,
-    when: 'The URL or the `Host` header is malformed, the body is not as long as announced, or a list filter is unknown or given twice.',
+    when: 'The URL or the `Host` header is malformed, the body length differs from `Content-Length`, or a list filter is unknown or repeated.',
     message: asItIs,
     example: () => 'The Host header is not valid',
   }),
   duplicate: entry({
     status: 409,
     type: 'duplicate_{noun}',
-    when: 'Another resource has this name, or one that compares as equal.',
+    when: 'Another resource has this name or an equivalent one.',
     message: ({ type, place }: Duplicate) =>
       `Duplicate ${type.title}${place === undefined ? '' : `: ${place}`}`,
     typeIn: ({ type }) => type,
@@ -60,7 +60,7 @@ export const ERRORS = {
   internal: entry({
     status: 500,
     type: 'unknown',
-    when: 'The service has a fault. Its log has the details under the request id.',
+    when: 'The service has failed unexpectedly. Its log has the details under the request id.',
     message: () =>
       'An internal error occurred. The service log has the details under this request id',
   }),
@@ -72,7 +72,7 @@ export const ERRORS = {
   }),
   invalid_limit: entry({
     status: 400,
-    when: '`limit` is neither a positive whole number nor `max`, or is given twice.',
+    when: '`limit` is neither a positive whole number nor `max`, or is repeated.',
     message: (most: number) => `limit should be an integer between 1 and ${most}`,
     example: () => MAX_LIMIT,
   }),
@@ -102,7 +102,7 @@ export const ERRORS = {
   }),
   invalid_operation: entry({
     status: 400,
-    when: 'The resource is in use, or is one that always exists.',
+    when: 'The resource is in use, or is the default pool.',
     message: (pool: 'in use' | 'default') =>
       pool === 'default'
         ? 'The default pool cannot be deleted'
@@ -116,13 +116,13 @@ export const ERRORS = {
   }),
   invalid_sort_key: entry({
     status: 400,
-    when: '`sort_key` is not a key by which lists are sorted.',
+    when: '`sort_key` is not a sort key of the list.',
     message: (keys: readonly string[]) => `sort_key should be one of ${keys.join(', ')}`,
     example: (type) => [...commonSortKeys(type), ...Object.keys(type.sortKeys ?? {})],
   }),
   invalid_tsigkey: entry({
     status: 400,
-    when: 'The setting `tsigkeys.requireResource` is on, and `resource_id` is not the id of a pool or zone, as the scope says.',
+    when: 'The setting `tsigkeys.requireResource` is on, and `resource_id` is not the id of an existing pool (scope `POOL`) or zone (scope `ZONE`).',
     message: ({
       id,
       noun,
@@ -143,7 +143,7 @@ export const ERRORS = {
   }),
   invalid_zone_name: entry({
     status: 400,
-    when: 'The name has one label only, or the TLD entries do not allow it. The message says which names they allow.',
+    when: 'The name has only one label, or the TLD entries do not allow it. The message states which names they allow.',
     message: zoneNameMessage,
     example: (): ZoneNameRefusal => ({
       rule: 'tld_entry',
@@ -160,7 +160,7 @@ export const ERRORS = {
   }),
   marker_not_found: entry({
     status: 400,
-    when: 'The resource that `marker` names does not exist.',
+    when: 'The resource with the id in `marker` does not exist.',
     message: ({ id, title }: { readonly id: string; readonly title: string }) =>
       `marker ${id} is not the id of an existing ${title}`,
     example: ({ title }) => ({ id: EXAMPLE_ID, title }),
@@ -174,7 +174,7 @@ export const ERRORS = {
   }),
   missing_project_id: entry({
     status: 401,
-    when: 'The token is for no project, and the resource would belong to one.',
+    when: 'The token has no project, and the resource must belong to one.',
     message: () =>
       'A zone belongs to a project, and this token is for none: use a token with a project_id',
   }),
@@ -201,7 +201,7 @@ export const ERRORS = {
   }),
   over_quota: entry({
     status: 413,
-    when: 'The project has as many of these resources as it may have.',
+    when: 'The project has reached its quota of these resources.',
     message: (collection: string) => `Quota exceeded for ${collection}.`,
     example: () => 'zones',
   }),
@@ -232,7 +232,7 @@ export const ERRORS = {
   }),
   too_many_requests: entry({
     status: 429,
-    when: 'The caller sends more requests than the service allows, or its address sends too many without a valid token. `Retry-After` says how long to wait.',
+    when: 'The caller has exceeded its rate limit, or its address has sent too many requests without a valid token. `Retry-After` states how long to wait.',
     message: ({ perSecond, anonymous = false }: RequestLimit) =>
       `Too many requests${anonymous ? ' without a valid token from this address' : ''}: at most ${perSecond} a second are allowed`,
     example: (): RequestLimit => ({ perSecond: 10 }),
@@ -241,13 +241,13 @@ export const ERRORS = {
   unauthenticated: entry({
     status: 401,
     type: 'unauthorized',
-    when: 'There is no token, or it is unknown, deleted or expired.',
+    when: 'The token is missing, unknown, deleted or expired.',
     message: () => 'The request you have made requires authentication.',
   }),
   unavailable: entry({
     status: 503,
     type: 'service_unavailable',
-    when: 'The database does not answer, or the service is stopping or busy with other requests. `Retry-After` says how long to wait. Nothing was changed, unless the database failed at the very end of a change.',
+    when: 'The database does not respond, or the service is stopping or busy with other requests. `Retry-After` states how long to wait. Nothing was changed, unless the database failed during the commit of a change.',
     message: asItIs,
     example: () => 'The database cannot be used: the disk is full',
     exampleDetails: { retryAfterSeconds: 5 },
@@ -264,8 +264,8 @@ export const ERRORS = {
   }),
 };
 
-/** The code of an error. The set is closed. */
+/** The code of an error. No other codes exist. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What the message of an error depends on. */
+/** The values in the message of an error. */
 export type About<Code extends ErrorCode> = Parameters<(typeof ERRORS)[Code]['message']>[0];

@@ -9,7 +9,7 @@ export type { ZoneNameRefusal } from './zone-name-refusal.ts';
 /** All codes of errors. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes
 
-/** The code of an error, what its message depends on, and its details. */
+/** The code of an error, the values in its message, and its details. */
 export type ErrorArguments = {
   [Code in ErrorCode]: undefined extends About<Code>
     ? [code: Code, about?: About<Code>, details?: ErrorDetails]
@@ -21,15 +21,19 @@ function problemWithoutTokens({ path, message, validator }: Problem): Problem {
   return { path: masked, message: withoutTokens(message), validator };
 }
 
-/** The `type` of responses with this code; `{noun}` in it stands for the noun of a resource type. */
+/**
+ * Returns the `type` of responses with this code. `{noun}` is replaced by the noun of a resource
+ * type.
+ */
 export function typeOf(code: ErrorCode): string {
   const entry: ErrorEntry<unknown> = ERRORS[code];
   return entry.type ?? code;
 }
 
 /**
- * An error that the caller may read: `message` is for the caller, `details.cause` for the log.
- * Anything else that is thrown counts as `internal` and shows the caller nothing. Tokens in the message and in problems are masked.
+ * An error that callers may see. `message` is sent to the caller; `details.cause` is logged. Any
+ * other error becomes `internal`, and its message is not sent to the caller. Tokens in messages and
+ * problems are masked.
  */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
@@ -50,10 +54,10 @@ export class ServiceError extends Error {
   }
 }
 
-/** Returns an example of the error with this code, as requests on resources of `type` get it. */
+/** Returns an example of the error with this code for requests on resources of `type`. */
 export function exampleError(code: ErrorCode, type: Named): ServiceError {
   const entry: ErrorEntry<unknown> = ERRORS[code];
   return new ServiceError(
     ...([code, entry.example?.(type), entry.exampleDetails] as ErrorArguments),
-  ); // an entry's example is what its message takes
+  ); // an example holds the values of the entry's message
 }

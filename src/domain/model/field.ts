@@ -1,6 +1,6 @@
 /**
- * The kinds of values that fields of resources and settings have. A kind states what a value must be in two ways, side by side:
- * as a JSON Schema, for people and documents, and as a parser, for requests and the configuration.
+ * The kinds of values of resource fields and settings. A kind states the valid values twice: as a
+ * JSON Schema for documents, and as a parser for requests and the configuration.
  */
 
 import type { Problem } from './error-entry.ts';
@@ -8,45 +8,45 @@ import type { Problem } from './error-entry.ts';
 /** A JSON Schema (draft 2020-12, as OpenAPI 3.1 uses it). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a value. */
+/** The problem with a value. */
 export interface Failure {
-  /** Worded to follow the field's name. */
+  /** The problem in words that follow the field's name. */
   readonly problem: string;
-  /** The rule that was broken. */
+  /** The violated rule. */
   readonly validator: string;
-  /** Everything that is wrong with the members of an object, with paths inside the object. Absent for other values. */
+  /** The problems with an object's members, with relative paths. Absent for other values. */
   readonly problems?: readonly Problem[];
 }
 
-/** What a parser returns: the value to store, or what is wrong with it. */
+/** The result of a parser: the value to store, or the problem with it. */
 export type Parsed<T = unknown> = { readonly value: T } | Failure;
 
-/** What a value must be. `T` is the type of the values that it stores. */
+/** The valid values of a field. `T` is the type of the stored values. */
 export interface Kind<T = unknown> {
   readonly schema: JsonSchema;
-  /** Checks one value and converts it to the form that is stored. Never throws. */
+  /** Checks one value and converts it to the stored form. Never throws. */
   parse(value: unknown): Parsed<T>;
 }
 
-/** The type of the values that a kind stores. */
+/** The type of the values of a kind, as stored. */
 export type ValueOf<K extends Kind> = K extends Kind<infer T> ? T : never;
 
-/** One field of a resource type: a kind, and how the field is used. */
+/** One field of a resource type: its kind and its use. */
 export interface Field<T = unknown> extends Kind<T> {
-  /** What the field is for, in a sentence. */
+  /** The purpose of the field, in a sentence. */
   readonly description: string;
   readonly example: T;
-  /** Another example, for fields in which two resources must differ. */
+  /** A second example, for fields that must differ between two resources. */
   readonly otherExample?: T;
-  /** On creation: `required`, or the value that stands for an absent one. `complete` may fill it later. */
+  /** On creation: `required`, or the default. `complete` may set the value later. */
   readonly onCreate: 'required' | { readonly default: T | undefined };
-  /** True for values that no log, table or error may show. */
+  /** True for values that must not appear in logs, tables or errors. */
   readonly secret?: boolean;
-  /** Who may set it: callers, callers at creation only, the service, or the service without even showing it. */
+  /** Who sets it: callers, callers on creation, or the service, which may also hide it. */
   readonly set?: 'always' | 'once' | 'by the service' | 'hidden';
 }
 
-/** Text of `min` to `max` Unicode code points; `problemOf` says what else may be wrong with it. */
+/** Returns the kind of text of `min` to `max` code points. `problemOf` returns further problems. */
 export function text(options: {
   min: number;
   max: number;
@@ -77,7 +77,7 @@ export function text(options: {
   };
 }
 
-/** Text of any length. */
+/** Returns the kind of text of any length. */
 export function anyText(): Kind<string> {
   return {
     schema: { type: 'string' },
@@ -90,7 +90,7 @@ export function anyText(): Kind<string> {
   };
 }
 
-/** One of a closed set of words or of a closed set of integers, compared exactly. */
+/** Returns the kind of a fixed set of words or integers, compared exactly. */
 export function enumeration<const Value extends string | number>(
   values: readonly Value[],
 ): Kind<Value> {
@@ -105,7 +105,7 @@ export function enumeration<const Value extends string | number>(
   };
 }
 
-/** A UUID in any common spelling, kept in lower case with dashes. */
+/** Returns the kind of a UUID in any common spelling, stored in lower case with dashes. */
 export function uuid(): Kind<string> {
   return {
     schema: { type: 'string', format: 'uuid' },
@@ -118,7 +118,7 @@ export function uuid(): Kind<string> {
   };
 }
 
-/** Null, or what `kind` takes. */
+/** Returns a kind for null and the values of `kind`. */
 export function nullable<T>(kind: Kind<T>): Kind<T | null> {
   const values = Array.isArray(kind.schema.enum)
     ? { enum: [...(kind.schema.enum as unknown[]), null] }
@@ -129,7 +129,7 @@ export function nullable<T>(kind: Kind<T>): Kind<T | null> {
   };
 }
 
-/** A whole number, also when it is given as text. Without `max`, any that a double holds exactly. */
+/** Returns the kind of an integer, or its text. The default `max` is the largest safe integer. */
 export function integer(min: number, max?: number): Kind<number> {
   const largest = max ?? Number.MAX_SAFE_INTEGER;
   return {
@@ -148,7 +148,7 @@ export function integer(min: number, max?: number): Kind<number> {
   };
 }
 
-/** True or false. */
+/** Returns the kind of a boolean. */
 export function boolean(): Kind<boolean> {
   return {
     schema: { type: 'boolean' },
@@ -159,7 +159,7 @@ export function boolean(): Kind<boolean> {
   };
 }
 
-/** An array of `min` to `max` values of one kind. */
+/** Returns the kind of an array of `min` to `max` values of one kind. */
 export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
   return {
     schema: { type: 'array', items: item.schema, minItems: min, maxItems: max },
@@ -179,7 +179,7 @@ export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly
   };
 }
 
-/** A list of `min` to `max` values of one kind, none of them twice. */
+/** Returns the kind of a list of `min` to `max` values of one kind, without duplicates. */
 export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly T[]> {
   const { schema, parse } = array(item, min, max);
   return {
@@ -195,7 +195,7 @@ export function list<T>(item: Kind<T>, min: number, max: number): Kind<readonly 
   };
 }
 
-/** An object of at most `max` members whose names are of the kind `name` and whose values are of the kind `item`. */
+/** Returns the kind of a map: up to `max` members, names of kind `name`, values of kind `item`. */
 export function map<T>(
   name: Kind<string>,
   item: Kind<T>,
@@ -233,7 +233,7 @@ export function map<T>(
   };
 }
 
-/** The beginning of a key, for messages. */
+/** Returns the beginning of a key, for messages. */
 function quoted(key: string): string {
   return `'${key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed()}'`;
 }
@@ -243,7 +243,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A moment: ISO 8601 with optional fraction and offset, UTC where none is given; kept in the API's own form. */
+/** Returns the kind of a timestamp: ISO 8601, UTC by default, stored in the API's format. */
 export function timestamp(): Kind<string> {
   return {
     schema: { type: 'string', pattern: TIMESTAMP.source },
@@ -260,7 +260,7 @@ const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 const UUID =
   /^(?:urn:uuid:)?(\{)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(\})?$/i;
 
-/** The UUID that `text` spells (any case, with or without dashes, braces or `urn:uuid:`), in lower case with dashes. */
+/** Returns the canonical form of a UUID in any common spelling, or undefined if `text` is none. */
 export function normaliseUuid(text: string): string | undefined {
   if (CANONICAL_UUID.test(text)) return text;
   const match = UUID.exec(text);
@@ -270,7 +270,7 @@ export function normaliseUuid(text: string): string | undefined {
 
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?$/;
 
-/** `text` as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, or undefined if it names no moment. */
+/** Returns `text` as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, or undefined if it is not a timestamp. */
 export function parseTimestamp(text: string): string | undefined {
   const match = TIMESTAMP.exec(text);
   if (match === null) return undefined;
@@ -288,7 +288,7 @@ export function parseTimestamp(text: string): string | undefined {
   return `${moment.toISOString().slice(0, 19)}.${fraction.padEnd(6, '0')}`;
 }
 
-/** Tells whether every database keeps `text` as it is: no lone surrogate, no U+0000. */
+/** Returns whether every database stores `text` unchanged: no lone surrogate and no U+0000. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }

@@ -11,10 +11,13 @@ import { shorten } from '../text/token-form.ts';
 
 /** The kinds of objects, of their members and of the lists in them. */
 
-/** The kind of a member that may be absent: the parsed object then lacks it. */
+/** The kind of an optional member. If it is absent, the parsed object lacks it. */
 export type Optional<T> = Kind<T> & { readonly absent: 'omitted' };
 
-/** The kind of a member that may be absent: the parsed object then has the default. */
+/**
+ * The kind of an optional member with a default. If it is absent, the parsed object has the
+ * default.
+ */
 export type Defaulted<T> = Kind<T> & { readonly absent: { readonly value: T } };
 
 type Member = Kind & { readonly absent?: 'omitted' | { readonly value: unknown } };
@@ -23,18 +26,18 @@ type OptionalName<M extends Members> = {
   [Name in keyof M]: M[Name] extends { readonly absent: 'omitted' } ? Name : never;
 }[keyof M];
 
-/** The type of an object whose members have these kinds. */
+/** The type of an object with members of these kinds. */
 export type ObjectOf<M extends Members> = {
   readonly [Name in Exclude<keyof M, OptionalName<M>>]: ValueOf<M[Name]>;
 } & {
   readonly [Name in OptionalName<M>]?: ValueOf<M[Name]>;
 };
 
-/** What an object of these members may be beside them. */
+/** The options of an object kind. */
 export interface ObjectOptions<M extends Members> {
   /** True if unknown members are accepted and ignored. */
   readonly ignoresOthers?: boolean;
-  /** Returns what is wrong with members that are valid by themselves. Invalid ones are absent. */
+  /** Returns the problems with members that are valid separately. Invalid members are absent. */
   problems?(given: Partial<ObjectOf<M>>): readonly Problem[];
 }
 
@@ -43,19 +46,20 @@ export function optional<T>(kind: Kind<T>): Optional<T> {
   return { ...kind, absent: 'omitted' };
 }
 
-/** Makes a member optional, with the value that it then has. */
+/** Makes a member optional, with a default. */
 export function withDefault<T>(kind: Kind<T>, value: T): Defaulted<T> {
   return { ...kind, schema: { ...kind.schema, default: value }, absent: { value } };
 }
 
-/** Adds to the schema of `kind` what the value is for. */
+/** Adds a description to the schema of `kind`. */
 export function described<K extends Kind>(kind: K, description: string): K {
   return { ...kind, schema: { ...kind.schema, description } };
 }
 
 /**
- * An object with these members, each of its kind, and by default no others. Its parser reports everything that is wrong: members
- * in the order of the definition, then unknown members, then absent ones.
+ * Returns the kind of an object with these members, each of its kind, and by default no others. Its
+ * parser reports every problem: first members in the order of the definition, then unknown members,
+ * then absent ones.
  */
 export function object<const M extends Members>(
   members: M,
@@ -125,7 +129,10 @@ export function object<const M extends Members>(
   };
 }
 
-/** An object in a response. Later versions may add members, so clients must accept unknown ones. */
+/**
+ * Returns the kind of an object in a response. Later versions may add members, so clients must
+ * accept unknown ones.
+ */
 export function responseObject<const M extends Members>(members: M): Kind<ObjectOf<M>> {
   return object(members, { ignoresOthers: true });
 }
@@ -144,7 +151,10 @@ function unknownMember(name: string): Problem {
   };
 }
 
-/** A list of `min` to `max` items, called `what`, that its reader parses itself: there are too many to parse at once. */
+/**
+ * Returns the kind of a list of `min` to `max` items, called `what`. It does not parse the items,
+ * because there are too many to parse at once.
+ */
 export function unparsedList(
   item: Kind,
   min: number,
@@ -164,7 +174,10 @@ export function unparsedList(
   };
 }
 
-/** The items of a list in a response, of one kind. The response is written one item at a time. */
+/**
+ * Returns the kind of a list in a response, with items of one kind. The service writes it one item
+ * at a time.
+ */
 export function sequence<T>(item: Kind<T>): Kind<Iterable<T>> {
   const { parse } = array(item, 0, Number.MAX_SAFE_INTEGER);
   return { schema: { type: 'array', items: item.schema }, parse };

@@ -5,13 +5,16 @@ import type { Fields, IndexReader, Resource, ResourceOf, ResourceType } from './
 /** One page of a list. */
 export interface Page<F extends Fields = Fields> {
   readonly resources: ResourceOf<F>[];
-  /** Whether resources may follow. */
+  /** Whether more resources may follow. */
   readonly more: boolean;
-  /** How many resources meet the conditions, wherever the page begins; undefined if they were not counted. */
+  /**
+   * The number of resources that meet the conditions, on all pages. Undefined if they were not
+   * counted.
+   */
   readonly total: number | undefined;
 }
 
-/** Reads what is committed. Every method throws `unavailable` when the database cannot answer. */
+/** Reads committed data. Every method throws `unavailable` if the database does not respond. */
 export interface Reader extends IndexReader {
   get<F extends Fields>(type: ResourceType<F>, id: string): Promise<ResourceOf<F> | undefined>;
   list<F extends Fields>(type: ResourceType<F>, query: ListQuery): Promise<ResourceOf<F>[]>;
@@ -20,59 +23,78 @@ export interface Reader extends IndexReader {
 
 /** Reads and changes resources inside one transaction. */
 export interface Writer extends Reader {
-  /** Throws `duplicate` when another resource has the same unique field. */
+  /**
+   * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
+   * field.
+   */
   insert(type: ResourceType, resource: Resource): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
   replace(type: ResourceType, resource: Resource): Promise<void>;
-  /** Tells whether there was such a resource. */
+  /** Deletes a resource. Returns whether it existed. */
   remove(type: ResourceType, id: string): Promise<boolean>;
-  /** Inserts resources, and replaces those whose id is there, many at a time. Throws `duplicate` like `insert`. */
+  /**
+   * Inserts many resources, and replaces those whose id exists. Throws `duplicate` like `insert`.
+   */
   putAll(type: ResourceType, resources: readonly Resource[]): Promise<void>;
-  /** Removes the resources with these ids, many at a time. */
+  /** Deletes many resources by id. */
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
 }
 
-/** On whose behalf a list is read. */
+/** The caller of a list. */
 export interface Turn {
-  /** The id of the caller. Lists that read many resources are served to callers in turn. */
+  /** The id of the caller. Callers share the scans of large lists fairly. */
   readonly owner: string;
-  /** Aborts when the caller does not wait for the list any more. Called only for a list that may take long. */
+  /**
+   * Returns a signal that aborts when the caller disconnects. Called only for a list that may take
+   * long.
+   */
   signal(): AbortSignal | undefined;
 }
 
-/** Where resources are kept. */
+/** The store of resources. */
 export interface Store extends Reader {
   /**
-   * One page of a list, and the number of its resources. A list that an index answers is read at once. Any other is a scan: it waits for
-   * its turn and has a time limit. Throws `unavailable` when too many scans wait or the time is up.
+   * Returns one page of a list, and the number of its resources. A query that an index serves runs
+   * at once. Any other query is a scan: it waits for a slot and has a time limit. Throws
+   * `unavailable` if too many scans wait or the time limit expires.
    */
   page<F extends Fields>(type: ResourceType<F>, query: PageQuery, turn: Turn): Promise<Page<F>>;
   /**
-   * Runs `work` in a transaction of its own: all of it or nothing. Resolves once the result is on disk.
-   * What `work` throws is rethrown after the rollback. `work` must wait for nothing but its writer.
+   * Runs `work` in its own transaction. Resolves once the result is on disk. Rolls back and
+   * rethrows any error of `work`. `work` must await only its writer.
    */
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
-  /** How often this process has changed resources of `type`; changes that are not committed yet count as well. */
+  /**
+   * Returns the number of changes by this process to resources of `type`, including uncommitted
+   * changes.
+   */
   changes(type: ResourceType): number;
-  /** Whether no other process can change anything: what was read then holds while `changes` stays the same. */
+  /**
+   * Whether no other process can change the database. If true, data read earlier stays valid while
+   * `changes` is the same.
+   */
   readonly exclusive: boolean;
-  /** Resolves when the database answers, else throws `unavailable`. */
+  /** Resolves if the database responds, else throws `unavailable`. */
   ping(): Promise<void>;
-  /** Waits for writes that are under way and lets the database go. */
+  /** Waits for writes in progress and closes the database. */
   close(): Promise<void>;
 }
 
-/** Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, later than every time before unless the system's clock was set back by more than 2 s. */
+/**
+ * Returns the time as `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC. Each time is later than all before it,
+ * unless the system clock was set back by more than 2 s.
+ */
 export type Clock = () => string;
 
 /**
- * Turns a token into its caller; undefined for a token that is unknown, expired, or revoked, at the latest half a second after another process
- * did that. Throws `unavailable` when that cannot be told.
+ * Returns the caller of a token, or undefined for an unknown, expired or revoked token. A
+ * revocation by another process takes effect within 0.5 s. Throws `unavailable` if the token cannot
+ * be checked.
  */
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
- * The caller of a token that is known to be valid without asking a database or an identity service; undefined for every other
- * token, of which `Authenticate` must decide.
+ * Returns the caller of a token if it is known to be valid without a query to a database or
+ * identity service. Returns undefined for every other token: check those with `Authenticate`.
  */
 export type KnownCaller = (token: string) => Caller | undefined;

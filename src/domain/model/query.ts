@@ -1,28 +1,28 @@
 import type { Settings } from './settings.ts';
 
-/** A value that a field can have in a condition. */
+/** A value of a field in a condition. */
 export type Value = string | number;
 
 /**
- * One condition on a field, or on a look-up of the definition. `matches` takes a pattern in which `*` stands for any run of characters and
- * every other character for itself.
+ * One condition on a field or an index of the definition. In a pattern for `matches`, `*` matches
+ * any characters. Every other character matches itself.
  */
 export type Condition = ({ readonly field: string } | { readonly lookup: string }) & {
   readonly test: '=' | '<>' | '<' | '>' | 'matches';
   readonly value: Value;
 };
 
-/** One page of a list, in the order (sort field, id). Null sorts before everything else. */
+/** One page of a list, sorted by (sort field, id). Null sorts first. */
 export interface ListQuery {
   readonly limit: number;
   readonly sortField: string;
   readonly descending: boolean;
   readonly conditions: readonly Condition[];
-  /** The resource after which the page begins: the value of its sort field, and its id. */
+  /** The resource before the page: the value of its sort field, and its id. */
   readonly after?: { readonly sortValue: unknown; readonly id: string } | undefined;
 }
 
-/** A computed filter of a list, and which of its two values resources must have. */
+/** A computed filter of a list, and its required value. */
 export interface WantedAnswer {
   readonly name: string;
   readonly wanted: boolean;
@@ -30,10 +30,13 @@ export interface WantedAnswer {
 
 /** One page of a list for a caller. */
 export interface PageQuery extends ListQuery {
-  /** Computed filters by their names, which resources must pass as well as the conditions. */
+  /** Computed filters by name. Resources must match these and the conditions. */
   readonly questions?: { readonly wanted: readonly WantedAnswer[]; readonly settings: Settings };
   /** Whether to count all resources that meet the conditions. */
   readonly count?: boolean;
-  /** The page may end before its limit once its resources are sure to be longer than this, in bytes. It has one resource at least. */
+  /**
+   * The size in bytes above which the page may end before its limit. The page has at least one
+   * resource.
+   */
   readonly maxBytes?: number;
 }

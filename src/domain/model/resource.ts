@@ -7,7 +7,10 @@ import { commonSortKeys, type Settings } from './settings.ts';
 /** The fields of a resource type by their names. */
 export type Fields = Readonly<Record<string, Field>>;
 
-/** The members that the service sets on every resource; `updated_at` is absent where the type is `withoutUpdatedAt`. */
+/**
+ * The members that the service sets on every resource. `updated_at` is absent if the type is
+ * `withoutUpdatedAt`.
+ */
 export type ServiceMembers = {
   readonly id: string;
   readonly created_at: string;
@@ -22,49 +25,61 @@ export type ResourceOf<F extends Fields> = ServiceMembers & {
 /** A resource of any type: its id, its fields and its timestamps, by name. */
 export type Resource = ResourceOf<Fields>;
 
-/** The members of a resource that a request gives, checked. Those whose value is invalid are undefined. */
+/**
+ * The members of a resource in a request, after validation. Members with an invalid value are
+ * undefined.
+ */
 export type Given<F extends Fields = Fields> = {
   readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined;
 };
 
-/** A resource that is about to be created: `admit` still has to fill in the fields whose default is undefined. */
+/** A resource before its creation. `admit` sets the fields whose default is undefined. */
 export type Draft<F extends Fields = Fields> = ServiceMembers & DraftFields<F>;
 
-/** The fields of a resource that is about to be created. */
+/** The fields of a resource before its creation. */
 export type DraftFields<F extends Fields = Fields> = {
   readonly [Name in keyof F]: F[Name] extends { readonly onCreate: { readonly default: undefined } }
     ? ValueOf<F[Name]> | undefined
     : ValueOf<F[Name]>;
 };
 
-/** What can be done with a collection. */
+/** The operations on a collection. */
 export const OPERATIONS = ['create', 'list', 'get', 'update', 'delete'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** Reads by index alone: what computed filters and the checks of names may do. `Reader` does this and more. */
+/** Reads through indexes only, for computed filters and name checks. `Reader` extends it. */
 export interface IndexReader {
-  /** Returns the resources whose value in a look-up of the type is one of `values`. */
+  /** Returns the resources whose value in an index of the type is one of `values`. */
   find<F extends Fields>(
     type: ResourceType<F>,
     lookup: string,
     values: readonly string[],
   ): Promise<ResourceOf<F>[]>;
-  /** Returns those of `values` that a resource has in a look-up of the type. Reads the index and no resource. */
+  /** Returns those of `values` that occur in an index of the type. Reads only the index. */
   present(type: ResourceType, lookup: string, values: readonly string[]): Promise<Set<string>>;
   /** Returns true if any resource of a type meets all `conditions`. */
   exists(type: ResourceType, conditions: readonly Condition[]): Promise<boolean>;
 }
 
-/** How a list filter compares: the text as it is, as a number, or in the comparison form of the type's unique field. */
+/**
+ * How a list filter compares: as text, as a number, or in the comparison form of the type's unique
+ * field.
+ */
 export type FilterForm = 'exact' | 'integer' | 'unique';
 
-/** A filter computed from other resources instead of a field. The store evaluates it on some resources at a time. */
+/**
+ * A filter computed from other resources instead of a field. The store evaluates it on one batch of
+ * resources at a time.
+ */
 export interface Question<F extends Fields = Fields> {
-  /** What it asks, in a sentence. */
+  /** The condition, in a sentence. */
   readonly description: string;
-  /** The right it needs beside that to list. Rows of every project are asked about. */
+  /**
+   * The right that the filter needs in addition to the right to list. Such a filter covers all
+   * projects.
+   */
   readonly right?: string;
-  /** Answers for each resource, in order. */
+  /** Returns the value for each resource, in order. */
   ask(
     resources: readonly ResourceOf<F>[],
     reader: IndexReader,
@@ -72,7 +87,7 @@ export interface Question<F extends Fields = Fields> {
   ): Promise<boolean[]>;
 }
 
-/** A change that a transaction is about to make. */
+/** A change before its transaction writes it. */
 export type Change<F extends Fields = Fields> =
   | { readonly operation: 'create'; readonly resource: Draft<F> }
   | {
@@ -83,49 +98,58 @@ export type Change<F extends Fields = Fields> =
     }
   | { readonly operation: 'delete'; readonly resource: ResourceOf<F> };
 
-/** What the rules about a change may use, beside the transaction. */
+/** The dependencies of the rules about a change, in addition to the transaction. */
 export interface Admission {
   readonly caller: Caller;
   readonly settings: Settings;
-  /** Tells whether the caller has a right. */
+  /** Returns whether the caller has a right. */
   may(right: string): boolean;
-  /** `size` octets from the system's random source. */
+  /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
-  /** The moment of the change, as a timestamp of the API. */
+  /** The time of the change, as a timestamp of the API. */
   readonly now: string;
 }
 
-/** The resource as it will be kept, and members that only the answer to its creation shows. */
+/** The resource to store, and the members that only the response to its creation shows. */
 export interface Admitted<F extends Fields = Fields> {
   readonly resource: ResourceOf<F>;
   readonly shownOnce?: Readonly<Record<string, unknown>>;
 }
 
-/** What resources are found by, besides their ids and the unique field: a field as it is, or a value that follows from the resource. */
+/**
+ * An index in addition to those on the id and the unique field: on a field, or on a value computed
+ * from the resource.
+ */
 export type Lookup<F extends Fields = Fields> =
   { readonly field: keyof F & string } | DerivedLookup<F>;
 
-/** A look-up by a value that follows from the resource, and that the store keeps for it. */
+/** An index on a value that the store computes from the resource and stores with it. */
 export interface DerivedLookup<F extends Fields = Fields> {
-  /** `uniqueForm` is the comparison form of the unique field, or empty for a type without one. */
+  /**
+   * Returns the value of `resource`. `uniqueForm` is the comparison form of the unique field, or
+   * empty for a type without one.
+   */
   valueOf(resource: ResourceOf<F>, uniqueForm: string): string;
 }
 
-/** A field in whose values no two resources of a type compare as equal. */
+/** A field whose values must be unique among the resources of a type. */
 export interface Unique {
   readonly field: string;
-  /** The field within whose values that holds: two resources that differ in it may have the same value in `field`. */
+  /**
+   * The scope of the uniqueness. Two resources that differ in this field may have the same value in
+   * `field`.
+   */
   readonly per?: string;
-  /** Returns the form in which values compare. */
+  /** Returns the comparison form of a value. */
   comparisonForm(value: string): string;
 }
 
-/** Checks fields where they are written, and infers the type of each. */
+/** Returns fields unchanged, and infers the type of each. */
 export function defineFields<const F extends Fields>(fields: F): F {
   return fields;
 }
 
-/** Checks a definition where it is written, and infers the type of its resource from its fields. */
+/** Returns a definition unchanged, and infers the type of its resource from its fields. */
 export function defineResource<const F extends Fields>(
   definition: ResourceType<F>,
 ): ResourceType<F> {
@@ -133,75 +157,90 @@ export function defineResource<const F extends Fields>(
 }
 
 /**
- * The definition of one resource type. Routes, filters, the store's tables, the OpenAPI document and command-line
- * flags are all read off it; nothing else knows which fields a resource has.
+ * The definition of one resource type. Routes, filters, database tables, the OpenAPI document and
+ * command-line flags are derived from it.
  */
 export interface ResourceType<F extends Fields = Fields> {
-  /** The collection's name: the path segment, the list's member and the table. */
+  /** The collection's name: the path segment, the name of the list member, and the table. */
   readonly collection: string;
-  /** What one is called in error types and ids: `tld` gives `tld_not_found` and `tld_id`. */
+  /** The name of one resource in error types and ids: `tld` gives `tld_not_found` and `tld_id`. */
   readonly noun: string;
-  /** What one is called in messages: `Could not find Tld`. */
+  /** The name of one resource in messages: `Could not find Tld`. */
   readonly title: string;
-  /** What a resource of this type is, in a sentence or two. */
+  /** A description of the type, in a sentence or two. */
   readonly description: string;
   readonly operations: readonly Operation[];
-  /** The roles that may do an operation when no policy says otherwise; administrators where none is named. */
+  /**
+   * The roles that may perform each operation if no policy says otherwise. The default is
+   * administrators.
+   */
   readonly roles?: Readonly<Partial<Record<Operation, readonly string[]>>>;
-  /** The statuses of successes that are not the ordinary ones; a deletion with 202 shows what was deleted. */
+  /**
+   * The statuses of successes that differ from the defaults. A deletion with 202 returns the
+   * deleted resource.
+   */
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
-  /** What the answer that shows a deleted resource says otherwise than the resource did. */
+  /** The members that differ in the response to a deletion. */
   readonly deleted?: Partial<ResourceOf<F>>;
-  /** The fields between `id` and `created_at`, in the order in which they are shown. */
+  /** The fields between `id` and `created_at`, in the order of responses. */
   readonly fields: F;
-  /** What no two resources have in common besides their ids. Absent where resources may be alike, such as entries of a journal. */
+  /** The unique field. Absent if resources may be equal, such as entries of a journal. */
   readonly unique?: Unique & { readonly field: keyof F & string; readonly per?: keyof F & string };
-  /** True for resources that never change and so have no `updated_at`. */
+  /** True for resources that never change and have no `updated_at`. */
   readonly withoutUpdatedAt?: boolean;
-  /** What resources are found by, besides `id` and the comparison form of the unique field, which is a look-up with the field's name. */
+  /**
+   * The indexes in addition to `id` and the unique field. The index on the unique field's
+   * comparison form has the field's name.
+   */
   readonly lookups?: Readonly<Record<string, Lookup<F>>>;
-  /** The field with the project that owns a resource. Callers see those of their own project. */
+  /**
+   * The field with the project that owns a resource. Callers see only their own project's
+   * resources.
+   */
   readonly owner?: keyof F & string;
-  /** Sort keys besides the common ones, and the field of each. */
+  /** Sort keys in addition to the common ones, and the field of each. */
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
   readonly questions?: Readonly<Record<string, Question<F>>>;
-  /** The members that only the answer to a creation shows. */
+  /** The members that only the response to a creation shows. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
-  /** Whether responses that show these resources name the caller's id, so that a client knows which of them it uses. */
+  /**
+   * Whether responses with these resources have the caller's id in a header. A client then knows
+   * which of them it uses.
+   */
   readonly identifiesCaller?: boolean;
-  /** The errors by which the rules in `rules.ts` refuse each operation. */
+  /** The errors that the rules in `rules.ts` throw for each operation. */
   readonly refusals?: Readonly<Partial<Record<Operation, readonly ErrorCode[]>>>;
   /**
-   * What is wrong with the given members beyond what each field's kind says; those that their kind refused are there, as
-   * undefined. `current` is the resource that an update changes.
+   * Returns the problems with the given members that their kinds do not detect. Members that their
+   * kind rejected are undefined. `current` is the resource that an update changes.
    */
   problems?(given: Given<F>, settings: Settings, current: ResourceOf<F> | undefined): Problem[];
-  /** What an operator should know about a resource that is accepted, a sentence each. */
+  /** Returns warnings for the operator about an accepted resource, one sentence each. */
   warnings?(resource: ResourceOf<F>): string[];
 }
 
-/** Returns what tells resources of a type apart. Throws `Error` for a type whose resources may be alike. */
+/** Returns the unique field of a type. Throws `Error` for a type without one. */
 export function uniqueOf<F extends Fields>({ collection, unique }: ResourceType<F>): Unique {
   if (unique === undefined) throw new Error(`The collection ${collection} has no unique field`);
   return unique;
 }
 
-/** Returns the timestamps that resources of a type have, in the order in which they are shown. */
+/** Returns the timestamps of resources of a type, in the order of responses. */
 export function timestampsOf<F extends Fields>({
   withoutUpdatedAt = false,
 }: ResourceType<F>): readonly string[] {
   return withoutUpdatedAt ? ['created_at'] : ['created_at', 'updated_at'];
 }
 
-/** Returns what the service sets on a resource that is created at `now`. */
+/** Returns the members that the service sets on a resource created at `now`. */
 export function newMembers(type: ResourceType, id: string, now: string): ServiceMembers {
   return type.withoutUpdatedAt === true
     ? { id, created_at: now }
     : { id, created_at: now, updated_at: null };
 }
 
-/** Tells whether `member` is shown but never taken from a caller. */
+/** Returns whether callers can see but not set `member`. */
 export function isReadOnly(type: ResourceType, member: string): boolean {
   return (
     member === 'id' ||
@@ -211,7 +250,7 @@ export function isReadOnly(type: ResourceType, member: string): boolean {
   );
 }
 
-/** `derive`, done once for each type. */
+/** Returns the result of `derive`, which runs once for each type. */
 export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceType) => T {
   const derived = new Map<ResourceType, T>();
   return (type) => {
@@ -223,24 +262,24 @@ export function perType<T>(derive: (type: ResourceType) => T): (type: ResourceTy
   };
 }
 
-/** The names of the fields that callers see, in order, between `id` and `created_at`. */
+/** Returns the names of the fields that callers see, in order, between `id` and `created_at`. */
 export const shownFields = perType((type): readonly string[] =>
   Object.keys(type.fields).filter((name) => type.fields[name]?.set !== 'hidden'),
 );
 
-/** The names of the members of a resource that callers see, in order, without `links`. */
+/** Returns the names of the members that callers see, in order, without `links`. */
 export const shownMembers = perType((type): readonly string[] => [
   'id',
   ...shownFields(type),
   ...timestampsOf(type),
 ]);
 
-/** The sort keys of a type, and the field of each: the common ones that its resources have, and its own. */
+/** Returns the sort keys of a type and the field of each: the common keys and the type's own. */
 export const sortFields = perType((type): Readonly<Record<string, string>> => {
   return { ...Object.fromEntries(commonSortKeys(type).map((key) => [key, key])), ...type.sortKeys };
 });
 
-/** The names of the fields that callers may give when they create a resource. */
+/** Returns the names of the fields that callers may set on creation. */
 export const givenFields = perType((type): readonly string[] =>
   shownFields(type).filter((name) => !isReadOnly(type, name)),
 );

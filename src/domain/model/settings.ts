@@ -1,33 +1,39 @@
-/** What an operator may choose about the meaning of requests. */
+/** Settings that change how the service handles requests. */
 export interface Settings {
-  /** Refuse keys that no name server could use: a name that is no domain name, a secret that is not base64. */
+  /**
+   * Reject keys that no name server could use: the name is not a domain name, or the secret is not
+   * base64.
+   */
   readonly strictTsigkeys: boolean;
-  /** Refuse keys whose `resource_id` is no existing pool (scope POOL) or zone (scope ZONE). */
+  /** Reject keys whose `resource_id` is not an existing pool (scope POOL) or zone (scope ZONE). */
   readonly requireResource: boolean;
-  /** Which suffix of a zone's name must be a TLD entry: its last label, or any. */
+  /** Which suffix of a zone's name must be a TLD entry: the last label, or any. */
   readonly tldRule: TldRule;
-  /** How many zones a project may have; 0 for any number. */
+  /** The maximum number of zones of a project; 0 for no limit. */
   readonly zonesPerProject: number;
-  /** How many items a list holds when the caller names no limit: 1 to `MAX_LIMIT`. */
+  /** The number of items in a list if the caller sets no limit: 1 to `MAX_LIMIT`. */
   readonly defaultLimit: number;
-  /** Whether administrators have access without the service's own tokens: through the configured token or Keystone. */
+  /**
+   * Whether administrators can authenticate without the service's own tokens: with the configured
+   * token or through Keystone.
+   */
   readonly otherAdministrators: boolean;
-  /** How many bytes the items of one page may have. */
+  /** The maximum size of the items of one page, in bytes. */
   readonly maxPageBytes: number;
 }
 
-/** The ways to authenticate callers: by the service's own tokens, and by those of a Keystone. */
+/** The ways to authenticate callers: with the service's own tokens, and through Keystone. */
 export const AUTH_METHODS = ['tokens', 'keystone'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-/** The most items one page may hold; a larger `limit` means this many. */
+/** The maximum number of items on one page. A larger `limit` has the same effect. */
 export const MAX_LIMIT = 1000;
 
-/** The rules of which one decides which suffix of a zone's name must be a TLD entry. */
+/** The rules for which suffix of a zone's name must be a TLD entry. */
 export const TLD_RULES = ['last-label', 'any-suffix'] as const;
 export type TldRule = (typeof TLD_RULES)[number];
 
-/** The keys by which lists may be sorted, if the resources have such members. */
+/** The common sort keys, for resources with such members. */
 export const COMMON_SORT_KEYS: readonly string[] = ['created_at', 'id', 'updated_at', 'name'];
 
 /** Returns those of the common sort keys that resources with these fields have. */
@@ -37,9 +43,9 @@ export function commonSortKeys({ fields, withoutUpdatedAt = false }: Sorted): st
   return COMMON_SORT_KEYS.filter((key) => !isAbsent(key));
 }
 
-/** What decides the common sort keys of a resource type. */
+/** The properties of a resource type that determine its common sort keys. */
 export interface Sorted {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** True where resources have no `updated_at`. */
+  /** True for resources without `updated_at`. */
   readonly withoutUpdatedAt?: boolean;
 }

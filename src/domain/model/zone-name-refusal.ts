@@ -1,19 +1,19 @@
 import type { TldRule } from './settings.ts';
 
-/** How many suffixes of a name one message lists. */
+/** The maximum number of suffixes in one message. */
 const MAX_LISTED = 10;
 
 const OR = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
-/** Why no zone of some name may be created. */
+/** Why a zone name is rejected. */
 export type ZoneNameRefusal =
   | { readonly rule: 'more_than_one_label' }
-  /** None of `suffixes` is a TLD entry, and the name must end in one that is. Shortest first. */
+  /** None of `suffixes` is a TLD entry, and the name must end in one. Shortest suffix first. */
   | { readonly rule: 'tld_entry'; readonly suffixes: readonly string[]; readonly tldRule: TldRule }
-  /** The name is itself an entry. */
+  /** The name is itself a TLD entry. */
   | { readonly rule: 'not_a_tld'; readonly name: string };
 
-/** Returns the message of the error about a refused zone name. */
+/** Returns the error message for a rejected zone name. */
 export function zoneNameMessage(refusal: ZoneNameRefusal): string {
   if (refusal.rule === 'more_than_one_label')
     return 'More than one label is required: a zone is created below a top-level domain, not as one';

@@ -8,12 +8,12 @@ import type { Slicer } from '../scheduling/slicer.ts';
 
 /** An example in the OpenAPI document. */
 export interface ActionExample<T = unknown> {
-  /** What it shows, in a sentence. */
+  /** A description of the example, in a sentence. */
   readonly summary: string;
   readonly value: T;
 }
 
-/** Examples by name. The example of a request and that of its response have the same name. */
+/** Examples by name. The examples of a request and of its response have the same name. */
 type Examples<T> = Readonly<Record<string, ActionExample<T>>>;
 
 /** The JSON body of requests. */
@@ -21,24 +21,24 @@ export interface ActionBody<B = unknown> {
   readonly kind: Kind<B>;
   /** The name of its schema in the OpenAPI document. */
   readonly schemaName: string;
-  /** The name of the body in errors, which follows "Invalid". */
+  /** The name of the body in errors. It follows "Invalid". */
   readonly what: string;
   readonly examples: Examples<unknown>;
-  /** The largest body in bytes, where it is larger than that of other requests. */
+  /** The maximum size of the body in bytes, if it is larger than for other requests. */
   readonly maxBytes?: number;
 }
 
-/** A JSON response, which is an object. `run` returns what `kind` describes. */
+/** A JSON response, which is an object. `run` returns a value of `kind`. */
 export interface ActionResponse<R extends object = object> {
   readonly kind: Kind<R>;
   /** The name of its schema in the OpenAPI document. */
   readonly schemaName: string;
-  /** What the response holds, in a sentence. */
+  /** A description of the response, in a sentence. */
   readonly description: string;
   readonly examples: Examples<R>;
 }
 
-/** A text that the caller saves as a file. */
+/** Text for the caller to save as a file. */
 export interface ActionFile {
   readonly text: string;
   readonly mediaType: string;
@@ -47,13 +47,13 @@ export interface ActionFile {
 
 /** A response that is a file. */
 export interface ActionFiles {
-  /** What the file holds, in a sentence. */
+  /** A description of the file, in a sentence. */
   readonly description: string;
-  /** Returns examples of every file that it may be, by name. */
+  /** Returns examples of every variant of the file, by name. */
   examples(): Examples<ActionFile>;
 }
 
-/** A query parameter, which every request must have once. */
+/** A required query parameter. */
 export interface ActionParameter<T = unknown> extends Kind<T> {
   readonly description: string;
   readonly example: string;
@@ -61,22 +61,22 @@ export interface ActionParameter<T = unknown> extends Kind<T> {
 
 type Parameters = Readonly<Record<string, ActionParameter>>;
 
-/** What a request gives an action. */
+/** The parameters of an action's `run`. */
 export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly dependencies: Dependencies;
   /** The caller, and the id of the request. */
   readonly context: ChangeContext;
-  /** The id in the path; empty where the path has none. */
+  /** The id in the path. Empty if the path has none. */
   readonly id: string;
   readonly parameters: { readonly [Name in keyof P]: ValueOf<P[Name]> };
   readonly body: B;
   readonly slicer: Slicer;
-  /** The `type` with which a response shows an error. */
+  /** Returns the `type` of an error in a response. */
   errorType(error: ServiceError): string;
 }
 
 interface ActionBase<B, P extends Parameters> {
-  /** The path in the form of the OpenAPI document. `{id}` in it is the id of a resource of `type`. */
+  /** The path in OpenAPI form. `{id}` is the id of a resource of `type`. */
   readonly path: string;
   readonly method: 'GET' | 'POST';
   /** The right that callers need. */
@@ -85,9 +85,9 @@ interface ActionBase<B, P extends Parameters> {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
-  /** The resources that the action is about. */
+  /** The type of the action's resources. */
   readonly type: ResourceType;
-  /** The errors beside those that the path, the body and every request may cause. */
+  /** The errors in addition to those of the path, the body and every request. */
   readonly errors?: readonly ErrorCode[];
   /** Absent if the action reads no body. */
   readonly body?: ActionBody<B>;
@@ -95,7 +95,10 @@ interface ActionBase<B, P extends Parameters> {
   readonly parameters?: P;
 }
 
-/** Something that callers can do which is no operation on a collection. Its route and its OpenAPI path are derived from this definition. */
+/**
+ * An operation for callers other than those on collections. Its route and its OpenAPI path are
+ * derived from this definition.
+ */
 export type Action<
   B = unknown,
   P extends Parameters = Parameters,
@@ -106,17 +109,17 @@ export type Action<
     | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }
   );
 
-/** Checks an action where it is written, and infers what its `run` gets and returns. */
+/** Returns an action unchanged, and infers the parameters and the result of its `run`. */
 export function defineAction<B, const P extends Parameters, R extends object>(
   definition: Action<B, P, R>,
 ): Action {
   return definition; // `run` gets what the action's own kinds have parsed
 }
 
-/** The most problems that one response lists. */
+/** The maximum number of problems in one response. */
 const MAX_PROBLEMS = 50;
 
-/** Parses the body of a request. Throws `invalid_object` with everything that is wrong. */
+/** Parses the body of a request. Throws `invalid_object` with every problem. */
 export function readActionBody<B>(
   { kind, what }: Pick<ActionBody<B>, 'kind' | 'what'>,
   value: unknown,
@@ -131,7 +134,10 @@ export function readActionBody<B>(
   );
 }
 
-/** Parses query parameters. Throws `bad_request` for one that is unknown, given twice, absent or invalid. */
+/**
+ * Parses query parameters. Throws `bad_request` for a parameter that is unknown, repeated, absent
+ * or invalid.
+ */
 export function readActionParameters(
   definitions: Parameters,
   given: readonly Parameter[],
@@ -154,7 +160,10 @@ export function readActionParameters(
   );
 }
 
-/** The refusal of a body that is called `what`. Problems of an item of its list are introduced by the item's index. */
+/**
+ * Returns the error for an invalid body called `what`. Problems of a list item begin with the
+ * item's index.
+ */
 export function invalidBody(what: string, problems: readonly Problem[]): ServiceError {
   const listed = problems.slice(0, MAX_PROBLEMS);
   const messages = listed.map(({ path, message }) =>

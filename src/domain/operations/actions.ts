@@ -5,7 +5,7 @@ import { tldBulk } from './tld-bulk.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
 import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 
-/** Everything that callers can do beside the operations on collections. */
+/** All operations for callers other than those on collections. */
 export const ACTIONS: readonly Action[] = [
   keyExport,
   ...IMPORTABLE_TYPES.map(importAction),

@@ -15,25 +15,25 @@ import {
 import type { Settings } from '../model/settings.ts';
 import { shorten } from '../text/token-form.ts';
 
-/** The most problems one answer lists. */
+/** The maximum number of problems in one response. */
 const MAX_PROBLEMS = 50;
 
 /**
- * The fields of the resource that a request body creates, checked and in the form that is stored. Absent fields get their
- * defaults. Throws `invalid_object` with everything that is wrong with the body.
+ * Returns the fields of the resource that a request body creates, checked and in the stored form.
+ * Absent fields get their defaults. Throws `invalid_object` with every problem with the body.
  */
 export function readCreation<F extends Fields>(
   type: ResourceType<F>,
   body: unknown,
   settings: Settings,
 ): DraftFields<F> {
-  // Every field is either given or has a default, so the sum of both is complete.
+  // Every field is in the request or has a default, so both together are complete.
   return { ...defaults(type), ...readMembers(type, body, settings, undefined) } as DraftFields<F>;
 }
 
 /**
- * The fields that a request body changes in the resource `current`, checked and in the form that is stored. Throws
- * `invalid_object` with everything that is wrong with the body.
+ * Returns the fields that a request body changes in the resource `current`, checked and in the
+ * stored form. Throws `invalid_object` with every problem with the body.
  */
 export function readChanges<F extends Fields>(
   type: ResourceType<F>,

@@ -20,10 +20,12 @@ import {
 } from '../model/object.ts';
 import { tld } from '../resources/tld.ts';
 
-/** The most entries that one list may hold. */
+/** The maximum number of entries in one list. */
 export const MAX_ENTRIES = 20_000;
 
-/** The largest request with a list, in bytes of JSON: room for the longest list of ordinary entries. */
+/**
+ * The maximum size of a request with a list, in bytes. The longest list of ordinary entries fits.
+ */
 export const MAX_LIST_BYTES = 2 * 1024 * 1024;
 
 const MODES = ['transactional', 'per-item'] as const;
@@ -36,7 +38,7 @@ const REQUEST = object(
   {
     mode: described(
       withDefault(enumeration(MODES), MODES[0]),
-      'What happens if an entry is refused: `transactional` changes nothing, and `per-item` applies all other entries.',
+      'The effect of a refused entry: `transactional` changes nothing, and `per-item` applies all other entries.',
     ),
     replace: described(
       withDefault(boolean(), false),
@@ -44,9 +46,10 @@ const REQUEST = object(
     ),
     dry_run: described(
       withDefault(boolean(), false),
-      'Whether nothing is changed. The response then says what would change.',
+      'Whether to change nothing. The response then shows what would change.',
     ),
-    // An empty list is refused: as a replacement it would remove everything, and it is more often a failed download than intended.
+    // An empty list is rejected. As a replacement it would remove every entry, and its usual cause
+    // is a failed download.
     tlds: described(
       unparsedList(object({ name, description: optional(description) }), 1, MAX_ENTRIES, 'entries'),
       'The entries, each as in a request that creates it. No two may have the same name.',
@@ -66,7 +69,7 @@ const REQUEST = object(
   },
 );
 
-/** How a list of entries is to be applied. The entries are not parsed yet. */
+/** The list of a request and how to apply it. The entries are not parsed yet. */
 export type BulkRequest = ValueOf<typeof REQUEST>;
 
 const RESULT = responseObject({
@@ -103,12 +106,12 @@ const RESPONSE = responseObject({
   counts: described(
     responseObject({
       added: described(integer(0), 'Entries that did not exist.'),
-      unchanged: described(integer(0), 'Entries that existed as given.'),
-      updated: described(integer(0), 'Entries that existed with another value of a given member.'),
+      unchanged: described(integer(0), 'Entries that existed with the same members.'),
+      updated: described(integer(0), 'Existing entries of which at least one member changed.'),
       refused: described(integer(0), 'Entries that were not applied.'),
       removed: described(integer(0), 'Existing entries that are not in the list.'),
     }),
-    'How many entries have each outcome.',
+    'The number of entries with each outcome.',
   ),
   results: described(sequence(RESULT), 'The outcome of each entry, in the order of the list.'),
   removed: described(
@@ -117,10 +120,10 @@ const RESPONSE = responseObject({
   ),
 });
 
-/** The outcome of one entry, as callers see it. */
+/** The outcome of one entry in the response. */
 export type BulkResult = ValueOf<typeof RESULT>;
 
-/** What a request did, as callers see it. */
+/** The result of a request in the response. */
 export type BulkResponse = ValueOf<typeof RESPONSE>;
 
 /** The body of a request that changes many TLD entries. */

@@ -16,52 +16,61 @@ import { RULES, rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
 
-/** What the operations on resources are given. */
+/** The dependencies of the operations on resources. */
 export interface Dependencies {
   readonly store: Store;
   readonly settings: Settings;
   readonly policy: Policy;
   readonly clock: Clock;
-  /** A new random UUID (version 4, RFC 9562), in lower case. */
+  /** Returns a new random UUID (version 4, RFC 9562), in lower case. */
   newId(): string;
-  /** `size` octets from the system's random source. */
+  /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
-  /** Makes this process refuse the token with this id until it ends. */
+  /** Makes this process reject the token with this id until the process exits. */
   refuseToken(id: string): void;
-  /** Warns the operator about a resource that was accepted. */
+  /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
 }
 
-/** What an operator should know about a resource that was accepted. */
+/** A warning for the operator about an accepted resource. */
 export interface Warning {
   readonly type: ResourceType;
   /** The id of the resource. */
   readonly id: string;
-  /** The request that stored it; undefined for a change that the service made itself. */
+  /** The request that stored the resource. Undefined for a change by the service itself. */
   readonly requestId: string | undefined;
   readonly message: string;
 }
 
-/** Who makes a change, and in which request. */
+/** The caller and the request of a change. */
 export interface ChangeContext {
   readonly caller: Caller;
-  /** Undefined for a change that the service makes itself. */
+  /** Undefined for a change by the service itself. */
   readonly requestId?: string | undefined;
 }
 
-/** Reads and changes resources in one transaction. Each change passes the rules of its type, which may throw `ServiceError`. */
+/**
+ * Reads and changes resources in one transaction. Every change is checked by the rules of its type,
+ * which may throw `ServiceError`.
+ */
 export interface Changes extends Reader {
-  /** A timestamp, later than all before. Taken in the transaction: with one writer, resources become visible in the order of their timestamps. */
+  /**
+   * Returns a timestamp that is later than all before. It is created in the transaction: with one
+   * writer, resources become visible in the order of their timestamps.
+   */
   now(): string;
   /** Creates a resource. Throws `duplicate`. */
   create<F extends Fields>(type: ResourceType<F>, draft: Draft<F>): Promise<Admitted<F>>;
-  /** Changes the members `given` of the resource `current`, and returns the whole. Throws `duplicate`. */
+  /**
+   * Changes the members `given` of the resource `current`, and returns the whole resource. Throws
+   * `duplicate`.
+   */
   update<F extends Fields>(
     type: ResourceType<F>,
     current: ResourceOf<F>,
     given: Given<F>,
   ): Promise<ResourceOf<F>>;
-  /** Removes a resource, and returns it as responses show it. */
+  /** Deletes a resource, and returns it as responses show it. */
   remove<F extends Fields>(type: ResourceType<F>, resource: ResourceOf<F>): Promise<ResourceOf<F>>;
   /** Makes many changes to resources of one type, in slices. Throws `duplicate`. */
   applyAll<F extends Fields>(
@@ -72,9 +81,10 @@ export interface Changes extends Reader {
 }
 
 /**
- * Runs `work` in a transaction. Every change of a resource passes this function: it applies the rules of the type, and warns the operator
- * after the commit. Resolves once the changes are on disk. `work` may run several times, and must wait for nothing but `changes`.
- * Rethrows what `work` throws after the rollback. Throws `unavailable`.
+ * Runs `work` in a transaction. Every change of a resource uses this function: it applies the rules
+ * of the type, and warns the operator after the commit. Resolves once the changes are on disk.
+ * `work` may run several times, and must await only `changes`. Rethrows any error of `work` after
+ * the rollback. Throws `unavailable`.
  */
 export async function change<T>(
   dependencies: Dependencies,
@@ -103,7 +113,7 @@ function changesOn(
   const admit = <F extends Fields>(type: ResourceType<F>, change: Change<F>, now: string) =>
     admitChange(dependencies, caller, type, change, writer, now);
   return {
-    // One by one: a spread of the writer takes longer than all else that is done here for a change.
+    // Assigned one by one: spreading the writer takes longer than the rest of this function.
     get: writer.get,
     find: writer.find,
     present: writer.present,
@@ -158,7 +168,9 @@ function changesOn(
   };
 }
 
-/** Applies the rules of `type` to a change that `caller` makes at `now`. Throws `ServiceError` to refuse it. */
+/**
+ * Applies the rules of `type` to a change by `caller` at `now`. Throws `ServiceError` to reject it.
+ */
 export async function admitChange<F extends Fields>(
   { settings, policy, randomBytes }: Dependencies,
   caller: Caller,

@@ -11,8 +11,9 @@ import { newMembers, type Resource, type ResourceType } from '../model/resource.
 import { looksLikeToken } from '../text/token-form.ts';
 
 /**
- * Creates a resource from a request body and returns it, with the members that are only shown now. `beforeCommit` sees it
- * while it can still be undone. Throws `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`.
+ * Creates a resource from a request body and returns it, with the members that only this response
+ * shows. `beforeCommit` receives it before the commit, and can still roll back. Throws
+ * `invalid_object`, the errors of the type's rules, `duplicate`, `unavailable`.
  */
 export async function createResource(
   dependencies: Dependencies,
@@ -34,20 +35,24 @@ export async function createResource(
   return { ...resource, ...shownOnce };
 }
 
-/** What a caller wants of a list besides its page. */
+/** The caller's options for a list, in addition to its page. */
 export interface ListWishes {
-  /** Whether to count the resources that the list has without a limit. Lists with computed filters are never counted. */
+  /** Whether to count the resources on all pages. Lists with computed filters are never counted. */
   readonly count: boolean;
-  /** Aborts when the caller does not wait for the list any more. Called only for a list that may take long. */
+  /**
+   * Returns a signal that aborts when the caller disconnects. Called only for a list that may take
+   * long.
+   */
   signal(): AbortSignal | undefined;
 }
 
 const NO_WISHES: ListWishes = { count: false, signal: () => undefined };
 
 /**
- * The page of `type` that the parameters of a query string ask for, out of what the caller may see. It may have fewer resources than
- * asked for, and more that follow, if it has as many as `maxPageBytes` allows. Throws the errors of `readListRequest`, `access_denied`,
- * `marker_not_found` when the marker's resource does not exist, and `unavailable`.
+ * Returns the page of `type` that the query parameters select from the resources visible to the
+ * caller. A page that reaches `maxPageBytes` may have fewer resources than requested, although more
+ * follow. Throws the errors of `readListRequest`, `access_denied`, `marker_not_found` if the
+ * marker's resource does not exist, and `unavailable`.
  */
 export async function listResources(
   { store, settings, policy }: Dependencies,
@@ -90,7 +95,10 @@ async function findMarker(
   return resource;
 }
 
-/** The resource with this id. Throws `resource_not_found`, also for one of another project. */
+/**
+ * Returns the resource with this id. Throws `resource_not_found`, also for a resource of another
+ * project.
+ */
 export async function getResource(
   { store }: Dependencies,
   type: ResourceType,
@@ -101,8 +109,8 @@ export async function getResource(
 }
 
 /**
- * Changes the members that `body` gives and returns the whole resource. Throws `resource_not_found`,
- * `invalid_object`, what the type's rules refuse, `duplicate`, `unavailable`, in this order.
+ * Changes the members in `body` and returns the whole resource. Throws `resource_not_found`,
+ * `invalid_object`, the errors of the type's rules, `duplicate`, `unavailable`, in this order.
  */
 export async function updateResource(
   dependencies: Dependencies,
@@ -118,8 +126,9 @@ export async function updateResource(
 }
 
 /**
- * Removes the resource with this id and returns it. Throws `resource_not_found`, what the type's rules refuse, `unavailable`. If the removal
- * of a token cannot be stored, this process still refuses the token, because a revocation must not wait for a full disk.
+ * Deletes the resource with this id and returns it. Throws `resource_not_found`, the errors of the
+ * type's rules, `unavailable`. If the deletion of a token cannot be stored, this process still
+ * rejects the token, because revocation must work when the disk is full.
  */
 export async function deleteResource(
   dependencies: Dependencies,
@@ -135,7 +144,8 @@ export async function deleteResource(
     );
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
-    // The rules may not have been applied yet. If the database cannot be read either, the revocation takes precedence.
+    // The rules may not have been applied yet. If the database cannot be read either, the
+    // revocation takes precedence.
     try {
       const resource = existing(type, caller, await store.get(type, id));
       await admitChange(
@@ -173,7 +183,7 @@ function unstoredRevocation(
   );
 }
 
-/** The id that a path segment spells. Throws `invalid_uuid`. */
+/** Returns the id in a path segment. Throws `invalid_uuid`. */
 export function readId(type: ResourceType, segment: string): string {
   const id = normaliseUuid(segment);
   if (id === undefined)
@@ -184,7 +194,10 @@ export function readId(type: ResourceType, segment: string): string {
   return id;
 }
 
-/** Who looks at a list: a computed filter with a right of its own is about the resources of all projects. Throws `access_denied`. */
+/**
+ * Returns the caller of a list. A computed filter with its own right covers the resources of all
+ * projects. Throws `access_denied`.
+ */
 function viewerOf(
   policy: Policy,
   type: ResourceType,
@@ -196,7 +209,7 @@ function viewerOf(
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }
 
-/** Lists of owned resources show those of the viewer's project. */
+/** Restricts lists of owned resources to the caller's project. */
 function listConditions(
   type: ResourceType,
   viewer: Caller,

@@ -25,15 +25,21 @@ import type { Settings } from '../model/settings.ts';
 import { importRight } from '../resources/resources.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 
-/** The most resources that one request may import. */
+/** The maximum number of resources in one import request. */
 export const MAX_IMPORTED = 1000;
 
 const RESULT = {
-  imported: described(integer(0), 'How many resources were created.'),
-  unchanged: described(integer(0), 'How many resources existed already with the same members.'),
+  imported: described(integer(0), 'The number of created resources.'),
+  unchanged: described(
+    integer(0),
+    'The number of resources that already existed with the same members.',
+  ),
 };
 
-/** How many resources a request created, and how many existed already with the same members. */
+/**
+ * The number of resources that a request created, and the number that already existed with the same
+ * members.
+ */
 export type ImportResult = ObjectOf<typeof RESULT>;
 
 /** Creates resources of a type with their ids and timestamps. */
@@ -57,7 +63,7 @@ export function importAction(type: ResourceType) {
     right: importRight(type),
     operationId: `import_${collection}`,
     summary: `Import ${collection}`,
-    description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, as another service shows them: all or none. Resources that exist with the same members are left alone. If an id or name belongs to another resource, nothing is created.`,
+    description: `Creates up to ${MAX_IMPORTED} resources with their ids and timestamps, in the format of responses: all or none. Resources that exist with the same members do not change. If another resource has an id or name, nothing is created.`,
     type,
     errors: ['duplicate', ...(type.refusals?.create ?? [])],
     body: {
@@ -72,7 +78,7 @@ export function importAction(type: ResourceType) {
     response: {
       kind: responseObject(RESULT),
       schemaName: 'ImportResult',
-      description: 'How many resources were created.',
+      description: 'The number of created resources.',
       examples: {
         one: { summary: 'The resource was created.', value: { imported: 1, unchanged: 0 } },
       },
@@ -83,9 +89,10 @@ export function importAction(type: ResourceType) {
 }
 
 /**
- * Creates resources with their ids and timestamps, in the form in which responses show them: all in one transaction or none.
- * A resource that exists with the same members is left alone, so that a request can be repeated. Throws `invalid_object`, what
- * the type's rules refuse, `duplicate` when an id or name belongs to another resource, `unavailable`.
+ * Creates resources with their ids and timestamps, in the format of responses: all in one
+ * transaction or none. A resource that exists with the same members is not changed, so a request
+ * can be repeated. Throws `invalid_object`, the errors of the type's rules, `duplicate` if another
+ * resource has the id or name, `unavailable`.
  */
 export async function importResources(
   dependencies: Dependencies,
@@ -106,7 +113,10 @@ export async function importResources(
   });
 }
 
-/** Those of `rows` that do not exist yet. Throws `duplicate` if the id or the name of one belongs to a resource that differs from it. */
+/**
+ * Returns those of `rows` that do not exist yet. Throws `duplicate` if a different resource has the
+ * id or the name of one.
+ */
 async function findMissing(
   reader: Reader,
   type: ResourceType,
@@ -192,7 +202,7 @@ function readResource(
 
 const ANYTHING: Kind = { schema: {}, parse: (value) => ({ value }) };
 
-/** A whole resource, in the form in which responses show it. */
+/** Returns the kind of a whole resource in the format of responses. */
 const wholeResource = perType((type): Kind => {
   const stamp = 'A timestamp in UTC, as responses show it.';
   const fields = givenFields(type).flatMap((name): [string, Kind][] => {

@@ -8,7 +8,7 @@ const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
   ([name, { consumer }]) => `\`${name}\` for ${consumer}`,
 );
 
-/** Writes a key in the format of a program. */
+/** Returns a key in a program's format. */
 export const keyExport = defineAction({
   path: `/v2/${tsigkey.collection}/{id}/export`,
   method: 'GET',

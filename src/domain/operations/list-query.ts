@@ -7,13 +7,16 @@ import { MAX_LIMIT } from '../model/settings.ts';
 /** One parameter of a query string, decoded, in the order received. */
 export type Parameter = readonly [name: string, value: string];
 
-/** What a list request asks for: the page, the id after which it begins, and the questions with the answers wanted. */
+/**
+ * The contents of a list request: the page, the id before it, and the computed filters with their
+ * required values.
+ */
 export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;
   readonly questions: readonly WantedAnswer[];
 }
 
-/** The values of the parameters that choose a page and its order, and the filters. */
+/** The parameters that select a page and its order, and the filters. */
 interface Divided {
   readonly paging: {
     readonly limit: string[];
@@ -24,13 +27,16 @@ interface Divided {
   readonly filters: Parameter[];
 }
 
-/** Far beyond any pattern with a purpose, and within what every database's matcher takes. */
+/**
+ * The maximum length of a pattern. It is longer than any useful pattern, and every database's
+ * matcher supports it.
+ */
 const MAX_PATTERN_LENGTH = 1000;
 const MAX_ACCEPTED_LIMIT = 2n ** 63n - 1n;
 
 /**
- * Reads the parameters of a list of `type`. Throws `invalid_limit`, `invalid_marker`, `invalid_sort_key`,
- * `invalid_sort_dir` or, for a filter that is unknown or given twice, `bad_request`.
+ * Reads the parameters of a list of `type`. Throws `invalid_limit`, `invalid_marker`,
+ * `invalid_sort_key`, `invalid_sort_dir` or, for an unknown or repeated filter, `bad_request`.
  */
 export function readListRequest(
   type: ResourceType,

@@ -11,10 +11,10 @@ import { MAX_LIMIT, type Settings } from '../model/settings.ts';
 import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
 
-/** What became of one entry of the list, by its place there. */
+/** The outcome of one entry of the list, with its index. */
 export type Outcome = Accepted | Refused;
 
-/** An entry that is stored. `previous` holds the members that changed, as they were. */
+/** A stored entry. `previous` holds the old values of the changed members. */
 export interface Accepted {
   readonly index: number;
   readonly outcome: 'added' | 'unchanged' | 'updated';
@@ -23,17 +23,17 @@ export interface Accepted {
   readonly previous?: Partial<Tld>;
 }
 
-/** An entry that is refused. */
+/** A rejected entry. */
 export interface Refused {
   readonly index: number;
   readonly outcome: 'refused';
   readonly error: ServiceError;
 }
 
-/** How a list is applied, without the list. */
+/** The options for applying a list. */
 export type BulkOptions = Omit<BulkRequest, 'tlds'>;
 
-/** An entry that may be stored: its members with the defaults of absent ones, and those that were given beside the name. */
+/** A valid entry: its members with defaults, and the members given in addition to the name. */
 export interface Entry {
   readonly index: number;
   readonly key: string;
@@ -43,23 +43,29 @@ export interface Entry {
 
 type TldFields = (typeof tld)['fields'];
 
-/** An entry to insert, or to replace where `current` is stored. */
+/** An entry to insert, or to replace if `current` exists. */
 export interface PlannedChange {
   readonly entry: Entry;
   readonly id: string;
   readonly current: Tld | undefined;
 }
 
-/** What a list would change, given the entries that are stored. */
+/** The changes that a list would make to the stored entries. */
 export interface Plan {
-  /** Of the entries that may be stored, in the order of their names. */
+  /** The outcomes of the valid entries, in the order of their names. */
   readonly outcomes: readonly Outcome[];
-  /** In the order of their names: two lists would otherwise wait for each other's rows. */
+  /**
+   * The rows to write, in the order of their names. In another order, two lists could wait for each
+   * other's row locks.
+   */
   readonly changes: readonly PlannedChange[];
   readonly removed: readonly Tld[];
 }
 
-/** Divides the entries of a list into those that may be stored, in the order of their names, and those that are refused. */
+/**
+ * Divides the entries of a list into the valid ones, in the order of their names, and the rejected
+ * ones.
+ */
 export async function checkEntries(
   list: readonly unknown[],
   settings: Settings,
@@ -109,7 +115,10 @@ function repeated(index: number): ServiceError {
   return new ServiceError('duplicate', { type: tld, place }, { problems });
 }
 
-/** Compares `entries` with what `reader` finds. Throws `access_denied` if one would be updated and the caller may not do that. */
+/**
+ * Compares `entries` with the stored entries. Throws `access_denied` if one would be updated and
+ * the caller lacks the right to update.
+ */
 export async function planChange(
   reader: Reader,
   entries: readonly Entry[],
@@ -125,7 +134,8 @@ export async function planChange(
   const existing = new Map<string, Tld>();
   await eachInSlices(slicer, rows, (row) => existing.set(keyOf(row), row));
   const mayUpdate = may(policy, caller, 'tlds:update');
-  // New ids ascend with the names, so that the rows of neighbours share pages in the indexes on both: that halves the time to insert them.
+  // New ids ascend with the names, so adjacent rows share pages in both indexes. This halves the
+  // time to insert them.
   const missing: string[] = [];
   await eachInSlices(slicer, keys, (key) => existing.has(key) || missing.push(newId()));
   const newIds = (await sortInSlices(slicer, missing, compareText)).values();
@@ -158,7 +168,7 @@ export async function planChange(
   };
 }
 
-/** The members of `current` that are given otherwise, as they are. */
+/** Returns the members of `current` whose given value differs, with their current values. */
 function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
   return pick(
     current,
@@ -175,7 +185,7 @@ function compareText(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** Every entry that is stored, by name. */
+/** Returns every stored entry, by name. */
 async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
   const rows: Tld[] = [];
   for (;;) {
@@ -198,7 +208,7 @@ function keyOf({ name }: { readonly name: string }): string {
   return uniqueOf(tld).comparisonForm(name);
 }
 
-/** The members of an object that pass a test. */
+/** Returns the members of an object that pass a test. */
 function pick<T extends object>(object: T, passes: (name: keyof T) => boolean): Partial<T> {
   const picked: Partial<T> = {};
   for (const name of Object.keys(object) as (keyof T)[])

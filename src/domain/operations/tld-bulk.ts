@@ -31,9 +31,9 @@ export const tldBulk = defineAction({
   right: 'tlds:create',
   operationId: 'change_tlds',
   summary: 'Change many Tlds',
-  description: `Applies a list of up to ${MAX_ENTRIES} entries, in at most ${MAX_LIST_BYTES} bytes, to the TLD entries in one transaction. The list is desired state: entries are matched by name, ignoring case. An entry that does not exist is created. An existing entry keeps its spelling, and its other given members are updated if they differ. All other entries stay, unless \`replace\` is true.
+  description: `Applies a list of up to ${MAX_ENTRIES} entries, in at most ${MAX_LIST_BYTES} bytes, to the TLD entries in one transaction. The list is desired state. Entries are matched by name, ignoring case. Missing entries are created. An existing entry keeps its spelling, and other members in the list are updated if they differ. All other entries stay, unless \`replace\` is true.
 
-In the mode \`transactional\`, one invalid entry changes the response to 400: \`errors\` has every problem of every entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and says which entries were refused.
+In the mode \`transactional\`, one invalid entry changes the response to 400: \`errors\` has every problem of every entry, and nothing is changed. In the mode \`per-item\`, the response is 200 and lists the refused entries.
 
 To update an existing entry, callers also need the right \`tlds:update\`; to replace, \`tlds:delete\`.`,
   type: tld,
@@ -46,23 +46,28 @@ To update an existing entry, callers also need the right \`tlds:update\`; to rep
   },
 });
 
-/** What the entries of a list became, or would become. */
+/** The outcomes of a list, for a dry run or a real one. */
 export interface BulkOutcome {
-  /** In the order of the list. */
+  /** The outcomes in the order of the list. */
   readonly outcomes: readonly Outcome[];
-  /** Existing entries that are not in a list that replaces everything, by name. */
+  /** Existing entries that are not in a replacing list, by name. */
   readonly removed: readonly Tld[];
 }
 
 type TldFields = (typeof tld)['fields'];
 
-/** How often a list is applied again because others created one of its names in between. */
+/**
+ * The maximum number of attempts to apply a list. An attempt fails if another process has created
+ * one of the names.
+ */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Applies a list to the TLD entries in one transaction: creates missing entries, updates those with other members, and removes
- * the rest if the list replaces everything. Entries are matched by name, and keep their spelling and the members that are not given.
- * Works in slices. Throws `invalid_object`, in transactional mode for the whole list if one entry is invalid; `access_denied`; `unavailable`.
+ * Applies a list to the TLD entries in one transaction. Creates missing entries, updates those with
+ * other members, and removes the rest if the list replaces everything. Matches entries by name. An
+ * existing entry keeps its spelling and the members that are not given. Works in slices. Throws
+ * `invalid_object`, in transactional mode for the whole list if one entry is invalid;
+ * `access_denied`; `unavailable`.
  */
 export async function changeTlds(
   dependencies: Dependencies,
@@ -85,10 +90,11 @@ export async function changeTlds(
 }
 
 /**
- * Carries out a plan in one transaction. Where no other process can change the entries, the plan is made before the transaction,
- * which then holds other writes up for as long as the writing takes. If entries were changed meanwhile, and on a shared database,
- * the transaction makes the plan. No insertion fails then but for a name that another process has created
- * meanwhile; in that case the whole transaction is repeated.
+ * Carries out a plan in one transaction. If no other process can change the entries, it makes the
+ * plan before the transaction. The transaction then blocks other writes only while it writes. If
+ * entries changed in the meantime, or the database is shared, it makes the plan inside the
+ * transaction. An insertion can then fail only for a name that another process created in the
+ * meantime. In that case it repeats the whole transaction.
  */
 async function apply(
   dependencies: Dependencies,
@@ -121,7 +127,7 @@ async function apply(
   }
 }
 
-/** Takes the timestamps in the transaction, and in the order of the list. */
+/** Creates the timestamps in the transaction, in the order of the list. */
 async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<void> {
   const times = new Map<number, string>();
   await eachInSlices(
@@ -151,7 +157,7 @@ async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<v
   await changes.applyAll(tld, list, slicer);
 }
 
-/** What callers see of a result. The new entries of a dry run have no id yet. */
+/** Returns a result in the form of the response. The new entries of a dry run have no id yet. */
 function showResult(
   options: BulkOptions,
   outcomes: readonly Outcome[],
@@ -180,15 +186,17 @@ function showResult(
   };
 }
 
-/** What `show` makes of each of `items`, one at a time. */
+/** Yields `show` of each of `items`, one at a time. */
 function* mapped<T, U>(items: readonly T[], show: (item: T) => U): Generator<U> {
   for (const item of items) yield show(item);
 }
 
-/** The most problems that are reported of one entry, and in the message about a whole list. */
+/** The maximum number of problems reported for one entry, and in the message about a whole list. */
 const MAX_REPORTED = 5;
 
-/** The refusal of a whole list of `count` entries, with the problems of every entry that is refused. */
+/**
+ * Returns the error for a whole list of `count` entries, with the problems of every rejected entry.
+ */
 function refuseTogether(refused: readonly Refused[], count: number): ServiceError {
   const problems: Problem[] = [];
   for (const { index, error } of refused) {
@@ -204,14 +212,14 @@ function refuseTogether(refused: readonly Refused[], count: number): ServiceErro
   return new ServiceError('invalid_object', { what: 'list', messages: [message] }, { problems });
 }
 
-/** Why one entry was refused, in a sentence of limited length. */
+/** Returns why one entry was rejected, in a sentence of limited length. */
 function refusalMessage({ message, details }: ServiceError): string {
   return details.problems === undefined
     ? message
     : joined(details.problems.map((problem) => problem.message));
 }
 
-/** The first of `messages`, and how many of all `count` are left out. */
+/** Joins the first of `messages`, and appends how many of all `count` are omitted. */
 function joined(messages: readonly string[], count = messages.length): string {
   const more = count > MAX_REPORTED ? [`and ${count - MAX_REPORTED} more`] : [];
   return [...messages.slice(0, MAX_REPORTED), ...more].join('; ');

@@ -10,10 +10,10 @@ import { tld } from '../resources/tld.ts';
 import { findTldEntries, refuseZoneName, type TldEntries } from '../resources/tld-rule.ts';
 import { zoneNameProblem } from '../resources/zone-fields.ts';
 
-/** The most names in one request. */
+/** The maximum number of names in one request. */
 export const MAX_NAMES = 1000;
 
-/** Whether a zone of one name might be created now, and if not, by which rule. */
+/** Whether a zone with a name could be created, and if not, which rule rejects it. */
 export interface NameCheck {
   readonly name: string;
   readonly allowed: boolean;
@@ -25,9 +25,9 @@ export interface NameCheck {
 const RULES = ['domain_name', 'more_than_one_label', 'tld_entry', 'not_a_tld'] as const;
 
 /**
- * Checks names as the creation of a zone would, a final dot aside, and changes nothing.
- * Works in slices. Other zones, quotas and rights are not looked at, and entries that change meanwhile may count for some names only.
- * Throws `unavailable`.
+ * Checks names as the creation of a zone would, with or without a final dot. Changes nothing. Works
+ * in slices. Does not check other zones, quotas and rights. A change to the entries during the
+ * check may affect only some of the names. Throws `unavailable`.
  */
 export async function checkZoneNames(
   reader: Reader,
@@ -77,15 +77,15 @@ const RESPONSE = responseObject({
   checks: described(
     sequence(
       responseObject({
-        name: described(anyText(), 'The name as it was given.'),
-        allowed: described(boolean(), 'Whether a zone of this name passes the checks of names.'),
+        name: described(anyText(), 'The name as in the request.'),
+        allowed: described(boolean(), 'Whether a zone with this name passes the name checks.'),
         rule: described(
           nullable(enumeration(RULES)),
-          'The check that the name fails: it is not a domain name, has only one label, ends in no TLD entry, or is a TLD entry itself. Null for a name that is allowed.',
+          'The failed check: the name is not a domain name, has only one label, does not end in a TLD entry, or is a TLD entry itself. Null for an allowed name.',
         ),
         message: described(
           nullable(anyText()),
-          'The reason in a sentence. Null for a name that is allowed.',
+          'The reason in a sentence. Null for an allowed name.',
         ),
       }),
     ),

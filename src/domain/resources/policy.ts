@@ -4,10 +4,13 @@ import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
 import { token } from './token.ts';
 import { CHOOSE_POOL } from './zone-fields.ts';
 
-/** The roles that may do each operation, by operation: `tlds:list`. */
+/** The roles that may perform each operation, by operation: `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
-/** The rights that are not operations on collections: to change how a request is meant, or to ask for more than others. */
+/**
+ * The rights other than operations on collections: to change the request context, or to exceed a
+ * restriction.
+ */
 export const FURTHER_RIGHTS = [
   'use_sudo',
   'all_projects',
@@ -20,7 +23,7 @@ export const FURTHER_RIGHTS = [
   ...IMPORTABLE_TYPES.map(importRight),
 ] as const;
 
-/** Who may do what when the configuration says nothing. */
+/** The default policy. */
 export const DEFAULT_POLICY: Policy = {
   ...Object.fromEntries(
     RESOURCE_TYPES.flatMap((type) =>
@@ -33,12 +36,18 @@ export const DEFAULT_POLICY: Policy = {
   ...Object.fromEntries(FURTHER_RIGHTS.map((right) => [right, [ADMIN]])),
 };
 
-/** The rights a configuration may open to other roles. Those on tokens are not among them: who makes tokens can be anyone. */
+/**
+ * The rights that a configuration may give to other roles. Rights on tokens are excluded, because a
+ * caller who creates tokens can give itself any role.
+ */
 export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY).filter(
   (right) => !right.startsWith(`${token.collection}:`),
 );
 
-/** Tells whether `caller` may do `right`. Roles compare without regard to case. A right nobody listed is nobody's. */
+/**
+ * Returns whether `caller` has `right`. Roles compare without regard to case. A right that is not
+ * listed is denied.
+ */
 export function may(policy: Policy, caller: Caller, right: string): boolean {
   const allowed = policy[right] ?? [];
   return heldRoles(caller).some((role) =>
@@ -47,8 +56,9 @@ export function may(policy: Policy, caller: Caller, right: string): boolean {
 }
 
 /**
- * The names under which a policy may mean a caller's roles: `reader` and, where an identity service says what the role is for,
- * `system:reader`. Whoever rules one domain rules no other, so roles for a domain count under `domain:reader` alone.
+ * Returns the names of a caller's roles in a policy: `reader` and, if an identity service states
+ * the scope, `system:reader`. Roles for a domain count only as `domain:reader`, because they give
+ * no rights in other domains.
  */
 function heldRoles({ roles, identity }: Caller): string[] {
   if (identity === undefined) return [...roles];
@@ -56,7 +66,7 @@ function heldRoles({ roles, identity }: Caller): string[] {
   return identity.scope === 'domain' ? scoped : [...roles, ...scoped];
 }
 
-/** Throws `access_denied` unless `caller` may do `right`. */
+/** Throws `access_denied` unless `caller` has `right`. */
 export function requireRight(policy: Policy, caller: Caller, right: string): void {
   if (!may(policy, caller, right)) throw new ServiceError('access_denied', right);
 }

@@ -3,7 +3,7 @@ import { integer, list, map, nullable, text } from '../model/field.ts';
 import { object } from '../model/object.ts';
 import { defineResource, OPERATIONS } from '../model/resource.ts';
 
-/** The pool that every service has from the start, and that zones go to unless another is chosen. */
+/** The default pool. It always exists, and zones use it unless the request names another. */
 export const DEFAULT_POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
 const hostname = text({
@@ -29,7 +29,7 @@ export const pool = defineResource({
   fields: {
     project_id: {
       ...nullable(text({ min: 1, max: 64 })),
-      description: 'The project that made the pool; null for the default pool.',
+      description: 'The project that created the pool. Null for the default pool.',
       example: null,
       onCreate: { default: null },
       set: 'by the service',
@@ -41,20 +41,20 @@ export const pool = defineResource({
         problemOf: (value) =>
           /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined,
       }),
-      description: 'The name of the pool; unique.',
+      description: 'The name of the pool. It must be unique.',
       example: 'anycast',
       otherExample: 'unicast',
       onCreate: 'required',
     },
     description: {
       ...nullable(text({ min: 0, max: 160 })),
-      description: 'Anything worth noting about the pool.',
+      description: 'A note about the pool.',
       example: 'Name servers on the anycast network',
       onCreate: { default: null },
     },
     attributes: {
       ...map(shortText, shortText, 100),
-      description: 'Names and values that tell pools apart.',
+      description: 'Names and values that describe the pool.',
       example: { tier: 'gold' },
       onCreate: { default: {} },
     },

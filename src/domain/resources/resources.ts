@@ -5,7 +5,7 @@ import { token } from './token.ts';
 import { tsigkey } from './tsigkey.ts';
 import { zone } from './zone.ts';
 
-/** Every resource type there is; one that refers to others comes after them. */
+/** All resource types. A type that refers to others comes after them. */
 export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
   tld,
   tsigkey,
@@ -14,15 +14,18 @@ export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
   token,
 ];
 
-/** The types of resources that can be made with their ids and timestamps, as a copy of those of another service. */
+/**
+ * The resource types that can be imported, with their ids and timestamps, as a copy of another
+ * service's resources.
+ */
 export const IMPORTABLE_TYPES: readonly ResourceType[] = [tld, tsigkey];
 
-/** The right to make resources of a type so. */
+/** Returns the right to import resources of a type. */
 export function importRight({ collection }: ResourceType): string {
   return `${collection}:import`;
 }
 
-/** The resource type with this collection. Throws `Error` if there is none. */
+/** Returns the resource type with this collection. Throws `Error` if none exists. */
 export function typeOfCollection(collection: string): ResourceType {
   const type = RESOURCE_TYPES.find((each) => each.collection === collection);
   if (type === undefined) throw new Error(`There is no collection '${collection}'`);

@@ -4,17 +4,18 @@ import type { IndexReader } from '../model/resource.ts';
 import type { Settings, TldRule } from '../model/settings.ts';
 import { tld } from './tld.ts';
 
-/** What the checks of zone names need to know about the TLD entries. */
+/** The facts about TLD entries that the checks of zone names need. */
 export interface TldEntries {
   readonly any: boolean;
-  /** Tells whether a name in comparison form is an entry. */
+  /** Returns whether a name in comparison form is a TLD entry. */
   has(name: string): boolean;
 }
 
 /**
- * The checks of a zone's name against the TLD entries, in their order: it has two labels or more; while there is no entry,
- * nothing else is checked; its last label, or under the other rule any suffix, is an entry; it is not itself an entry.
- * `name` is in comparison form. Returns undefined for a name that may be used.
+ * Checks a zone's name against the TLD entries, in this order. The name has at least two labels.
+ * Its last label is an entry or, with the other rule, any suffix is one. The name is not itself an
+ * entry. Without any TLD entries, only the first check applies. `name` is in comparison form.
+ * Returns undefined for a valid name.
  */
 export function refuseZoneName(
   name: string,
@@ -35,12 +36,15 @@ export function refuseZoneName(
   return entries.has(name) ? { rule: 'not_a_tld', name } : undefined;
 }
 
-/** The names of which one must be an entry for `name` to be used. */
+/** Returns the suffixes of `name`, one of which must be a TLD entry. */
 function coveringNames(name: string, rule: TldRule): string[] {
   return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
 }
 
-/** Looks up what `refuseZoneName` needs for these names, which are in comparison form: one indexed look-up for each suffix that the rule asks about. */
+/**
+ * Reads the data that `refuseZoneName` needs for these names, which are in comparison form. Runs
+ * one index query for each suffix that the rule covers.
+ */
 export async function findTldEntries(
   reader: IndexReader,
   names: readonly string[],
@@ -56,7 +60,7 @@ export async function findTldEntries(
   return { any: true, has: (name) => found.has(name) };
 }
 
-/** Tells of each zone name whether it could not be created today. */
+/** Returns for each zone name whether the TLD entries would reject it now. */
 export async function areOutsideTlds(
   reader: IndexReader,
   zoneNames: readonly string[],

@@ -2,7 +2,7 @@ import { isRelativeName, MAX_NAME_LENGTH, toAsciiName } from '../text/dns-name.t
 import { nullable, text } from '../model/field.ts';
 import { defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
 
-/** What is wrong with `name` as the name of a TLD entry, or undefined. */
+/** Returns the problem with `name` as the name of a TLD entry, or undefined. */
 function nameProblem(name: string): string | undefined {
   if (isRelativeName(name)) return undefined;
   if (name.endsWith('.') && isRelativeName(name.slice(0, -1))) return 'must not end in a period';
@@ -14,7 +14,7 @@ function nameProblem(name: string): string | undefined {
 
 /**
  * A top-level domain under which zones may be created. Entries may have several labels (`co.uk`).
- * They are kept in the service's database and never sent to a name server.
+ * The service stores them in its database and never sends them to a name server.
  */
 export const tld = defineResource({
   collection: 'tlds',
@@ -33,14 +33,14 @@ export const tld = defineResource({
         problemOf: nameProblem,
       }),
       description:
-        'The domain, without a final period; unique without regard to case and kept as it was spelt.',
+        'The domain, in its original spelling and without a final period. It must be unique, ignoring case.',
       example: 'com',
       otherExample: 'org',
       onCreate: 'required',
     },
     description: {
       ...nullable(text({ min: 0, max: 160 })),
-      description: 'Anything worth noting about the entry.',
+      description: 'A note about the entry.',
       example: 'Commercial',
       onCreate: { default: null },
     },

@@ -3,7 +3,10 @@ import { list, nullable, text, timestamp, type Field, type Parsed } from '../mod
 import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
 import { withoutTokens } from '../text/token-form.ts';
 
-/** The form in which a token is kept: SHA-256 in hexadecimal. Tokens hold 256 random bits, so no salt or stretching is needed. */
+/**
+ * Returns the stored form of a token: SHA-256 in hexadecimal. Tokens hold 256 random bits, so they
+ * need no salt or stretching.
+ */
 export function hashToken(token: string): string {
   return digest('sha256', token, 'hex');
 }
@@ -16,7 +19,10 @@ const plainWord = text({
     /^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only',
 });
 
-/** A token given by mistake would be shown with every zone of its holder. */
+/**
+ * The id of a project. Tokens are rejected: one sent by mistake would appear in every zone of the
+ * project.
+ */
 const projectId = {
   ...plainWord,
   parse(value: unknown): Parsed<string> {
@@ -44,27 +50,26 @@ const fields = defineFields({
         /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined,
     }),
     description:
-      'Who or what the token is for; shown in the log of every request made with it. Unique.',
+      'The person or program that uses the token. It must be unique. The log shows it for every request with the token.',
     example: 'terraform',
     otherExample: 'dashboard',
     onCreate: 'required',
   },
   roles: {
     ...list(plainWord, 1, 32),
-    description: 'The roles of whoever holds the token.',
+    description: 'The roles of the token.',
     example: ['reader'],
     onCreate: 'required',
   },
   project_id: {
     ...nullable(projectId),
-    description: 'The project that the holder acts for.',
+    description: 'The project of the token.',
     example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
     onCreate: { default: null },
   },
   expires_at: {
     ...nullable(timestamp()),
-    description:
-      'The moment from which the token is refused; null for one that stays valid until it is deleted.',
+    description: 'The time at which the token expires. Null for a token that does not expire.',
     example: '2030-01-31T12:00:00.000000',
     onCreate: { default: null },
   },
@@ -74,13 +79,15 @@ const fields = defineFields({
 /** A token as the store holds it: its hash and rights, never the token itself. */
 export type Token = ResourceOf<typeof fields>;
 
-/** A bearer token of the service's own. The token itself is shown once, in the answer to its creation. */
+/**
+ * A bearer token of the service. The token itself is shown only in the response to its creation.
+ */
 export const token = defineResource({
   collection: 'tokens',
   noun: 'token',
   title: 'Token',
   description:
-    'A bearer token of the service, for people and programs. Rights are fixed at creation; to change them, create another.',
+    'A bearer token of the service, for people and programs. Its rights cannot change. To change rights, create another token.',
   operations: ['create', 'list', 'get', 'delete'],
   fields,
   unique: { field: 'name', comparisonForm: (name) => name },

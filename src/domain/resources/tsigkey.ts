@@ -12,15 +12,15 @@ import {
 } from '../model/resource.ts';
 import { zone } from './zone.ts';
 
-/** What the service knows about a TSIG algorithm. */
+/** The properties of a TSIG algorithm. */
 export interface Algorithm {
-  /** Octets of the hash's output: the length that a secret should have (RFC 2104 section 3). */
+  /** The length of the hash's output in octets, and of a good secret (RFC 2104 section 3). */
   readonly hashOctets: number;
-  /** Why the algorithm should not be used for new keys (RFC 8945 section 6), if so. */
+  /** Why the algorithm should not be used for new keys (RFC 8945 section 6). Absent if it may. */
   readonly weakness?: string;
 }
 
-/** The algorithms by the names that the API uses. */
+/** The algorithms by their names in the API. */
 export const ALGORITHMS = {
   'hmac-md5': { hashOctets: 16, weakness: 'must not be used (RFC 8945 section 6)' },
   'hmac-sha1': { hashOctets: 20, weakness: 'is not recommended (RFC 8945 section 6)' },
@@ -36,7 +36,10 @@ export type AlgorithmName = keyof typeof ALGORITHMS;
 /** The names of all algorithms. */
 export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as AlgorithmName[];
 
-/** Why an algorithm should not be used for new keys; undefined for one that may, and for one that is not known. */
+/**
+ * Returns why an algorithm should not be used for new keys. Returns undefined if it may be used or
+ * is unknown.
+ */
 export function weaknessOf(algorithm: string): string | undefined {
   const algorithms: Readonly<Record<string, Algorithm>> = ALGORITHMS;
   return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
@@ -49,7 +52,10 @@ function noControlCharacters(value: string): string | undefined {
   return /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined;
 }
 
-/** Why no DNS message could carry the given members of a key: an empty list for a key that works on the wire. */
+/**
+ * Returns why no DNS message can contain the given members of a key. The list is empty for a usable
+ * key.
+ */
 export function wireProblems(given: {
   readonly name?: string | undefined;
   readonly secret?: string | undefined;
@@ -76,7 +82,7 @@ const fields = defineFields({
   name: {
     ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
     description:
-      'The key name; unique without regard to case or one final dot, and kept as it was spelt.',
+      'The key name, in its original spelling. It must be unique, ignoring case and one final dot.',
     example: 'transfer-key',
     otherExample: 'update-key',
     onCreate: 'required',
@@ -90,14 +96,14 @@ const fields = defineFields({
   secret: {
     ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
     description:
-      "The shared secret, in base64. Left out on creation, the service makes one of the algorithm's length.",
+      "The shared secret, in base64. If omitted on creation, the service generates one as long as the algorithm's hash.",
     example: '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=',
     onCreate: { default: undefined },
     secret: true,
   },
   scope: {
     ...enumeration(['POOL', 'ZONE']),
-    description: 'What the key applies to: every zone of a pool, or one zone.',
+    description: 'The scope of the key: every zone of a pool, or one zone.',
     example: 'POOL',
     onCreate: 'required',
   },
@@ -140,10 +146,10 @@ export const tsigkey = defineResource({
   },
 });
 
-/** The resource type that a key of each scope applies to. */
+/** The resource type for each scope of a key. */
 export const SCOPES = { POOL: pool, ZONE: zone } satisfies Record<string, ResourceType>;
 
-/** The members of a key that say which resource it applies to. */
+/** The members of a key that identify its pool or zone. */
 export type Target = Pick<Tsigkey, 'scope' | 'resource_id'>;
 
 async function areOrphaned(resources: readonly Target[], reader: IndexReader): Promise<boolean[]> {

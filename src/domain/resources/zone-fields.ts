@@ -21,10 +21,10 @@ import {
 } from '../model/field.ts';
 import { defineFields, type ResourceOf } from '../model/resource.ts';
 
-/** The e-mail address of SECONDARY zones, whose own is their primary's affair. */
+/** The e-mail address of SECONDARY zones. The SOA record of their primary has the real one. */
 const SECONDARY_EMAIL = 'hostmaster@example.com';
 
-/** What is wrong with the spelling of a zone's name, or undefined. */
+/** Returns the problem with the spelling of a zone's name, or undefined. */
 export function zoneNameProblem(name: string): string | undefined {
   if (isAbsoluteName(name)) return undefined;
   if (isOverlongName(name)) return `must be at most ${MAX_NAME_LENGTH} characters long`;
@@ -36,7 +36,10 @@ export function zoneNameProblem(name: string): string | undefined {
   return 'must be labels of 1 to 63 letters, digits, hyphens and underscores, each followed by a period, no label with a hyphen at either end';
 }
 
-/** The mailbox of an SOA record (RFC 1035 section 3.3.13): with its @ read as a dot it is a domain name. */
+/**
+ * Returns the problem with the mailbox of an SOA record (RFC 1035 section 3.3.13), or undefined.
+ * With its @ replaced by a dot, it must be a domain name.
+ */
 function emailProblem(email: string): string | undefined {
   const parts = email.split('@');
   return parts.length === 2 && isRelativeName(parts.join('.'))
@@ -44,27 +47,33 @@ function emailProblem(email: string): string | undefined {
     : 'must be an e-mail address such as hostmaster@example.org';
 }
 
-/** A port from 1 to 65535, as text. */
+/** Returns whether `text` is a port from 1 to 65535. */
 function isPort(text: string): boolean {
   return Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** An IPv6 address without a zone id (RFC 4007 section 11), which means nothing on another machine. */
+/**
+ * Returns whether `text` is an IPv6 address without a zone id. A zone id is valid on one machine
+ * only (RFC 4007 section 11).
+ */
 function isIPv6(text: string): boolean {
   return isIP(text) === 6 && !text.includes('%');
 }
 
-/** An IPv4 address or a domain name that cannot be mistaken for one (RFC 3696 section 2). */
+/**
+ * Returns whether `text` is an IPv4 address, or a domain name that does not look like one (RFC 3696
+ * section 2).
+ */
 function isHost(text: string): boolean {
   return (
     isIP(text) === 4 || (isRelativeName(withoutFinalDot(text)) && !/(?:^|\.)\d+\.?$/.test(text))
   );
 }
 
-/** The most characters of the address of a primary: a name and a port. */
+/** The maximum length of the address of a primary: a name and a port. */
 const MAX_MASTER_LENGTH = MAX_NAME_LENGTH + ':65535'.length;
 
-/** The address of a primary, with a port unless it is 53. */
+/** The address of a primary, with a port if it is not 53. */
 const master: Kind<string> = {
   schema: {
     type: 'string',
@@ -91,7 +100,7 @@ const master: Kind<string> = {
 
 const shortText = text({ min: 0, max: 50 });
 
-/** A field that the service sets, from `value` on. */
+/** Returns a field that the service sets, with the initial value `value`. */
 function own<T>(kind: Kind<T>, value: T, description: string, example: T) {
   return {
     ...kind,
@@ -107,7 +116,7 @@ export const zoneFields = defineFields({
   pool_id: {
     ...nullable(uuid()),
     description:
-      'The pool whose name servers serve the zone. Only administrators may choose one; others get the default pool.',
+      'The pool whose name servers serve the zone. Only administrators may choose one. Other callers get the default pool.',
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: { default: null },
     set: 'once',
@@ -121,7 +130,7 @@ export const zoneFields = defineFields({
   name: {
     ...text({ min: 1, max: MAX_NAME_LENGTH, problemOf: zoneNameProblem }),
     description:
-      'The domain name, with a final period; unique in its pool without regard to case and kept as it was spelt.',
+      'The domain name, in its original spelling and with a final period. It must be unique in its pool, ignoring case.',
     example: 'example.com.',
     otherExample: 'example.org.',
     onCreate: 'required',
@@ -130,20 +139,19 @@ export const zoneFields = defineFields({
   email: {
     ...text({ min: 3, max: 255, problemOf: emailProblem }),
     description:
-      'Whom to write to about the zone. Required for PRIMARY zones; SECONDARY zones have none of their own.',
+      'The e-mail address of the contact for the zone. Required for PRIMARY zones. Not for SECONDARY zones.',
     example: 'hostmaster@example.com',
     onCreate: { default: SECONDARY_EMAIL },
   },
   description: {
     ...nullable(text({ min: 0, max: 160 })),
-    description: 'Anything worth noting about the zone.',
+    description: 'A note about the zone.',
     example: 'The web site',
     onCreate: { default: null },
   },
   ttl: {
     ...integer(0, 2_147_483_647),
-    description:
-      'Seconds that resolvers may keep records for which nothing else is said. Not for SECONDARY zones.',
+    description: 'The default TTL of records, in seconds. Not for SECONDARY zones.',
     example: 3600,
     onCreate: { default: 3600 },
   },
@@ -153,28 +161,28 @@ export const zoneFields = defineFields({
     "The serial number of the zone's SOA record (RFC 1035 section 3.3.13).",
     1_795_219_200,
   ),
-  shared: own(boolean(), false, 'Whether other projects may use the zone; always false.', false),
+  shared: own(boolean(), false, 'Whether other projects may use the zone. Always false.', false),
   status: own(
     enumeration(['ACTIVE', 'PENDING', 'ERROR']),
     'ACTIVE',
-    'Whether the name servers have what the service holds.',
+    'Whether the name servers have the current state of the zone.',
     'ACTIVE',
   ),
   action: own(
     enumeration(['NONE', 'CREATE', 'UPDATE', 'DELETE']),
     'NONE',
-    'What is being done about the zone.',
+    'The action in progress on the zone.',
     'NONE',
   ),
   version: own(
     integer(1, Number.MAX_SAFE_INTEGER),
     1,
-    'How often the zone was changed, its creation included.',
+    'The number of changes to the zone, including its creation.',
     1,
   ),
   attributes: {
     ...map(shortText, shortText, 100),
-    description: 'Names and values by which a pool is chosen: `pool_id` names one.',
+    description: 'Names and values that select a pool. `pool_id` is the id of a pool.',
     example: {},
     onCreate: { default: {} },
     set: 'once',
@@ -182,14 +190,14 @@ export const zoneFields = defineFields({
   type: {
     ...enumeration(['PRIMARY', 'SECONDARY', 'CATALOG']),
     description:
-      'PRIMARY for zones that are edited here, SECONDARY for copies of a primary elsewhere. CATALOG zones are made by the service alone.',
+      'PRIMARY for zones that are edited here, SECONDARY for copies of zones on other servers. Only the service creates CATALOG zones.',
     example: 'PRIMARY',
     onCreate: { default: 'PRIMARY' },
     set: 'once',
   },
   masters: {
     ...list(master, 0, 50),
-    description: 'The primaries that a SECONDARY zone is transferred from.',
+    description: 'The primaries from which a SECONDARY zone is transferred.',
     example: [],
     onCreate: { default: [] },
   },
@@ -204,7 +212,7 @@ export const zoneFields = defineFields({
 /** A zone as the store holds it. */
 export type Zone = ResourceOf<typeof zoneFields>;
 
-/** What a zone shows when it has been deleted. */
+/** The members of a deleted zone that differ in the response. */
 export const DELETED = { status: 'PENDING', action: 'DELETE' } as const;
 
 /** The right to choose a pool for a zone. */

@@ -37,8 +37,7 @@ export const zone = defineResource({
   },
   questions: {
     outside_tlds: {
-      description:
-        'Whether the name of the zone could not be created today, because of the TLD entries.',
+      description: 'Whether the TLD entries would now reject the name of the zone.',
       right: 'zones:outside_tlds',
       ask: (resources, reader, settings) =>
         areOutsideTlds(
@@ -66,7 +65,7 @@ export const zone = defineResource({
   },
 });
 
-/** What PRIMARY and SECONDARY zones must and must not be given. */
+/** Returns the problems with members that PRIMARY or SECONDARY zones require or forbid. */
 function typeProblems(
   given: Given<typeof zoneFields>,
   type: Zone['type'],

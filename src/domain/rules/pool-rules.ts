@@ -6,7 +6,10 @@ import { zone } from '../resources/zone.ts';
 
 type PoolFields = (typeof pool)['fields'];
 
-/** The rules about a change to a pool. A pool that has zones cannot be deleted, and neither can the default pool. Throws `invalid_operation`. */
+/**
+ * Applies the rules about a change to a pool: neither the default pool nor a pool with zones can be
+ * deleted. Throws `invalid_operation`.
+ */
 export async function admitPool(
   change: Change<PoolFields>,
   transaction: Reader,

@@ -11,11 +11,14 @@ import { zone } from '../resources/zone.ts';
 
 /** The rules of one resource type that need other resources. */
 export interface Rule<F extends Fields = Fields> {
-  /** Applies the rules in the transaction of `change`, and returns the resource to store. Throws `ServiceError` to refuse the change. */
+  /**
+   * Applies the rules in the transaction of `change`, and returns the resource to store. Throws
+   * `ServiceError` to reject the change.
+   */
   admit(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
 }
 
-/** The rules of each resource type that has some. Every change passes them. */
+/** The rules of each resource type that has any. Every change is checked against them. */
 export const RULES: Map<ResourceType, Rule> = new Map([
   rule(tsigkey, admitTsigkey),
   rule(pool, admitPool),

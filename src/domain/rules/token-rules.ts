@@ -8,7 +8,10 @@ import { hashToken, token, type Token } from '../resources/token.ts';
 
 type TokenFields = (typeof token)['fields'];
 
-/** The rules about a change to a token: the service makes the token itself, and the last administrator stays. Throws `last_administrator`. */
+/**
+ * Applies the rules about a change to a token: the service generates the token, and one
+ * administrator token must remain. Throws `last_administrator`.
+ */
 export async function admitToken(
   change: Change<TokenFields>,
   transaction: Reader,
@@ -26,7 +29,7 @@ export async function admitToken(
   };
 }
 
-/** Throws `last_administrator` if no valid administrator token but this one exists. */
+/** Throws `last_administrator` if no other valid administrator token exists. */
 async function assertAdministratorLeft(
   resource: Token,
   transaction: Reader,
@@ -50,7 +53,10 @@ async function assertAdministratorLeft(
   }
 }
 
-/** Tells whether a token gives the rights of an administrator at `now`. Roles compare without regard to case. */
+/**
+ * Returns whether a token gives the rights of an administrator at `now`. Roles compare without
+ * regard to case.
+ */
 function isAdministrator({ roles, expires_at: expiresAt }: Token, now: string): boolean {
   return (
     (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN)

@@ -11,7 +11,10 @@ import {
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
-/** The rules about a change to a key: its pool or zone exists, if the settings say so, and a key without a secret gets one. Throws `invalid_tsigkey`. */
+/**
+ * Applies the rules about a change to a key. Its pool or zone must exist if the settings require
+ * it. A key without a secret gets one. Throws `invalid_tsigkey`.
+ */
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,
   transaction: Reader,
@@ -40,7 +43,7 @@ async function assertResourceExists(
   }
 }
 
-/** A random secret as long as the algorithm's hash output, in base64. */
+/** Returns a random secret as long as the algorithm's hash output, in base64. */
 function generateSecret(algorithm: AlgorithmName, randomBytes: (size: number) => Buffer): string {
   return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
 }

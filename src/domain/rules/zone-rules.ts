@@ -12,8 +12,9 @@ import { zone } from '../resources/zone.ts';
 type ZoneFields = typeof zoneFields;
 
 /**
- * The rules about a change to a zone, in the transaction of the change. A creation is checked in this order: the kind of
- * zone, the project, the quota, the name against the TLD entries, the zones of other projects around it, the pool.
+ * Applies the rules about a change to a zone, in the transaction of the change. A creation is
+ * checked in this order: type of zone, project, quota, name against the TLD entries, surrounding
+ * zones of other projects, pool.
  */
 export async function admitZone(
   change: Change<ZoneFields>,
@@ -76,7 +77,7 @@ async function refuseOverQuota(
   if (zones >= quota) throw new ServiceError('over_quota', 'zones');
 }
 
-/** No project may take a name that another has, nor one above or below a zone of another. */
+/** Throws if another project has a zone with this name, or a zone above or below it. */
 async function refuseAmongOthers(
   name: string,
   projectId: string,
@@ -95,7 +96,7 @@ async function refuseAmongOthers(
   }
 }
 
-/** The conditions that the zones below a name meet, which are a range of the tree index. */
+/** Returns the conditions for the zones below a name, which are a range of the tree index. */
 function below(name: string): Condition[] {
   const start = treeForm(name);
   return [
@@ -121,7 +122,10 @@ async function choosePool(
   return wanted;
 }
 
-/** The serial goes up when what the SOA record says changes (RFC 1982 arithmetic is not needed before 2106). */
+/**
+ * Increments the serial if the content of the SOA record changes. RFC 1982 arithmetic is not needed
+ * before 2106.
+ */
 function nextSerial(
   { resource, current }: Change<ZoneFields> & { operation: 'update' },
   now: string,

@@ -1,33 +1,37 @@
 import { ServiceError } from '../model/errors.ts';
 
-/** How a fair queue shares its slots. A job takes one slot, or as many as its `run` says. */
+/** The limits of a fair queue. A job uses one slot, or the number that its `run` requests. */
 export interface FairQueueOptions {
-  /** How many slots there are, for all owners together. */
+  /** The number of slots for all owners together. */
   readonly concurrency: number;
-  /** How many slots the jobs of one owner take at once. Keep it below `concurrency`, so that one owner cannot take every slot. */
+  /**
+   * The maximum number of slots in use by one owner. It must be below `concurrency`, so that one
+   * owner cannot use every slot.
+   */
   readonly concurrencyPerOwner: number;
-  /** How many jobs of one owner may wait; further ones are refused. */
+  /** The maximum number of waiting jobs of one owner. Further jobs are rejected. */
   readonly maxWaitingPerOwner: number;
-  /** How many jobs may wait, of all owners together; further ones are refused. */
+  /** The maximum number of waiting jobs of all owners. Further jobs are rejected. */
   readonly maxWaiting: number;
 }
 
-/** Runs jobs under a limit that their owners share. */
+/** Runs jobs of several owners under a common limit. */
 export interface FairQueue {
   /**
-   * Runs `work` when `slots` are free for `owner`, and returns what it returns. A job that wants more slots than an owner may take
-   * waits for as many as that. Rejects with what `work` throws, with `unavailable` when too many jobs wait, and with the signal's
-   * reason when `signal` aborts before the job began.
+   * Runs `work` when `slots` are free for `owner`, and returns its result. A job that requests more
+   * slots than an owner may use waits for that maximum. Rejects with the error of `work`, and with
+   * `unavailable` if too many jobs wait. If `signal` aborts before the job begins, rejects with its
+   * reason.
    */
   run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal, slots?: number): Promise<T>;
-  /** How many jobs wait for a slot. */
+  /** The number of waiting jobs. */
   readonly waiting: number;
 }
 
-/** How long a refused caller should wait before it tries again, in seconds. */
+/** How long a rejected caller should wait before it retries, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** A job that waits. */
+/** A waiting job. */
 interface Waiting {
   readonly slots: number;
   readonly begin: () => void;
@@ -35,16 +39,17 @@ interface Waiting {
 
 /** The jobs of one owner. */
 interface Share {
-  /** How many slots its running jobs take. */
+  /** The number of slots that its running jobs use. */
   taken: number;
-  /** The turn in which its last job began; 0 for none. */
+  /** The turn in which its last job began. 0 if none did. */
   servedLast: number;
   readonly waiting: Set<Waiting>;
 }
 
 /**
- * A queue that serves owners in turn: however many jobs one owner queues, the first job of another owner is the next
- * to run. Jobs of one owner run in the order in which they arrived. No job overtakes one of another owner that waits for more slots.
+ * Creates a queue that serves owners in rotation. However many jobs one owner queues, the first job
+ * of another owner runs next. Jobs of one owner run in the order of arrival. No job overtakes
+ * another owner's job that waits for more slots.
  */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { concurrency, concurrencyPerOwner, maxWaitingPerOwner, maxWaiting } = options;
@@ -59,7 +64,10 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     taken += slots;
   };
 
-  /** The job whose turn is next: the first of the owner that was served least recently, of those with slots left in their share. */
+  /**
+   * Returns the next job: the first job of the owner served least recently, among owners below
+   * their limit.
+   */
   const nextWaiting = () => {
     let next: Share | undefined;
     let first: Waiting | undefined;
@@ -77,7 +85,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     return first;
   };
 
-  /** Whether a job that arrives may run at once: there are slots for it, and no job is due before it. */
+  /**
+   * Returns whether a new job may run at once: enough slots are free, and no job is due before it.
+   */
   const mayStart = (share: Share, slots: number) =>
     share.waiting.size === 0 &&
     share.taken + slots <= concurrencyPerOwner &&
@@ -108,7 +118,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       const abort = () => {
         leave();
         reject(signal?.reason as Error);
-        serveNext(); // it may have held up others for slots that it wanted
+        serveNext(); // the job may have blocked others because of the slots it requested
       };
       const job = { slots, begin };
       signal?.addEventListener('abort', abort);

@@ -1,6 +1,6 @@
 /**
- * Shares runs of `work`: a caller that arrives while a run is in progress gets the result of that run. Rejects with what
- * `work` throws; the next call after that runs `work` again.
+ * Shares runs of `work`: a caller that arrives during a run gets the result of that run. Rejects
+ * with the error of `work`. The next call after an error runs `work` again.
  */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let flight: Promise<T> | undefined;
@@ -8,8 +8,8 @@ export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Shares results of `work`: a result counts for `maxAgeSeconds` from the start of its run, and concurrent callers share one run.
- * An error is not cached. `seconds` is a monotonic clock.
+ * Caches results of `work` for `maxAgeSeconds` from the start of the run. Concurrent callers share
+ * one run. Errors are not cached. `seconds` is a monotonic clock.
  */
 export function cachedFlight<T>(
   maxAgeSeconds: number,

@@ -1,23 +1,29 @@
-/** How long a slice lasts, in milliseconds. */
+/** The duration of a slice, in milliseconds. */
 const SLICE_MS = 5;
 
-/** How long a slice of a transaction lasts: other writes wait until all of it is done, so it gets most of each turn of the event loop. */
+/**
+ * The duration of a slice of a transaction, in milliseconds. Other writes wait for the whole
+ * transaction, so it gets most of each turn of the event loop.
+ */
 const TRANSACTION_SLICE_MS = 15;
 
-/** How many items are sorted at a time. */
+/** The number of items sorted at a time. */
 const RUN_LENGTH = 1000;
 
-/** Divides long work into slices of a few milliseconds, between which the process serves other requests. */
+/**
+ * Divides long work into slices of a few milliseconds. The process serves other requests between
+ * slices.
+ */
 export interface Slicer {
-  /** Whether the current slice is used up. */
+  /** Returns whether the current slice has ended. */
   isOver(): boolean;
-  /** Lets the event loop serve what waits, then begins a new slice. */
+  /** Lets the event loop run waiting work, then begins a new slice. */
   next(): Promise<void>;
-  /** A slicer for work in a transaction, whose slices are longer. The first begins now. */
+  /** Returns a slicer for work in a transaction, with longer slices. The first begins now. */
   forTransaction(): Slicer;
 }
 
-/** A slicer whose first slice begins now. `milliseconds` is a clock that does not go back. */
+/** Returns a slicer whose first slice begins now. `milliseconds` is a monotonic clock. */
 export function createSlicer(milliseconds: () => number, sliceMs = SLICE_MS): Slicer {
   let began = milliseconds();
   return {
@@ -30,7 +36,7 @@ export function createSlicer(milliseconds: () => number, sliceMs = SLICE_MS): Sl
   };
 }
 
-/** Calls `work` with each of `items`, in their order. */
+/** Calls `work` with each of `items`, in order. */
 export async function eachInSlices<T>(
   slicer: Slicer,
   items: Iterable<T>,
@@ -42,7 +48,10 @@ export async function eachInSlices<T>(
   }
 }
 
-/** A sorted copy of `items`. Runs are sorted in slices; the platform then merges them in a fraction of the time. */
+/**
+ * Returns a sorted copy of `items`. Sorts runs in slices, then merges them with the platform's
+ * sort, which is much faster on sorted runs.
+ */
 export async function sortInSlices<T>(
   slicer: Slicer,
   items: readonly T[],

@@ -1,10 +1,10 @@
-/** What the URL of a database means, without opening the database. */
+/** Parses database URLs. Opens no database. */
 
 /** One form of database URL. */
 export interface DatabaseForm {
-  /** Tells whether several processes may use one database. */
+  /** Whether several processes may use one database. */
   readonly shared: boolean;
-  /** Tells whether `location`, the part after the scheme, is valid. */
+  /** Returns whether `location`, the part after the scheme, is valid. */
   accepts(location: string): boolean;
 }
 
@@ -45,7 +45,9 @@ export function parseDatabaseUrl(text: string): DatabaseUrl | undefined {
     : undefined;
 }
 
-/** Returns a database URL with the passwords replaced that it may have before its host and among its parameters. */
+/**
+ * Returns a database URL with its passwords replaced, both before the host and in the parameters.
+ */
 export function withoutPassword(url: string): string {
   return url
     .replace(/(:\/\/[^/?#:]*:)[^/?#]*@/, '$1(hidden)@')

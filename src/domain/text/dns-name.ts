@@ -1,45 +1,57 @@
 import { domainToASCII } from 'node:url';
 
 /**
- * Domain names as text. This is the only file that knows what a label looks like, how two names compare,
- * and where the final dot goes (RFC 1035 section 2.3.1, RFC 5890 section 2.3.2.1, RFC 8552 for underscores).
+ * Domain names as text. All rules about labels, comparison and the final dot are in this file (RFC
+ * 1035 section 2.3.1, RFC 5890 section 2.3.2.1, RFC 8552 for underscores).
  */
 
 /** One label: 1 to 63 letters, digits, hyphens and underscores, no hyphen at either end. */
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 
-/** The most characters a name may have, its dots included. */
+/** The maximum length of a name in characters, including its dots. */
 export const MAX_NAME_LENGTH = 254;
 
-/** The most characters a label may have. */
+/** The maximum length of a label in characters. */
 const MAX_LABEL_LENGTH = 63;
 
-/** Tells whether `text` has more than `max` code points. Takes no longer for a longer text. */
+/**
+ * Returns whether `text` has more than `max` code points. The time does not grow with the length of
+ * `text`.
+ */
 function exceeds(text: string, max: number): boolean {
   return text.length > 2 * max || (text.length > max && Array.from(text).length > max);
 }
 
-/** Tells whether `text` has more characters than any name, so that nothing else about it needs to be said. */
+/** Returns whether `text` is longer than any name, so that no other check is needed. */
 export function isOverlongName(text: string): boolean {
   return exceeds(text, MAX_NAME_LENGTH);
 }
 
-/** Tells whether `text` is one label in ASCII form. */
+/** Returns whether `text` is one label in ASCII form. */
 export function isLabel(text: string): boolean {
   return LABEL.test(text);
 }
 
-/** Tells whether `text` is one or more labels joined by single dots, without a final dot, of at most 254 characters. */
+/**
+ * Returns whether `text` is one or more labels joined by single dots, without a final dot, of at
+ * most 254 characters.
+ */
 export function isRelativeName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && text.split('.').every(isLabel);
 }
 
-/** Tells whether `text` is one or more labels, each followed by a dot, of at most 254 characters in all. */
+/**
+ * Returns whether `text` is one or more labels, each followed by a dot, of at most 254 characters
+ * in all.
+ */
 export function isAbsoluteName(text: string): boolean {
   return text.endsWith('.') && text.length <= MAX_NAME_LENGTH && isRelativeName(text.slice(0, -1));
 }
 
-/** The names that a name in comparison form lies under, from itself to its last label: `a.b.c`, `b.c`, `c`. */
+/**
+ * Returns the suffixes of a name in comparison form, from the name itself to its last label:
+ * `a.b.c`, `b.c`, `c`.
+ */
 export function suffixes(name: string): string[] {
   const names = [name];
   for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
@@ -47,40 +59,45 @@ export function suffixes(name: string): string[] {
   return names;
 }
 
-/** The last label of a name in comparison form: `c` of `a.b.c`. */
+/** Returns the last label of a name in comparison form: `c` of `a.b.c`. */
 export function lastLabel(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
 /**
- * A name in comparison form with its labels turned round and each followed by a dot: `example.org` gives `org.example.`.
- * Names below another begin with the other's form, so they stand together in an index.
+ * Returns a name in comparison form with its labels reversed and each followed by a dot:
+ * `example.org` gives `org.example.`. The result for a name is a prefix of the results for all
+ * names below it, so they are adjacent in an index.
  */
 export function treeForm(name: string): string {
   return `${name.split('.').reverse().join('.')}.`;
 }
 
-/** Tells whether a DNS message can carry the name: 255 octets with the length before each label and the root (RFC 1035 section 3.1). */
+/**
+ * Returns whether the name fits into a DNS message: 255 octets with the length before each label
+ * and the root (RFC 1035 section 3.1).
+ */
 export function fitsInMessage(name: string): boolean {
   return name.length <= 253 && isRelativeName(name);
 }
 
-/** Drops one final dot: `example.org.` and `example.org` name the same node. */
+/** Removes one final dot: `example.org.` and `example.org` name the same node. */
 export function withoutFinalDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
 
-/** The form in which names compare: lower case (RFC 4343), without the final dot. */
+/** Returns the comparison form of a name: lower case (RFC 4343), without the final dot. */
 export function comparisonForm(name: string): string {
   return withoutFinalDot(name.toLowerCase());
 }
 
 /**
- * The ASCII form of a name that holds non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if it has none.
- * Labels are converted one at a time, only where they need it and if nothing else is wrong with them: the platform's
- * converter reads a bare number as an IPv4 address and cuts at characters that end a host in a URL. Its time grows with the square
- * of the length, so overlong text is not converted: Punycode writes at least one character for each of the label (RFC 3492
- * section 3), so a name whose ASCII form has 254 characters has no more itself, nor has a label of 63.
+ * Returns the ASCII form of a name with non-ASCII labels (`рф` gives `xn--p1ai`), or undefined if
+ * it has none. Labels are converted one at a time, and only if the rest of the name is valid. The
+ * platform's converter reads a bare number as an IPv4 address, and cuts at characters that end a
+ * host in a URL. Its time is quadratic in the length, so overlong text is not converted. Punycode
+ * writes at least one character for each input character (RFC 3492 section 3). So a name is never
+ * longer than its ASCII form of at most 254 characters, nor a label than 63.
  */
 export function toAsciiName(name: string): string | undefined {
   if (isOverlongName(name)) return undefined;

@@ -1,4 +1,4 @@
-/** What every token of the service begins with, so that scanners for leaked credentials can find one. */
+/** The prefix of every token of the service, by which scanners for leaked credentials find one. */
 export const TOKEN_PREFIX = 'tsigil_';
 
 /** Returns whether `text` has the form of one of the service's own tokens. */
@@ -7,20 +7,25 @@ export function looksLikeToken(text: string): boolean {
 }
 
 /**
- * Tokens in a text: the service's own, and Keystone's of the providers `fernet` and `jws`. The lengths keep names that merely begin
- * alike; no match contains a quotation mark or a backslash, so a line of JSON stays one.
+ * Matches tokens in a text: the service's own, and Keystone's of the providers `fernet` and `jws`.
+ * The minimum lengths exclude names that only begin alike. No match contains a quotation mark or a
+ * backslash, so masked JSON stays valid.
  */
 const TOKENS =
   /tsigil_[\x21\x23-\x5b\x5d-\x7e]{24,}|gAAAA[A-Za-z0-9_%=-]{20,}|eyJ[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]*)*/g;
 
-/** `text` with `(a token)` in place of each token in it. For everything that may repeat what a caller sent: errors and the log. */
+/**
+ * Returns `text` with every token replaced by `(a token)`. Use it wherever input may be repeated:
+ * in errors and the log.
+ */
 export function withoutTokens(text: string): string {
-  // Most texts hold none of these words, and a search for a word is much cheaper than the expression.
+  // Most texts contain none of these words, and a search for a word is much cheaper than the
+  // expression.
   if (!text.includes(TOKEN_PREFIX) && !text.includes('gAAAA') && !text.includes('eyJ')) return text;
   return text.replaceAll(TOKENS, '(a token)');
 }
 
-/** A member's name as a message may repeat it: its first 64 characters, with tokens masked. */
+/** Returns a member's name for messages: its first 64 characters, with tokens masked. */
 export function shorten(name: string): string {
   const masked = withoutTokens(name); // before it is cut: a part of a token has no form
   return masked.length > 64 ? `${masked.slice(0, 64)}…` : masked;

@@ -1,12 +1,13 @@
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 
-/** An IPv4 address as an IPv6 socket shows it (RFC 4291 section 2.5.5.2). */
+/** An IPv4 address as an IPv6 socket reports it (RFC 4291 section 2.5.5.2). */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * The address of the client: the TCP peer's or, where proxy headers are trusted, the last element of `X-Forwarded-For`,
- * which is the one that the proxy itself wrote. Undefined for a connection that was closed before the request was read.
+ * Returns the address of the client. This is the TCP peer's address or, if proxy headers are
+ * trusted, the last element of `X-Forwarded-For`, which the proxy adds. Undefined for a connection
+ * that closed before the request was read.
  */
 export function clientAddress(
   request: FastifyRequest,
@@ -17,7 +18,10 @@ export function clientAddress(
   return address === undefined ? undefined : withoutMapping(address);
 }
 
-/** An IPv4 address as such, where an IPv6 socket shows it; other addresses as they are. */
+/**
+ * Returns an address in IPv4 form if an IPv6 socket reports an IPv4 address. Returns other
+ * addresses unchanged.
+ */
 export function withoutMapping(address: string): string {
   return address.startsWith(':') ? (MAPPED.exec(address)?.[1] ?? address) : address;
 }
@@ -31,8 +35,8 @@ function lastAddress(header: string | string[] | undefined): string | undefined 
 }
 
 /**
- * What counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is the least that a network gives to one
- * customer (RFC 6177 section 2).
+ * Returns the key of an address for limits: the IPv4 address, or the /64 of an IPv6 address. A
+ * network assigns at least a /64 to each customer (RFC 6177 section 2).
  */
 export function addressGroup(address: string): string {
   if (!address.includes(':')) return address;

@@ -1,20 +1,26 @@
 import type { Socket } from 'node:net';
 
-/** How long a connection stays open after its last response, so that the peer can read it (RFC 9112 section 9.6). */
+/**
+ * How long a connection stays open after its last response, so that the peer can read the response
+ * (RFC 9112 section 9.6).
+ */
 const LINGER_MS = 1000;
 
-/** The parser of a connection. Node.js documents no way to stop parsing within one read. */
+/** The parser of a connection. Node.js documents no way to stop the parser within one read. */
 interface Parser {
   onIncoming: () => number;
 }
 
-/** What tells the parser that the bytes after a request are not HTTP, as after an upgrade. It ignores them. */
+/** A return value that makes the parser ignore the bytes after a request, as after an upgrade. */
 const NOT_HTTP = 2;
 
-/** Steps on connections that are ending. Many such connections would block all others if their steps ran together. */
+/**
+ * Steps that close connections. Each runs separately, because many steps together would block all
+ * other connections.
+ */
 const steps = new Set<() => void>();
 
-/** Runs `step` in a turn of the event loop in which no other of these steps runs. */
+/** Runs `step` in a turn of the event loop without any other of these steps. */
 function runInTurn(step: () => void): void {
   if (steps.size === 0) setImmediate(runNext);
   steps.add(step);
@@ -30,8 +36,8 @@ function runNext(): void {
 }
 
 /**
- * Sends `last` if given, ends the sending side of a connection, and destroys the connection at most one second later, whether or
- * not the peer reads or closes.
+ * Sends `last` if given and ends the sending side of a connection. Destroys the connection at most
+ * one second later, even if the peer neither reads nor closes.
  */
 export function closeGently(socket: Socket, last?: string): void {
   if (socket.destroyed || socket.writableEnded) return;
@@ -42,8 +48,9 @@ export function closeGently(socket: Socket, last?: string): void {
 }
 
 /**
- * Discards what the peer sends from now on, and what was read but not parsed yet. Many connections that send as fast as they can
- * would take all the time of the process, so it reads from one of them in each turn of the event loop.
+ * Discards further input of the peer, including input that is not parsed yet. It reads from one
+ * connection in each turn of the event loop. Otherwise many connections that send at full speed
+ * would use all the time of the process.
  */
 export function discardInput(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser?: Parser | null };

@@ -6,16 +6,18 @@ import { addressGroup, withoutMapping } from './client-address.ts';
 /** Limits of connections. */
 export interface ConnectionLimits {
   readonly maxConnections: number;
-  /** For one address; undefined for no limit. */
+  /** The limit for one address. Undefined for no limit. */
   readonly maxConnectionsPerAddress: number | undefined;
-  /** How long a caller may read no byte of a response. */
+  /** How long a client may read no byte of a response. */
   readonly responseTimeoutSeconds: number;
 }
 
-/** Why the service closed a connection that it had accepted. */
+/** Why the service closed an accepted connection. */
 export type CutOffReason = 'pipelining' | 'request_timeout' | 'tls_handshake' | 'unread_answer';
 
-/** Creates the metric of connections that the service closes after it accepted them. Call it once per registry. */
+/**
+ * Creates the metric of accepted connections that the service closed. Call it once per registry.
+ */
 export function countCutOffs(registry: Registry): (reason: CutOffReason) => void {
   const counter = new Counter({
     name: 'tsigil_connections_cut_off_total',
@@ -26,19 +28,20 @@ export function countCutOffs(registry: Registry): (reason: CutOffReason) => void
   return (reason) => counter.inc({ reason });
 }
 
-/** How far the sending of responses has come on a connection. */
+/** The progress of responses on a connection. */
 interface Progress {
   sentBytes: number;
-  /** How many checks in a row found that nothing was sent. */
+  /** The number of consecutive checks in which nothing was sent. */
   stalls: number;
 }
 
-/** How many checks in a row find a connection stalled before it is closed. */
+/** The number of consecutive checks that must find a connection stalled before it is closed. */
 const MAX_STALLS = 4;
 
 /**
- * Limits the connections of a server. A connection beyond a limit is destroyed at once, and one whose peer reads nothing after
- * `responseTimeoutSeconds`. Call it after all listeners for connections were added.
+ * Limits the connections of a server. Destroys a connection beyond a limit at once, and one whose
+ * peer reads nothing for `responseTimeoutSeconds`. Call it after all connection listeners have been
+ * added.
  */
 export function limitConnections(
   server: Server,
@@ -50,7 +53,7 @@ export function limitConnections(
   const shares = new Map<string, number>();
   new Gauge({
     name: 'tsigil_connections_open',
-    help: 'Open connections from callers.',
+    help: 'Open connections from clients.',
     registers: [registry],
     collect() {
       this.set(open.size);
@@ -64,7 +67,8 @@ export function limitConnections(
   });
   const { maxConnections, maxConnectionsPerAddress = Infinity } = limits;
 
-  // server.maxConnections does not suit workers: when all are full, they pass a connection from one to the next without end.
+  // server.maxConnections does not suit workers: when all are full, they pass a connection around
+  // endlessly.
   const accept = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
@@ -101,19 +105,19 @@ export function limitConnections(
   };
   const timer = setInterval(sweep, (limits.responseTimeoutSeconds * 1000) / MAX_STALLS).unref();
   server.on('close', () => clearInterval(timer));
-  // Node's own version knows neither connections in a TLS handshake nor those after CONNECT.
+  // Node's own version ignores connections in a TLS handshake and those after CONNECT.
   server.closeAllConnections = () => {
     for (const socket of open.keys()) socket.destroy();
   };
 }
 
-/** The handle of a socket. Node.js documents nothing that shows how much of one write was sent. */
+/** The handle of a socket. Node.js documents no way to read how much of one write was sent. */
 interface Handle {
   readonly bytesWritten: number;
   readonly writeQueueSize: number;
 }
 
-/** Whether a connection has had data to send, and sent none of it, for too long. */
+/** Returns whether a connection has had data to send but sent none for too long. */
 function isStalled(socket: Socket, progress: Progress): boolean {
   const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null };
   if (!handle || handle.writeQueueSize === 0) {

@@ -3,10 +3,16 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
-/** How many connections may wait to be accepted: of a burst that exceeds Node's default of 511, each tries again after 1 s or more. */
+/**
+ * The maximum number of connections that wait to be accepted. In a burst above Node's default of
+ * 511, each further client retries after 1 s or more.
+ */
 const BACKLOG = 4096;
 
-/** Returns the addresses to listen on: every address of `localhost`, as callers may use any of them; another host as it is. */
+/**
+ * Returns the addresses to listen on: all addresses of `localhost`, because clients may use any of
+ * them, or the given host.
+ */
 export async function listenAddresses(host: string): Promise<readonly string[]> {
   if (host !== 'localhost') return [host];
   const found = await lookup(host, { all: true });
@@ -14,8 +20,9 @@ export async function listenAddresses(host: string): Promise<readonly string[]> 
 }
 
 /**
- * Listens on all addresses and returns the URL of the first. Skips an address after the first that does not exist or is in use; for
- * the first, throws Node's error. Call it once, before the app is ready.
+ * Listens on all addresses and returns the URL of the first. Throws Node's error if the first
+ * address does not exist or is in use, and skips any other such address. Call it once, before the
+ * app is ready.
  */
 export async function listen(
   app: FastifyInstance,

@@ -6,27 +6,28 @@ import type { Registry } from 'prom-client';
 import { countCutOffs, limitConnections, type ConnectionLimits } from './connections.ts';
 import { runInOrder } from './pipelining.ts';
 
-/** How long a connection stays open between two requests. */
+/** How long an idle connection stays open between two requests. */
 const KEEP_ALIVE_MS = 72_000;
 
 /** The settings of the server below the framework. */
 export interface NodeServerSettings extends ConnectionLimits {
   readonly maxHeaderBytes: number;
   readonly requestTimeoutSeconds: number;
-  /** `cert` and `key` are the PEM files for HTTPS; both or none. */
+  /** The PEM files `cert` and `key` for HTTPS: both or neither. */
   readonly tls: {
     readonly cert: string | undefined;
     readonly key: string | undefined;
     readonly handshakeTimeoutSeconds: number;
-    /** The `max-age` of Strict-Transport-Security (RFC 6797 section 6.1.1); 0 for no such header. */
+    /** The `max-age` of Strict-Transport-Security (RFC 6797 section 6.1.1). 0 omits the header. */
     readonly hstsMaxAgeSeconds: number;
   };
 }
 
 /**
- * Creates the server below the framework, for HTTPS if `tls` names files. It passes the requests of each connection to `handle` in
- * their order. `writeRefusal` returns the complete response, with the given headers, to what could not be read as a request. Throws
- * Node's errors when the files of `tls` cannot be used.
+ * Creates the server below the framework, for HTTPS if `tls` names files. It passes the requests of
+ * each connection to `handle` in order. `writeRefusal` returns the complete response, with the
+ * given headers, to input that is not a valid request. Throws Node's errors if the files of `tls`
+ * cannot be used.
  */
 export function createNodeServer(
   handle: RequestListener,
@@ -37,11 +38,12 @@ export function createNodeServer(
   const { cert, key, handshakeTimeoutSeconds, hstsMaxAgeSeconds } = settings.tls;
   const options = {
     maxHeaderSize: settings.maxHeaderBytes,
-    // Only as an option does it also limit the time for heads, without which Node.js does not limit slow bodies.
+    // As an option, it also limits the time for heads. Without that limit, Node.js does not limit
+    // slow bodies.
     requestTimeout: settings.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The guard refuses a missing Host header with a response that has a body.
+    // The guard rejects a missing Host header with a response that has a body.
     requireHostHeader: false,
   };
   const isSecure = cert !== undefined && key !== undefined;
@@ -70,19 +72,20 @@ export function createNodeServer(
     else refuseInOrder(socket, writeRefusal(error, extraHeaders));
   };
   server.on('clientError', refuse);
-  // An unknown expectation is ignored (RFC 9110 section 10.1.1), and a tunnel refused.
+  // An unknown expectation is ignored (RFC 9110 section 10.1.1), and a tunnel is rejected.
   server.on(
     'checkExpectation',
     (request, response) => void server.emit('request', request, response),
   );
   server.on('connect', (_request, socket: Socket) => {
-    socket.on('error', () => undefined); // Node.js has removed its own listener: without one, a reset ends the process
+    // Node.js has removed its own listener: without one, a reset ends the process.
+    socket.on('error', () => undefined);
     refuse(new Error('CONNECT'), socket);
   });
   return server;
 }
 
-/** `handle`, with headers that every response has. */
+/** Returns `handle` with the headers of every response added. */
 function addHeaders(
   handle: RequestListener,
   headers: Readonly<Record<string, string>>,

@@ -3,21 +3,21 @@ import { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { closeGently, discardInput } from './closing.ts';
 
-/** How many requests may wait for the responses before them. */
+/** The maximum number of requests that wait for earlier responses. */
 const MAX_WAITING = { perConnection: 64, total: 4096 } as const;
 
 /** The requests of one connection. */
 interface Queue {
   readonly socket: Socket;
-  /** The response to the request that was started last. */
+  /** The response to the request started last. */
   current: ServerResponse | undefined;
   /** The response whose end starts the next request. */
   followed: ServerResponse | undefined;
-  /** The responses to requests that were not started yet. */
+  /** The responses to requests that have not started. */
   readonly waiting: ServerResponse[];
-  /** True when the connection takes no more requests. */
+  /** True if the connection accepts no more requests. */
   ending: boolean;
-  /** What is sent after the last response of a connection that is ending. */
+  /** The bytes to send after the last response of a closing connection. */
   refusal: string | undefined;
 }
 
@@ -26,7 +26,7 @@ interface Order {
   readonly server: Server;
   readonly run: RequestListener;
   readonly countExcess: () => void;
-  /** How many requests wait on all connections. */
+  /** The number of waiting requests on all connections. */
   waiting: number;
 }
 
@@ -34,17 +34,19 @@ const QUEUE = Symbol('requests of a connection');
 type QueuedSocket = Socket & { [QUEUE]?: Queue };
 
 /**
- * Takes no more requests from a connection, and closes it after the responses to the requests before. `refusal` is the response to
- * what could not be read as a request. It is sent in its turn.
+ * Accepts no more requests from a connection, and closes it after the responses to earlier
+ * requests. `refusal` is the response to input that is not a valid request. It is sent after those
+ * responses.
  */
 export type Refuse = (socket: Socket, refusal: string) => void;
 
 /**
- * Passes the requests of a server to `run`. Requests of one connection run one after the other: each starts in its own turn of the
- * event loop, after the response before was sent. Node.js parses all that it reads at once; if those requests ran together, they
- * would block all other connections, and their responses would pile up in memory. A connection with too many waiting requests is
- * closed after their responses, and the client repeats the others (RFC 9112 section 9.3.2). `countExcess` counts such connections.
- * Call it before the server listens.
+ * Passes the requests of a server to `run`. Requests of one connection run in sequence: each starts
+ * in its own turn of the event loop, after the previous response was sent. Node.js parses all input
+ * that it has read at once. If those requests ran together, they would block all other connections,
+ * and their responses would fill memory. A connection with too many waiting requests is closed
+ * after their responses, and the client repeats the others (RFC 9112 section 9.3.2). `countExcess`
+ * counts such connections. Call it before the server listens.
  */
 export function runInOrder(server: Server, run: RequestListener, countExcess: () => void): Refuse {
   const order: Order = { server, run, countExcess, waiting: 0 };
@@ -57,7 +59,7 @@ export function runInOrder(server: Server, run: RequestListener, countExcess: ()
   return (socket, refusal) => refuse(order, socket, refusal);
 }
 
-/** Whether requests wait on a connection for the responses before them. */
+/** Returns whether requests on a connection wait for earlier responses. */
 export function hasWaiting(socket: Socket): boolean {
   return ((socket as QueuedSocket)[QUEUE]?.waiting.length ?? 0) > 0;
 }
@@ -78,8 +80,9 @@ function open(server: Server, socket: QueuedSocket): void {
 }
 
 /**
- * Makes Node.js send the responses to waiting requests after the peer has ended its side of the connection. By default it ends its
- * own side at once, which loses them. The property is not documented.
+ * Makes Node.js send the responses to waiting requests after the peer has ended its side of the
+ * connection. By default Node.js ends its own side at once, which loses the responses. The property
+ * is not documented.
  */
 function keepHalfOpen(server: Server): void {
   const halfOpen = server as Server & { httpAllowHalfOpen: boolean };
@@ -90,7 +93,7 @@ function keepHalfOpen(server: Server): void {
 function take(order: Order, request: IncomingMessage, response: ServerResponse): void {
   const queue = (request.socket as QueuedSocket)[QUEUE];
   if (queue === undefined || queue.ending) return;
-  // Node.js assigns the socket to a new response unless it is still sending one.
+  // Node.js assigns the socket to a new response unless it is still sending another.
   if (response.socket !== null) {
     queue.current = response;
     order.run(request, response);
@@ -128,7 +131,8 @@ function advance(order: Order, queue: Queue): void {
     return;
   }
   order.waiting -= 1;
-  // Node.js has assigned the socket to the next response, unless the connection is closed or closing.
+  // Node.js has assigned the socket to the next response, unless the connection is closed or
+  // closing.
   if (next.socket === null) {
     order.waiting -= queue.waiting.length;
     queue.waiting.length = 0;
@@ -143,20 +147,24 @@ function start(order: Order, queue: Queue, response: ServerResponse): void {
   if (queue.socket.writable) order.run(response.req, response);
 }
 
-/** Closes the connection after the requests that wait, and announces it in the last response if its head was not sent. */
+/**
+ * Closes the connection after the waiting requests. Adds `Connection: close` to the last response
+ * if its head was not sent.
+ */
 function endAfterWaiting(order: Order, queue: Queue): void {
   const last = queue.waiting.at(-1) ?? queue.current;
   queue.ending = true;
   discardInput(queue.socket);
   if (last?.headersSent === false) last.setHeader('connection', 'close');
-  // Node.js calls this after such a response. Its own version would reset the connection before the peer has read the response.
+  // Node.js calls this after such a response. Its own version would reset the connection before the
+  // peer has read the response.
   queue.socket.destroySoon = () => closeGently(queue.socket);
   follow(order, queue);
 }
 
 function refuse(order: Order, socket: QueuedSocket, refusal: string): void {
   const queue = socket[QUEUE];
-  // Without a queue, the TLS handshake is not done: nothing can be sent.
+  // Without a queue, the TLS handshake is incomplete and nothing can be sent.
   if (queue === undefined || !socket.writable) {
     socket.destroy();
     return;
@@ -168,7 +176,7 @@ function refuse(order: Order, socket: QueuedSocket, refusal: string): void {
   const isSending = current !== undefined && current.socket !== null;
   queue.refusal = refusal;
   if (waiting.at(-1)?.req.complete === false) {
-    // The body of the last request cannot be read: the refusal is its response.
+    // The body of the last request cannot be read, so the refusal is its response.
     waiting.pop();
     order.waiting -= 1;
   } else if (waiting.length === 0 && current?.req.complete === false) {

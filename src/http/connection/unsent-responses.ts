@@ -2,28 +2,33 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** Smaller responses are not counted. Most fit into the buffers of the system. */
+/** Responses below this size are not counted. Most fit into the buffers of the system. */
 const SMALL_BYTES = 64 * 1024;
 
-/** One caller's part of the budget, and that of all requests without a token together. */
+/** One caller's part of the budget. All requests without a token share one part. */
 const SHARE = 1 / 4;
 const ANONYMOUS = 'anonymous';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** The bytes of large responses that wait in memory until their callers read them. */
+/** The bytes of large responses that are in memory until callers read them. */
 export interface UnsentBudget {
-  /** The bytes of all owners. */
+  /** Returns the number of bytes of all owners. */
   readonly bytes: () => number;
-  /** Whether an owner has no room left, or had too little for its last response and nothing was sent since. */
+  /**
+   * Returns whether an owner has no room left, or had too little for its last response and nothing
+   * was sent since.
+   */
   readonly isFull: (owner: string) => boolean;
-  /** Whether a response of `bytes` fits. One always fits where nothing else is unsent. */
+  /**
+   * Returns whether a response of `bytes` fits. One response always fits if nothing else is unsent.
+   */
   readonly fits: (owner: string, bytes: number) => boolean;
-  /** Counts a response. Returns the function to call when it was sent. */
+  /** Counts a response. Returns a function to call when the response was sent. */
   readonly add: (owner: string, bytes: number) => () => void;
 }
 
-/** Creates a budget of `maxBytes`, of which one owner gets at most a quarter. */
+/** Creates a budget of `maxBytes`. One owner gets at most a quarter. */
 export function createUnsentBudget(maxBytes: number): UnsentBudget {
   const share = maxBytes * SHARE;
   const owners = new Map<string, number>();
@@ -56,18 +61,22 @@ export function createUnsentBudget(maxBytes: number): UnsentBudget {
   };
 }
 
-/** Bounds the bytes of unsent responses, by two functions that throw `unavailable`. */
+/** Limits the bytes of unsent responses with two functions that throw `unavailable`. */
 export interface UnsentLimit {
-  /** Checks a new request. Call it after the guard, which knows the caller. */
+  /** Checks a new request. Call it after the guard, which sets the caller. */
   readonly check: (request: FastifyRequest) => void;
-  /** Counts a response, or refuses it. Call it before the log of requests, which must see the final response only. */
+  /**
+   * Counts a response, or rejects it. Call it before the request log, which must log the final
+   * response only.
+   */
   readonly count: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => void;
 }
 
 /**
- * Bounds the bytes of unsent responses. A caller without room gets 503 for new requests to the API, before any work is done. A large
- * response to GET that does not fit becomes 503 too, as a request may have started when there was room; other methods have changed
- * something, so their responses are sent and counted.
+ * Limits the bytes of unsent responses. A caller without room gets 503 for new requests to the API,
+ * before any work is done. A large response to GET that does not fit also becomes 503, because its
+ * request may have started when there was room. Other methods have changed resources, so their
+ * responses are sent and counted.
  */
 export function limitUnsentResponses(maxBytes: number, registry: Registry): UnsentLimit {
   const budget = createUnsentBudget(maxBytes);

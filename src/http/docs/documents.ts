@@ -14,8 +14,9 @@ import { addRoutes } from '../request/routes.ts';
 const PLACEHOLDER = 'https://base-url.invalid';
 
 /**
- * Serves the description of the API, which needs no token: for programs at `/openapi.json`, for people at `/docs`. Each is
- * rendered once, at the first request for it. `publicUrl` is the configured base URL; without one, the request's base URL is filled in.
+ * Serves the API description without a token: for programs at `/openapi.json`, for people at
+ * `/docs`. Each is rendered once, at the first request for it. `publicUrl` is the configured base
+ * URL. Without one, the description shows the request's base URL.
  */
 export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'base'>, publicUrl: string | undefined): void {
   const base = publicUrl ?? PLACEHOLDER;
@@ -41,8 +42,9 @@ function describeService(settings: ApiSettings): ApiDocument {
 }
 
 /**
- * A text that `render` makes once, with each request's base URL in place of the placeholder. Such a base URL needs no escaping,
- * neither in JSON nor in HTML: `baseUrl` accepts only letters, digits and `. : - _ [ ]` in hosts.
+ * Returns the text of `render`, which runs once, with the placeholder replaced by each request's
+ * base URL. Such a base URL needs no escaping in JSON or HTML: `baseUrl` accepts only letters,
+ * digits and `. : - _ [ ]` in hosts.
  */
 function renderOnce(render: () => string): (base: string) => string {
   let parts: readonly string[] | undefined;

@@ -1,12 +1,17 @@
-/** HTML that is safe to send: everything that was put into it is escaped. */
+/** HTML that is safe to send, because all values in it are escaped. */
 export interface Markup {
   readonly html: string;
 }
 
-/** What may stand in a template: text, which is escaped, markup, which is not, and lists of both; nothing for absent parts. */
+/**
+ * A value in a template: text, which is escaped; markup, which is not; or a list of both. Undefined
+ * for an absent part.
+ */
 export type Part = string | number | Markup | undefined | readonly Part[];
 
-/** Markup from a template literal whose values are escaped wherever they stand, in text and in quoted attributes. */
+/**
+ * Returns markup from a template literal. Escapes its values both in text and in quoted attributes.
+ */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return { html: strings.map((string, index) => string + (index < parts.length ? render(parts[index]) : '')).join('') };
 }

@@ -11,7 +11,7 @@ import {
 } from '../openapi/document.ts';
 import { schemaReference } from '../openapi/schemas.ts';
 
-/** One operation of the document with the path and method it is found at. */
+/** One operation of the document with its path and method. */
 export interface PlacedOperation {
   readonly path: string;
   readonly method: string;
@@ -19,7 +19,7 @@ export interface PlacedOperation {
   readonly operation: OperationObject;
 }
 
-/** An operation as a section of the page. */
+/** Returns an operation as a section of the page. */
 export function operationSection(document: ApiDocument, placed: PlacedOperation): Markup {
   const { path, method, operation } = placed;
   const id = operation.operationId;
@@ -30,12 +30,12 @@ ${prose(operation.description)}${parameterTable('Parameters', ownParameters(docu
 `;
 }
 
-/** A link to a heading, for people who want to pass it on. */
+/** Returns a link to a heading, for people who want to share it. */
 export function anchor(id: string, title: string): Markup {
   return markup` <a class="anchor" href="#${id}" aria-label="Link to ${title}">#</a>`;
 }
 
-/** A table of parameters, or nothing if there are none. */
+/** Returns a table of parameters, or nothing if there are none. */
 export function parameterTable(caption: string, parameters: readonly ParameterObject[]): Markup | undefined {
   if (parameters.length === 0) return undefined;
   const rows = parameters.map(({ name, in: place, required, schema, description, example }) => [
@@ -54,7 +54,10 @@ export function parameterTable(caption: string, parameters: readonly ParameterOb
   );
 }
 
-/** The parameters of this operation and of its path alone; those that paths share are told once for all of them. */
+/**
+ * Returns the parameters of this operation and its path only. Another section lists the shared
+ * parameters.
+ */
 function ownParameters(document: ApiDocument, { item, operation }: PlacedOperation): ParameterObject[] {
   const ofPath = (item.parameters ?? []).filter((parameter) => !('$ref' in parameter));
   return [...ofPath, ...(operation.parameters ?? [])].map((parameter) => resolve(document, parameter));
@@ -65,7 +68,7 @@ function body(document: ApiDocument, { requestBody }: OperationObject): Part {
   return schema === undefined ? undefined : memberTable('Body', resolve(document, schema), 'required');
 }
 
-/** For each example of a request the command that sends it, and the answer. */
+/** Returns the command and the response for each example of a request. */
 function examples(document: ApiDocument, placed: PlacedOperation): Part {
   const { operation } = placed;
   const requests = Object.entries(operation.requestBody?.content['application/json']?.examples ?? {});
@@ -79,12 +82,12 @@ function examples(document: ApiDocument, placed: PlacedOperation): Part {
       request,
       answer,
     ]) => markup`${request === undefined ? undefined : markup`<p class="caption">${inline(request.summary)}</p>\n`}<pre><code>${curl(document, placed, request?.value)}</code></pre>
-${answer === undefined ? undefined : markup`<p class="caption">Answer: ${status}</p>\n<pre class="reply"><code>${typeof answer.value === 'string' ? answer.value : JSON.stringify(answer.value, undefined, 2)}</code></pre>\n`}`,
+${answer === undefined ? undefined : markup`<p class="caption">Response: ${status}</p>\n<pre class="reply"><code>${typeof answer.value === 'string' ? answer.value : JSON.stringify(answer.value, undefined, 2)}</code></pre>\n`}`,
   );
   return [markup`<h4>Example</h4>\n`, shown];
 }
 
-/** The command line that sends a request, for a shell in which TOKEN is set. */
+/** Returns the command line that sends a request, for a shell in which TOKEN is set. */
 function curl(document: ApiDocument, { path, method, item, operation }: PlacedOperation, value: unknown): string {
   const parameters = (item.parameters ?? []).map((parameter) => resolve(document, parameter));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => {
@@ -104,23 +107,29 @@ function curl(document: ApiDocument, { path, method, item, operation }: PlacedOp
   return parts.join(' \\\n  ');
 }
 
-/** `text` as one word of a POSIX shell. */
+/** Returns `text` as one word of a POSIX shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The answers that are this operation's own; those that every request may get are told once for all of them. */
+/**
+ * Returns the responses of this operation only. Another section lists the errors that every request
+ * may cause.
+ */
 function answers(document: ApiDocument, { responses }: OperationObject): Part {
   const all = Object.entries(responses);
   const own = all.filter(([, response]) => !('$ref' in response)).flatMap(([status, response]) => answerRows(status, resolve(document, response)));
   const shared = all.filter(([, response]) => '$ref' in response).map(([status]) => status);
   return [
-    answerTable('Answers', own),
-    shared.length === 0 ? undefined : markup`<p class="caption">And, as everywhere, ${shared.join(', ')}: see <a href="#errors">Errors</a>.</p>\n`,
+    answerTable('Responses', own),
+    shared.length === 0 ? undefined : markup`<p class="caption">Also, as for every operation, ${shared.join(', ')}: see <a href="#errors">Errors</a>.</p>\n`,
   ];
 }
 
-/** A table of answers, whose rows hold status, object or type, and meaning. */
+/**
+ * Returns a table of responses. Its rows hold the status, the object or error type, and the
+ * meaning.
+ */
 export function answerTable(caption: string, rows: readonly (readonly Part[])[]): Markup {
   const columns = [
     ['Status', 'status'],
@@ -130,7 +139,7 @@ export function answerTable(caption: string, rows: readonly (readonly Part[])[])
   return table(caption, columns, rows, 'answers');
 }
 
-/** The rows of one status: for an error, one for each `type` that it may have. */
+/** Returns the rows of one status. An error has one row for each `type`. */
 function answerRows(status: string, response: ResponseObject): Part[][] {
   if (Number(status) >= 400) return errorRows(response);
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
@@ -138,7 +147,7 @@ function answerRows(status: string, response: ResponseObject): Part[][] {
   return [[markup`<code>${status}</code>`, shown, inline(response.description)]];
 }
 
-/** Status, type and occasion of each error that `response` stands for. */
+/** Returns the status, type and cause of each error in `response`. */
 export function errorRows(response: ResponseObject): Part[][] {
   const examples = Object.values(response.content?.['application/json']?.examples ?? {}) as Example<ErrorBody>[];
   return examples.map(({ summary, value }) => [
@@ -148,7 +157,7 @@ export function errorRows(response: ResponseObject): Part[][] {
   ]);
 }
 
-/** What the examples of errors hold: `error` where there is no `code`. */
+/** The body in the examples of errors. It has `error` if there is no `code`. */
 interface ErrorBody {
   readonly code?: number;
   readonly type?: string;

@@ -1,4 +1,4 @@
-/** The style sheet of the API page. It is the only one, and the content security policy names its hash. */
+/** The only style sheet of the API page. The content security policy contains its hash. */
 export const STYLE = `
 :root { color-scheme: light dark;
   --paper: #fff; --ink: #1c2126; --quiet: #5a646e; --line: #d9dee3; --tint: #f4f6f8; --accent: #0a5f70;

@@ -1,10 +1,13 @@
 import type { JsonSchema } from '../../domain/model/field.ts';
 import { markup, type Markup, type Part } from './markup.ts';
 
-/** A table's column: its heading and the class that gives it its width. */
+/** A column of a table: its heading, and the class that sets its width. */
 type Column = readonly [heading: string, className: string];
 
-/** A table whose rows begin with a header cell. Roles are spelt out because narrow screens lay the cells out as blocks. */
+/**
+ * Returns a table whose rows begin with a header cell. Roles are explicit because narrow screens
+ * lay the cells out as blocks.
+ */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[], className = ''): Markup {
   const heads = columns.map(([heading, className]) => markup`<th role="columnheader" scope="col" class="${className}">${heading}</th>`);
   const lines = rows.map(([first, ...others]) => {
@@ -16,10 +19,10 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
 <tbody role="rowgroup">${lines}</tbody></table>\n`;
 }
 
-/** Which members of an object a table marks: in requests those that must be given, in answers those that may be absent. */
+/** The members that a table marks: required members in requests, optional members in responses. */
 type Marked = 'required' | 'optional';
 
-/** A table of the members of an object, those of objects inside it included. */
+/** Returns a table of the members of an object, including those of nested objects. */
 export function memberTable(caption: string, schema: JsonSchema, marked: Marked): Markup {
   const columns: Column[] = [
     ['Member', 'name'],
@@ -45,28 +48,28 @@ function memberRows(schema: JsonSchema, prefix: string, marked: Marked): Part[][
   });
 }
 
-/** The name of a member or parameter, with a mark where it has one. */
+/** Returns the name of a member or parameter, with its mark if it has one. */
 export function memberName(name: string, mark: Marked | undefined): Markup {
   return markup`<code>${name}</code>${mark === undefined ? undefined : markup` <span class="${mark}">${mark}</span>`}`;
 }
 
-/** What a member or parameter means, with an example where there is one. */
+/** Returns the description of a member or parameter, with its example if it has one. */
 export function meaning(description: unknown, example: unknown): Part {
   const shown = example === undefined ? undefined : markup` <span class="note">Example: <code>${plain(example)}</code></span>`;
   return [inline(typeof description === 'string' ? description : ''), shown];
 }
 
-/** Text in which code stands between backticks. */
+/** Returns text in which code is between backticks as markup. */
 export function inline(text: string): Part {
   return text.split('`').map((piece, index) => (index % 2 === 1 ? markup`<code>${piece}</code>` : piece));
 }
 
-/** Paragraphs, with empty lines between them, in which code stands between backticks. */
+/** Returns paragraphs separated by empty lines as markup. Code is between backticks. */
 export function prose(text: string): Part {
   return text.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`);
 }
 
-/** What a schema takes, as people say it: `string, 1 to 255 characters`. */
+/** Returns the values that a schema accepts, in words: `string, 1 to 255 characters`. */
 export function describeSchema(schema: JsonSchema): Part {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.split('/').at(-1) ?? '';
@@ -113,7 +116,7 @@ function joined(parts: readonly Part[]): Part {
   return parts.map((part, index) => (index === 0 ? part : [', ', part]));
 }
 
-/** A value as people write it: text without quotes, everything else as JSON. */
+/** Returns a value for readers: text without quotes, everything else as JSON. */
 function plain(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

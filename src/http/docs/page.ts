@@ -6,7 +6,7 @@ import { markup, type Markup, type Part } from './markup.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument, type ParameterObject } from '../openapi/document.ts';
 import { schemaReference } from '../openapi/schemas.ts';
 
-/** Lets the page have its one style sheet and nothing else: no script, no request, no frame around it. */
+/** Allows only the style sheet of the page: no scripts, no requests and no frame around it. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -15,7 +15,7 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** One part of the page: where it is, what it is called, and what stands in it. */
+/** One section of the page: its id, title and content. */
 interface Section {
   readonly id: string;
   readonly title: string;
@@ -23,14 +23,14 @@ interface Section {
   readonly operations?: readonly PlacedOperation[];
 }
 
-/** The API as one HTML page that needs no script and no other resource. */
+/** Returns the API description as one HTML page that needs no script and no other resource. */
 export function renderDocsPage(document: ApiDocument): string {
   const { info, servers } = document;
   const sections = [
     { id: 'overview', title: 'Overview', parts: prose(info.description) },
     { id: 'signing-in', title: 'Signing in', parts: signingIn(document) },
     ...operationSections(document),
-    { id: 'modifiers', title: 'Modifiers', parts: modifiers(document) },
+    { id: 'modifiers', title: 'Request context', parts: modifiers(document) },
     { id: 'objects', title: 'Objects', parts: objects(document) },
     { id: 'errors', title: 'Errors', parts: errors(document) },
   ];
@@ -73,7 +73,7 @@ ${parts}</section>
 `;
 }
 
-/** A section for each tag that operations have, in the order of the document's tags. */
+/** Returns a section for each tag of an operation, in the order of the document's tags. */
 function operationSections(document: ApiDocument): Section[] {
   const placed = Object.entries(document.paths).flatMap(([path, item]) =>
     DOCUMENTED_METHODS.flatMap((method) => (item[method] === undefined ? [] : [{ path, method, item, operation: item[method] }])),
@@ -97,23 +97,26 @@ function signingIn(document: ApiDocument): Part {
     ['Meaning', 'meaning'],
   ] as const;
   return [
-    prose('Every path under `/v2` needs a token, in one of two headers. In the examples the shell has it in `TOKEN`.'),
+    prose('Every path under `/v2` needs a token in one of two headers. The examples read it from the shell variable `TOKEN`.'),
     table('Headers that carry a token', columns, schemes),
   ];
 }
 
-/** The parameters that paths have in common: told once, here. */
+/** Returns the section of the parameters that paths share. */
 function modifiers(document: ApiDocument): Part {
   const common = Object.values(document.paths).flatMap(({ parameters = [] }) =>
     parameters.filter((parameter) => '$ref' in parameter).map((parameter) => resolve<ParameterObject>(document, parameter)),
   );
   return [
-    prose('What every request with a token may carry besides. Whoever asks for a modifier without the right to it is refused.'),
+    prose('Every request with a token may have these headers and parameters. A request without the right to one of them returns 401 or 403.'),
     parameterTable('Headers and parameters of every request with a token', [...new Set(common)]),
   ];
 }
 
-/** What answers are made of; the bodies of requests stand with their operations. */
+/**
+ * Returns the section of the objects in responses. The sections of operations have the request
+ * bodies.
+ */
 function objects(document: ApiDocument): Part {
   const ofRequests = new Set(
     Object.values(document.paths).flatMap((item) =>
@@ -132,7 +135,10 @@ ${prose(description)}${memberTable(`Members of ${name}`, schema, 'optional')}</s
     });
 }
 
-/** Every error there is, once; the headers of answers; and what each of the two forms of error bodies looks like. */
+/**
+ * Returns the section of errors: every error once, the headers of responses, and the two forms of
+ * error bodies.
+ */
 function errors(document: ApiDocument): Part {
   const ofOperations = Object.values(document.paths).flatMap((item) =>
     DOCUMENTED_METHODS.flatMap((method) => Object.values(item[method]?.responses ?? {})),
@@ -150,11 +156,11 @@ function errors(document: ApiDocument): Part {
   );
   const shown = [values.find((value) => 'errors' in value), values.find((value) => 'error' in value)];
   return [
-    markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}; where a token is missing or unknown, an ${describeSchema(schemaReference('AuthenticationError'))}.</p>\n`,
+    markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}. If the token is missing or unknown, it is an ${describeSchema(schemaReference('AuthenticationError'))}.</p>\n`,
     shown.map((value) => markup`<pre class="reply"><code>${JSON.stringify(value, undefined, 2)}</code></pre>\n`),
     answerTable('All errors', sorted),
     table(
-      'Headers of answers',
+      'Response headers',
       [
         ['Header', 'name'],
         ['Type', 'kind'],

@@ -26,7 +26,7 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'invalid_object',
 ];
 
-/** The paths of actions. */
+/** Returns the paths of actions. */
 export function actionPaths(settings: ApiSettings, actions: readonly Action[]): Paths {
   return Object.fromEntries(
     actions.map((action) => {
@@ -40,7 +40,7 @@ export function actionPaths(settings: ApiSettings, actions: readonly Action[]): 
   );
 }
 
-/** The schemas of the bodies and responses of actions, by name. */
+/** Returns the schemas of the bodies and responses of actions, by name. */
 export function actionSchemas(actions: readonly Action[]): Readonly<Record<string, JsonSchema>> {
   const parts = actions.flatMap((action) =>
     [action.body ?? [], 'response' in action ? action.response : []].flat(),
@@ -93,7 +93,7 @@ function describeParameters(parameters: NonNullable<Action['parameters']>): Para
   });
 }
 
-/** The response to a body without members. */
+/** Returns the response to a body without members. */
 function emptyBodyError(body: ActionBody) {
   return thrownBy(() => readActionBody(body, {}));
 }
@@ -114,7 +114,7 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
   };
 }
 
-/** The media types of all files, each with its examples. */
+/** Returns the media types of all files, each with its examples. */
 function describeFiles(files: ActionFiles): Content {
   const content: Record<string, Content[string]> = {};
   for (const [name, { summary, value: file }] of Object.entries(files.examples())) {

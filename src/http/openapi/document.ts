@@ -1,6 +1,9 @@
 import type { JsonSchema } from '../../domain/model/field.ts';
 
-/** The parts of an OpenAPI 3.1 document that the description of this service is made of, as the specification's section 4.8 names them. */
+/**
+ * The parts of an OpenAPI 3.1 document that this service uses, as named in section 4.8 of the
+ * specification.
+ */
 export interface ApiDocument {
   readonly openapi: string;
   readonly info: {
@@ -16,7 +19,7 @@ export interface ApiDocument {
   readonly components: Components;
 }
 
-/** Something written out, or where in the document it is. */
+/** A value, or a reference to one in the document. */
 export type OrReference<T> = T | { readonly $ref: string };
 
 export interface Components {
@@ -32,7 +35,7 @@ export interface Components {
 /** Paths by their templates: `/v2/tlds/{id}`. */
 export type Paths = Readonly<Record<string, PathItem>>;
 
-/** The methods that paths have, as members of a path item. */
+/** The methods of a path, as members of a path item. */
 export const DOCUMENTED_METHODS = ['get', 'post', 'patch', 'delete'] as const;
 
 export type PathItem = { readonly parameters?: readonly OrReference<ParameterObject>[] } & {
@@ -47,7 +50,7 @@ export interface OperationObject {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly OrReference<ParameterObject>[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
-  /** By status. */
+  /** The responses by status. */
   readonly responses: Readonly<Record<string, OrReference<ResponseObject>>>;
 }
 
@@ -85,7 +88,10 @@ export interface Example<T = unknown> {
   readonly value: T;
 }
 
-/** What `node` stands for: itself, or what it refers to inside `document`. Throws for a reference to nothing. */
+/**
+ * Returns `node`, or the value in `document` to which it refers. Throws for a reference to a
+ * missing value.
+ */
 export function resolve<T extends object>(document: ApiDocument, node: OrReference<T>): T {
   if (!('$ref' in node)) return node;
   const target = node.$ref

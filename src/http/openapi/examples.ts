@@ -12,8 +12,8 @@ import { MAX_LIMIT, type Settings } from '../../domain/model/settings.ts';
 import type { Example } from './document.ts';
 
 /**
- * The examples of a resource type, made from its fields' examples by the code that serves requests,
- * so that the service takes and gives what they show.
+ * The examples of a resource type. The code that serves requests makes them from the examples of
+ * fields, so the service accepts and returns them.
  */
 
 /** A JSON object. */
@@ -24,7 +24,7 @@ export const EXAMPLE_REQUEST_ID = 'req-0f6c3a52-8d7e-4b1f-9c55-3e2d1a0b9f87';
 export const CREATED_AT = '2026-01-31T12:00:00.123456';
 export const UPDATED_AT = '2026-02-01T08:30:00.654321';
 
-/** Examples are good under every setting. */
+/** Settings under which all examples are valid. */
 export const LENIENT: Settings = {
   strictTsigkeys: false,
   requireResource: false,
@@ -35,12 +35,12 @@ export const LENIENT: Settings = {
   maxPageBytes: 1_048_576,
 };
 
-/** The fields of `type` that callers see, in order. */
+/** Returns the fields of `type` that callers see, in order. */
 export function fieldsOf(type: ResourceType): [string, Field][] {
   return Object.entries(type.fields).filter(([name]) => shownFields(type).includes(name));
 }
 
-/** The fields of `type` that callers give in a request body of `operation`, in order. */
+/** Returns the fields of `type` that callers may set in a request body of `operation`, in order. */
 export function givenFieldsOf(type: ResourceType, operation: Operation): [string, Field][] {
   return fieldsOf(type).filter(
     ([name, { set }]) =>
@@ -48,7 +48,9 @@ export function givenFieldsOf(type: ResourceType, operation: Operation): [string
   );
 }
 
-/** Request bodies that `operation` takes, by name; none for operations without a body. */
+/**
+ * Returns request bodies that `operation` accepts, by name. Empty for operations without a body.
+ */
 export function requestExamples(
   type: ResourceType,
   operation: Operation,
@@ -57,13 +59,16 @@ export function requestExamples(
   if (operation !== 'update') return {};
   return {
     partial: {
-      summary: 'One member given.',
+      summary: 'One member.',
       value: examplesOf(givenFieldsOf(type, 'update').slice(0, 1)),
     },
   };
 }
 
-/** What `operation` answers, by name; to each of `requestExamples` under the same name. */
+/**
+ * Returns the responses of `operation` by name. The response to an example of `requestExamples` has
+ * the same name.
+ */
 export function answerExamples(
   type: ResourceType,
   operation: Operation,
@@ -92,12 +97,12 @@ export function answerExamples(
       return { resource: { summary: 'Never updated.', value: resource } };
     case 'update':
       return {
-        partial: { summary: 'One member given.', value: { ...resource, updated_at: UPDATED_AT } },
+        partial: { summary: 'One member.', value: { ...resource, updated_at: UPDATED_AT } },
       };
     case 'delete':
       return type.statuses?.delete === undefined
         ? {}
-        : { resource: { summary: 'For the last time.', value: { ...resource, ...type.deleted } } };
+        : { resource: { summary: 'Before deletion.', value: { ...resource, ...type.deleted } } };
   }
 }
 
@@ -110,15 +115,18 @@ function onlyPage(type: ResourceType, base: string, resource: Body): Body {
   };
 }
 
-/** With every member, and with as few as will do. Each can be sent after the other. */
+/**
+ * Returns one body with every member and one with as few as possible. Each can be sent after the
+ * other.
+ */
 function creationBodies(type: ResourceType): Record<string, Example<Body>> {
-  const complete = { summary: 'Every member given.', value: wholeBody(type) };
+  const complete = { summary: 'Every member.', value: wholeBody(type) };
   const required = requiredFields(type);
   if (required.length === Object.keys(complete.value).length) return { complete };
   const made = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
     onCreate !== 'required' && onCreate.default === undefined ? [`\`${name}\``] : [],
   );
-  const summary = `Only the required members given${made.length === 0 ? '' : `; the service makes the ${made.join(', ')}`}.`;
+  const summary = `Only the required members${made.length === 0 ? '' : `; the service generates the ${made.join(', ')}`}.`;
   const others = required.map(([name, field]): [string, Field] => [
     name,
     { ...field, example: field.otherExample ?? field.example },
@@ -126,7 +134,9 @@ function creationBodies(type: ResourceType): Record<string, Example<Body>> {
   return { complete, shortest: { summary, value: examplesOf(others) } };
 }
 
-/** The fields without which no creation succeeds: those that are required, and those that the type's own rules miss then. */
+/**
+ * Returns the fields that a creation requires, whether by definition or by the type's own rules.
+ */
 export function requiredFields(type: ResourceType): [string, Field][] {
   const fields = givenFieldsOf(type, 'create');
   const required = fields.filter(([, { onCreate }]) => onCreate === 'required');
@@ -152,7 +162,10 @@ function examplesOf(fields: [string, { readonly example: unknown }][]): Body {
   return Object.fromEntries(fields.map(([name, { example }]) => [name, example]));
 }
 
-/** The resource that a request body makes; what the service fills in is as in the fields' examples. */
+/**
+ * Returns the resource that a request body creates. The values that the service sets come from the
+ * examples of fields.
+ */
 function show(type: ResourceType, base: string, body: Body): Body {
   const kept = readCreation(type, body, LENIENT);
   const members = fieldsOf(type).map(
@@ -164,7 +177,7 @@ function show(type: ResourceType, base: string, body: Body): Body {
   return { id, ...Object.fromEntries(members), ...timestamps, links };
 }
 
-/** Returns what `work` throws. Throws `Error` if it throws nothing. */
+/** Returns the error that `work` throws. Throws `Error` if it throws none. */
 export function thrownBy(work: () => unknown): ServiceError {
   try {
     work();

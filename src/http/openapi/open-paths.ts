@@ -9,7 +9,7 @@ import { versionDocument } from '../request/version-document.ts';
 export const OPEN_TAG = {
   name: 'service',
   description:
-    'The service itself: its versions, health, figures and description. No token is needed.',
+    'The versions, health, metrics and API description of the service. No token is needed.',
 };
 
 const VERSIONS: JsonSchema = {
@@ -27,12 +27,16 @@ const VERSIONS: JsonSchema = {
           status: {
             type: 'string',
             enum: ['SUPPORTED', 'CURRENT'],
-            description: 'Whether it is the newest.',
+            description: 'Whether the version is the newest.',
           },
-          updated: { type: 'string', format: 'date-time', description: 'When it last changed.' },
+          updated: {
+            type: 'string',
+            format: 'date-time',
+            description: 'The time of the last change.',
+          },
           links: {
             type: 'array',
-            description: 'Where it is, and where it is described.',
+            description: 'The links to the API and its description.',
             items: {
               type: 'object',
               required: ['rel', 'href'],
@@ -48,10 +52,10 @@ const VERSIONS: JsonSchema = {
   },
 };
 
-/** The error of a path whose requests without a token are counted. */
+/** The error of a path that limits requests without a token. */
 const LIMITED: ErrorCode[] = ['too_many_requests'];
 
-/** The paths that need no token. The examples of their errors are about `type`. */
+/** Returns the paths that need no token. The examples of their errors refer to `type`. */
 export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
   const open = (
     id: string,
@@ -75,52 +79,52 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     return { get };
   };
   const versions = json(VERSIONS, {
-    versions: { summary: 'Where the API is.', value: versionDocument(settings.base) },
+    versions: { summary: 'The URL of the API.', value: versionDocument(settings.base) },
   });
   return {
     '/': open(
       'get_versions',
       'List versions',
-      'The versions of the API, for clients that look for one.',
+      'Returns the versions of the API, for clients that discover it.',
       'The versions.',
       versions,
       LIMITED,
     ),
     '/healthcheck': open(
       'get_health',
-      'Check that it is alive',
-      'Answers while the process runs.',
-      'It is alive.',
+      'Check liveness',
+      'Returns 200 while the process runs.',
+      'The process is running.',
       text('OK'),
     ),
     '/readyz': open(
       'get_readiness',
-      'Check that it is ready',
-      'Answers with 200 when the database does.',
-      'It is ready.',
+      'Check readiness',
+      'Returns 200 if the database responds.',
+      'The service is ready.',
       text('OK'),
       ['unavailable'],
     ),
     '/metrics': open(
       'get_metrics',
-      'Read figures',
-      "Requests, errors, durations, commits, resources and the process's own figures, in the text format of Prometheus.",
-      'The figures.',
-      text('tsigil_database_up 1\n', 'A line of it.'),
+      'Get metrics',
+      'Returns the metrics of requests, errors, durations, commits, resources and the process, in the text format of Prometheus.',
+      'The metrics.',
+      text('tsigil_database_up 1\n', 'One line of the metrics.'),
       LIMITED,
     ),
     '/openapi.json': open(
       'get_description',
-      'Read this description',
-      'This document, in OpenAPI 3.1.',
+      'Get the API description',
+      'Returns this document, in OpenAPI 3.1.',
       'The document.',
       json({ type: 'object' }, {}),
       LIMITED,
     ),
     '/docs': open(
       'get_documentation',
-      'Read this description as a page',
-      'This document, as one HTML page.',
+      'Get the API description as a page',
+      'Returns this document as one HTML page.',
       'The page.',
       {
         'text/html': { schema: { type: 'string' } },

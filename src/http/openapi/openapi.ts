@@ -7,21 +7,21 @@ import { sharedParameters } from './parameters.ts';
 import { describeHeaders, sharedResponses, type ApiSettings } from './responses.ts';
 import { ERROR_SCHEMAS, resourceSchemas } from './schemas.ts';
 
-/** What is served beside collections. */
+/** The paths and schemas in addition to those of collections. */
 export interface Further {
   readonly paths: Paths;
   readonly schemas: Readonly<Record<string, JsonSchema>>;
 }
 
-const DESCRIPTION = `Tsigil keeps zones and the pools of name servers that serve them, the TSIG keys by which name servers trust each other, and the top-level domains under which zones may be created.
+const DESCRIPTION = `Tsigil stores DNS zones, pools of name servers that serve them, TSIG keys that authenticate name servers to each other, and top-level domains under which zones may be created.
 
-Bodies are JSON in UTF-8, answers have the type \`application/json; charset=UTF-8\`, and \`Accept\` is ignored. Every path that has \`GET\` has \`HEAD\` as well, and every path answers \`OPTIONS\` with the methods it has. Slashes at the end of a path do not count.
+Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`, and \`Accept\` is ignored. Every path with \`GET\` also has \`HEAD\`, and every path returns its methods to \`OPTIONS\`. Slashes at the end of a path are ignored.
 
-Whoever has no right to do something learns nothing else: rights are checked before bodies and before whether a resource exists.`;
+Rights are checked before bodies and before the existence of a resource. A caller without a right therefore gets no other information.`;
 
 /**
- * Describes the API as an OpenAPI 3.1 document: the collections of `types`, of which there must be one at least, and
- * whatever else is served at `paths`, with the `schemas` that those refer to.
+ * Returns the API description as an OpenAPI 3.1 document. It has the collections of `types`, which
+ * must not be empty, and the given `paths` with their `schemas`.
  */
 export function describeApi(
   settings: ApiSettings,
@@ -63,12 +63,13 @@ export function describeApi(
           type: 'apiKey',
           in: 'header',
           name: 'X-Auth-Token',
-          description: 'The token as it is.',
+          description: 'The token without a prefix.',
         },
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The token as RFC 6750 has it. `X-Auth-Token` wins where both are sent.',
+          description:
+            'The token as a bearer token (RFC 6750). If both headers are sent, `X-Auth-Token` takes precedence.',
         },
       },
     },

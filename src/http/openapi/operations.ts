@@ -8,14 +8,14 @@ import { commonParameters, idParameter, listParameters } from './parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
 import { schemaNames, schemaReference } from './schemas.ts';
 
-/** What the description of the API says about an operation, whatever the collection. */
+/** The parts of an operation's description that are the same for every collection. */
 interface OperationNote {
   summary(type: ResourceType): string;
   readonly description: string;
   readonly status: number;
-  /** What the answer with that status holds. */
+  /** A description of the response with that status. */
   readonly answer: string;
-  /** The errors it may meet beside those that every request may. */
+  /** The errors in addition to those of every request. */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -39,22 +39,22 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   create: {
     summary: ({ title }) => `Create a ${title}`,
     description:
-      'Members that are unknown or set by the service are refused. The answer to a bad body names everything that is wrong with it.',
+      'Returns 400 for members that are unknown or set by the service. The response to an invalid body lists every problem.',
     status: 201,
-    answer: 'Created: the whole new resource.',
+    answer: 'Created: the new resource.',
     errors: BODY_ERRORS,
   },
   list: {
     summary: ({ collection }) => `List ${collection}`,
     description:
-      'A page of the resources that match every filter. Follow `links.next` until a page has none to see them all, each of them once even while others are created and deleted. A page of large resources holds fewer than `limit`. Parameters that are not listed here are refused.',
+      'Returns a page of the resources that match every filter. To list all of them, follow `links.next` until a page has none. Each resource is listed once, even if others are created or deleted meanwhile. A page of large resources may have fewer than `limit`. Returns 400 for parameters that are not listed here.',
     status: 200,
     answer: 'The page.',
     errors: PAGING_ERRORS,
   },
   get: {
     summary: ({ title }) => `Get a ${title}`,
-    description: 'The resource with this id.',
+    description: 'Returns the resource with this id.',
     status: 200,
     answer: 'The whole resource.',
     errors: ID_ERRORS,
@@ -62,25 +62,25 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
   update: {
     summary: ({ title }) => `Update a ${title}`,
     description:
-      'Changes the members that the body gives and leaves the others as they are. `updated_at` is set even when nothing changes.',
+      'Changes the members in the body, and no others. Sets `updated_at` even if nothing changes.',
     status: 200,
-    answer: 'Updated: the whole resource as it is now.',
+    answer: 'Updated: the resource after the change.',
     errors: [...ID_ERRORS, ...BODY_ERRORS],
   },
   delete: {
     summary: ({ title }) => `Delete a ${title}`,
-    description: 'The resource is gone at once and for good.',
+    description: 'Deletes the resource permanently and at once.',
     status: 204,
-    answer: 'Deleted: there is no body.',
+    answer: 'Deleted: the response has no body.',
     errors: ID_ERRORS,
   },
 };
 
-/** What is added about collections whose resources belong to projects. */
+/** The addition for collections whose resources belong to projects. */
 const OWN =
-  ' A caller sees the resources of its own project alone, unless the request asks about all projects.';
+  ' A caller sees only the resources of its own project, unless the request covers all projects.';
 
-/** The paths of the collection of `type`, with every operation that the type has. */
+/** Returns the paths of the collection of `type`, with every operation of the type. */
 export function collectionPaths(settings: ApiSettings, type: ResourceType): Paths {
   const paths: Record<string, PathItem> = {};
   for (const operation of type.operations) {
@@ -136,7 +136,7 @@ function requestBody(
       };
 }
 
-/** The header that tells a client which resource it uses. */
+/** Returns the header with the caller's id, if responses to `operation` have it. */
 function callerHeader({ identifiesCaller }: ResourceType, operation: Operation): string[] {
   return identifiesCaller === true && ['list', 'get'].includes(operation) ? [CALLER_ID_HEADER] : [];
 }
@@ -147,7 +147,7 @@ function success(settings: ApiSettings, type: ResourceType, operation: Operation
     description:
       answer === undefined || operation !== 'delete'
         ? NOTES[operation].answer
-        : 'Deleted: the whole resource, for the last time.',
+        : 'Deleted: the resource before its deletion.',
     headers: headers(
       settings,
       ...(operation === 'create' ? ['Location'] : []),

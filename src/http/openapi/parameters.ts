@@ -4,35 +4,34 @@ import { HIDE_COUNTS, MODIFIERS } from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
 import { EXAMPLE_ID } from './examples.ts';
 
-/** The parameters of every list, by name. */
+/** Returns the parameters of every list, by name. */
 function pagingParameters(defaultLimit: number): Record<string, ParameterObject> {
   const parameters: ParameterObject[] = [
     {
       name: 'limit',
       in: 'query',
-      description: `How many resources the page may hold. More than ${MAX_LIMIT}, or \`max\`, means ${MAX_LIMIT}.`,
+      description: `The maximum number of resources on the page. \`max\` and numbers above ${MAX_LIMIT} mean ${MAX_LIMIT}.`,
       schema: { oneOf: [{ type: 'integer', minimum: 1 }, { const: 'max' }], default: defaultLimit },
       example: 20,
     },
     {
       name: 'marker',
       in: 'query',
-      description: 'The id of the resource after which the page begins.',
+      description: 'The id of the last resource before the page.',
       schema: { type: 'string', format: 'uuid' },
       example: EXAMPLE_ID,
     },
     {
       name: 'sort_key',
       in: 'query',
-      description:
-        'What to sort by; equal ones are sorted by id. Null comes before everything else.',
+      description: 'The sort key. Resources with equal values are sorted by id. Null sorts first.',
       schema: { type: 'string', enum: COMMON_SORT_KEYS, default: COMMON_SORT_KEYS[0] },
       example: 'name',
     },
     {
       name: 'sort_dir',
       in: 'query',
-      description: 'Which way to sort.',
+      description: 'The sort order.',
       schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
       example: 'desc',
     },
@@ -40,7 +39,7 @@ function pagingParameters(defaultLimit: number): Record<string, ParameterObject>
   return Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
 }
 
-/** The headers and query parameters that change how any request to the API is meant, by name. */
+/** Returns the headers and query parameters of the request context, by name. */
 function modifierParameters(): Record<string, ParameterObject> {
   const describe = (
     name: string,
@@ -64,23 +63,23 @@ function modifierParameters(): Record<string, ParameterObject> {
   );
 }
 
-/** A header's name as people write it: `x-auth-token` gives `X-Auth-Token`. */
+/** Returns a header's name in its usual spelling: `x-auth-token` gives `X-Auth-Token`. */
 function spell(header: string): string {
   return header.replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
 
-/** The header in which a caller may send a request id of its own. */
+/** Returns the header for the caller's own request id. */
 function requestIdParameter(requestIdHeader: string): ParameterObject {
   return {
     name: requestIdHeader,
     in: 'header',
     description:
-      "A request id of the caller's own, which the log of the service then shows beside its own. Ids of another form are ignored.",
+      "The caller's own request id. The log of the service shows it together with the service's request id. Invalid ids are ignored.",
     schema: { type: 'string', pattern: '^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
   };
 }
 
-/** The parameters that several operations share, by the names under which the document keeps them. */
+/** Returns the parameters that several operations share, by their names in the document. */
 export function sharedParameters({
   defaultLimit,
   requestIdHeader,
@@ -95,12 +94,12 @@ export function sharedParameters({
   };
 }
 
-/** The parameters of every path behind a token. */
+/** Returns the parameters of every path that needs a token. */
 export function commonParameters(requestIdHeader: string): OrReference<ParameterObject>[] {
   return references([...Object.keys(modifierParameters()), requestIdHeader]);
 }
 
-/** The parameters of the list of `type`. */
+/** Returns the parameters of the list of `type`. */
 export function listParameters(type: ResourceType): OrReference<ParameterObject>[] {
   const { sort_key: sortKey, ...others } = pagingParameters(MAX_LIMIT);
   const keys = Object.keys(sortFields(type));
@@ -124,7 +123,7 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
 const HIDE_COUNTS_PARAMETER: ParameterObject = {
   name: HIDE_COUNTS,
   in: 'header',
-  description: 'Leaves out `metadata`, when it is true.',
+  description: 'If true, the response omits `metadata`.',
   schema: { type: 'string' },
 };
 
@@ -133,8 +132,7 @@ function questionParameter(
   description: string,
   right: string | undefined,
 ): ParameterObject {
-  const need =
-    right === undefined ? '' : ` Looks at all projects, and needs the right \`${right}\`.`;
+  const need = right === undefined ? '' : ` Covers all projects, and needs the right \`${right}\`.`;
   return {
     name,
     in: 'query',
@@ -150,8 +148,8 @@ function references(names: readonly string[]): OrReference<ParameterObject>[] {
 
 function filterParameter(type: ResourceType, name: string): ParameterObject {
   const form = type.filters[name];
-  const comparison = form === 'unique' ? ', compared in the form in which names are unique' : '';
-  const pattern = form === 'integer' ? '' : ' `*` stands for any run of characters.';
+  const comparison = form === 'unique' ? ', compared as in the check for unique names' : '';
+  const pattern = form === 'integer' ? '' : ' `*` matches any number of characters.';
   return {
     name,
     in: 'query',
@@ -163,7 +161,7 @@ function filterParameter(type: ResourceType, name: string): ParameterObject {
   };
 }
 
-/** The id in a path. */
+/** Returns the parameter for the id in a path. */
 export function idParameter(type: ResourceType): ParameterObject {
   return {
     name: 'id',

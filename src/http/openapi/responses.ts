@@ -14,9 +14,9 @@ import type { Content, Example, HeaderObject, OrReference, ResponseObject } from
 import { EXAMPLE_ID, EXAMPLE_REQUEST_ID } from './examples.ts';
 import { schemaReference } from './schemas.ts';
 
-/** What the description of the API depends on besides the resource types. */
+/** The values in the API description that do not depend on resource types. */
 export interface ApiSettings {
-  /** The URL of the service as the reader knows it, without a final slash. */
+  /** The URL of the service for the reader, without a final slash. */
   readonly base: string;
   readonly version: string;
   /** The name of the header that carries the request id. */
@@ -25,7 +25,7 @@ export interface ApiSettings {
   readonly errors: AnswerSettings;
 }
 
-/** The errors that a request to any path may meet. */
+/** The errors that a request to any path may cause. */
 export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'bad_request',
   'method_not_allowed',
@@ -35,7 +35,7 @@ export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'internal',
 ];
 
-/** The errors that a request to any path behind a token may meet. */
+/** The errors that a request to any path with a token may cause. */
 export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   ...ERRORS_ANYWHERE,
   'unauthenticated',
@@ -44,16 +44,16 @@ export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** Examples of errors, by their codes. */
+/** Examples of errors, by code. */
 export type ErrorExamples = Readonly<Partial<Record<ErrorCode, ServiceError>>>;
 
-/** What refuses a connection before there is a request that an id could be given to. */
+/** Errors that close a connection before a request has an id. */
 const ERRORS_WITHOUT_ID: readonly ErrorCode[] = [
   'request_timeout',
   'request_header_fields_too_large',
 ];
 
-/** The response headers, by name. */
+/** Returns the response headers, by name. */
 export function describeHeaders(
   { base, requestIdHeader }: ApiSettings,
   { collection }: ResourceType,
@@ -70,27 +70,27 @@ export function describeHeaders(
       `${base}/v2/${collection}/${EXAMPLE_ID}`,
     ),
     'Content-Disposition': text(
-      'That the body is a file to be saved, and its name.',
+      'States that the body is a file to save, and its name.',
       'attachment; filename="transfer-key.conf"',
     ),
     Allow: text('The methods that the path has.', 'GET, HEAD, POST, OPTIONS'),
     'WWW-Authenticate': text(
-      'How to sign in (RFC 6750); with `error="insufficient_scope"` when the token is valid.',
+      'How to authenticate (RFC 6750). Has `error="insufficient_scope"` if the token is valid.',
       'Bearer',
     ),
     [CALLER_ID_HEADER]: text(
-      'The id of the token with which the request was made; another id for callers without one.',
+      'The id of the token of the request. For callers without such a token, another id.',
       EXAMPLE_ID,
     ),
     'Retry-After': {
-      description: 'How many seconds to wait before the next try.',
+      description: 'The number of seconds to wait before a retry.',
       schema: { type: 'integer', minimum: 0 },
       example: 5,
     },
   };
 }
 
-/** References to the description of the request id's header and of the others that are named. */
+/** Returns references to the request id header and the other named headers. */
 export function headers(
   { requestIdHeader }: ApiSettings,
   ...others: string[]
@@ -100,12 +100,15 @@ export function headers(
   );
 }
 
-/** A body of JSON: its schema and examples of it. */
+/** Returns a JSON body: its schema and its examples. */
 export function json(schema: JsonSchema, examples: Readonly<Record<string, Example>>): Content {
   return { 'application/json': { schema, examples } };
 }
 
-/** The answers that mean the same wherever they are met, by name. Their examples are about `type`. */
+/**
+ * Returns the responses with the same meaning for all operations, by name. Their examples refer to
+ * `type`.
+ */
 export function sharedResponses(
   settings: ApiSettings,
   type: ResourceType,
@@ -117,8 +120,9 @@ export function sharedResponses(
 }
 
 /**
- * The answers to a request about `type` that meets one of `codes`, by status: references to `sharedResponses`
- * where a status means no more and no less than there. `own` has examples that are truer here than the usual ones.
+ * Returns the responses by status to a request about `type` that may cause one of `codes`. A status
+ * with exactly the errors of a shared response is a reference to `sharedResponses`. `own` has
+ * examples that fit this request better than the usual ones.
  */
 export function errorResponses(
   settings: ApiSettings,
@@ -140,7 +144,7 @@ export function errorResponses(
   );
 }
 
-/** The standard's name of a status as one word: `NotFound`. */
+/** Returns the standard name of a status as one word: `NotFound`. */
 function responseName(status: number): string {
   return (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
 }
@@ -158,7 +162,7 @@ function byStatus(
   return [...statuses].sort(([one], [other]) => one - other);
 }
 
-/** The answer to requests that meet any of `codes`, which all have the same status. */
+/** Returns the response for any of `codes`, which all have the same status. */
 function describe(
   settings: ApiSettings,
   type: ResourceType,
@@ -206,7 +210,7 @@ interface ErrorBody {
   readonly type?: string;
 }
 
-/** What the service sends for an error, by the code that sends it. */
+/** Returns the error response of the service, from the code that sends it. */
 function answer(
   settings: ApiSettings,
   type: ResourceType,
@@ -215,7 +219,7 @@ function answer(
 ): { status: number; headers: string[]; body: ErrorBody } {
   const requestId = isWithoutId(code) ? undefined : EXAMPLE_REQUEST_ID;
   const { status, headers, body } = errorAnswer(example, requestId, settings.errors);
-  // The guard adds `Allow`, which no error knows.
+  // The guard adds `Allow`, which is not part of any error.
   return {
     status,
     headers: [...Object.keys(headers), ...(code === 'method_not_allowed' ? ['allow'] : [])],

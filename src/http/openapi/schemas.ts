@@ -16,22 +16,22 @@ type Properties = Readonly<Record<string, JsonSchema>>;
 const SELF: JsonSchema = {
   type: 'string',
   format: 'uri',
-  description: 'The absolute URL of what holds this link.',
+  description: 'The absolute URL of this resource or page.',
 };
 
 const NEXT: JsonSchema = {
   type: 'string',
   format: 'uri',
-  description: 'The absolute URL of the next page; only on a page that is full.',
+  description: 'The absolute URL of the next page. Present only on a full page.',
 };
 
 const METADATA: JsonSchema = object(
-  'Absent when the request has the header OpenStack-DNS-Hide-Counts, or only a scan could count.',
+  'Absent if the request has the header OpenStack-DNS-Hide-Counts, or if counting would need a scan.',
   {
     total_count: {
       type: 'integer',
       minimum: 0,
-      description: 'How many resources all pages hold together.',
+      description: 'The number of resources on all pages.',
     },
   },
 );
@@ -41,7 +41,7 @@ const BEFORE_FIELDS: Properties = {
     type: 'string',
     format: 'uuid',
     readOnly: true,
-    description: 'The id, given by the service.',
+    description: 'The id, set by the service.',
     examples: [EXAMPLE_ID],
   },
 };
@@ -49,15 +49,15 @@ const BEFORE_FIELDS: Properties = {
 const AFTER_FIELDS: Properties = {
   created_at: moment(
     'string',
-    'When the resource was created: UTC, with microseconds and without a zone.',
+    'The time of creation, in UTC with microseconds and without a time zone.',
     CREATED_AT,
   ),
   updated_at: moment(
     ['string', 'null'],
-    'When the resource was last updated; null until the first time.',
+    'The time of the last update. Null if there was none.',
     UPDATED_AT,
   ),
-  links: { ...object('Where the resource is.', { self: SELF }), readOnly: true },
+  links: { ...object('The link to the resource.', { self: SELF }), readOnly: true },
 };
 
 function moment(type: string | string[], description: string, example: string): JsonSchema {
@@ -70,7 +70,10 @@ function moment(type: string | string[], description: string, example: string): 
   };
 }
 
-/** An object in an answer: every member is always there, unless `required` says otherwise; later versions may add some. */
+/**
+ * Returns the schema of an object in a response. Every member is present unless `required` omits
+ * it. Later versions may add members.
+ */
 function object(
   description: string,
   properties: Properties,
@@ -79,7 +82,7 @@ function object(
   return { type: 'object', description, required, properties };
 }
 
-/** The members after the fields of a type. */
+/** Returns the members after the fields of a type. */
 function afterFields(type: ResourceType): Properties {
   const timestamps = timestampsOf(type);
   return Object.fromEntries(
@@ -87,12 +90,12 @@ function afterFields(type: ResourceType): Properties {
   );
 }
 
-/** A reference to a schema of the document. */
+/** Returns a reference to a schema of the document. */
 export function schemaReference(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** The names of the schemas of an operation's request body and of the body of its answer. */
+/** Returns the names of the schemas of an operation's request body and response body. */
 export function schemaNames(
   type: ResourceType,
   operation: Operation,
@@ -111,7 +114,7 @@ export function schemaNames(
   return names[operation];
 }
 
-/** Every schema that the operations of `type` refer to, by name. */
+/** Returns every schema to which the operations of `type` refer, by name. */
 export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> {
   const { title } = type;
   const fields: Properties = Object.fromEntries(
@@ -135,7 +138,7 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
       {
         ...schema,
         readOnly: true,
-        description: `${description} Shown in this answer and never again.`,
+        description: `${description} Shown only in this response.`,
         examples: [example],
       },
     ]),
@@ -143,13 +146,13 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
   const possible: Record<string, JsonSchema> = {
     [title]: object(type.description, members),
     [`${title}Create`]: creation(type, fields),
-    [`${title}Created`]: object(`The answer to the creation of a ${title}.`, {
+    [`${title}Created`]: object(`The response to the creation of a ${title}.`, {
       ...members,
       ...once,
     }),
     [`${title}Update`]: {
       type: 'object',
-      description: `What to change about a ${title}. Members that are left out stay as they are.`,
+      description: `The changes to a ${title}. Omitted members do not change.`,
       additionalProperties: false,
       properties: changeable,
     },
@@ -191,46 +194,46 @@ function page(type: ResourceType): JsonSchema {
         description: 'The resources of this page.',
         items: schemaReference(type.title),
       },
-      links: object('Where this page and the next one are.', { self: SELF, next: NEXT }, ['self']),
+      links: object('The links to this and the next page.', { self: SELF, next: NEXT }, ['self']),
       ...(type.owner === undefined ? {} : { metadata: METADATA }),
     },
     [type.collection, 'links'],
   );
 }
 
-/** The bodies of error answers, by name. */
+/** The bodies of error responses, by name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: object(
-    'What every refusal but that of a missing or unknown token looks like.',
+    'The body of every error response except that for a missing or unknown token.',
     {
-      code: { type: 'integer', description: 'The status of the answer.', examples: [409] },
+      code: { type: 'integer', description: 'The status of the response.', examples: [409] },
       type: {
         type: 'string',
-        description: 'What is wrong, for programs.',
+        description: 'The type of the error, for programs.',
         examples: ['duplicate_tld'],
       },
-      message: { type: 'string', description: 'What is wrong, for people.' },
+      message: { type: 'string', description: 'The description of the error, for people.' },
       request_id: {
         type: 'string',
         pattern: '^req-[0-9a-f-]{36}$',
         description:
-          'The id of the request in the log of the service; absent when no whole request arrived.',
+          'The id of the request in the log of the service. Absent if the request did not arrive in full.',
         examples: [EXAMPLE_REQUEST_ID],
       },
-      errors: object('Only when members of the body are at fault.', {
+      errors: object('Only for invalid members of the body.', {
         errors: {
           type: 'array',
-          description: 'Everything that is wrong with the body.',
-          items: object('One thing that is wrong.', {
+          description: 'All problems with the body.',
+          items: object('One problem.', {
             path: {
               type: 'array',
               items: { type: ['string', 'integer'] },
-              description: 'Where the member is, from the outside in.',
+              description: 'The path of the member, outermost name first.',
             },
-            message: { type: 'string', description: 'What is wrong with it.' },
+            message: { type: 'string', description: 'The description of the problem.' },
             validator: {
               type: 'string',
-              description: 'The rule that was broken.',
+              description: 'The violated rule.',
               examples: ['required'],
             },
           }),
@@ -240,16 +243,16 @@ export const ERROR_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     ['code', 'type', 'message'],
   ),
   AuthenticationError: object(
-    "The refusal of a missing or unknown token, in the form of OpenStack's identity service.",
+    "The error response for a missing or unknown token, in the format of OpenStack's identity service.",
     {
       error: object('The refusal.', {
-        code: { type: 'integer', const: 401, description: 'The status of the answer.' },
+        code: { type: 'integer', const: 401, description: 'The status of the response.' },
         title: {
           type: 'string',
           description: 'The name of the status.',
           examples: ['Unauthorized'],
         },
-        message: { type: 'string', description: 'What is wrong, for people.' },
+        message: { type: 'string', description: 'The description of the error, for people.' },
       }),
     },
   ),

@@ -9,36 +9,37 @@ import { ServiceError } from '../../domain/model/errors.ts';
 import { createFairQueue } from '../../domain/scheduling/fair-queue.ts';
 import { forRoutesWithBodies } from './routes.ts';
 
-/** How much memory request bodies may take. */
+/** The memory limits of request bodies. */
 export interface BodyBudget {
-  /** All large bodies together. */
+  /** The limit for all large bodies together. */
   readonly maxBytesInFlight: number;
-  /** The largest body that any route accepts: the budget and each caller's share have room for one. */
+  /** The maximum body size of any route. The budget and each caller's share have room for one. */
   readonly largestBody: number;
 }
 
-/** Bodies up to this size are read at once: the connections that carry them take as much memory. */
+/** Bodies up to this size are read at once, because their connections use as much memory anyway. */
 const SMALL_BYTES = 64 * 1024;
 
 /** A caller's part of the budget. */
 const SHARE = 1 / 4;
 
-/** How many requests may wait. Each takes what its connection buffers, some 64 KiB. */
+/** The maximum number of waiting requests. Each uses the buffer of its connection, about 64 KiB. */
 const MAX_WAITING = 256;
 const MAX_WAITING_PER_CALLER = 64;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Gives back the bytes that the budget holds for the body; undefined for a small body. */
+    /** Releases the bytes reserved for the body. Undefined for a small body. */
     releaseBody: (() => void) | undefined;
   }
 }
 
 /**
- * Bounds the bytes of request bodies in memory. A request with a large body waits, before the body is read, until its bytes fit
- * into the budget and into its caller's share; callers are served in turn. The bytes are held until the response is sent, or until the
- * handler is done where the caller has left. Too many waiting requests are refused with `unavailable`. Add it before the routes, which
- * run it after the guard.
+ * Limits the bytes of request bodies in memory. A request with a large body waits, before the body
+ * is read, until its bytes fit into the budget and into its caller's share. Callers are served in
+ * rotation. The bytes stay reserved until the response is sent or, if the caller has disconnected,
+ * until the handler finishes. Too many waiting requests are rejected with `unavailable`. Add it
+ * before the routes, which run it after the guard.
  */
 export function addBodyBudget(
   app: FastifyInstance,
@@ -64,14 +65,14 @@ export function addBodyBudget(
         done();
       });
     queue.run(request.caller?.id ?? request.ip, read, left, bytes).catch((error: unknown) => {
-      reply.header('connection', 'close'); // else the body would be received all the same
+      reply.header('connection', 'close'); // otherwise the service would still receive the body
       done(error as Error);
     });
   };
   const onSend: onSendHookHandler = (request, reply, _payload, done) => {
     const { releaseBody } = request;
     if (releaseBody !== undefined) {
-      // A response to a caller who has left may never close.
+      // The response to a disconnected caller may never close.
       if (request.raw.socket.destroyed) releaseBody();
       else onceClosed(releaseBody, reply.raw, request.raw.socket);
     }
@@ -80,7 +81,7 @@ export function addBodyBudget(
   forRoutesWithBodies(app, (route) => Object.assign(route, { onRequest, onSend }));
 }
 
-/** A signal that aborts when the connection closes before the body has been read. */
+/** Returns a signal that aborts if the connection closes before the body has been read. */
 function callerLeaves(request: FastifyRequest): AbortSignal {
   const { raw } = request;
   const left = new AbortController();
@@ -94,7 +95,10 @@ function callerLeaves(request: FastifyRequest): AbortSignal {
   return left.signal;
 }
 
-/** Calls `then` when the first of `emitters` closes: the response to a pipelined request does not report that its connection has. */
+/**
+ * Calls `then` when the first of `emitters` closes. The response to a pipelined request does not
+ * report that its connection has closed.
+ */
 function onceClosed(then: () => void, ...emitters: readonly EventEmitter[]): void {
   const onClose = () => {
     for (const emitter of emitters) emitter.removeListener('close', onClose);
@@ -103,7 +107,10 @@ function onceClosed(then: () => void, ...emitters: readonly EventEmitter[]): voi
   for (const emitter of emitters) emitter.once('close', onClose);
 }
 
-/** How many bytes of memory the body of a request may take: as many as its head says, or as its route accepts. */
+/**
+ * Returns the maximum memory for the body of a request in bytes: its Content-Length, or the limit
+ * of its route.
+ */
 function bodyBytes({ headers, route }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return route.bodyLimit;
   return Number(headers['content-length'] ?? 0);

@@ -8,27 +8,30 @@ import { readParameters } from './urls.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The query string; undefined until something reads it. */
+    /** The query string. Undefined until it is first read. */
     queryString: QueryString | undefined;
   }
 }
 
-/** A header or query parameter that changes how a request is meant, the right it needs, and what it makes of the caller. */
+/**
+ * A header or query parameter of the request context: the right it needs, and the caller that
+ * results.
+ */
 interface Modifier {
   readonly right: string;
-  /** What the request becomes, in a sentence. */
+  /** The effect on the request, in a sentence. */
   readonly description: string;
   readonly headers: readonly string[];
   readonly parameters: readonly string[];
-  /** Undefined when the value asks for nothing. */
+  /** Returns the resulting caller. Undefined if the value has no effect. */
   apply(caller: Caller, value: string): Caller | undefined;
 }
 
-/** Every modifier there is. */
+/** Every header and parameter of the request context. */
 export const MODIFIERS: readonly Modifier[] = [
   {
     right: 'use_sudo',
-    description: 'Acts for the project with this id.',
+    description: 'The request acts for the project with this id.',
     headers: ['x-auth-sudo-project-id', 'x-auth-sudo-tenant-id'],
     parameters: [],
     apply: (caller, value) =>
@@ -36,21 +39,21 @@ export const MODIFIERS: readonly Modifier[] = [
   },
   {
     right: 'all_projects',
-    description: 'Asks about the resources of all projects, when it is true.',
+    description: 'If true, the request covers the resources of all projects.',
     headers: ['x-auth-all-projects'],
     parameters: ['all_projects', 'all_tenants'],
     apply: (caller, value) => (isTrue(value) ? { ...caller, allProjects: true } : undefined),
   },
   {
     right: 'edit_managed_records',
-    description: 'Asks to change what the service manages by itself, when it is true.',
+    description: 'If true, the request may change resources that the service manages.',
     headers: ['x-designate-edit-managed-records'],
     parameters: ['edit_managed_records'],
     apply: (caller, value) => (isTrue(value) ? caller : undefined),
   },
   {
     right: 'hard_delete',
-    description: 'Asks to delete at once and for good, when it is true.',
+    description: 'If true, the request deletes permanently and at once.',
     headers: ['x-designate-hard-delete'],
     parameters: [],
     apply: (caller, value) => (isTrue(value) ? caller : undefined),
@@ -60,27 +63,27 @@ export const MODIFIERS: readonly Modifier[] = [
 /** The header with the caller's id, on responses about resources with `identifiesCaller`. */
 export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 
-/** The header by which a caller would rather not have the resources of a list counted. */
+/** The header with which a caller disables the total count of a list. */
 export const HIDE_COUNTS = 'OpenStack-DNS-Hide-Counts';
 
 const MODIFYING_PARAMETERS: ReadonlySet<string> = new Set(
   MODIFIERS.flatMap(({ parameters }) => parameters),
 );
 
-/** The query string of a request, read once. */
+/** The query string of a request, parsed once. */
 interface QueryString {
-  /** The parameters that change how the request is meant. They are no filters and do not appear in links. */
+  /** The parameters of the request context. They are not filters and do not appear in links. */
   readonly modifiers: readonly Parameter[];
   /** All other parameters, in the order received. */
   readonly parameters: readonly Parameter[];
-  /** Why the query string cannot be read, if so; both lists are empty then. */
+  /** The error for an invalid query string. Both lists are then empty. */
   readonly error?: ServiceError;
 }
 
-/** The query string of the requests that have none. */
+/** The query string of requests without one. */
 const NO_QUERY: QueryString = { modifiers: [], parameters: [] };
 
-/** Returns the query string of a request, which is read the first time. */
+/** Returns the query string of a request. Parses it on the first call. */
 function queryOf(request: FastifyRequest): QueryString {
   request.queryString ??= readQuery(request.url);
   return request.queryString;
@@ -101,8 +104,8 @@ function readQuery(url: string): QueryString {
 }
 
 /**
- * Returns the query parameters of a request without those that change how it is meant. Throws `bad_request` for a query string that is
- * not properly encoded UTF-8.
+ * Returns the query parameters of a request without those of the request context. Throws
+ * `bad_request` for a query string that is not properly encoded UTF-8.
  */
 export function parametersOf(request: FastifyRequest): readonly Parameter[] {
   const { parameters, error } = queryOf(request);
@@ -110,11 +113,17 @@ export function parametersOf(request: FastifyRequest): readonly Parameter[] {
   return parameters;
 }
 
-/** The names of all headers that are modifiers. They are longer than most headers, whose names need no look at the list. */
+/**
+ * The names of all headers of the request context. They are longer than most headers, so most names
+ * need no comparison.
+ */
 const MODIFIER_HEADERS = new Set(MODIFIERS.flatMap(({ headers }) => headers));
 const SHORTEST = Math.min(...[...MODIFIER_HEADERS].map((name) => name.length));
 
-/** Tells whether a request has a header that is a modifier. `rawHeaders` has names and values in turn. */
+/**
+ * Returns whether a request has a header of the request context. Names and values alternate in
+ * `rawHeaders`.
+ */
 function hasModifierHeader(rawHeaders: readonly string[]): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
@@ -123,14 +132,18 @@ function hasModifierHeader(rawHeaders: readonly string[]): boolean {
   return false;
 }
 
-/** The caller as the request's modifiers make it. Throws `access_denied` for a modifier the caller has no right to. */
+/**
+ * Returns the caller that results from the request context. Throws `access_denied` if the caller
+ * lacks the right to one of its headers or parameters.
+ */
 export function applyModifiers(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
-  const { modifiers } = queryOf(request); // a query string that cannot be read has none: only lists and actions need theirs
+  // An invalid query string has no request context. Lists and actions throw its error.
+  const { modifiers } = queryOf(request);
   if (modifiers.length === 0 && !hasModifierHeader(request.raw.rawHeaders)) return caller;
   let current = caller;
   for (const { right, headers, parameters, apply } of MODIFIERS) {
     let modified: Caller | undefined;
-    // Every value is applied, although the first one that asks for something counts: all of them must be valid.
+    // Every value is validated, although only the first one with an effect counts.
     for (const name of headers) {
       const value = request.headers[name];
       const result = typeof value === 'string' ? apply(current, value) : undefined;
@@ -147,7 +160,10 @@ export function applyModifiers(request: FastifyRequest, caller: Caller, policy: 
   return current;
 }
 
-/** Throws `bad_request` for what cannot be the id of a project, and for a token, which everyone who sees the project's zones would see. */
+/**
+ * Throws `bad_request` for an invalid project id, and for a token, which everyone who sees the
+ * project's zones would see.
+ */
 function readProjectId(value: string): string {
   if (!isProjectId(value) || withoutTokens(value) !== value) {
     throw new ServiceError('bad_request', 'The project to act for should be the id of a project');
@@ -155,7 +171,7 @@ function readProjectId(value: string): string {
   return value;
 }
 
-/** Tells whether the value of a switch means yes. */
+/** Returns whether the value of a switch means yes. */
 export function isTrue(value: string): boolean {
   return ['1', 't', 'true', 'on', 'y', 'yes'].includes(value.toLowerCase());
 }

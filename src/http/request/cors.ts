@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** The header names a page may read and a request may carry, beside the request id's. */
+/**
+ * The header names that a page may read and a request may have, in addition to the request id's.
+ */
 const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
@@ -16,8 +18,9 @@ const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'];
 const MAX_AGE_SECONDS = 3600;
 
 /**
- * Sets the headers by which a browser lets a page of an allowed origin read the answer (Fetch standard, CORS protocol).
- * Does nothing for any other request. Tokens travel in headers that no browser adds by itself, so a page can do no more than its user.
+ * Sets the headers that let a page of an allowed origin read the response (Fetch standard, CORS
+ * protocol). Has no effect on any other request. No browser adds token headers by itself, so a page
+ * has no more access than its user.
  */
 export function allowOrigin(
   request: FastifyRequest,

@@ -1,28 +1,31 @@
 import type { FastifyError } from 'fastify';
 import { ERRORS, ServiceError } from '../../domain/model/errors.ts';
 
-/** The form of every JSON answer. */
+/** The content type of every JSON response. */
 export const JSON_TYPE = 'application/json; charset=UTF-8';
 
-/** An error answer, ready to be sent. */
+/** An error response before it is sent. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** How the errors about rights are told. */
+/** The settings for errors about missing rights. */
 export interface ErrorSettings {
   readonly insufficientRightsStatus: 401 | 403;
 }
 
-/** What decides the answers to errors. */
+/** The settings of all error responses. */
 export interface AnswerSettings extends ErrorSettings {
-  /** What 401 answers tell callers who are not known, and those who lack a right; one for each way of being known. */
+  /**
+   * The challenges in 401 responses, one for each way to authenticate. One form is for unknown
+   * callers, the other for callers without a right.
+   */
   readonly challenges: readonly { readonly unknownCaller: string; readonly missingRight: string }[];
 }
 
-/** The status of an error, and its `type`. */
+/** Returns the status of an error, and its `type`. */
 export function statusAndType(
   { code, type }: ServiceError,
   settings: ErrorSettings,
@@ -32,7 +35,7 @@ export function statusAndType(
   return [ERRORS[code].status, type];
 }
 
-/** The answer to a request that failed with `error`, which is what `toServiceError` made of whatever was thrown. */
+/** Returns the response to a request that failed with `error`, the result of `toServiceError`. */
 export function errorAnswer(
   error: ServiceError,
   requestId: string | undefined,
@@ -42,7 +45,8 @@ export function errorAnswer(
   const [status, type] = statusAndType(error, settings);
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
-  // RFC 9110 section 15.5.2 wants a challenge in every 401, section 11.6.1 has several in one field.
+  // RFC 9110 section 15.5.2 requires a challenge in every 401. Section 11.6.1 allows several in one
+  // field.
   const kind = error.code === 'access_denied' ? 'missingRight' : 'unknownCaller';
   if (status === 401)
     headers['www-authenticate'] = settings.challenges
@@ -65,7 +69,7 @@ export function errorAnswer(
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** The framework's and Node's own errors that a caller can cause, by their codes. */
+/** The errors of the framework and Node.js that a caller can cause, by code. */
 const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: (cause) =>
     new ServiceError('request_too_large', undefined, { cause }),
@@ -83,7 +87,10 @@ const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>>
     new ServiceError('request_timeout', 'The request did not arrive in time', { cause }),
 };
 
-/** Returns whatever was thrown as a `ServiceError`. An error that is neither the service's own nor caused by the caller becomes `internal`. */
+/**
+ * Returns any thrown value as a `ServiceError`. An error that is neither the service's own nor
+ * caused by the caller becomes `internal`.
+ */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, statusCode } = error as Partial<FastifyError>;

@@ -10,7 +10,7 @@ import { applyModifiers } from './context.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
-/** What the guard needs to know. */
+/** The dependencies of the guard. */
 export interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
@@ -19,29 +19,34 @@ export interface GuardSettings {
   readonly allowedOrigins: readonly string[];
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
-  /** Takes one request from a caller's allowance; throws `too_many_requests`. */
+  /** Counts one request against a caller's rate limit. Throws `too_many_requests`. */
   readonly limitRate: (caller: string) => void;
   readonly addressLimit: AddressLimit;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; undefined outside the API and before the token is checked. */
+    /** The caller. Undefined outside the API and before the token is checked. */
     caller: Caller | undefined;
-    /** The URL of the service as the caller knows it, without a final slash. */
+    /** The URL of the service for this caller, without a final slash. */
     base: string;
-    /** The client's address, stored because a closed connection no longer knows it. */
+    /** The client's address. It is stored because a closed connection has none. */
     address: string | undefined;
   }
 }
 
-/** True for a request that passed, false for one that has its response already. A request whose token must be looked up passes later. */
+/**
+ * True for a request that passed, false for one that already has its response. If the token must be
+ * checked first, the promise resolves later.
+ */
 export type Passed = boolean | Promise<boolean>;
 
 /**
- * What every request passes before its route, from the cheapest check to the most expensive and so that a caller without rights
- * learns nothing: cross-origin rules, rate of the address, size, token, rate of the caller, modifiers, route and method, right.
- * Bodies are read after that. A request whose token is known passes without a promise. The returned function throws what refuses a request.
+ * Creates the function that checks every request before its route. It checks, cheapest first:
+ * cross-origin rules, rate of the address, size, token, rate of the caller, request context, route
+ * and method, right. In this order, a caller without rights gets no other information. Bodies are
+ * read after these checks. A request whose token is cached passes without a promise. The function
+ * throws the error of a rejected request.
  */
 export function createGuard(
   app: FastifyInstance,
@@ -78,8 +83,9 @@ export function createGuard(
 }
 
 /**
- * Who is charged for the time of a request that may not have passed the guard yet: the caller of a token that is known, or the address. Probes
- * are charged to the address too, apart from its other requests.
+ * Returns the owner to whom the time of a request is charged: the caller of a known token, or the
+ * address. The request may not have passed the guard yet. Probes are charged to the address
+ * separately from its other requests.
  */
 export function requestOwner(
   request: FastifyRequest,
@@ -94,13 +100,13 @@ export function requestOwner(
   return request.route.config.unlimited === true ? `probe ${address}` : address;
 }
 
-/** The caller of a request that has passed the guard. */
+/** Returns the caller of a request that has passed the guard. */
 export function signedIn(request: FastifyRequest): Caller {
   if (request.caller === undefined) throw unauthenticated();
   return request.caller;
 }
 
-/** The context of a change that the caller of `request` makes. */
+/** Returns the context of a change by the caller of `request`. */
 export function changeContext(request: FastifyRequest): ChangeContext {
   return { caller: signedIn(request), requestId: request.id };
 }
@@ -113,7 +119,7 @@ function addressOf({ address = 'unknown' }: FastifyRequest): string {
   return address;
 }
 
-/** Reads the base URL. Throws `request_too_large` and, for a Host header that is not valid, `bad_request`. */
+/** Reads the base URL. Throws `request_too_large`, and `bad_request` for an invalid Host header. */
 function checkHead(request: FastifyRequest, reply: FastifyReply, settings: GuardSettings): void {
   const { bodyLimit } = request.route;
   if (Number(request.headers['content-length'] ?? 0) > bodyLimit) {
@@ -130,7 +136,10 @@ function answerOptions(request: FastifyRequest, reply: FastifyReply): false {
   return false;
 }
 
-/** The caller of a token that must be looked up. Throws `unauthenticated` and what `checkHead` and `authenticate` throw. */
+/**
+ * Returns the caller of a token that must be checked. Throws `unauthenticated` and the errors of
+ * `checkHead` and `authenticate`.
+ */
 async function checkToken(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -151,8 +160,9 @@ async function checkToken(
 }
 
 /**
- * Lets a request through to its route. Throws `too_many_requests` for a caller with too many requests, and the errors for a path
- * or method that does not exist and for a caller without the right to it. `caller` is undefined outside the API.
+ * Passes a request to its route. Throws `too_many_requests` for a caller with too many requests,
+ * and the errors for an unknown path, an unknown method and a missing right. `caller` is undefined
+ * outside the API.
  */
 function admit(
   request: FastifyRequest,
@@ -175,7 +185,7 @@ function admit(
   return true;
 }
 
-/** `X-Auth-Token: T`, or `Authorization: Bearer T` (RFC 6750 section 2.1). */
+/** Returns the `T` of `X-Auth-Token: T` or `Authorization: Bearer T` (RFC 6750 section 2.1). */
 function tokenOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['x-auth-token'];
   const token =

@@ -5,13 +5,15 @@ import { checkShape, LONG_BODY, ORDINARY_BODY } from './json-shape.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Bodies of at most so many bytes are parsed at once in any case. */
+/** Bodies up to this size in bytes are always parsed at once. */
 const SHORT_BODY_BYTES = 4096;
 
 /**
- * The JSON value in a request's body. Throws `invalid_object` for a body that would take too long to parse, `unsupported_content_type`, `empty_request_body` or `invalid_json`, which
- * besides syntax errors means invalid UTF-8 and an object with two members of one name (RFC 8259 sections 4 and 8.1).
- * Messages never quote the body: it may hold a secret.
+ * Returns the JSON value in a request's body. Throws `unsupported_content_type`,
+ * `empty_request_body`, `invalid_json` or, for a body that would take too long to parse,
+ * `invalid_object`. `invalid_json` includes invalid UTF-8 and an object with two members of one
+ * name (RFC 8259 sections 4 and 8.1). Messages never quote the body, because it may contain a
+ * secret.
  */
 export function readJsonBody(request: FastifyRequest): unknown {
   const bytes = bytesOf(request);
@@ -27,8 +29,8 @@ function runAll<T>(steps: Generator<undefined, T>): T {
 }
 
 /**
- * Reads a body that may be long, in slices. Decoding and parsing 2 MB take one slice each. Throws what `readJsonBody` does, and
- * `invalid_object` for a body that would take too long to parse.
+ * Reads a body that may be long, in slices. Decoding and parsing 2 MB take one slice each. Throws
+ * the errors of `readJsonBody`.
  */
 export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer): Promise<unknown> {
   const bytes = bytesOf(request);
@@ -36,7 +38,7 @@ export async function readLongJsonBody(request: FastifyRequest, slicer: Slicer):
   return runSteps(parseAndCheck(bytes), slicer);
 }
 
-/** Runs all steps in slices, and returns what the last one returns. */
+/** Runs all steps in slices, and returns the result of the last one. */
 async function runSteps<T>(steps: Generator<undefined, T>, slicer: Slicer): Promise<T> {
   for (;;) {
     const step = steps.next();
@@ -54,7 +56,7 @@ function bytesOf(request: FastifyRequest): Buffer {
   return bytes;
 }
 
-/** The JSON value that `bytes` hold. Yields where other work may be done in between. */
+/** Returns the JSON value in `bytes`. Yields where other work may run. */
 export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   let text: string;
   try {
@@ -66,7 +68,8 @@ export function* parseAndCheck(bytes: Buffer): Generator<undefined, unknown> {
   const value = parse(text);
   if (value === null) throw new ServiceError('empty_request_body', 'null');
   yield;
-  // As many colons as members: none can be doubled. Else some are in strings, or there is one.
+  // If there are as many colons as members, no name is duplicated. If there are more, either
+  // strings contain colons or a name is duplicated.
   const mayBeDoubled = countColons(text) !== (yield* countMembers(value));
   const doubled = mayBeDoubled ? yield* findDoubledMember(text) : undefined;
   if (doubled !== undefined)
@@ -95,10 +98,16 @@ function countColons(text: string): number {
   return count;
 }
 
-/** How much of a body is searched between two steps: values, or characters that begin or end something. */
+/**
+ * How much of a body is searched between two steps: values, or characters that begin or end a
+ * string, array or object.
+ */
 const STEP = 1000;
 
-/** How many members all objects in a value have. Without recursion: a body may be as deep as it is long. */
+/**
+ * Returns the number of members of all objects in a value. It does not recurse, because a body may
+ * be nested as deeply as it is long.
+ */
 function* countMembers(value: unknown): Generator<undefined, number> {
   let count = 0;
   let seen = 0;
@@ -114,13 +123,16 @@ function* countMembers(value: unknown): Generator<undefined, number> {
   return count;
 }
 
-/** Where a member name stands that its object already has, in text that is known to be JSON; undefined if nowhere. */
+/**
+ * Returns the position of a member name that its object already has, in valid JSON text. Returns
+ * undefined if there is none.
+ */
 function* findDoubledMember(text: string): Generator<undefined, number | undefined> {
   const open: Set<string>[] = [];
   const colon = /[ \t\r\n]*:/y;
   let seen = 0;
-  let start: number | undefined; // of the string that the walk is inside
-  // Not one match for a whole string: a long one would overflow the matcher's stack.
+  let start: number | undefined; // the start of the string that the scan is inside
+  // A string is not matched as a whole: a long one would overflow the matcher's stack.
   for (const { 0: token, index } of text.matchAll(/\\.|["{}]/g)) {
     if ((seen += 1) % STEP === 0) yield;
     if (start === undefined) {

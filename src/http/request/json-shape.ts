@@ -1,18 +1,24 @@
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** What a body may consist of. */
+/** The limits on the structure of a body. */
 export interface ShapeLimits {
-  /** The most arrays and objects. */
+  /** The maximum number of arrays and objects. */
   readonly containers: number;
-  /** The most members of all objects together: each name that is new takes the parser several microseconds. */
+  /**
+   * The maximum number of members of all objects together. The parser needs several microseconds
+   * for each new name.
+   */
   readonly members: number;
-  /** The most members of one object. */
+  /** The maximum number of members of one object. */
   readonly membersOfOne: number;
-  /** The most items of arrays and members of objects together. */
+  /** The maximum number of items of arrays and members of objects together. */
   readonly items: number;
 }
 
-/** For lists. One of 20,000 entries has 20,002 arrays and objects, 40,003 members and 60,000 items and members. */
+/**
+ * The limits for lists. A list of 20,000 entries has 20,002 arrays and objects, 40,003 members, and
+ * 60,000 items and members.
+ */
 export const LONG_BODY: ShapeLimits = {
   containers: 50_000,
   members: 50_000,
@@ -20,14 +26,16 @@ export const LONG_BODY: ShapeLimits = {
   items: 100_000,
 };
 
-/** For single resources, whose bodies are short. Their largest object has 100 members. */
+/**
+ * The limits for single resources, whose bodies are short. Their largest object has 100 members.
+ */
 export const ORDINARY_BODY: ShapeLimits = {
   ...LONG_BODY,
   containers: Infinity,
   membersOfOne: 1000,
 };
 
-/** How many bytes are scanned between two steps. */
+/** The number of bytes scanned between two steps. */
 const STEP_BYTES = 65_536;
 
 const QUOTE = 0x22;
@@ -40,13 +48,14 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Refuses JSON text that takes much longer to parse than a list of the same length: one with very many arrays and objects,
- * members or items. Accepts what is not JSON. Yields where other work may be done in between. Throws `invalid_object`.
+ * Rejects JSON text that would be much slower to parse than a list of the same length. Such text
+ * has too many arrays, objects, members or items. Accepts text that is not JSON. Yields where other
+ * work may run. Throws `invalid_object`.
  */
 export function* checkShape(bytes: Buffer, limits: ShapeLimits): Generator<undefined, void> {
   let [containers, allMembers, items] = [0, 0, 0];
   let isInString = false;
-  let members = 0; // of the container that the scan is inside
+  let members = 0; // the number of members of the container that the scan is inside
   const outer: number[] = [];
   for (let start = 0; start < bytes.length;) {
     const end = Math.min(start + STEP_BYTES, bytes.length);

@@ -2,18 +2,27 @@ import { ServiceError, type About } from '../../domain/model/errors.ts';
 import { hashToken } from '../../domain/resources/token.ts';
 import { addressGroup } from '../connection/client-address.ts';
 
-/** The rate of one caller or address: `burst` requests at once, `requestsPerSecond` on average; 0 for no limit. */
+/**
+ * The rate of one caller or address: `burst` requests at once, `requestsPerSecond` on average; 0
+ * for no limit.
+ */
 export interface RateLimit {
   readonly requestsPerSecond: number;
   readonly burst: number;
 }
 
-/** The most callers, addresses and tokens that are stored; the least recently used is dropped first. */
+/**
+ * The maximum number of callers, addresses and tokens that are stored. The least recently used is
+ * dropped first.
+ */
 const MAX_ENTRIES = 10_000;
 
 /** A token bucket for each key. */
 interface Buckets {
-  /** Takes one token from the bucket of `key`. Returns 0, or the seconds until there is one. */
+  /**
+   * Takes one token from the bucket of `key`. Returns 0, or the number of seconds until one is
+   * available.
+   */
   take(key: string): number;
   putBack(key: string): void;
 }
@@ -35,7 +44,7 @@ function createBuckets({ requestsPerSecond, burst }: RateLimit, seconds: () => n
   };
 }
 
-/** Makes `key` the newest of the map, and drops the oldest when there are too many. */
+/** Makes `key` the newest of the map, and drops the oldest if there are too many. */
 function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -44,8 +53,9 @@ function setLatest<T>(map: Map<string, T>, key: string, value: T): void {
 }
 
 /**
- * Limits the requests of each caller. The returned function takes one token from the caller's bucket. It throws
- * `too_many_requests` with the seconds to wait when the bucket is empty. `seconds` is a monotonic clock.
+ * Limits the requests of each caller. The returned function takes one token from the caller's
+ * bucket. If the bucket is empty, it throws `too_many_requests` with the seconds to wait. `seconds`
+ * is a monotonic clock.
  */
 export function createRateLimiter(
   limit: RateLimit,
@@ -60,24 +70,28 @@ export function createRateLimiter(
   };
 }
 
-/** Reports what the check of a token found: whether it is valid, or undefined where that could not be found out. */
+/** Reports whether a checked token is valid. Undefined if the check failed. */
 export type Settle = (valid: boolean | undefined) => void;
 
-/** Limits the requests without a valid token of each address. */
+/** Limits the requests of each address without a valid token. */
 export interface AddressLimit {
   /**
-   * Takes a request that shows no token from the bucket of `address`. Throws `too_many_requests` with the seconds to wait when
-   * the bucket is empty.
+   * Takes one token from the bucket of `address` for a request that has no token. If the bucket is
+   * empty, it throws `too_many_requests` with the seconds to wait.
    */
   take(address: string): void;
   /**
-   * The same for a request whose token must be checked; call the returned function with the result. A valid token costs
-   * nothing, and one that was valid when it was last checked is admitted even if the bucket is empty.
+   * Does the same for a request whose token must be checked. Call the returned function with the
+   * result. A valid token costs nothing. A token that was valid at its last check is admitted even
+   * if the bucket is empty.
    */
   beginCheck(address: string, token: string): Settle;
 }
 
-/** The limit on requests without a valid token. IPv6 addresses of one /64 count as one address. `seconds` is a monotonic clock. */
+/**
+ * Returns the limit on requests without a valid token. IPv6 addresses of one /64 count as one
+ * address. `seconds` is a monotonic clock.
+ */
 export function createAddressLimit(limit: RateLimit, seconds: () => number): AddressLimit {
   const { requestsPerSecond } = limit;
   if (requestsPerSecond === 0) return { take: () => undefined, beginCheck: () => () => undefined };
@@ -96,7 +110,8 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
     take,
     beginCheck(address, token) {
       const hash = hashToken(token);
-      // Many connections that begin with one token cost one request, not a bucket: the token's first check decides about all.
+      // Many connections that begin with the same token cost one request instead of a bucket: the
+      // token's first check decides for all.
       const free = validTokens.has(hash) || underCheck.has(hash);
       if (!free) take(address);
       underCheck.set(hash, (underCheck.get(hash) ?? 0) + 1);

@@ -2,37 +2,42 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Operation } from '../../domain/model/resource.ts';
 
-/** Handles one request. Returns the text of the response, or the response itself once it is sent. */
+/**
+ * Handles one request. Returns the text of the response, or the response itself once it is sent.
+ */
 export type Handler = (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<FastifyReply | string>;
 
-/** What one method does on a path. */
+/** The handler of one method on a path. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** The right a caller needs; none for routes that are open to everybody. */
+  /** The right that a caller needs. Absent for public routes. */
   readonly right?: string;
-  /** The largest body, where it is not the service's. */
+  /** The maximum body size, if it differs from the service's. */
   readonly maxBodyBytes?: number;
-  /** True for probes, which the limit on requests without a token does not count. */
+  /** True for probes, which are exempt from the limit on requests without a token. */
   readonly unlimited?: boolean;
   readonly handler: Handler;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The options of the route, which the framework builds anew each time `routeOptions` is read. */
+    /**
+     * The options of the route. They are stored because the framework builds them anew each time
+     * `routeOptions` is read.
+     */
     route: FastifyRequest['routeOptions'];
   }
   interface FastifyContextConfig {
-    /** The right a caller needs. */
+    /** The right that a caller needs. */
     right?: string;
     /** The methods of the path, for the `Allow` header. */
     allow?: string;
     /** True for the methods that the path does not have. */
     refused?: boolean;
-    /** True where the limit on requests without a token does not count. */
+    /** True if the limit on requests without a token does not apply. */
     unlimited?: boolean;
   }
 }
@@ -51,7 +56,10 @@ export const OPERATION_ROUTES: Readonly<
   delete: { method: 'DELETE', onItem: true },
 };
 
-/** Makes the framework know every method that Node does, so that each can be answered with 405. Call once per app. */
+/**
+ * Registers every method of Node.js with the framework, so that unsupported methods get 405. Call
+ * it once per app.
+ */
 export function knowAllMethods(app: FastifyInstance): void {
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method))
@@ -60,8 +68,8 @@ export function knowAllMethods(app: FastifyInstance): void {
 }
 
 /**
- * Lets `change` add hooks to every route that reads a body, which is every route except those for GET and HEAD. Call it before the routes are
- * added.
+ * Lets `change` add hooks to every route that reads a body, which is every route except those for
+ * GET and HEAD. Call it before the routes are added.
  */
 export function forRoutesWithBodies(
   app: FastifyInstance,
@@ -72,7 +80,9 @@ export function forRoutesWithBodies(
   });
 }
 
-/** Serves `path`: each route by its method, HEAD wherever GET is, and 405 for every other method. */
+/**
+ * Serves `path`: each route by its method, HEAD if there is GET, and 405 for every other method.
+ */
 export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = [...methods, 'OPTIONS'].join(', ');
@@ -86,7 +96,7 @@ export function addRoutes(app: FastifyInstance, path: string, routes: readonly R
       handler,
     });
   }
-  // The guard answers these before they get here.
+  // The guard responds to these before they get here.
   app.route({
     method: app.supportedMethods.filter((method) => !methods.includes(method)),
     url: path,

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Parameter } from '../../domain/operations/list-query.ts';
 
-/** What decides the URLs in answers. */
+/** The settings of the URLs in responses. */
 export interface UrlSettings {
-  /** Configured base, without a final slash; undefined to follow the request's Host header. */
+  /** The configured base URL, without a final slash. Undefined to use the request's Host header. */
   readonly publicUrl: string | undefined;
   readonly trustProxyHeaders: boolean;
 }
@@ -13,8 +13,9 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' };
 
 /**
- * The URL of the service as this caller knows it, without a final slash. Throws `bad_request` for an invalid Host header, for more
- * than one, and for none unless the request's protocol is HTTP/1.0 (RFC 9112 section 3.2).
+ * Returns the URL of the service for this caller, without a final slash. Throws `bad_request` for
+ * an invalid Host header or more than one. Throws it for a missing one too, unless the request's
+ * protocol is HTTP/1.0 (RFC 9112 section 3.2).
  */
 export function baseUrl(request: FastifyRequest, settings: UrlSettings): string {
   if (countHosts(request.raw.rawHeaders) > 1)
@@ -31,7 +32,7 @@ export function baseUrl(request: FastifyRequest, settings: UrlSettings): string 
   return lastBase.url;
 }
 
-/** The base URL that was built last: most requests have the same. */
+/** The base URL that was built last. Most requests have the same. */
 let lastBase = { scheme: '', host: '', url: '' };
 
 function joinBase(scheme: string, host: string): string {
@@ -41,7 +42,9 @@ function joinBase(scheme: string, host: string): string {
   return `${scheme}://${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
 }
 
-/** How many Host header fields a request has. Node's `headers` show only the first. */
+/**
+ * Returns the number of Host header fields of a request. Node's `headers` contain only the first.
+ */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -56,13 +59,16 @@ function firstOf(header: string | string[] | undefined): string | undefined {
   return String(header).split(',', 1)[0]?.trim() || undefined;
 }
 
-/** For HTTP/1.0, which has no Host header. */
+/** Returns the base URL for HTTP/1.0 requests, which need no Host header. */
 function localAddress({ socket }: FastifyRequest): string {
   const address = socket.localAddress ?? '127.0.0.1';
   return `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
 }
 
-/** The parameters of a query string in the order received. Throws `bad_request` for text that is not properly encoded UTF-8. */
+/**
+ * Returns the parameters of a query string in the order received. Throws `bad_request` for text
+ * that is not properly encoded UTF-8.
+ */
 export function readParameters(url: string): Parameter[] {
   const start = url.indexOf('?');
   if (start < 0) return [];
@@ -84,7 +90,10 @@ export function readParameters(url: string): Parameter[] {
   }
 }
 
-/** `url` with `parameters` as its query string, form-encoded, or without one if there are none. */
+/**
+ * Returns `url` with `parameters` as its form-encoded query string, or without one if there are
+ * none.
+ */
 export function withParameters(url: string, parameters: readonly Parameter[]): string {
   if (parameters.length === 0) return url;
   return `${url}?${parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
@@ -104,8 +113,9 @@ function encode(text: string): string {
 }
 
 /**
- * The path and query that a request target names: without the scheme and host of the absolute form (RFC 9112 section 3.2.2),
- * without empty segments, and without slashes at the end of the path. Scripts join `…/v2/` and `/tlds`.
+ * Returns the path and query of a request target, without the scheme and host of the absolute form
+ * (RFC 9112 section 3.2.2). Also removes empty segments and slashes at the end of the path, because
+ * scripts join `…/v2/` and `/tlds`.
  */
 export function pathAndQuery(target: string): string {
   const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');

@@ -1,7 +1,10 @@
-/** When the API last changed for its callers. */
+/** The time of the last API change that affects callers. */
 const API_UPDATED = '2022-06-29T00:00:00Z';
 
-/** Two names for one API: clients look for `v2`, and read from the current one's minor number which extensions to expect. */
+/**
+ * Returns the version document, which has two names for one API. Clients look for `v2`, and infer
+ * the available extensions from the current version's minor number.
+ */
 export function versionDocument(base: string): object {
   const links = [
     { rel: 'self', href: `${base}/v2` },

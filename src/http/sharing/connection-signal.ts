@@ -3,7 +3,10 @@ import { ServiceError } from '../../domain/model/errors.ts';
 
 const signals = new WeakMap<Socket, AbortSignal>();
 
-/** Aborts when the connection closes: nobody then waits for the responses to its requests. One signal serves all of them. */
+/**
+ * Aborts when the connection closes, because no client then waits for the responses. One signal
+ * serves all requests of a connection.
+ */
 export function connectionSignal(socket: Socket): AbortSignal {
   const known = signals.get(socket);
   if (known !== undefined) return known;

@@ -6,21 +6,26 @@ const SHARE = 3 / 4;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Lets the next request use the database; undefined for a request that holds no connection. */
+    /**
+     * Releases the request's connection to the next request. Undefined for a request without a
+     * connection.
+     */
     releaseConnection: (() => void) | undefined;
   }
 }
 
 /**
- * Shares the connections to a database among callers: as many requests run at once as there are connections, and those of one caller
- * use at most three quarters. Further requests wait, and callers are served in turn. A request that waits to scan many rows calls
- * `releaseConnection`, as scans have connections of their own. Add it after all that waits for the body of a request.
+ * Shares the connections to a database among callers. As many requests run at once as there are
+ * connections, and one caller uses at most three quarters. Further requests wait, and callers are
+ * served in rotation. A request that waits to scan many rows calls `releaseConnection`, because
+ * scans have separate connections. Add it after every hook that waits for the body of a request.
  */
 export function addDatabaseShares(app: FastifyInstance, connections: number): void {
   const queue = createFairQueue({
     concurrency: connections,
     concurrencyPerOwner: Math.max(1, Math.floor(connections * SHARE)),
-    // A connection from a caller has at most one request that waits, so the limits of those connections are the bound.
+    // A client connection has at most one waiting request, so the limits on connections also bound
+    // the number of waiting requests.
     maxWaiting: Infinity,
     maxWaitingPerOwner: Infinity,
   });

@@ -1,50 +1,64 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** How long requests of one turn of the event loop may take together before further ones wait, in milliseconds. */
+/**
+ * How long the requests of one turn of the event loop may run before further ones wait, in
+ * milliseconds.
+ */
 const TURN_MS = 5;
 
-/** For how long new connections may hold up waiting requests, in milliseconds. */
+/** How long new connections may delay waiting requests, in milliseconds. */
 const ACCEPTING_MS = 20;
 
-/** How many waiting requests begin in one turn at most. */
+/** The maximum number of waiting requests that begin in one turn. */
 const STARTS_PER_TURN = 32;
 
-/** What the turns depend on. */
+/** The dependencies of fair turns. */
 export interface Turns {
-  /** A monotonic clock in milliseconds. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
   /** Calls `work` after the event loop has polled for input: `setImmediate`. */
   later(work: () => void): void;
-  /** How many connections the service has accepted so far. */
+  /** Returns the number of connections that the service has accepted so far. */
   connections(): number;
 }
 
 /** Shares the turns of the event loop between the owners of requests. */
 export interface FairTurns {
-  /** Whether a request may begin at once: this turn has time left, no request waits, and no connection has just arrived. */
+  /**
+   * Returns whether a request may begin at once: this turn has time left, no request waits, and no
+   * connection has just arrived.
+   */
   mayBegin(): boolean;
-  /** Calls `begin` when it is the turn of `owner`. */
+  /** Calls `begin` when `owner` is next. */
   wait(owner: string, begin: () => void): void;
 }
 
 /**
- * Requests begin at once until those of one turn of the event loop have taken 5 ms. Further requests wait, and their owners are served
- * in turn: however many requests one owner has, they delay a request of another owner by one request. A connection has at most one
- * request that waits, so the limits of connections bound how many wait.
+ * Requests begin at once until those of one turn of the event loop have run for 5 ms. Further
+ * requests wait, and their owners are served in rotation. However many requests one owner has, they
+ * delay a request of another owner by one request. A connection has at most one waiting request, so
+ * the limits on connections bound the number of waiting requests.
  */
 export function createFairTurns({ now, later, connections }: Turns): FairTurns {
-  // A Map iterates in the order in which keys were set: an owner that was served is set anew and goes to the end.
+  // A Map iterates in the order in which keys were set. An owner that was served is set anew and
+  // moves to the end.
   const queues = new Map<string, Set<() => void>>();
   let waiting = 0;
-  /** When the first request of this turn began; 0 when none did. */
+  /** The time at which the first request of this turn began. 0 if none did. */
   let turnBegan = 0;
-  /** When this turn began to serve waiting requests; 0 before that, -Infinity in a turn that serves none. */
+  /**
+   * The time at which this turn began to serve waiting requests. 0 before that, -Infinity in a turn
+   * that serves none.
+   */
   let servingSince = 0;
-  /** When the turns began that served no request because connections arrived; 0 when the last turn served. */
+  /**
+   * The time since which turns served no request because connections arrived. 0 if the last turn
+   * served one.
+   */
   let acceptingSince = 0;
   let accepted = 0;
-  /** How many calls of `serve` are due. */
+  /** The number of pending calls of `serve`. */
   let due = 0;
 
   const endTurn = () => {
@@ -70,8 +84,9 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
   };
 
   /**
-   * Whether this turn leaves its time to the next. Node.js accepts one connection in a turn. If every turn served requests for 5 ms,
-   * a new connection would wait 5 ms for each connection that came before it.
+   * Returns whether this turn serves no requests. Node.js accepts one connection in a turn. If
+   * every turn served requests for 5 ms, a new connection would wait 5 ms for each earlier
+   * connection.
    */
   const isAccepting = (at: number) => {
     const isNew = connections() !== accepted;
@@ -82,7 +97,8 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
     return false;
   };
 
-  // Each call serves one request, so that what its handler does in microtasks is done before the next call.
+  // Each call serves one request, so that the microtasks of its handler finish before the next
+  // call.
   const serve = () => {
     due -= 1;
     const at = now();
@@ -111,7 +127,10 @@ export function createFairTurns({ now, later, connections }: Turns): FairTurns {
   };
 }
 
-/** Calls `begin` when it is the turn of the request's owner, or `refuse` if the caller has left while the request waited. */
+/**
+ * Calls `begin` when the request's owner is next, or `refuse` if the caller disconnected while the
+ * request waited.
+ */
 export type WaitForTurn = (
   request: FastifyRequest,
   begin: () => void,
@@ -119,8 +138,9 @@ export type WaitForTurn = (
 ) => void;
 
 /**
- * Lets requests whose body was read begin in fair turns. `ownerOf` is called for those that wait. Returns the function by which a request
- * waits that may not begin before that: call it before any other work for the request except noting when it began.
+ * Lets requests begin in fair turns once their body was read. `ownerOf` is called for requests that
+ * wait. Returns a function for requests that must not begin before that. Call it before any other
+ * work for the request except storing when it began.
  */
 export function addFairTurns(
   app: FastifyInstance,

@@ -5,8 +5,9 @@ import { connectionSignal } from './connection-signal.ts';
 import { signedIn } from '../request/guard.ts';
 
 /**
- * Runs the work of a request about many resources, and returns what it returns. Rejects with `unavailable` when too many requests wait,
- * and with `request_timeout` when the caller leaves before the work begins.
+ * Runs the work of a request about many resources, and returns its result. Rejects with
+ * `unavailable` if too many requests wait, and with `request_timeout` if the caller disconnects
+ * before the work begins.
  */
 export type RunLongWork = <T>(
   request: FastifyRequest,
@@ -14,16 +15,21 @@ export type RunLongWork = <T>(
 ) => Promise<T>;
 
 /**
- * Each request takes up to one slice of every turn of the event loop, and up to 50 MB. One caller cannot take both places.
- * As many requests may wait as for the budget of request bodies, which bounds the bytes of the large ones.
+ * Each request uses up to one slice of every turn of the event loop, and up to 50 MB. One caller
+ * cannot use both places. The number of waiting requests has the same limit as for the budget of
+ * request bodies, which bounds the bytes of large bodies.
  */
 const LIMITS = { concurrency: 2, concurrencyPerOwner: 1, maxWaitingPerOwner: 64, maxWaiting: 256 };
 
-/** Runs work in slices, a few requests at a time. Callers are served in turn, and a request whose caller leaves does not begin. */
+/**
+ * Runs work in slices, a few requests at a time. Callers are served in rotation. A request whose
+ * caller disconnects does not begin.
+ */
 export function createLongWork(): RunLongWork {
   const queue = createFairQueue(LIMITS);
   return (request, work) => {
-    request.releaseConnection?.(); // else requests that wait here would leave none of the caller's connections for its other requests
+    // Otherwise requests waiting here could use all of the caller's connections.
+    request.releaseConnection?.();
     return queue.run(
       signedIn(request).id,
       () => work(newSlicer()),
@@ -32,15 +38,18 @@ export function createLongWork(): RunLongWork {
   };
 }
 
-/** A slicer whose first slice begins now. */
+/** Returns a slicer whose first slice begins now. */
 export function newSlicer(): Slicer {
   return createSlicer(() => performance.now());
 }
 
-/** How many characters of JSON become bytes at a time. */
+/** How many characters of JSON are encoded at a time. */
 const CHUNK_LENGTH = 65_536;
 
-/** The JSON of an object, made in slices: its lists, which may be any iterables, are written one item at a time. */
+/**
+ * Returns the JSON of an object, made in slices. It writes its lists, which may be any iterables,
+ * one item at a time.
+ */
 export async function writeLongJson(slicer: Slicer, object: object): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let text = '';
