@@ -65,6 +65,11 @@ test('all documents exist, and the main ones have examples', () => {
   );
 });
 
+test.each(DOCUMENTS)('$path: no example runs the program with npx', ({ text }) => {
+  // npx takes a second longer for each call, and outside a checkout it runs another package.
+  expect(text).not.toMatch(/npx tsigil|npm exec tsigil/);
+});
+
 describe('examples in documents', () => {
   const curl = hasProgram('curl', 'curl');
 

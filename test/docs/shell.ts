@@ -35,16 +35,12 @@ export function normalise(text: string): string {
     .trimEnd();
 }
 
-/** Makes `tsigil` and `npx tsigil` run the built program, and returns the folder to put on PATH. */
+/** Makes `tsigil` run the built program, and returns the folder to put on PATH. */
 function installProgram(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });
-  for (const [name, before] of [
-    ['tsigil', ''],
-    ['npx', '[ "$1" = tsigil ] || exit 127; shift; '],
-  ] as const) {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${before}exec '${process.execPath}' '${PROGRAM}' "$@"\n`);
-    chmodSync(join(bin, name), 0o755);
-  }
+  const program = join(bin, 'tsigil');
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
+  chmodSync(program, 0o755);
   return bin;
 }
