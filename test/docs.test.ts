@@ -9,7 +9,8 @@ import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../src/domain/resources/tsigkey.ts';
 import { CONFIGURABLE_RIGHTS } from '../src/domain/resources/policy.ts';
 import { RESOURCE_TYPES } from '../src/domain/resources/resources.ts';
-import { ERROR_CODES, ERRORS, typeOf } from '../src/domain/model/errors.ts';
+import { ERROR_CODES } from './harness/errors.ts';
+import { ERRORS, typeOf } from '../src/domain/model/errors.ts';
 import { fileVariableOf, variableOf } from '../src/config/option.ts';
 import { OPTIONS } from '../src/config/options.ts';
 import {

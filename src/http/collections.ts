@@ -78,7 +78,7 @@ export function addCollection(
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       const base = urlOf(request);
       const self = withParameters(base, parameters);
-      const pageOf = (shown: number) => {
+      const pageOf = (items: string, shown: number) => {
         const last = more || shown < resources.length ? resources[shown - 1] : undefined;
         const links = {
           self,
@@ -87,13 +87,14 @@ export function addCollection(
             : { next: withParameters(base, withMarker(parameters, last.id)) }),
         };
         const metadata = total === undefined ? '' : `,"metadata":{"total_count":${total}}`;
-        return `{${collectionName}:${writer.writeList(resources, shown, base)},"links":${JSON.stringify(links)}${metadata}}`;
+        return `{${collectionName}:${items},"links":${JSON.stringify(links)}${metadata}}`;
       };
-      const whole = pageOf(resources.length);
+      const whole = pageOf(writer.writeList(resources, base), resources.length);
       reply.type(JSON_TYPE);
       if (!isLonger(whole, maxPageBytes)) return whole;
       const texts = resources.map((resource) => writer.write(resource, base));
-      return pageOf(countFitting(texts, maxPageBytes));
+      const shown = countFitting(texts, maxPageBytes);
+      return pageOf(`[${texts.slice(0, shown).join(',')}]`, shown);
     },
     async get(request, reply) {
       const caller = signedIn(request);

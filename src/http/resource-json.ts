@@ -9,8 +9,8 @@ export interface ResourceWriter {
   write(resource: Resource, collectionUrl: string): string;
   /** Returns one resource with further members of `resource` after the others. */
   writeWith(resource: Resource, collectionUrl: string, further: readonly string[]): string;
-  /** Returns an array of the first `count` resources of `resources`. */
-  writeList(resources: readonly Resource[], count: number, collectionUrl: string): string;
+  /** Returns an array of resources. */
+  writeList(resources: readonly Resource[], collectionUrl: string): string;
 }
 
 /** Values that the service writes itself and that need no escaping: UUIDs and timestamps. */
@@ -42,12 +42,13 @@ export function createWriter(type: ResourceType): ResourceWriter {
       );
       return `${writeMembers(resource, linkStartOf(collectionUrl))}${members.join('')}}`;
     },
-    writeList(resources, count, collectionUrl) {
+    writeList(resources, collectionUrl) {
       const linkStart = linkStartOf(collectionUrl);
       let text = '[';
-      for (let index = 0; index < count; index += 1) {
-        if (index > 0) text += ',';
-        text += `${writeMembers(resources[index] as Resource, linkStart)}}`;
+      let separator = '';
+      for (const resource of resources) {
+        text += `${separator}${writeMembers(resource, linkStart)}}`;
+        separator = ',';
       }
       return `${text}]`;
     },

@@ -60,12 +60,9 @@ test.each(types)('serialises any %s to the same JSON as JSON.stringify', (_name,
   };
   const writer = createWriter(type);
   fc.assert(
-    fc.property(fc.array(row, { maxLength: 5 }), fc.nat(5), (rows, some) => {
+    fc.property(fc.array(row, { maxLength: 5 }), (rows) => {
       const stored = rows as unknown as Resource[];
-      const count = Math.min(some, rows.length);
-      expect(writer.writeList(stored, count, COLLECTION_URL)).toBe(
-        JSON.stringify(rows.slice(0, count).map(shown)),
-      );
+      expect(writer.writeList(stored, COLLECTION_URL)).toBe(JSON.stringify(rows.map(shown)));
       for (const [index, each] of stored.entries()) {
         const given: Record<string, unknown> = rows[index] ?? {};
         expect(writer.write(each, COLLECTION_URL)).toBe(JSON.stringify(shown(given)));

@@ -5,10 +5,10 @@ import {
   type Named,
   type RequestLimit,
 } from './error-entry.ts';
+import { EXAMPLE_ID } from './examples.ts';
 import { commonSortKeys, MAX_LIMIT } from './settings.ts';
 import { zoneNameMessage, type ZoneNameRefusal } from './zone-name-refusal.ts';
 
-const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 const asItIs = (text: string) => text;
 
 /** Every error that the service returns, by code: its response, when it occurs, and its message. */

@@ -6,9 +6,6 @@ export type { ErrorDetails, Named, Problem } from './error-entry.ts';
 export { ERRORS, type About, type ErrorCode } from './error-table.ts';
 export type { ZoneNameRefusal } from './zone-name-refusal.ts';
 
-/** All codes of errors. */
-export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes
-
 /** The code of an error, the values in its message, and its details. */
 export type ErrorArguments = {
   [Code in ErrorCode]: undefined extends About<Code>

@@ -1,3 +1,4 @@
+import { EXAMPLE_ID } from '../model/examples.ts';
 import type { ActionBody, ActionResponse } from './action.ts';
 import type { Problem } from '../model/errors.ts';
 import {
@@ -163,7 +164,7 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
           {
             index: 0,
             outcome: 'added',
-            id: 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94',
+            id: EXAMPLE_ID,
             name: 'example',
           },
           {

@@ -24,15 +24,15 @@ export async function createResource(
 ): Promise<Resource> {
   const given = readCreation(type, body, dependencies.settings);
   const id = dependencies.newId();
-  const { resource, shownOnce } = await change(dependencies, context, async (changes) => {
-    const created = await changes.create(type, {
+  return change(dependencies, context, async (changes) => {
+    const { resource, shownOnce } = await changes.create(type, {
       ...given,
       ...newMembers(type, id, changes.now()),
     });
-    beforeCommit({ ...created.resource, ...created.shownOnce });
+    const created = shownOnce === undefined ? resource : { ...resource, ...shownOnce };
+    beforeCommit(created);
     return created;
   });
-  return { ...resource, ...shownOnce };
 }
 
 /** The caller's options for a list, in addition to its page. */

@@ -1,3 +1,4 @@
+import { EXAMPLE_ID } from '../../domain/model/examples.ts';
 import { readCreation } from '../../domain/operations/body.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Field } from '../../domain/model/field.ts';
@@ -19,7 +20,6 @@ import type { Example } from './document.ts';
 /** A JSON object. */
 type Body = Readonly<Record<string, unknown>>;
 
-export const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 export const EXAMPLE_REQUEST_ID = 'req-0f6c3a52-8d7e-4b1f-9c55-3e2d1a0b9f87';
 export const CREATED_AT = '2026-01-31T12:00:00.123456';
 export const UPDATED_AT = '2026-02-01T08:30:00.654321';

@@ -11,7 +11,8 @@ import type { ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER } from '../request/context.ts';
 import { errorAnswer, type AnswerSettings } from '../request/errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './document.ts';
-import { EXAMPLE_ID, EXAMPLE_REQUEST_ID } from './examples.ts';
+import { EXAMPLE_ID } from '../../domain/model/examples.ts';
+import { EXAMPLE_REQUEST_ID } from './examples.ts';
 import { schemaReference } from './schemas.ts';
 
 /** The values in the API description that do not depend on resource types. */

@@ -1,9 +1,9 @@
+import { EXAMPLE_ID } from '../../domain/model/examples.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import { timestampsOf, type Operation, type ResourceType } from '../../domain/model/resource.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import {
   CREATED_AT,
-  EXAMPLE_ID,
   EXAMPLE_REQUEST_ID,
   fieldsOf,
   givenFieldsOf,

@@ -9,7 +9,7 @@ import { dialect } from '../connection/dialect.ts';
 import { translate } from '../connection/faults.ts';
 import type { Key } from './keys.ts';
 import { cachedByText } from '../connection/statements.ts';
-import { orderOf, pageOrderOf, rangeOf, type Position, type Walk } from './walk.ts';
+import { orderOf, rangeOf, type Position, type Walk } from './walk.ts';
 
 /** A list to scan, with its walk. */
 export interface Scanned {
@@ -40,7 +40,7 @@ export interface ScanSteps {
   keys(scanned: Scanned, from: Position | undefined, to: Position | undefined): Key[];
   /** Returns the number of rows of a step that match the conditions. */
   count(scanned: Scanned, from: Position | undefined, to: Position | undefined): number;
-  /** Returns the rows with these ids, at most 256, that still match the conditions, in the order of the list. */
+  /** Returns the rows with these ids, at most 256, that still match the conditions, in any order. */
   rows(scanned: Scanned, columns: readonly string[], ids: readonly string[]): RowsText;
 }
 
@@ -137,7 +137,7 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
         ids,
       );
       const conditions = conditionsText(type, query.conditions, dialect, () => false);
-      const rows = `${[text, ...conditions.texts].join(' AND ')} ORDER BY ${pageOrderOf(query)}`;
+      const rows = [text, ...conditions.texts].join(' AND ');
       return rowsText(columns, rows, [...parameters, ...conditions.parameters]);
     },
   };

@@ -41,7 +41,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   /** Returns the rows that pass the computed filters. */
   const passing = async ({ type, query }: Scanned, rows: RowsText): Promise<unknown[][]> => {
     const table = tableFor(type);
-    const lists = JSON.parse(rows.text) as unknown[][];
+    const lists = listsOf(rows.text);
     const passed = await resourcesPassing(
       type,
       query,
@@ -75,7 +75,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       length += rows.count > 0 ? rows.text.length : 0;
       if (isFull()) return undefined;
       if (found.count < most) return to;
-      const last = rowOf(columns, (JSON.parse(found.text) as unknown[][]).at(-1) ?? []);
+      const last = rowOf(columns, listsOf(found.text).at(-1) ?? []);
       return positionOf(walk.columns, last[query.sortField], last.id as string);
     });
     return { columns, texts, more: isFull(), total: undefined };
@@ -130,7 +130,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       columns,
       keys.map(([, id]) => id),
     );
-    const byId = new Map((JSON.parse(text) as unknown[][]).map((values) => [values[idAt], values]));
+    const byId = new Map(listsOf(text).map((values) => [values[idAt], values]));
     return keys.flatMap(([sortValue, id]) => {
       const values = byId.get(id);
       return values !== undefined && (values[sortAt] ?? '') === sortValue ? [values] : [];
@@ -187,7 +187,12 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
 
 /** Returns the rows in a JSON text of a scan. */
 export function rowsOf(columns: readonly string[], text: string): SqlRow[] {
-  return (JSON.parse(text) as unknown[][]).map((values) => rowOf(columns, values));
+  return listsOf(text).map((values) => rowOf(columns, values));
+}
+
+/** Returns the rows in a JSON text that a statement of a scan returned. */
+function listsOf(text: string): unknown[][] {
+  return JSON.parse(text) as unknown[][];
 }
 
 function textOf(lists: readonly unknown[][]): RowsText {

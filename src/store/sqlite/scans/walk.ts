@@ -1,6 +1,6 @@
 import type { Condition, PageQuery } from '../../../domain/model/query.ts';
 import type { ResourceType } from '../../../domain/model/resource.ts';
-import { columnOf, orderColumn, orderColumns } from '../../sql/columns.ts';
+import { columnOf, orderColumns } from '../../sql/columns.ts';
 import { equalColumn, hasIndex, orderIndex } from '../../sql/indexes.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 
@@ -76,10 +76,4 @@ export function rangeOf(
 /** Returns the ORDER BY terms of a walk. */
 export function orderOf({ columns, descending }: Walk): string {
   return columns.map((column) => `${column} ${descending ? 'DESC' : 'ASC'}`).join(', ');
-}
-
-/** Returns the ORDER BY terms of a list. */
-export function pageOrderOf({ sortField, descending }: PageQuery): string {
-  const direction = descending ? 'DESC' : 'ASC';
-  return `${orderColumn(sortField)} ${direction}, id ${direction}`;
 }

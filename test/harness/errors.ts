@@ -1,0 +1,4 @@
+import { ERRORS, type ErrorCode } from '../../src/domain/model/errors.ts';
+
+/** All codes of errors. */
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes
