@@ -112,7 +112,7 @@ async function superviseWorkers(
     const reply: Message = stopping ? { tsigil: 'stop' } : { tsigil: 'config', config };
     if (message.tsigil === 'config') sendTo(worker, reply);
   });
-  answerMetricsRequests();
+  serveMetricsRequests();
   const failed = new Promise<string>((resolve) => {
     cluster.on('listening', () => {
       seen.listening = true;
@@ -164,7 +164,7 @@ function sendTo(worker: Worker, message: Message): void {
 }
 
 /** In the supervising process: sends the metrics of all workers to a worker that requests them. */
-function answerMetricsRequests(): void {
+function serveMetricsRequests(): void {
   const aggregator = new AggregatorRegistry();
   const aggregate = singleFlight(() => aggregator.clusterMetrics());
   cluster.on('message', (worker, message: Message) => {

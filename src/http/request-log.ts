@@ -18,7 +18,7 @@ export interface RequestLogSettings {
 }
 
 /** A finished request, and its duration in milliseconds. */
-interface Answered {
+interface CompletedRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly milliseconds: number;
@@ -49,11 +49,11 @@ export function createRequestLog(
   app: FastifyInstance,
   { log, metrics, requestIdHeader }: RequestLogSettings,
 ): RequestLog {
-  let answered: Answered[] = [];
+  let completed: CompletedRequest[] = [];
   const globalIdHeader = requestIdHeader.toLowerCase();
   const tell = () => {
-    const requests = answered;
-    answered = [];
+    const requests = completed;
+    completed = [];
     for (const each of requests) {
       const { request, reply, milliseconds } = each;
       const route = request.route.url ?? '(unknown)';
@@ -62,8 +62,8 @@ export function createRequestLog(
     }
   };
   const note = (request: FastifyRequest, reply: FastifyReply) => {
-    if (answered.length === 0) setImmediate(tell);
-    answered.push({ request, reply, milliseconds: performance.now() - request.began });
+    if (completed.length === 0) setImmediate(tell);
+    completed.push({ request, reply, milliseconds: performance.now() - request.began });
   };
   app.decorateRequest('began', 0);
   app.addHook('onClose', async () => tell());
@@ -87,7 +87,7 @@ const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * and, if valid, the caller's request id.
  */
 function describeRequest(
-  { request, reply, milliseconds }: Answered,
+  { request, reply, milliseconds }: CompletedRequest,
   route: string,
   globalIdHeader: string,
 ): object {

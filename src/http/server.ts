@@ -8,7 +8,7 @@ import { singleFlight } from '../domain/scheduling/single-flight.ts';
 import { addAction } from './actions.ts';
 import { addBodyBudget } from './request/body-budget.ts';
 import { addCollection } from './collections.ts';
-import { errorAnswer, toServiceError, type AnswerSettings } from './request/errors.ts';
+import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
 import { addDatabaseShares } from './sharing/database-shares.ts';
 import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
 import { createGuard, requestOwner, type Passed } from './request/guard.ts';
@@ -40,7 +40,7 @@ export interface ServerOptions extends NodeServerSettings {
   readonly log: Log;
   readonly version: string;
   readonly urls: UrlSettings;
-  readonly errors: AnswerSettings;
+  readonly errors: ErrorResponseSettings;
   /** The limit for each caller. */
   readonly rateLimit: RateLimit;
   /** The limit for requests of each address without a valid token. */
@@ -66,7 +66,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     reply: FastifyReply,
   ): FastifyReply => {
     const known = toServiceError(error);
-    const { status, headers, body } = errorAnswer(known, request.id, options.errors);
+    const { status, headers, body } = errorResponse(known, request.id, options.errors);
     // A busy service logs it only in the line of the request, because further lines would add load.
     const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
     if (status >= 500 && !isOverload)
@@ -193,10 +193,10 @@ function noCompiler(): never {
 function refusalText(
   error: unknown,
   extraHeaders: Readonly<Record<string, string>>,
-  settings: AnswerSettings,
+  settings: ErrorResponseSettings,
 ): string {
   const { code } = error as NodeJS.ErrnoException;
-  const { status, headers, body } = errorAnswer(
+  const { status, headers, body } = errorResponse(
     toServiceError({ statusCode: 400, ...(error as object), code }),
     undefined,
     settings,

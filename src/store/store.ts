@@ -68,7 +68,7 @@ export function createStore(database: Database): Store {
     turn: Turn,
   ): Promise<Page<F>> => {
     const { conditions } = query;
-    if (query.questions !== undefined || !isReadOffIndex(type, query))
+    if (query.computed !== undefined || !isReadOffIndex(type, query))
       return scan(type, query, turn);
     const { resources, more } = await readPage(database.reads, tableFor(type), query);
     if (query.count !== true) return { resources, more, total: undefined };

@@ -127,7 +127,7 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
     test('in the parameters of a list', async () => {
       const known = [
         ...Object.keys(type.filters),
-        ...Object.keys(type.questions ?? {}),
+        ...Object.keys(type.computedFilters ?? {}),
         'limit',
         'marker',
         'sort_key',

@@ -216,9 +216,9 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
     };
     const scanned: PageQuery[] = [
       { ...base, conditions: [{ lookup: uniqueOf(type).field, test: 'matches', value: 'x*' }] },
-      ...Object.keys(type.questions ?? {}).map((name) => ({
+      ...Object.keys(type.computedFilters ?? {}).map((name) => ({
         ...base,
-        questions: { wanted: [{ name, wanted: true }], settings },
+        computed: { wanted: [{ name, wanted: true }], settings },
       })),
       ...Object.values(type.sortKeys ?? {}).map((sortField) => ({ ...base, sortField })),
     ];

@@ -31,7 +31,7 @@ const FIRST_PASSES_LATE: PageQuery = {
   conditions: [{ field: 'type', test: 'matches', value: '*RY' }],
   maxBytes: 1,
   count: false,
-  questions: { wanted: [{ name: 'outside_tlds', wanted: false }], settings: SETTINGS },
+  computed: { wanted: [{ name: 'outside_tlds', wanted: false }], settings: SETTINGS },
 };
 
 const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
@@ -103,7 +103,7 @@ function expectedPage(
   const matching = rows
     .filter((row) => conditions.every((condition) => meets(type, row, condition)))
     .filter((row) =>
-      (query.questions?.wanted ?? []).every(
+      (query.computed?.wanted ?? []).every(
         ({ name, wanted }) => (name === 'orphaned' || isOutside(row)) === wanted,
       ),
     );
@@ -154,7 +154,7 @@ function anyQuery(
       ...(marker === null ? {} : { after: { sortValue: marker[query.sortField], id: marker.id } }),
       ...(wanted === null
         ? {}
-        : { questions: { wanted: [{ name: question, wanted }], settings: SETTINGS } }),
+        : { computed: { wanted: [{ name: question, wanted }], settings: SETTINGS } }),
     }));
 }
 

@@ -73,17 +73,17 @@ export function filterOptions(resource: ResourceCommand): Option[] {
       `list only ${type.collection} with this ${words(name)}${pattern}`,
     );
   });
-  const questions = Object.entries(type.questions ?? {}).flatMap(([name, question]) => [
+  const computed = Object.entries(type.computedFilters ?? {}).flatMap(([name, filter]) => [
     new Option(
       `--${dashed(name)}`,
-      `list only ${type.collection} to which this applies: ${phrase(question.description).replace(/^whether /, '')}`,
+      `list only ${type.collection} to which this applies: ${phrase(filter.description).replace(/^whether /, '')}`,
     ),
     new Option(
       `--no-${dashed(name)}`,
       `list only ${type.collection} to which --${dashed(name)} does not apply`,
     ),
   ]);
-  return [...filters, ...questions];
+  return [...filters, ...computed];
 }
 
 /** Returns the query parameters for the flags of a list. */
@@ -92,7 +92,7 @@ export function readFilters(
   flags: FlagValues,
 ): [name: string, value: string][] {
   const { type, toName = (name: string) => name } = resource;
-  return [...Object.keys(type.filters), ...Object.keys(type.questions ?? {})].flatMap(
+  return [...Object.keys(type.filters), ...Object.keys(type.computedFilters ?? {})].flatMap(
     (name): [string, string][] => {
       const given = flags[attributeOf(resource, name)] as string | boolean | undefined;
       if (given === undefined) return [];

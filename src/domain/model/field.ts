@@ -276,16 +276,16 @@ export function parseTimestamp(text: string): string | undefined {
   if (match === null) return undefined;
   const [, day = '', time = '', fraction = '', offset = 'Z'] = match;
   const local = new Date(`${day}T${time}Z`);
-  const moment = new Date(`${day}T${time}${offset}`);
+  const date = new Date(`${day}T${time}${offset}`);
   const rolledOver = Number.isNaN(local.getTime()) || local.toISOString() !== `${day}T${time}.000Z`;
   if (
     rolledOver ||
-    Number.isNaN(moment.getTime()) ||
-    moment.getUTCFullYear() > 9999 ||
-    moment.getUTCFullYear() < 0
+    Number.isNaN(date.getTime()) ||
+    date.getUTCFullYear() > 9999 ||
+    date.getUTCFullYear() < 0
   )
     return undefined;
-  return `${moment.toISOString().slice(0, 19)}.${fraction.padEnd(6, '0')}`;
+  return `${date.toISOString().slice(0, 19)}.${fraction.padEnd(6, '0')}`;
 }
 
 /** Returns whether every database stores `text` unchanged: no lone surrogate and no U+0000. */

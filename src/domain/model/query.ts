@@ -23,7 +23,7 @@ export interface ListQuery {
 }
 
 /** A computed filter of a list, and its required value. */
-export interface WantedAnswer {
+export interface ComputedCondition {
   readonly name: string;
   readonly wanted: boolean;
 }
@@ -31,7 +31,10 @@ export interface WantedAnswer {
 /** One page of a list for a caller. */
 export interface PageQuery extends ListQuery {
   /** Computed filters by name. Resources must match these and the conditions. */
-  readonly questions?: { readonly wanted: readonly WantedAnswer[]; readonly settings: Settings };
+  readonly computed?: {
+    readonly wanted: readonly ComputedCondition[];
+    readonly settings: Settings;
+  };
   /** Whether to count all resources that meet the conditions. */
   readonly count?: boolean;
   /**

@@ -71,7 +71,7 @@ export type FilterForm = 'exact' | 'integer' | 'unique';
  * A filter computed from other resources instead of a field. The store evaluates it on one batch of
  * resources at a time.
  */
-export interface Question<F extends Fields = Fields> {
+export interface ComputedFilter<F extends Fields = Fields> {
   /** The condition, in a sentence. */
   readonly description: string;
   /**
@@ -80,7 +80,7 @@ export interface Question<F extends Fields = Fields> {
    */
   readonly right?: string;
   /** Returns the value for each resource, in order. */
-  ask(
+  evaluate(
     resources: readonly ResourceOf<F>[],
     reader: IndexReader,
     settings: Settings,
@@ -201,7 +201,7 @@ export interface ResourceType<F extends Fields = Fields> {
   /** Sort keys in addition to the common ones, and the field of each. */
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
-  readonly questions?: Readonly<Record<string, Question<F>>>;
+  readonly computedFilters?: Readonly<Record<string, ComputedFilter<F>>>;
   /** The members that only the response to a creation shows. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /**

@@ -6,7 +6,7 @@ import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Store } from '../model/ports.ts';
-import type { Condition, PageQuery, WantedAnswer } from '../model/query.ts';
+import type { Condition, PageQuery, ComputedCondition } from '../model/query.ts';
 import { newMembers, type Resource, type ResourceType } from '../model/resource.ts';
 import { looksLikeToken } from '../text/token-form.ts';
 
@@ -66,9 +66,9 @@ export async function listResources(
     parameters,
     settings.defaultLimit,
   );
-  const viewer = viewerOf(policy, type, caller, request.questions);
+  const viewer = viewerOf(policy, type, caller, request.computed);
   const after = marker === undefined ? undefined : await findMarker(store, type, viewer, marker);
-  const isComputed = request.questions.length > 0;
+  const isComputed = request.computed.length > 0;
   const query: PageQuery = {
     limit,
     sortField,
@@ -76,7 +76,7 @@ export async function listResources(
     conditions: listConditions(type, viewer, request.conditions),
     maxBytes: settings.maxPageBytes,
     count: wishes.count && !isComputed,
-    ...(isComputed ? { questions: { wanted: request.questions, settings } } : {}),
+    ...(isComputed ? { computed: { wanted: request.computed, settings } } : {}),
     ...(after === undefined ? {} : { after: { sortValue: after[sortField], id: after.id } }),
   };
   return store.page(type, query, { owner: caller.id, signal: () => wishes.signal() });
@@ -202,9 +202,9 @@ function viewerOf(
   policy: Policy,
   type: ResourceType,
   caller: Caller,
-  questions: readonly WantedAnswer[],
+  computed: readonly ComputedCondition[],
 ): Caller {
-  const rights = questions.flatMap(({ name }) => type.questions?.[name]?.right ?? []);
+  const rights = computed.flatMap(({ name }) => type.computedFilters?.[name]?.right ?? []);
   for (const right of rights) requireRight(policy, caller, right);
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../model/errors.ts';
 import { isStorableText, normaliseUuid } from '../model/field.ts';
-import type { Condition, ListQuery, WantedAnswer } from '../model/query.ts';
+import type { Condition, ListQuery, ComputedCondition } from '../model/query.ts';
 import { sortFields, uniqueOf, type ResourceType } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 
@@ -13,7 +13,7 @@ export type Parameter = readonly [name: string, value: string];
  */
 export interface ListRequest extends Omit<ListQuery, 'after'> {
   readonly marker: string | undefined;
-  readonly questions: readonly WantedAnswer[];
+  readonly computed: readonly ComputedCondition[];
 }
 
 /** The parameters that select a page and its order, and the filters. */
@@ -58,7 +58,7 @@ const NOTHING: Divided = {
   paging: { limit: [], marker: [], sort_key: [], sort_dir: [] },
   filters: [],
 };
-const NO_FILTERS: Pick<ListRequest, 'conditions' | 'questions'> = { conditions: [], questions: [] };
+const NO_FILTERS: Pick<ListRequest, 'conditions' | 'computed'> = { conditions: [], computed: [] };
 
 function divide(parameters: readonly Parameter[]): Divided {
   const divided: Divided = {
@@ -114,12 +114,13 @@ function readSortDirection(values: string[]): 'asc' | 'desc' {
 function readFilters(
   type: ResourceType,
   filters: readonly Parameter[],
-): Pick<ListRequest, 'conditions' | 'questions'> {
+): Pick<ListRequest, 'conditions' | 'computed'> {
   const counts = new Map<string, number>();
   for (const [name] of filters) counts.set(name, (counts.get(name) ?? 0) + 1);
   const names = [...counts.keys()];
   const unknown = names.filter(
-    (name) => !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.questions ?? {}, name),
+    (name) =>
+      !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.computedFilters ?? {}, name),
   );
   if (unknown.length > 0)
     throw new ServiceError('bad_request', `Invalid filters ${unknown.join(', ')}`);
@@ -127,15 +128,15 @@ function readFilters(
   if (doubled.length > 0)
     throw new ServiceError('bad_request', `Duplicate filters ${doubled.join(', ')}`);
   const conditions: Condition[] = [];
-  const questions: Parameter[] = [];
+  const computed: Parameter[] = [];
   for (const filter of filters) {
     if (Object.hasOwn(type.filters, filter[0])) conditions.push(readCondition(type, filter));
-    else questions.push(filter);
+    else computed.push(filter);
   }
-  return { conditions, questions: questions.map(readQuestion) };
+  return { conditions, computed: computed.map(readComputedCondition) };
 }
 
-function readQuestion([name, value]: Parameter): WantedAnswer {
+function readComputedCondition([name, value]: Parameter): ComputedCondition {
   if (value !== 'true' && value !== 'false')
     throw new ServiceError('bad_request', `The filter ${name} should be true or false`);
   return { name, wanted: value === 'true' };

@@ -17,7 +17,7 @@ export const FURTHER_RIGHTS = [
   'edit_managed_records',
   'hard_delete',
   ...RESOURCE_TYPES.flatMap((type) =>
-    Object.values(type.questions ?? {}).flatMap(({ right }) => right ?? []),
+    Object.values(type.computedFilters ?? {}).flatMap(({ right }) => right ?? []),
   ),
   CHOOSE_POOL,
   ...IMPORTABLE_TYPES.map(importRight),

@@ -129,10 +129,10 @@ export const tsigkey = defineResource({
   fields,
   unique: { field: 'name', comparisonForm },
   filters: { name: 'exact', algorithm: 'exact', scope: 'exact', resource_id: 'exact' },
-  questions: {
+  computedFilters: {
     orphaned: {
       description: 'Whether the pool or zone that the key applies to does not exist.',
-      ask: areOrphaned,
+      evaluate: areOrphaned,
     },
   },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),

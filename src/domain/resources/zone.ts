@@ -35,11 +35,11 @@ export const zone = defineResource({
     description: 'exact',
     ttl: 'integer',
   },
-  questions: {
+  computedFilters: {
     outside_tlds: {
       description: 'Whether the TLD entries would now reject the name of the zone.',
       right: 'zones:outside_tlds',
-      ask: (resources, reader, settings) =>
+      evaluate: (resources, reader, settings) =>
         areOutsideTlds(
           reader,
           resources.map(({ name }) => name),

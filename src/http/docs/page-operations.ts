@@ -26,7 +26,7 @@ export function operationSection(document: ApiDocument, placed: PlacedOperation)
   return markup`<section class="operation" id="${id}" aria-labelledby="${id}-title">
 <h3 id="${id}-title">${operation.summary}${anchor(id, operation.summary)}</h3>
 <p class="route"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></p>
-${prose(operation.description)}${parameterTable('Parameters', ownParameters(document, placed))}${body(document, operation)}${examples(document, placed)}${answers(document, operation)}</section>
+${prose(operation.description)}${parameterTable('Parameters', ownParameters(document, placed))}${body(document, operation)}${examples(document, placed)}${responses(document, operation)}</section>
 `;
 }
 
@@ -74,15 +74,15 @@ function examples(document: ApiDocument, placed: PlacedOperation): Part {
   const requests = Object.entries(operation.requestBody?.content['application/json']?.examples ?? {});
   const [status = '', response] = Object.entries(operation.responses)[0] ?? [];
   const content = response === undefined ? undefined : Object.values(resolve(document, response).content ?? {})[0];
-  const answerNamed = (name: string) => content?.examples?.[name] ?? Object.values(content?.examples ?? {})[0];
+  const responseNamed = (name: string) => content?.examples?.[name] ?? Object.values(content?.examples ?? {})[0];
   const pairs: [Example | undefined, Example | undefined][] =
-    requests.length === 0 ? [[undefined, answerNamed('')]] : requests.map(([name, request]) => [request, answerNamed(name)]);
+    requests.length === 0 ? [[undefined, responseNamed('')]] : requests.map(([name, request]) => [request, responseNamed(name)]);
   const shown = pairs.map(
     ([
       request,
-      answer,
+      response,
     ]) => markup`${request === undefined ? undefined : markup`<p class="caption">${inline(request.summary)}</p>\n`}<pre><code>${curl(document, placed, request?.value)}</code></pre>
-${answer === undefined ? undefined : markup`<p class="caption">Response: ${status}</p>\n<pre class="reply"><code>${typeof answer.value === 'string' ? answer.value : JSON.stringify(answer.value, undefined, 2)}</code></pre>\n`}`,
+${response === undefined ? undefined : markup`<p class="caption">Response: ${status}</p>\n<pre class="reply"><code>${typeof response.value === 'string' ? response.value : JSON.stringify(response.value, undefined, 2)}</code></pre>\n`}`,
   );
   return [markup`<h4>Example</h4>\n`, shown];
 }
@@ -116,12 +116,12 @@ function quote(text: string): string {
  * Returns the responses of this operation only. Another section lists the errors that every request
  * may cause.
  */
-function answers(document: ApiDocument, { responses }: OperationObject): Part {
+function responses(document: ApiDocument, { responses }: OperationObject): Part {
   const all = Object.entries(responses);
-  const own = all.filter(([, response]) => !('$ref' in response)).flatMap(([status, response]) => answerRows(status, resolve(document, response)));
+  const own = all.filter(([, response]) => !('$ref' in response)).flatMap(([status, response]) => responseRows(status, resolve(document, response)));
   const shared = all.filter(([, response]) => '$ref' in response).map(([status]) => status);
   return [
-    answerTable('Responses', own),
+    responseTable('Responses', own),
     shared.length === 0 ? undefined : markup`<p class="caption">Also, as for every operation, ${shared.join(', ')}: see <a href="#errors">Errors</a>.</p>\n`,
   ];
 }
@@ -130,17 +130,17 @@ function answers(document: ApiDocument, { responses }: OperationObject): Part {
  * Returns a table of responses. Its rows hold the status, the object or error type, and the
  * meaning.
  */
-export function answerTable(caption: string, rows: readonly (readonly Part[])[]): Markup {
+export function responseTable(caption: string, rows: readonly (readonly Part[])[]): Markup {
   const columns = [
     ['Status', 'status'],
     ['Object or error type', 'name'],
     ['Meaning', 'meaning'],
   ] as const;
-  return table(caption, columns, rows, 'answers');
+  return table(caption, columns, rows, 'responses');
 }
 
 /** Returns the rows of one status. An error has one row for each `type`. */
-function answerRows(status: string, response: ResponseObject): Part[][] {
+function responseRows(status: string, response: ResponseObject): Part[][] {
   if (Number(status) >= 400) return errorRows(response);
   const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
   const shown = content?.schema.$ref === undefined ? mediaType : describeSchema(content.schema);

@@ -60,7 +60,7 @@ thead .name { width: 27%; } thead .kind { width: 30%; } thead .status { width: 5
   tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
   tbody tr > * { padding: .1rem 0; border: 0; }
   tbody th { font-weight: 700; }
-  .answers th, .answers .name { display: inline-block; margin-right: .6rem; }
+  .responses th, .responses .name { display: inline-block; margin-right: .6rem; }
 }
 @media (min-width: 64rem) {
   body { display: grid; grid-template: auto 1fr auto / 17rem minmax(0, 1fr); min-height: 100vh; }

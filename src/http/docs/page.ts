@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { anchor, answerTable, errorRows, operationSection, parameterTable, type PlacedOperation } from './page-operations.ts';
+import { anchor, responseTable, errorRows, operationSection, parameterTable, type PlacedOperation } from './page-operations.ts';
 import { STYLE } from './page-style.ts';
 import { describeSchema, inline, meaning, memberTable, prose, table } from './page-tables.ts';
 import { markup, type Markup, type Part } from './markup.ts';
@@ -158,7 +158,7 @@ function errors(document: ApiDocument): Part {
   return [
     markup`<p>The body of an error is an ${describeSchema(schemaReference('Error'))}. If the token is missing or unknown, it is an ${describeSchema(schemaReference('AuthenticationError'))}.</p>\n`,
     shown.map((value) => markup`<pre class="reply"><code>${JSON.stringify(value, undefined, 2)}</code></pre>\n`),
-    answerTable('All errors', sorted),
+    responseTable('All errors', sorted),
     table(
       'Response headers',
       [

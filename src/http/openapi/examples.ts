@@ -69,7 +69,7 @@ export function requestExamples(
  * Returns the responses of `operation` by name. The response to an example of `requestExamples` has
  * the same name.
  */
-export function answerExamples(
+export function responseExamples(
   type: ResourceType,
   operation: Operation,
   base: string,

@@ -61,7 +61,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     id: string,
     summary: string,
     description: string,
-    answer: string,
+    response: string,
     content: Content,
     errors: ErrorCode[] = [],
   ) => {
@@ -72,7 +72,7 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
       tags: [OPEN_TAG.name],
       security: [],
       responses: {
-        200: { description: answer, headers: headers(settings), content },
+        200: { description: response, headers: headers(settings), content },
         ...errorResponses(settings, type, [...ERRORS_ANYWHERE, ...errors]),
       },
     };

@@ -3,7 +3,7 @@ import type { Operation, ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
 import type { OperationObject, PathItem, Paths, ResponseObject } from './document.ts';
-import { answerExamples, requestExamples } from './examples.ts';
+import { responseExamples, requestExamples } from './examples.ts';
 import { commonParameters, idParameter, listParameters } from './parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
 import { schemaNames, schemaReference } from './schemas.ts';
@@ -14,7 +14,7 @@ interface OperationNote {
   readonly description: string;
   readonly status: number;
   /** A description of the response with that status. */
-  readonly answer: string;
+  readonly response: string;
   /** The errors in addition to those of every request. */
   readonly errors: readonly ErrorCode[];
 }
@@ -41,7 +41,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     description:
       'Returns 400 for members that are unknown or set by the service. The response to an invalid body lists every problem.',
     status: 201,
-    answer: 'Created: the new resource.',
+    response: 'Created: the new resource.',
     errors: BODY_ERRORS,
   },
   list: {
@@ -49,14 +49,14 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     description:
       'Returns a page of the resources that match every filter. To list all of them, follow `links.next` until a page has none. Each resource is listed once, even if others are created or deleted meanwhile. A page of large resources may have fewer than `limit`. Returns 400 for parameters that are not listed here.',
     status: 200,
-    answer: 'The page.',
+    response: 'The page.',
     errors: PAGING_ERRORS,
   },
   get: {
     summary: ({ title }) => `Get a ${title}`,
     description: 'Returns the resource with this id.',
     status: 200,
-    answer: 'The whole resource.',
+    response: 'The whole resource.',
     errors: ID_ERRORS,
   },
   update: {
@@ -64,14 +64,14 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
     description:
       'Changes the members in the body, and no others. Sets `updated_at` even if nothing changes.',
     status: 200,
-    answer: 'Updated: the resource after the change.',
+    response: 'Updated: the resource after the change.',
     errors: [...ID_ERRORS, ...BODY_ERRORS],
   },
   delete: {
     summary: ({ title }) => `Delete a ${title}`,
     description: 'Deletes the resource permanently and at once.',
     status: 204,
-    answer: 'Deleted: the response has no body.',
+    response: 'Deleted: the response has no body.',
     errors: ID_ERRORS,
   },
 };
@@ -142,19 +142,24 @@ function callerHeader({ identifiesCaller }: ResourceType, operation: Operation):
 }
 
 function success(settings: ApiSettings, type: ResourceType, operation: Operation): ResponseObject {
-  const { answer } = schemaNames(type, operation);
+  const { response } = schemaNames(type, operation);
   return {
     description:
-      answer === undefined || operation !== 'delete'
-        ? NOTES[operation].answer
+      response === undefined || operation !== 'delete'
+        ? NOTES[operation].response
         : 'Deleted: the resource before its deletion.',
     headers: headers(
       settings,
       ...(operation === 'create' ? ['Location'] : []),
       ...callerHeader(type, operation),
     ),
-    ...(answer === undefined
+    ...(response === undefined
       ? {}
-      : { content: json(schemaReference(answer), answerExamples(type, operation, settings.base)) }),
+      : {
+          content: json(
+            schemaReference(response),
+            responseExamples(type, operation, settings.base),
+          ),
+        }),
   };
 }

@@ -1,6 +1,6 @@
 import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
-import { HIDE_COUNTS, MODIFIERS } from '../request/context.ts';
+import { HIDE_COUNTS, CONTEXT_OPTIONS } from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
 import { EXAMPLE_ID } from '../../domain/model/examples.ts';
 
@@ -56,7 +56,7 @@ function modifierParameters(): Record<string, ParameterObject> {
     },
   ];
   return Object.fromEntries(
-    MODIFIERS.flatMap(({ headers, parameters, description, right }) => [
+    CONTEXT_OPTIONS.flatMap(({ headers, parameters, description, right }) => [
       ...headers.map((name) => describe(spell(name), 'header', description, right)),
       ...parameters.map((name) => describe(name, 'query', description, right)),
     ]),
@@ -113,8 +113,8 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
     ...references(Object.keys(isShared ? pagingParameters(MAX_LIMIT) : others)),
     ...own,
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
-    ...Object.entries(type.questions ?? {}).map(([name, { description, right }]) =>
-      questionParameter(name, description, right),
+    ...Object.entries(type.computedFilters ?? {}).map(([name, { description, right }]) =>
+      computedFilterParameter(name, description, right),
     ),
     ...(type.owner === undefined ? [] : [HIDE_COUNTS_PARAMETER]),
   ];
@@ -127,7 +127,7 @@ const HIDE_COUNTS_PARAMETER: ParameterObject = {
   schema: { type: 'string' },
 };
 
-function questionParameter(
+function computedFilterParameter(
   name: string,
   description: string,
   right: string | undefined,

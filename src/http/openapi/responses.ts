@@ -9,7 +9,7 @@ import {
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER } from '../request/context.ts';
-import { errorAnswer, type AnswerSettings } from '../request/errors.ts';
+import { errorResponse, type ErrorResponseSettings } from '../request/errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './document.ts';
 import { EXAMPLE_ID } from '../../domain/model/examples.ts';
 import { EXAMPLE_REQUEST_ID } from './examples.ts';
@@ -23,7 +23,7 @@ export interface ApiSettings {
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
   readonly defaultLimit: number;
-  readonly errors: AnswerSettings;
+  readonly errors: ErrorResponseSettings;
 }
 
 /** The errors that a request to any path may cause. */
@@ -157,7 +157,7 @@ function byStatus(
 ): [number, ErrorCode[]][] {
   const statuses = new Map<number, ErrorCode[]>();
   for (const code of codes) {
-    const { status } = answer(settings, type, code);
+    const { status } = exampleResponse(settings, type, code);
     statuses.set(status, [...(statuses.get(status) ?? []), code].sort());
   }
   return [...statuses].sort(([one], [other]) => one - other);
@@ -170,12 +170,15 @@ function describe(
   codes: readonly ErrorCode[],
   own: ErrorExamples = {},
 ): ResponseObject {
-  const answers = codes.map((code) => ({ code, ...answer(settings, type, code, own[code]) }));
+  const responses = codes.map((code) => ({
+    code,
+    ...exampleResponse(settings, type, code, own[code]),
+  }));
   const sent = Object.keys(describeHeaders(settings, type)).filter((name) =>
-    answers.some(({ headers }) => headers.includes(name.toLowerCase())),
+    responses.some(({ headers }) => headers.includes(name.toLowerCase())),
   );
   const examples = new Map<string, Example>();
-  for (const { code, body } of answers) {
+  for (const { code, body } of responses) {
     // Under some settings two errors have one type.
     const type = body.type ?? typeOf(code);
     const same = examples.get(type);
@@ -186,16 +189,16 @@ function describe(
   }
   const schemas = [
     ...new Set(
-      answers.map(({ body }) => (body.type === undefined ? 'AuthenticationError' : 'Error')),
+      responses.map(({ body }) => (body.type === undefined ? 'AuthenticationError' : 'Error')),
     ),
   ].map((name) =>
     name === 'Error'
-      ? errorSchema(answers.flatMap(({ body }) => (body.type === undefined ? [] : [body])))
+      ? errorSchema(responses.flatMap(({ body }) => (body.type === undefined ? [] : [body])))
       : schemaReference(name),
   );
   const [schema = {}] = schemas;
   return {
-    description: answers.map(({ code }) => ERRORS[code].when).join('\n\n'),
+    description: responses.map(({ code }) => ERRORS[code].when).join('\n\n'),
     ...(codes.every(isWithoutId) ? {} : { headers: headers(settings, ...sent) }),
     content: json(schemas.length > 1 ? { oneOf: schemas } : schema, Object.fromEntries(examples)),
   };
@@ -212,14 +215,14 @@ interface ErrorBody {
 }
 
 /** Returns the error response of the service, from the code that sends it. */
-function answer(
+function exampleResponse(
   settings: ApiSettings,
   type: ResourceType,
   code: ErrorCode,
   example = exampleError(code, type),
 ): { status: number; headers: string[]; body: ErrorBody } {
   const requestId = isWithoutId(code) ? undefined : EXAMPLE_REQUEST_ID;
-  const { status, headers, body } = errorAnswer(example, requestId, settings.errors);
+  const { status, headers, body } = errorResponse(example, requestId, settings.errors);
   // The guard adds `Allow`, which is not part of any error.
   return {
     status,

@@ -47,12 +47,12 @@ const BEFORE_FIELDS: Properties = {
 };
 
 const AFTER_FIELDS: Properties = {
-  created_at: moment(
+  created_at: timestampSchema(
     'string',
     'The time of creation, in UTC with microseconds and without a time zone.',
     CREATED_AT,
   ),
-  updated_at: moment(
+  updated_at: timestampSchema(
     ['string', 'null'],
     'The time of the last update. Null if there was none.',
     UPDATED_AT,
@@ -60,7 +60,11 @@ const AFTER_FIELDS: Properties = {
   links: { ...object('The link to the resource.', { self: SELF }), readOnly: true },
 };
 
-function moment(type: string | string[], description: string, example: string): JsonSchema {
+function timestampSchema(
+  type: string | string[],
+  description: string,
+  example: string,
+): JsonSchema {
   return {
     type,
     pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}$',
@@ -99,17 +103,17 @@ export function schemaReference(name: string): JsonSchema {
 export function schemaNames(
   type: ResourceType,
   operation: Operation,
-): { request?: string; answer?: string } {
+): { request?: string; response?: string } {
   const { title } = type;
-  const names: Record<Operation, { request?: string; answer?: string }> = {
+  const names: Record<Operation, { request?: string; response?: string }> = {
     create: {
       request: `${title}Create`,
-      answer: type.shownOnce !== undefined ? `${title}Created` : title,
+      response: type.shownOnce !== undefined ? `${title}Created` : title,
     },
-    list: { answer: `${title}List` },
-    get: { answer: title },
-    update: { request: `${title}Update`, answer: title },
-    delete: type.statuses?.delete === undefined ? {} : { answer: title },
+    list: { response: `${title}List` },
+    get: { response: title },
+    update: { request: `${title}Update`, response: title },
+    delete: type.statuses?.delete === undefined ? {} : { response: title },
   };
   return names[operation];
 }

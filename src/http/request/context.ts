@@ -17,7 +17,7 @@ declare module 'fastify' {
  * A header or query parameter of the request context: the right it needs, and the caller that
  * results.
  */
-interface Modifier {
+interface ContextOption {
   readonly right: string;
   /** The effect on the request, in a sentence. */
   readonly description: string;
@@ -28,7 +28,7 @@ interface Modifier {
 }
 
 /** Every header and parameter of the request context. */
-export const MODIFIERS: readonly Modifier[] = [
+export const CONTEXT_OPTIONS: readonly ContextOption[] = [
   {
     right: 'use_sudo',
     description: 'The request acts for the project with this id.',
@@ -66,14 +66,14 @@ export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 /** The header with which a caller disables the total count of a list. */
 export const HIDE_COUNTS = 'OpenStack-DNS-Hide-Counts';
 
-const MODIFYING_PARAMETERS: ReadonlySet<string> = new Set(
-  MODIFIERS.flatMap(({ parameters }) => parameters),
+const CONTEXT_PARAMETERS: ReadonlySet<string> = new Set(
+  CONTEXT_OPTIONS.flatMap(({ parameters }) => parameters),
 );
 
 /** The query string of a request, parsed once. */
 interface QueryString {
   /** The parameters of the request context. They are not filters and do not appear in links. */
-  readonly modifiers: readonly Parameter[];
+  readonly contextParameters: readonly Parameter[];
   /** All other parameters, in the order received. */
   readonly parameters: readonly Parameter[];
   /** The error for an invalid query string. Both lists are then empty. */
@@ -81,7 +81,7 @@ interface QueryString {
 }
 
 /** The query string of requests without one. */
-const NO_QUERY: QueryString = { modifiers: [], parameters: [] };
+const NO_QUERY: QueryString = { contextParameters: [], parameters: [] };
 
 /** Returns the query string of a request. Parses it on the first call. */
 function queryOf(request: FastifyRequest): QueryString {
@@ -91,12 +91,12 @@ function queryOf(request: FastifyRequest): QueryString {
 
 function readQuery(url: string): QueryString {
   if (!url.includes('?')) return NO_QUERY;
-  const modifiers: Parameter[] = [];
+  const contextParameters: Parameter[] = [];
   const parameters: Parameter[] = [];
   try {
     for (const parameter of readParameters(url))
-      (MODIFYING_PARAMETERS.has(parameter[0]) ? modifiers : parameters).push(parameter);
-    return { modifiers, parameters };
+      (CONTEXT_PARAMETERS.has(parameter[0]) ? contextParameters : parameters).push(parameter);
+    return { contextParameters, parameters };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { ...NO_QUERY, error };
@@ -117,17 +117,17 @@ export function parametersOf(request: FastifyRequest): readonly Parameter[] {
  * The names of all headers of the request context. They are longer than most headers, so most names
  * need no comparison.
  */
-const MODIFIER_HEADERS = new Set(MODIFIERS.flatMap(({ headers }) => headers));
-const SHORTEST = Math.min(...[...MODIFIER_HEADERS].map((name) => name.length));
+const CONTEXT_HEADERS = new Set(CONTEXT_OPTIONS.flatMap(({ headers }) => headers));
+const SHORTEST = Math.min(...[...CONTEXT_HEADERS].map((name) => name.length));
 
 /**
  * Returns whether a request has a header of the request context. Names and values alternate in
  * `rawHeaders`.
  */
-function hasModifierHeader(rawHeaders: readonly string[]): boolean {
+function hasContextHeader(rawHeaders: readonly string[]): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    if (name.length >= SHORTEST && MODIFIER_HEADERS.has(name.toLowerCase())) return true;
+    if (name.length >= SHORTEST && CONTEXT_HEADERS.has(name.toLowerCase())) return true;
   }
   return false;
 }
@@ -136,12 +136,12 @@ function hasModifierHeader(rawHeaders: readonly string[]): boolean {
  * Returns the caller that results from the request context. Throws `access_denied` if the caller
  * lacks the right to one of its headers or parameters.
  */
-export function applyModifiers(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
+export function applyContext(request: FastifyRequest, caller: Caller, policy: Policy): Caller {
   // An invalid query string has no request context. Lists and actions throw its error.
-  const { modifiers } = queryOf(request);
-  if (modifiers.length === 0 && !hasModifierHeader(request.raw.rawHeaders)) return caller;
+  const { contextParameters } = queryOf(request);
+  if (contextParameters.length === 0 && !hasContextHeader(request.raw.rawHeaders)) return caller;
   let current = caller;
-  for (const { right, headers, parameters, apply } of MODIFIERS) {
+  for (const { right, headers, parameters, apply } of CONTEXT_OPTIONS) {
     let modified: Caller | undefined;
     // Every value is validated, although only the first one with an effect counts.
     for (const name of headers) {
@@ -149,7 +149,7 @@ export function applyModifiers(request: FastifyRequest, caller: Caller, policy: 
       const result = typeof value === 'string' ? apply(current, value) : undefined;
       modified ??= result;
     }
-    for (const [name, value] of modifiers) {
+    for (const [name, value] of contextParameters) {
       const result = parameters.includes(name) ? apply(current, value) : undefined;
       modified ??= result;
     }

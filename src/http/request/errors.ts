@@ -5,7 +5,7 @@ import { ERRORS, ServiceError } from '../../domain/model/errors.ts';
 export const JSON_TYPE = 'application/json; charset=UTF-8';
 
 /** An error response before it is sent. */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -17,7 +17,7 @@ export interface ErrorSettings {
 }
 
 /** The settings of all error responses. */
-export interface AnswerSettings extends ErrorSettings {
+export interface ErrorResponseSettings extends ErrorSettings {
   /**
    * The challenges in 401 responses, one for each way to authenticate. One form is for unknown
    * callers, the other for callers without a right.
@@ -36,11 +36,11 @@ export function statusAndType(
 }
 
 /** Returns the response to a request that failed with `error`, the result of `toServiceError`. */
-export function errorAnswer(
+export function errorResponse(
   error: ServiceError,
   requestId: string | undefined,
-  settings: AnswerSettings,
-): ErrorAnswer {
+  settings: ErrorResponseSettings,
+): ErrorResponse {
   const { problems, retryAfterSeconds } = error.details;
   const [status, type] = statusAndType(error, settings);
   const headers: Record<string, string> = { 'content-type': JSON_TYPE };

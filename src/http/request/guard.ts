@@ -6,7 +6,7 @@ import { requireRight, type Policy } from '../../domain/resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
 import { addressGroup, clientAddress } from '../connection/client-address.ts';
 import { allowOrigin } from './cors.ts';
-import { applyModifiers } from './context.ts';
+import { applyContext } from './context.ts';
 import type { AddressLimit } from './rate-limit.ts';
 import { baseUrl, type UrlSettings } from './urls.ts';
 
@@ -76,7 +76,7 @@ export function createGuard(
     if (known === undefined && config.unlimited !== true)
       settings.addressLimit.take(addressOf(request));
     checkHead(request, reply, settings);
-    if (isOptions) return answerOptions(request, reply);
+    if (isOptions) return respondToOptions(request, reply);
     if (needsToken && known === undefined) throw unauthenticated();
     return admit(request, reply, settings, known);
   };
@@ -129,7 +129,7 @@ function checkHead(request: FastifyRequest, reply: FastifyReply, settings: Guard
   request.base = baseUrl(request, settings.urls);
 }
 
-function answerOptions(request: FastifyRequest, reply: FastifyReply): false {
+function respondToOptions(request: FastifyRequest, reply: FastifyReply): false {
   const { allow } = request.route.config;
   if (allow !== undefined) reply.header('allow', allow);
   void reply.code(200).header('content-length', '0').send();
@@ -146,7 +146,7 @@ async function checkToken(
   settings: GuardSettings,
   token: string,
 ): Promise<Caller> {
-  const settle = settings.addressLimit.beginCheck(addressOf(request), token);
+  const endCheck = settings.addressLimit.beginCheck(addressOf(request), token);
   let valid: boolean | undefined;
   try {
     checkHead(request, reply, settings);
@@ -155,7 +155,7 @@ async function checkToken(
     if (caller === undefined) throw unauthenticated();
     return caller;
   } finally {
-    settle(valid);
+    endCheck(valid);
   }
 }
 
@@ -172,7 +172,7 @@ function admit(
 ): true {
   if (caller !== undefined) {
     settings.limitRate(caller.id);
-    request.caller = applyModifiers(request, caller, settings.policy);
+    request.caller = applyContext(request, caller, settings.policy);
   }
   const { url, config } = request.route;
   const { allow, refused, right } = config;

@@ -71,7 +71,7 @@ export function createRateLimiter(
 }
 
 /** Reports whether a checked token is valid. Undefined if the check failed. */
-export type Settle = (valid: boolean | undefined) => void;
+export type EndCheck = (valid: boolean | undefined) => void;
 
 /** Limits the requests of each address without a valid token. */
 export interface AddressLimit {
@@ -85,7 +85,7 @@ export interface AddressLimit {
    * result. A valid token costs nothing. A token that was valid at its last check is admitted even
    * if the bucket is empty.
    */
-  beginCheck(address: string, token: string): Settle;
+  beginCheck(address: string, token: string): EndCheck;
 }
 
 /**

@@ -60,7 +60,7 @@ export async function openPostgres(
     },
   };
   try {
-    await database.reads.one('SELECT 1 AS answer', []);
+    await database.reads.one('SELECT 1 AS one', []);
   } catch (error) {
     await pools.end();
     throw error;

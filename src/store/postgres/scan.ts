@@ -3,7 +3,7 @@ import type { PageQuery } from '../../domain/model/query.ts';
 import type { Resource, ResourceType } from '../../domain/model/resource.ts';
 import { typeOfCollection } from '../../domain/resources/resources.ts';
 import { orderColumn } from '../sql/columns.ts';
-import { resourcesPassing } from '../sql/questions.ts';
+import { resourcesPassing } from '../sql/computed-filters.ts';
 import { positionOf, readerOn } from '../sql/reader.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
 import {
@@ -81,7 +81,7 @@ export function scansOn(sql: Sql): Database['scan'] {
   return async (collection, query, signal) => {
     const type = typeOfCollection(collection);
     if (query.limit === 0) return count(type, query);
-    return query.questions === undefined ? readPage(type, query) : readPassing(type, query, signal);
+    return query.computed === undefined ? readPage(type, query) : readPassing(type, query, signal);
   };
 }
 

@@ -11,7 +11,7 @@ const PLAIN = {
   sortField: 'created_at',
   descending: false,
   conditions: [],
-  questions: [],
+  computed: [],
 };
 const read = (...parameters: Parameter[]) => readListRequest(tld, parameters, 20);
 const codeOf = (...parameters: Parameter[]) => {

@@ -18,10 +18,10 @@ const active = new Set<number>();
 parentPort?.on('message', (request: ScanRequest) => {
   if ('close' in request) close();
   else if ('cancel' in request) cancel(request.cancel);
-  else void answer(request);
+  else void respond(request);
 });
 
-async function answer({
+async function respond({
   number,
   collection,
   query,

@@ -2,7 +2,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { performance } from 'node:perf_hooks';
 import type { PageQuery } from '../../../domain/model/query.ts';
 import type { ResourceType } from '../../../domain/model/resource.ts';
-import { resourcesPassing } from '../../sql/questions.ts';
+import { resourcesPassing } from '../../sql/computed-filters.ts';
 import { readerOn } from '../../sql/reader.ts';
 import type { SqlRow } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
@@ -61,13 +61,13 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     const isFull = () => count >= query.limit || length > longest(query);
     await walkThrough(scanned, pause, async (from, to) => {
       const most = Math.min(
-        query.questions === undefined ? query.limit - count : Infinity,
+        query.computed === undefined ? query.limit - count : Infinity,
         ROWS_AT_A_TIME,
       );
       const found = steps.firstRows(scanned, columns, from, to, most);
       if (found.count === 0) return to;
       const rows =
-        query.questions === undefined
+        query.computed === undefined
           ? found
           : textOf((await passing(scanned, found)).slice(0, query.limit - count));
       if (rows.count > 0) texts.push(rows.text);
@@ -95,7 +95,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
         return to;
       }
       const keys = steps.keys(scanned, from, to);
-      if (query.questions === undefined) {
+      if (query.computed === undefined) {
         total += keys.length;
         first.add(keys);
         return to;

@@ -4,15 +4,16 @@ import type { IndexReader, Resource, ResourceType } from '../../domain/model/res
 /** Returns those of `resources` that pass the computed filters of a list; `reader` reads what the filters need. */
 export async function resourcesPassing(
   type: ResourceType,
-  { questions }: PageQuery,
+  { computed }: PageQuery,
   resources: readonly Resource[],
   reader: IndexReader,
 ): Promise<readonly Resource[]> {
-  if (questions === undefined) return resources;
+  if (computed === undefined) return resources;
   let passed = resources;
-  for (const { name, wanted } of questions.wanted) {
-    const answers = (await type.questions?.[name]?.ask(passed, reader, questions.settings)) ?? [];
-    passed = passed.filter((_, index) => answers[index] === wanted);
+  for (const { name, wanted } of computed.wanted) {
+    const results =
+      (await type.computedFilters?.[name]?.evaluate(passed, reader, computed.settings)) ?? [];
+    passed = passed.filter((_, index) => results[index] === wanted);
   }
   return passed;
 }
