@@ -153,7 +153,7 @@ describe('printing secrets', () => {
   });
 
   test.each([
-    ['list', ['list', '--name', 'shown']],
+    ['list', ['list', '--name', 'shown', '-c', 'name', '-c', 'secret']],
     ['show', ['show', 'shown']],
     ['set', ['set', 'shown', '--scope', 'POOL']],
   ])('%s hides the secret in every format, unless --reveal is set', async (_, argv) => {
@@ -172,6 +172,17 @@ describe('printing secrets', () => {
           false,
           true,
         ]);
+      }
+    }
+  });
+
+  test('list has a column for secrets only with --reveal, in every format', async () => {
+    for (const format of ['table', 'json', 'yaml', 'csv', 'value']) {
+      for (const long of [[], ['--long']]) {
+        const argv = ['list', '--name', 'shown', '-f', format, ...long];
+        const { status, out } = await run({ columns: 240 }, ...argv);
+        expect([status, out.includes('hidden'), out.includes(secret)]).toEqual([0, false, false]);
+        expect((await run({ columns: 240 }, ...argv, '--reveal')).out).toContain(secret);
       }
     }
   });

@@ -62,15 +62,38 @@ describe('tables', () => {
     ]);
   });
 
-  test('break ids at hyphens if nothing else fits', () => {
-    const table = drawTable(['id', 'resource_id', 'pool_id'], [[ID, ID, ID]], style(60));
-    expect(table).toContain('| 794ccc2c-d751-   |');
+  test('show a block for each row if the ids do not fit, and never break an id', () => {
+    const rule = `+-------------+${'-'.repeat(38)}+`;
+    const block = [`| id          | ${ID} |`, `| resource_id | ${ID} |`, rule];
+    expect(
+      drawTable(
+        ['id', 'resource_id'],
+        [
+          [ID, ID],
+          [ID, ID],
+        ],
+        style(60),
+      ),
+    ).toBe(`${[rule, ...block, ...block].join('\n')}\n`);
+    const keystoneId = '0123456789abcdef0123456789abcdef';
+    expect(drawTable(['id', 'project_id'], [[ID, keystoneId]], style(60))).toContain(
+      `| ${keystoneId}     |`,
+    );
+  });
+
+  test('wrap the other cells of a block', () => {
+    const table = drawTable(
+      ['id', 'pool_id', 'description'],
+      [[ID, ID, 'long text '.repeat(9)]],
+      style(60),
+    );
+    expect(table).toContain(`| description | ${'long text '.repeat(4).trim().padEnd(42)} |`);
     expect(table.split('\n').every((line) => line.length <= 60)).toBe(true);
   });
 
-  test('are wider than the terminal if it is too narrow for any table', () => {
+  test('are wider than the terminal if it is too narrow for an id', () => {
     expect(drawTable(['id', 'name'], [[ID, 'com']], style(12)).split('\n')[0]).toHaveLength(
-      36 + 3 + 7 + 1,
+      4 + 3 + 36 + 4,
     );
   });
 
@@ -127,7 +150,7 @@ describe('formats', () => {
     expect(formatList(items, columns, { format: 'value' }, PIPE)).toBe(
       'a "b", c one\\ntwo x, y tier:gold 1:ns1. \n',
     );
-    expect(formatItem(items[0] ?? {}, ['description'], { format: 'table' }, PIPE)).toBe(
+    expect(formatItem(items[0] ?? {}, ['description'], {}, PIPE)).toBe(
       'Field\tValue\ndescription\tone\\ntwo\n',
     );
   });

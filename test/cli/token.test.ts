@@ -194,7 +194,8 @@ describe('formats', () => {
   });
 
   test('table in a pipe: a line of names and a line per row, separated by tabs', async () => {
-    const [head, ...rows] = (await list()).trimEnd().split('\n');
+    const columns = COLUMNS.flatMap((column) => ['-c', column]);
+    const [head, ...rows] = (await list(...columns)).trimEnd().split('\n');
     expect(head).toBe(COLUMNS.join('\t'));
     const row = rows.find((line) => line.startsWith(id))?.split('\t');
     expect(row?.slice(0, 5)).toEqual([id, name, 'reader, writer', '', '']);

@@ -27,6 +27,7 @@ import {
 import { findPath, listItems, withHints, type Item } from '../service/resource-requests.ts';
 import {
   columnsOf,
+  listColumns,
   RESOURCE_COMMANDS,
   VERBS,
   type ResourceCommand,
@@ -125,24 +126,25 @@ function addCreate(parent: Command, resource: ResourceCommand, terminal: Termina
 }
 
 function addList(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
-  const { type, columns } = resource;
+  const { type } = resource;
   const limit = new Option('--limit <number>', 'list at most this many (default: all)').argParser(
     readLimit,
   );
-  const options = [...filterOptions(resource), limit, sortOption(resource), ...revealOptions(type)];
+  const long = new Option('--long', 'list all columns, including ids');
+  const sort = sortOption(resource);
+  const options = [...filterOptions(resource), limit, sort, long, ...revealOptions(type)];
   addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(
-    async (flags: Flags & { limit?: number; sort?: string }) => {
+    async (flags: Flags & { limit?: number; sort?: string; long?: boolean }) => {
       checkColumns(flags, columnsOf(type));
       const parameters = [
         ...readFilters(resource, flags),
         ...readSort(type, flags.sort ?? resource.sort),
       ];
       const items = await listItems(await connect(flags, terminal), type, parameters, flags.limit);
-      const shown =
-        type.owner !== undefined && flags.allProjects === true ? [...columns, type.owner] : columns;
       const hidden = items.map((item) => hideSecret(type, item, flags));
-      terminal.out.write(
-        formatList(hidden, shown, flags, textStyleOf(terminal.out, terminal.environment)),
+      const { out, environment } = terminal;
+      out.write(
+        formatList(hidden, listColumns(resource, flags), flags, textStyleOf(out, environment)),
       );
     },
   );

@@ -43,7 +43,10 @@ export function withOutputFlags(command: Command): Command {
   return command
     .optionsGroup('Output:')
     .addOption(
-      new Option('-f, --format <format>', 'print in this format').choices(FORMATS).default('table'),
+      new Option(
+        '-f, --format <format>',
+        'print in this format (default: table; tabs separate its columns in a pipe)',
+      ).choices(FORMATS),
     )
     .option(
       '-c, --column <column>',

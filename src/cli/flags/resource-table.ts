@@ -4,6 +4,7 @@ import { tld } from '../../domain/resources/tld.ts';
 import { token } from '../../domain/resources/token.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
+import type { Format } from '../output/output.ts';
 import type { Example } from './help.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
 import { readTime } from './time.ts';
@@ -24,8 +25,10 @@ export interface FieldFlag {
 /** The properties of a resource type on the command line. */
 export interface ResourceCommand {
   readonly type: ResourceType;
-  /** The columns of a list without `--column`. */
+  /** The columns of a list in a format for programs. */
   readonly columns: readonly string[];
+  /** The columns of a table. They fit 80 columns, so ids are not among them. */
+  readonly tableColumns: readonly string[];
   /** True if the name is an argument of `create`, not a flag. */
   readonly nameIsArgument?: boolean;
   /** Converts a name to the form that the service uses. */
@@ -47,11 +50,36 @@ export function columnsOf(type: ResourceType): string[] {
   );
 }
 
+/** The options that determine the columns of a list. */
+export interface ListColumnFlags {
+  readonly allProjects?: boolean;
+  readonly format?: Format | undefined;
+  readonly long?: boolean;
+  readonly reveal?: boolean;
+}
+
+/**
+ * Returns the columns of a list without `--column`. A table has names and no ids, and `--long` adds
+ * all other columns. The secret is a column only if it is shown.
+ */
+export function listColumns(
+  { type, columns, tableColumns }: ResourceCommand,
+  { allProjects, format = 'table', long, reveal }: ListColumnFlags,
+): string[] {
+  const first = format === 'table' ? tableColumns : columns;
+  const owner = type.owner !== undefined && allProjects === true ? [type.owner] : [];
+  const others = long === true ? columnsOf(type) : [];
+  return [...new Set([...first, ...owner, ...others])].filter(
+    (name) => reveal === true || type.fields[name]?.secret !== true,
+  );
+}
+
 /** The resource types that have commands. */
 export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: tld,
     columns: ['id', 'name', 'description'],
+    tableColumns: ['name', 'description'],
     toName: asciiName,
     examples: {
       create: [
@@ -73,6 +101,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: tsigkey,
     columns: ['id', 'name', 'algorithm', 'secret', 'scope', 'resource_id'],
+    tableColumns: ['name', 'algorithm', 'scope', 'secret'],
     examples: {
       create: [
         {
@@ -88,7 +117,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       ],
       list: [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",
-        'tsigil tsigkey list --orphaned --sort name:desc',
+        'tsigil tsigkey list --orphaned --sort name:desc --long',
       ],
       show: [
         'tsigil tsigkey show transfer',
@@ -104,6 +133,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: zone,
     columns: ['id', 'name', 'type', 'serial', 'status', 'action'],
+    tableColumns: ['name', 'type', 'serial', 'status', 'action'],
     nameIsArgument: true,
     toName: absoluteAsciiName,
     examples: {
@@ -123,11 +153,12 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: pool,
     columns: ['id', 'name', 'description'],
+    tableColumns: ['name', 'description'],
     examples: {
       create: [
         'tsigil pool create --name anycast --ns-records 1:ns1.example.org. 2:ns2.example.org. --attributes tier:gold',
       ],
-      list: ['tsigil pool list -c name -c ns_records'],
+      list: ['tsigil pool list', 'tsigil pool list -c name -c ns_records'],
       show: ['tsigil pool show default'],
       set: ["tsigil pool set anycast --description 'On three continents' --no-attributes"],
       delete: ['tsigil pool delete anycast'],
@@ -136,6 +167,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: token,
     columns: columnsOf(token),
+    tableColumns: ['name', 'roles', 'project_id', 'expires_at'],
     sort: 'name',
     summary: 'create, list, show and revoke tokens',
     flags: {

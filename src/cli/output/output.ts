@@ -8,14 +8,15 @@ export type Format = (typeof FORMATS)[number];
 
 /** The flags for output. */
 export interface OutputFlags {
-  readonly format: Format;
+  /** Undefined for a table on a terminal, and for columns separated by tabs elsewhere. */
+  readonly format?: Format | undefined;
   /** The columns to print, in this order; undefined for all. */
   readonly column?: readonly string[] | undefined;
 }
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Formats items as text, one row for each. A table has rules on a terminal; elsewhere tabs separate its columns. */
+/** Formats items as text, one row for each. */
 export function formatList(
   items: readonly Item[],
   columns: readonly string[],
@@ -37,12 +38,12 @@ export function formatList(
       );
     case 'value':
       return lines(rows.map((row) => row.map(plainCell).join(' ')));
-    case 'table': {
-      const cells = rows.map((row) => row.map(plainCell));
+    case 'table':
+      return drawTable(chosen, cellsOf(rows), textStyle);
+    case undefined:
       return textStyle.decorated
-        ? drawTable(chosen, cells, textStyle)
-        : lines([chosen, ...cells].map((row) => row.join('\t')));
-    }
+        ? drawTable(chosen, cellsOf(rows), textStyle)
+        : lines([chosen, ...cellsOf(rows)].map((row) => row.join('\t')));
   }
 }
 
@@ -65,6 +66,10 @@ export function formatItem(
     default:
       return formatList(pairs, ['Field', 'Value'], { format: flags.format }, textStyle);
   }
+}
+
+function cellsOf(rows: readonly (readonly unknown[])[]): string[][] {
+  return rows.map((row) => row.map(plainCell));
 }
 
 function pick(item: Item, columns: readonly string[]): Item {

@@ -1,50 +1,86 @@
 import { bold, type TextStyle } from './terminal.ts';
 
-/** The minimum width of a column. A table that still does not fit is wider than the terminal. */
+/** The minimum width of a column with wrapped cells. */
 const MIN_COLUMN_WIDTH = 8;
+/** An id of this service or of Keystone. Ids are never wrapped, so that they can be copied. */
+const ID = /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{32})$/i;
 /** Columns of single words, such as ids, are not wrapped up to this width if the table fits. */
 const MAX_WORD_WIDTH = 36;
 
-/** Draws a table with rules around it. Wraps cells if the table is wider than the terminal. */
-export function drawTable(
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
-  textStyle: TextStyle,
-): string {
+type Row = readonly string[];
+
+/**
+ * Draws a table with rules around it. Wraps cells if the table is wider than the terminal. If it
+ * does not fit even so, draws a block for each row, with a line for each column.
+ */
+export function drawTable(header: Row, rows: readonly Row[], textStyle: TextStyle): string {
   const widths = fitWidths(header, rows, textStyle.width);
-  const rule = `+${widths.map((width) => '-'.repeat(width + 2)).join('+')}+\n`;
-  const draw = (row: readonly string[], style: (text: string) => string) => {
-    const cells = row.map((cell, index) => wrap(cell, widths[index] ?? 0));
-    const height = Math.max(...cells.map((lines) => lines.length));
-    const line = (number: number) =>
-      cells
-        .map((lines, index) => ` ${style(pad(lines[number] ?? '', widths[index] ?? 0))} `)
-        .join('|');
-    return Array.from({ length: height }, (_, number) => `|${line(number)}|\n`).join('');
-  };
-  const head = draw(header, (text) => bold(text, textStyle));
-  const body = rows.map((row) => draw(row, (text) => text)).join('');
+  if (widths === undefined) return drawBlocks(header, rows, textStyle);
+  const rule = ruleOf(widths);
+  const head = drawRow(header, widths, true, textStyle);
+  const body = rows.map((row) => drawRow(row, widths, false, textStyle)).join('');
   return rule + head + rule + (rows.length > 0 ? body + rule : '');
 }
 
-/** Returns the width of each column: that of its widest cell, or less if the table does not fit. */
-function fitWidths(
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
-  width: number,
-): number[] {
-  const natural = header.map((name, index) =>
+/**
+ * Draws each row as a block. It is wider than the terminal if an id and the names of the columns do
+ * not fit.
+ */
+function drawBlocks(header: Row, rows: readonly Row[], textStyle: TextStyle): string {
+  const pairs = rows.map((row) => header.map((name, index): Row => [name, row[index] ?? '']));
+  const all = [header.map((name): Row => [name, '']), ...pairs].flat();
+  const widths = fitWidths(['', ''], all, textStyle.width) ?? naturalWidths(['', ''], all);
+  const rule = ruleOf(widths);
+  const blocks = pairs.map((block) =>
+    block.map((pair) => drawRow(pair, widths, false, textStyle)).join(''),
+  );
+  return rule + blocks.map((block) => block + rule).join('');
+}
+
+function ruleOf(widths: readonly number[]): string {
+  return `+${widths.map((width) => '-'.repeat(width + 2)).join('+')}+\n`;
+}
+
+/** Draws the cells of one row, wrapped to `widths`. */
+function drawRow(
+  row: Row,
+  widths: readonly number[],
+  isBold: boolean,
+  textStyle: TextStyle,
+): string {
+  const cells = row.map((cell, index) => wrap(cell, widths[index] ?? 0));
+  const height = Math.max(...cells.map((lines) => lines.length));
+  const style = (text: string) => (isBold ? bold(text, textStyle) : text);
+  const line = (number: number) =>
+    cells
+      .map((lines, index) => ` ${style(pad(lines[number] ?? '', widths[index] ?? 0))} `)
+      .join('|');
+  return Array.from({ length: height }, (_, number) => `|${line(number)}|\n`).join('');
+}
+
+/** Returns the width of the widest cell of each column. */
+function naturalWidths(header: Row, rows: readonly Row[]): number[] {
+  return header.map((name, index) =>
     rows.reduce(
       (widest, row) => Math.max(widest, displayWidth(row[index] ?? '')),
       displayWidth(name),
     ),
   );
+}
+
+/**
+ * Returns the width of each column: that of its widest cell, or less if the table does not fit.
+ * Returns undefined if no widths fit.
+ */
+function fitWidths(header: Row, rows: readonly Row[], width: number): number[] | undefined {
+  const natural = naturalWidths(header, rows);
   const available = width - 3 * header.length - 1;
   const isRigid = header.map(
     (_, index) =>
       (natural[index] ?? 0) <= MAX_WORD_WIDTH && rows.every((row) => !row[index]?.includes(' ')),
   );
-  return shrink(natural, available, isRigid) ?? shrink(natural, available, []) ?? natural;
+  const hasIds = header.map((_, index) => rows.some((row) => ID.test(row[index] ?? '')));
+  return shrink(natural, available, isRigid) ?? shrink(natural, available, hasIds);
 }
 
 /** Limits all columns except the rigid ones to one maximum width, so that the table fits. Returns undefined if no width does. */
@@ -53,7 +89,7 @@ function shrink(
   available: number,
   isRigid: readonly boolean[],
 ): number[] | undefined {
-  for (let most = Math.max(...natural); most >= MIN_COLUMN_WIDTH; most -= 1) {
+  for (let most = Math.max(MIN_COLUMN_WIDTH, ...natural); most >= MIN_COLUMN_WIDTH; most -= 1) {
     const widths = natural.map((width, index) =>
       isRigid[index] === true ? width : Math.min(width, most),
     );
