@@ -12,7 +12,7 @@ import { parametersOf } from './request/context.ts';
 import { JSON_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
-import { addRoutes, type Handler } from './request/routes.ts';
+import { addRoutes, OPERATION_ROUTES, type Handler, type Route } from './request/routes.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
 /** The dependencies of the routes of actions. */
@@ -52,7 +52,26 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
       : { maxBodyBytes: Math.max(body.maxBytes, settings.maxBodyBytes) };
   addRoutes(app, action.path.replaceAll(/\{(\w+)\}/g, ':$1'), [
     { method, right, ...limit, handler },
+    ...itemRoutes(action),
   ]);
+}
+
+/**
+ * Returns the routes of an item for an action whose path also has the form of an item's path, such
+ * as `/v2/tlds/check`. They respond as for any other segment that is no id, because clients look up
+ * a name with GET and list by name after 400.
+ */
+function itemRoutes({ path, type }: Action): Route[] {
+  const [, , collection, segment, ...rest] = path.split('/');
+  if (collection !== type.collection || segment === undefined || rest.length > 0) return [];
+  return type.operations
+    .filter((operation) => OPERATION_ROUTES[operation].onItem)
+    .map((operation) => ({
+      method: OPERATION_ROUTES[operation].method,
+      right: `${type.collection}:${operation}`,
+      unlisted: true,
+      handler: async () => readId(type, segment),
+    }));
 }
 
 type Run = <T>(request: FastifyRequest, work: (slicer: Slicer) => Promise<T>) => Promise<T>;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ACTIONS } from '../../src/domain/operations/actions.ts';
 import {
   create,
   expectError,
@@ -22,6 +23,33 @@ afterAll(() => service.close());
 const send = (line: string, ...headers: string[]) =>
   sendRequest(service.url, [line, 'Host: h', `X-Auth-Token: ${service.token}`, ...headers]);
 const kept = async () => expect((await service.get(`/v2/tlds/${tld.id}`)).body).toEqual(tld);
+
+describe('the path of an action that has the form of the path of an item', () => {
+  const paths = ACTIONS.flatMap(({ path, type }) =>
+    path.split('/').length === 4 && path.startsWith(`/v2/${type.collection}/`)
+      ? [{ path, type }]
+      : [],
+  );
+
+  test.each(paths)(
+    '400 for GET, PATCH and DELETE of $path, as for other non-ids',
+    async (action) => {
+      const { path, type } = action;
+      const word = path.split('/').at(-1);
+      for (const method of ['GET', 'PATCH', 'DELETE']) {
+        const message = expectError(
+          await service.call(method, path, undefined),
+          400,
+          'invalid_uuid',
+        );
+        expect(message).toBe(`Invalid UUID ${type.noun}_id: ${word}`);
+      }
+      expect((await service.call('HEAD', path)).status).toBe(400);
+      const put = await service.call('PUT', path);
+      expect([put.status, put.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
+    },
+  );
+});
 
 describe.each(SAMPLES)('/v2/$collection', (sample) => {
   const path = `/v2/${sample.collection}`;

@@ -95,6 +95,24 @@ describe('a pool', () => {
     expect((await ofNoProject.post('/v2/pools', pool())).body.project_id).toBeNull();
   });
 
+  test('201 with the project in the request, which gives it no rights and never changes', async () => {
+    for (const [given, project] of [
+      ['red', 'red'],
+      [null, 'admin'],
+    ]) {
+      const created = await createPool({ project_id: given });
+      expect(created.project_id).toBe(project);
+      expect((await service.get(`/v2/pools/${created.id}`)).body).toEqual(created);
+      const same = await service.patch(`/v2/pools/${created.id}`, { project_id: project });
+      expect([same.status, same.body.project_id]).toEqual([202, project]);
+      expect(
+        problemsOf(await service.patch(`/v2/pools/${created.id}`, { project_id: 'blue' })),
+      ).toEqual(['project_id: immutable']);
+      const member = await clientFor(service, ['member'], 'red');
+      expectError(await member.get(`/v2/pools/${created.id}`), 401, 'access_denied');
+    }
+  });
+
   test('202 with the changes', async () => {
     const before = await createPool({ ns_records: NS_RECORDS });
     const changes = {
@@ -179,7 +197,8 @@ describe('a pool', () => {
       },
       'ns_records: items',
     ],
-    [{ project_id: 'red' }, 'project_id: readOnly'],
+    [{ project_id: '' }, 'project_id: minLength'],
+    [{ project_id: 'two words' }, 'project_id: format'],
     [{ id: UNKNOWN_ID }, 'id: readOnly'],
     [{ nameservers: [] }, 'nameservers: additionalProperties'],
   ])('400 for %j, in a creation and in a change', async (members, problem) => {

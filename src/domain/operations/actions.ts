@@ -3,6 +3,7 @@ import { importAction } from './import.ts';
 import { keyExport } from './key-export.ts';
 import { tldBulk } from './tld-bulk.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
+import { limits, zoneNameServers } from './zone-queries.ts';
 import { IMPORTABLE_TYPES } from '../resources/resources.ts';
 
 /** All operations for callers other than those on collections. */
@@ -11,4 +12,6 @@ export const ACTIONS: readonly Action[] = [
   ...IMPORTABLE_TYPES.map(importAction),
   tldBulk,
   zoneNameCheck,
+  zoneNameServers,
+  limits,
 ];

@@ -1,3 +1,4 @@
+import { isProjectId } from '../model/caller.ts';
 import { isRelativeName, withoutFinalDot } from '../text/dns-name.ts';
 import { integer, list, map, nullable, text } from '../model/field.ts';
 import { object } from '../model/object.ts';
@@ -28,11 +29,19 @@ export const pool = defineResource({
   statuses: { update: 202 },
   fields: {
     project_id: {
-      ...nullable(text({ min: 1, max: 64 })),
-      description: 'The project that created the pool. Null for the default pool.',
-      example: null,
+      ...nullable(
+        text({
+          min: 1,
+          max: 64,
+          problemOf: (value) =>
+            isProjectId(value) ? undefined : 'must be letters, digits and _ . : - only',
+        }),
+      ),
+      description:
+        "The project of the pool: by default the caller's. Null for the default pool. Gives no rights.",
+      example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
       onCreate: { default: null },
-      set: 'by the service',
+      set: 'once',
     },
     name: {
       ...text({

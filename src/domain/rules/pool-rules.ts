@@ -17,7 +17,12 @@ export async function admitPool(
 ): Promise<Admitted<PoolFields>> {
   switch (change.operation) {
     case 'create':
-      return { resource: { ...change.resource, project_id: caller.projectId } };
+      return {
+        resource: {
+          ...change.resource,
+          project_id: change.resource.project_id ?? caller.projectId,
+        },
+      };
     case 'update':
       return change;
     case 'delete':

@@ -19,6 +19,8 @@ export interface Route {
   readonly maxBodyBytes?: number;
   /** True for probes, which are exempt from the limit on requests without a token. */
   readonly unlimited?: boolean;
+  /** True for methods that are always refused, which `Allow` does not list. */
+  readonly unlisted?: boolean;
   readonly handler: Handler;
 }
 
@@ -84,8 +86,11 @@ export function forRoutesWithBodies(
  * Serves `path`: each route by its method, HEAD if there is GET, and 405 for every other method.
  */
 export function addRoutes(app: FastifyInstance, path: string, routes: readonly Route[]): void {
-  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  const allow = [...methods, 'OPTIONS'].join(', ');
+  const methodsOf = (some: readonly Route[]) =>
+    some.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const methods = methodsOf(routes);
+  const listed = methodsOf(routes.filter(({ unlisted = false }) => !unlisted));
+  const allow = [...listed, 'OPTIONS'].join(', ');
   for (const { method, right, maxBodyBytes, unlimited = false, handler } of routes) {
     const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
     app.route({

@@ -1,0 +1,115 @@
+import { defineAction } from './action.ts';
+import { getResource } from './collection.ts';
+import { integer, nullable, text } from '../model/field.ts';
+import { described, responseObject, sequence } from '../model/object.ts';
+import { MAX_LIMIT } from '../model/settings.ts';
+import { pool } from '../resources/pool.ts';
+import { zone } from '../resources/zone.ts';
+import { MAX_NAME_LENGTH } from '../text/dns-name.ts';
+
+const NAME_SERVERS = responseObject({
+  nameservers: described(
+    sequence(
+      responseObject({
+        priority: described(integer(1, 10_000), 'The priority of the name server in the pool.'),
+        hostname: described(text({ min: 2, max: 254 }), 'The name, with a final period.'),
+      }),
+    ),
+    'The name servers, in the order of the pool.',
+  ),
+});
+
+/** Returns the name servers of a zone, which are the NS records of its pool. */
+export const zoneNameServers = defineAction({
+  path: `/v2/${zone.collection}/{id}/nameservers`,
+  method: 'GET',
+  right: `${zone.collection}:get`,
+  operationId: 'list_zone_nameservers',
+  summary: 'List the name servers of a Zone',
+  description: "Returns the `ns_records` of the zone's pool.",
+  type: zone,
+  response: {
+    kind: described(NAME_SERVERS, 'The name servers of a zone.'),
+    schemaName: 'ZoneNameServers',
+    description: 'The name servers.',
+    examples: {
+      one: {
+        summary: 'One name server.',
+        value: { nameservers: [{ priority: 1, hostname: 'ns1.example.org.' }] },
+      },
+    },
+  },
+  async run({ dependencies, context, id }) {
+    const { pool_id: poolId } = await getResource(dependencies, zone, context.caller, id);
+    const found = await dependencies.store.get(pool, String(poolId));
+    return { nameservers: found?.ns_records ?? [] };
+  },
+});
+
+/** The value of a quota without a limit. */
+const NO_LIMIT = -1;
+
+/** The value of a limit on record sets, which the service does not have. */
+const NONE = 0;
+
+/** The longest name of a zone on the wire: with the root label, which is one octet longer. */
+const MAX_WIRE_LENGTH = MAX_NAME_LENGTH + 1;
+
+const LIMITS = responseObject({
+  max_zones: described(
+    integer(NO_LIMIT),
+    'The number of zones that a project may have. -1 if there is no limit.',
+  ),
+  max_zone_recordsets: described(integer(NONE), 'Always 0: zones have no record sets.'),
+  max_zone_records: described(integer(NONE), 'Always 0: zones have no records.'),
+  max_recordset_records: described(integer(NONE), 'Always 0: zones have no records.'),
+  min_ttl: described(
+    nullable(integer(0)),
+    'The lowest TTL. Null, because there is no lower limit.',
+  ),
+  max_zone_name_length: described(
+    integer(1),
+    'The maximum length of the name of a zone in octets, with the root label.',
+  ),
+  max_recordset_name_length: described(
+    integer(1),
+    'The maximum length of a domain name in octets, with the root label.',
+  ),
+  max_page_limit: described(integer(1), 'The maximum number of items on a page.'),
+});
+
+/** Returns the limits of the service. */
+export const limits = defineAction({
+  path: '/v2/limits',
+  method: 'GET',
+  right: `${zone.collection}:list`,
+  operationId: 'get_limits',
+  summary: 'Get the limits',
+  description: 'Returns the limits of the service for each project, zone and request.',
+  type: zone,
+  response: {
+    kind: described(LIMITS, 'The limits of the service.'),
+    schemaName: 'Limits',
+    description: 'The limits.',
+    examples: {
+      default: { summary: 'The limits of the default configuration.', value: limitsOf(0) },
+    },
+  },
+  run({ dependencies: { settings } }) {
+    return Promise.resolve(limitsOf(settings.zonesPerProject));
+  },
+});
+
+/** Returns the limits with a quota of zones per project, where 0 means no limit. */
+function limitsOf(zonesPerProject: number) {
+  return {
+    max_zones: zonesPerProject === 0 ? NO_LIMIT : zonesPerProject,
+    max_zone_recordsets: NONE,
+    max_zone_records: NONE,
+    max_recordset_records: NONE,
+    min_ttl: null,
+    max_zone_name_length: MAX_WIRE_LENGTH,
+    max_recordset_name_length: MAX_WIRE_LENGTH,
+    max_page_limit: MAX_LIMIT,
+  };
+}
