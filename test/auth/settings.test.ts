@@ -37,7 +37,7 @@ describe('auth.method', () => {
     'tokens,keystone': word,
     '{}': word,
     '5': word,
-    '[]': 'must hold 1 to 2 items',
+    '[]': 'must have 1 to 2 items',
     '[tokens, ldap]': 'item 1 must be one of tokens, keystone',
     '[tokens, tokens]': 'must not repeat an item',
   })) {

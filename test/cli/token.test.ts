@@ -388,7 +388,7 @@ describe('service URL and token', () => {
     const { status, err } = await list({ TSIGIL_TOKEN: token });
     expect(status).toBe(3);
     expect(err).toMatch(
-      /^tsigil: Access denied: tokens:list .*\n.*its roles do not permit this request\. Use another token\.\n$/,
+      /^tsigil: Access denied: .*'tokens:list'.*\n.*its roles do not permit this request\. Use another token\.\n$/,
     );
   });
 

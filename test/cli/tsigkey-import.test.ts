@@ -141,7 +141,9 @@ line 6: invalid: NEW. is a duplicate of the key at line 1
       POOL_ID,
     );
     expect(status).toBe(1);
-    expect(out).toMatch(/^line 1: refused: a: The resource_id .* is not the id of a zone/);
+    expect(out).toMatch(
+      /^line 1: refused: a: The resource_id .* is not the id of an existing zone/,
+    );
   });
 
   test('0 for a file name and a format', async () => {

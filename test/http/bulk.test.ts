@@ -116,7 +116,7 @@ describe('a bulk import', () => {
     const answer = expectStatus(await service.post(PATH, { tlds: list }), 400);
     expect(answer.body.type).toBe('invalid_object');
     expect(answer.body.message).toMatch(
-      /^Invalid list: 5 of 6 entries are refused, and nothing was changed: entry 1: 'name' must be /,
+      /^Invalid list: 5 of 6 entries are refused, and nothing was changed: entry 1: 'name' must consist /,
     );
     const problems = (answer.body.errors.errors as { path: unknown[]; validator: string }[]).map(
       ({ path, validator }) => [...path, validator],

@@ -55,7 +55,7 @@ describe('with tsigkeys.requireResource', () => {
       'invalid_tsigkey',
     );
     expect(message).toContain(id());
-    expect(message).toContain(`not the id of a ${noun}`);
+    expect(message).toContain(`not the id of an existing ${noun}`);
   });
 
   test('400 for a key of a deleted zone or pool', async () => {

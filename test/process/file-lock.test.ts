@@ -39,7 +39,7 @@ test('refuses a second process with a one-line message, also through a symbolic 
   for (const name of [path, link]) {
     const second = serve(name);
     expect(second.stderr).toBe(
-      `tsigil: Another process is using the database ${path}: stop that one first, or give this one a database of its own\n`,
+      `tsigil: Another process is using the database '${path}'. Stop that process, or use a different database.\n`,
     );
     expect([second.status, second.stdout]).toEqual([1, '']);
   }

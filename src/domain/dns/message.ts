@@ -88,7 +88,7 @@ export function encodeMessage(message: Message): Buffer {
 /** Returns the octets of a resource record. Throws `WireError`. */
 export function encodeRecord(record: ResourceRecord): Buffer {
   if (record.data.length > 0xffff)
-    throw new WireError('The data of a record has 65535 octets at most');
+    throw new WireError('The data of a record must be at most 65535 octets');
   const rest = Buffer.alloc(6);
   rest.writeUInt32BE(record.ttl, 0);
   rest.writeUInt16BE(record.data.length, 4);
@@ -122,7 +122,7 @@ export function decodeMessage(octets: Buffer): Message<PlacedRecord> {
       return record;
     }),
   );
-  if (position !== octets.length) throw new WireError('There is something behind the message');
+  if (position !== octets.length) throw new WireError('The message is followed by further octets');
   return { id, flags, questions, answers, authorities, additionals };
 }
 

@@ -87,5 +87,5 @@ function decodeTsig(octets: Buffer, { name, data, dataStart }: PlacedRecord): Ts
 }
 
 function tooShort(): WireError {
-  return new WireError('A TSIG record is not as long as its parts');
+  return new WireError('The length of a TSIG record does not match its fields');
 }

@@ -77,7 +77,7 @@ export function signMessage(
   } = options;
   const { id, additionals } = decodeMessage(octets);
   if (additionals.length === 0xffff)
-    throw new WireError('The message has no place for a signature');
+    throw new WireError('The message has 65535 additional records, so it cannot be signed');
   const unsigned = {
     keyName: key.name,
     algorithm: wireName(key.algorithm),

@@ -37,7 +37,7 @@ function labelsOf(text: string): Buffer[] {
   for (const label of labels) {
     if (label.length === 0 || label.length > MAX_LABEL)
       throw new WireError('A label has 1 to 63 octets');
-    if (label.some((octet) => octet > 255)) throw new WireError('An octet is 255 at most');
+    if (label.some((octet) => octet > 255)) throw new WireError('An octet must be at most 255');
   }
   return labels.map((label) => Buffer.from(label));
 }

@@ -48,7 +48,7 @@ export function exportProblems(format: KeyWriter, key: Key): string[] {
   const problems = keyProblems(key);
   if (problems.length > 0 || format.algorithms.includes(key.algorithm)) return problems;
   return [
-    `${format.consumer} does not take ${key.algorithm}: it ${format.algorithmNote ?? `takes ${format.algorithms.join(', ')}`}`,
+    `${format.consumer} does not support ${key.algorithm}: it ${format.algorithmNote ?? `supports ${format.algorithms.join(', ')}`}`,
   ];
 }
 

@@ -13,7 +13,7 @@ export const pdnsutilLines: KeyReader = {
         secret === undefined ||
         rest.length > 0
       ) {
-        return { line, problem: 'the line must hold a name, an algorithm and a secret' };
+        return { line, problem: 'the line must have a name, an algorithm and a secret' };
       }
       return entryOf(line, { name, algorithm, secret });
     }),

@@ -16,8 +16,7 @@ export const ERRORS = {
   access_denied: entry({
     status: 401,
     when: 'The token is valid, but none of its roles has the right to do this.',
-    message: (right: string) =>
-      `Access denied: ${right} needs a role that this caller does not have`,
+    message: (right: string) => `Access denied: the caller has no role with the right '${right}'`,
     example: ({ collection }) => `${collection}:list`,
   }),
   bad_request: entry({
@@ -39,13 +38,13 @@ export const ERRORS = {
     status: 400,
     when: 'The request has no body, or the body is `null`.',
     message: (state: 'absent' | 'null') =>
-      `The request ${state === 'null' ? 'body is null' : 'has no body'}; a JSON object is expected`,
+      `The request ${state === 'null' ? 'body is null' : 'has no body'}. Send a JSON object.`,
     example: () => 'absent',
   }),
   forbidden: entry({
     status: 403,
     when: 'No caller can do this.',
-    message: () => 'CATALOG zones are made by the service alone',
+    message: () => 'Only the service creates CATALOG zones',
   }),
   illegal_child: entry({
     status: 403,
@@ -79,7 +78,7 @@ export const ERRORS = {
   invalid_marker: entry({
     status: 400,
     when: '`marker` is not the id of one resource.',
-    message: () => 'marker should be the id of one resource of this list',
+    message: () => 'marker must be the id of a resource in this list',
   }),
   invalid_object: entry({
     status: 400,
@@ -131,7 +130,8 @@ export const ERRORS = {
       readonly id: string;
       readonly noun: string;
       readonly scope: string;
-    }) => `The resource_id ${id} is not the id of a ${noun}, which the scope ${scope} asks for`,
+    }) =>
+      `The resource_id '${id}' is not the id of an existing ${noun}, which the scope ${scope} requires`,
     example: () => ({ id: EXAMPLE_ID, noun: 'pool', scope: 'POOL' }),
   }),
   invalid_uuid: entry({
@@ -169,14 +169,14 @@ export const ERRORS = {
     status: 405,
     when: 'The path does not have this method. `Allow` lists its methods.',
     message: ({ method, allow }: { readonly method: string; readonly allow: string }) =>
-      `${method} is not possible here; possible are ${allow}`,
+      `The method ${method} is not allowed here. Use: ${allow}`,
     example: () => ({ method: 'PUT', allow: 'GET, HEAD, POST, OPTIONS' }),
   }),
   missing_project_id: entry({
     status: 401,
     when: 'The token has no project, and the resource must belong to one.',
     message: () =>
-      'A zone belongs to a project, and this token is for none: use a token with a project_id',
+      'A zone belongs to a project, and this token has none. Use a token with a project_id.',
   }),
   no_valid_pool_found: entry({
     status: 404,
@@ -184,20 +184,20 @@ export const ERRORS = {
     message: ({ id }: { readonly id?: string }) =>
       id === undefined
         ? 'pool_id and the attribute pool_id name different pools'
-        : `There is no pool ${id}`,
+        : `Pool '${id}' does not exist`,
     example: () => ({ id: EXAMPLE_ID }),
   }),
   not_exportable: entry({
     status: 409,
     when: 'The consumer of the format cannot use the key: its name is not a domain name, its secret is not base64, or the consumer does not know the algorithm.',
     message: (problems: readonly string[]) =>
-      `The key cannot be used in this form: ${problems.join('; ')}`,
-    example: () => ['dig does not take hmac-md5'],
+      `The key cannot be exported in this format: ${problems.join('; ')}`,
+    example: () => ['dig does not support hmac-md5'],
   }),
   not_found: entry({
     status: 404,
     when: 'The path does not exist.',
-    message: () => 'There is no such resource or page',
+    message: () => 'This path does not exist',
   }),
   over_quota: entry({
     status: 413,
@@ -234,7 +234,7 @@ export const ERRORS = {
     status: 429,
     when: 'The caller has exceeded its rate limit, or its address has sent too many requests without a valid token. `Retry-After` states how long to wait.',
     message: ({ perSecond, anonymous = false }: RequestLimit) =>
-      `Too many requests${anonymous ? ' without a valid token from this address' : ''}: at most ${perSecond} a second are allowed`,
+      `Too many requests${anonymous ? ' without a valid token from this address' : ''}: the limit is ${perSecond} per second`,
     example: (): RequestLimit => ({ perSecond: 10 }),
     exampleDetails: { retryAfterSeconds: 1 },
   }),
@@ -260,7 +260,7 @@ export const ERRORS = {
   zone_has_sub_zone: entry({
     status: 400,
     when: 'Other zones exist below the zone.',
-    message: () => 'The zone has subzones; delete those first',
+    message: () => 'The zone has subzones. Delete them first.',
   }),
 };
 

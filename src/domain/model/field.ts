@@ -166,7 +166,7 @@ export function array<T>(item: Kind<T>, min: number, max: number): Kind<readonly
     parse(value) {
       if (!Array.isArray(value)) return { problem: 'must be an array', validator: 'type' };
       if (value.length < min || value.length > max)
-        return { problem: `must hold ${min} to ${max} items`, validator: 'items' };
+        return { problem: `must have ${min} to ${max} items`, validator: 'items' };
       const items: T[] = [];
       for (const [index, element] of value.entries()) {
         const parsed = item.parse(element);

@@ -16,16 +16,16 @@ export type ZoneNameRefusal =
 /** Returns the error message for a rejected zone name. */
 export function zoneNameMessage(refusal: ZoneNameRefusal): string {
   if (refusal.rule === 'more_than_one_label')
-    return 'More than one label is required: a zone is created below a top-level domain, not as one';
+    return 'More than one label is required. A zone name must be below a top-level domain.';
   if (refusal.rule === 'not_a_tld') {
     const { name } = refusal;
-    return `Zone name cannot be the same as a TLD: '${name}' is an entry; a name below it, such as 'example.${name}.', would be allowed`;
+    return `Zone name cannot be the same as a TLD: '${name}' is a TLD entry. Use a name below it, such as 'example.${name}.'.`;
   }
   const { suffixes, tldRule } = refusal;
   if (tldRule === 'last-label')
-    return `Invalid TLD: no TLD entry for '${suffixes[0]}'; the last label of a zone name must be one`;
+    return `Invalid TLD: no TLD entry for '${suffixes[0]}'. The last label of a zone name must be a TLD entry.`;
   const listed = suffixes.slice(0, MAX_LISTED).map((suffix) => `'${suffix}'`);
   const more =
     suffixes.length > MAX_LISTED ? [`${suffixes.length - MAX_LISTED} longer suffixes`] : [];
-  return `Invalid TLD: no TLD entry for ${OR.format([...listed, ...more])}; a zone name must end in one that exists`;
+  return `Invalid TLD: no TLD entry for ${OR.format([...listed, ...more])}. A zone name must end in a TLD entry.`;
 }

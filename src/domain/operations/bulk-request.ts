@@ -191,7 +191,7 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
             index: 1,
             outcome: 'refused',
             type: 'invalid_object',
-            message: "'name' must be labels joined by single periods",
+            message: "'name' must consist of labels separated by single periods",
           },
         ],
         removed: [],

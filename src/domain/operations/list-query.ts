@@ -138,13 +138,13 @@ function readFilters(
 
 function readComputedCondition([name, value]: Parameter): ComputedCondition {
   if (value !== 'true' && value !== 'false')
-    throw new ServiceError('bad_request', `The filter ${name} should be true or false`);
+    throw new ServiceError('bad_request', `The filter ${name} must be true or false`);
   return { name, wanted: value === 'true' };
 }
 
 function readCondition(type: ResourceType, [name, value]: Parameter): Condition {
   if (!isStorableText(value))
-    throw new ServiceError('bad_request', `The filter ${name} should be text without U+0000`);
+    throw new ServiceError('bad_request', `The filter ${name} must be text without U+0000`);
   const form = type.filters[name];
   if (form === 'integer')
     return { field: name, test: '=', value: /^\d{1,15}$/.test(value) ? Number(value) : -1 };

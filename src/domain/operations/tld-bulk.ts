@@ -119,10 +119,14 @@ async function apply(
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'duplicate')) throw error;
       if (attempt === MAX_ATTEMPTS)
-        throw new ServiceError('unavailable', 'Others are changing the same entries', {
-          retryAfterSeconds: 1,
-          cause: error,
-        });
+        throw new ServiceError(
+          'unavailable',
+          'Other requests are changing the same entries. Repeat the request.',
+          {
+            retryAfterSeconds: 1,
+            cause: error,
+          },
+        );
     }
   }
 }

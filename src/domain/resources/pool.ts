@@ -48,7 +48,7 @@ export const pool = defineResource({
         min: 1,
         max: 50,
         problemOf: (value) =>
-          /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined,
+          /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
       }),
       description: 'The name of the pool. It must be unique.',
       example: 'anycast',

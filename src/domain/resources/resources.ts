@@ -28,6 +28,6 @@ export function importRight({ collection }: ResourceType): string {
 /** Returns the resource type with this collection. Throws `Error` if none exists. */
 export function typeOfCollection(collection: string): ResourceType {
   const type = RESOURCE_TYPES.find((each) => each.collection === collection);
-  if (type === undefined) throw new Error(`There is no collection '${collection}'`);
+  if (type === undefined) throw new Error(`Unknown collection '${collection}'`);
   return type;
 }

@@ -16,7 +16,7 @@ const plainWord = text({
   max: 64,
   pattern: '^[A-Za-z0-9_.:-]+$',
   problemOf: (value) =>
-    /^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must be letters, digits and _ . : - only',
+    /^[A-Za-z0-9_.:-]+$/.test(value) ? undefined : 'must contain only letters, digits and _ . : -',
 });
 
 /**
@@ -47,7 +47,7 @@ const fields = defineFields({
       min: 1,
       max: 255,
       problemOf: (value) =>
-        /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined,
+        /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
     }),
     description:
       'The person or program that uses the token. It must be unique. The log shows it for every request with the token.',

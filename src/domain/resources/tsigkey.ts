@@ -49,7 +49,7 @@ const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 
 function noControlCharacters(value: string): string | undefined {
-  return /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined;
+  return /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined;
 }
 
 /**

@@ -33,7 +33,7 @@ export function zoneNameProblem(name: string): string | undefined {
   const ascii = toAsciiName(withoutFinalDot(name));
   if (ascii !== undefined && isAbsoluteName(`${ascii}.`))
     return `must be in its ASCII form: send '${ascii}.'`;
-  return 'must be labels of 1 to 63 letters, digits, hyphens and underscores, each followed by a period, no label with a hyphen at either end';
+  return 'must consist of labels of 1 to 63 letters, digits, hyphens and underscores, each followed by a period, without a hyphen at either end of a label';
 }
 
 /**

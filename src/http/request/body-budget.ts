@@ -87,7 +87,9 @@ function callerLeaves(request: FastifyRequest): AbortSignal {
   const left = new AbortController();
   const onClose = () => {
     if (raw.complete) return;
-    left.abort(new ServiceError('unavailable', 'The caller left before the request body was read'));
+    left.abort(
+      new ServiceError('unavailable', 'The caller disconnected before the request body was read'),
+    );
     request.releaseBody?.();
   };
   raw.socket.once('close', onClose);

@@ -166,7 +166,7 @@ export function applyContext(request: FastifyRequest, caller: Caller, policy: Po
  */
 function readProjectId(value: string): string {
   if (!isProjectId(value) || withoutTokens(value) !== value) {
-    throw new ServiceError('bad_request', 'The project to act for should be the id of a project');
+    throw new ServiceError('bad_request', 'The sudo project must be the id of a project');
   }
   return value;
 }

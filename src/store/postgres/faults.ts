@@ -18,7 +18,7 @@ const MACHINE_FAULTS = /^(?:08|28|3D|53|57|58|55P03|25006|XX001|XX002)/;
 
 const REASONS: Readonly<Record<string, string>> = {
   '28000': 'it does not let the user in',
-  '28P01': 'it does not take the password',
+  '28P01': 'it rejects the password',
   '3D000': 'it does not exist',
   '53100': 'its disk is full',
   '53300': 'it has too many connections',

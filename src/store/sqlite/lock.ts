@@ -110,6 +110,6 @@ function tryClaim(path: string, mark: number): number | undefined {
 function inUse(path: string): ServiceError {
   return new ServiceError(
     'unavailable',
-    `Another process is using the database ${path}: stop that one first, or give this one a database of its own`,
+    `Another process is using the database '${path}'. Stop that process, or use a different database.`,
   );
 }

@@ -192,7 +192,7 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
         expect(READ_BACK[format]?.(exportKey(format, key).text)).toMatchObject({ algorithm });
       else
         expect(() => exportKey(format, key)).toThrow(
-          `${writer.consumer} does not take ${algorithm}`,
+          `${writer.consumer} does not support ${algorithm}`,
         );
     },
   );

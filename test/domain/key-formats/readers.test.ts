@@ -234,7 +234,7 @@ test.each([
   [
     'pdnsutil',
     'a hmac-sha256 AA== more\n\na hmac-sha256 AA=',
-    ['1: the line must hold', '3: the secret must be base64'],
+    ['1: the line must have', '3: the secret must be base64'],
   ],
   [
     'lines',

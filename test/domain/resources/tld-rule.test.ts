@@ -155,24 +155,24 @@ describe('zone name check', () => {
 
   test.each<[string, string, TldRule, RegExp]>([
     ['', 'com.', 'last-label', /^More than one label is required/],
-    ['com', 'example.ORG.', 'last-label', /^Invalid TLD: no TLD entry for 'org'; the last label/],
+    ['com', 'example.ORG.', 'last-label', /^Invalid TLD: no TLD entry for 'org'\. The last label/],
     [
       'com',
       'example.co.uk.',
       'any-suffix',
-      /^Invalid TLD: no TLD entry for 'uk' or 'co.uk'; a zone name must end in one that exists$/,
+      /^Invalid TLD: no TLD entry for 'uk' or 'co.uk'. A zone name must end in a TLD entry.$/,
     ],
     [
       'com',
       `${'x.'.repeat(20)}uk.`,
       'any-suffix',
-      /^Invalid TLD: no TLD entry for 'uk', 'x.uk', .* or 10 longer suffixes; a zone name/,
+      /^Invalid TLD: no TLD entry for 'uk', 'x.uk', .* or 10 longer suffixes\. A zone name/,
     ],
     [
       'uk CO.uk',
       'Co.uk.',
       'last-label',
-      /^Zone name cannot be the same as a TLD: 'co\.uk' is an entry/,
+      /^Zone name cannot be the same as a TLD: 'co\.uk' is a TLD entry/,
     ],
   ])('with the entries [%s], explains why %s is refused', async (entries, zone, rule, sentence) => {
     const refusal = await check(entries.split(' ').filter(Boolean), zone, rule);
