@@ -85,7 +85,10 @@ function section(title, lines) {
 
 function commandPart(words, command) {
   const parameters = command.registeredArguments
-    .map((argument) => ` <${argument.name()}${argument.variadic ? '...' : ''}>`)
+    .map((argument) => {
+      const shown = `${argument.name()}${argument.variadic ? '...' : ''}`;
+      return argument.required ? ` <${shown}>` : ` [${shown}]`;
+    })
     .join('');
   const examples = exampleLines(examplesOf(command));
   return [

@@ -55,7 +55,7 @@ describe.runIf(hasProgram('man', 'man-db'))('man', () => {
     for (const command of [
       'serve',
       'token revoke <token...>',
-      'tld create',
+      'tld create [name]',
       'tsigkey delete <tsigkey...>',
       'zone create <name>',
       'pool set <pool>',

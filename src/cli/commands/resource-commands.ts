@@ -1,23 +1,14 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { ResourceType } from '../../domain/model/resource.ts';
 import { call, type Connection } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import {
-  checkColumns,
-  connect,
-  withConnectionFlags,
-  withOutputFlags,
-  withProjectFlags,
-  type ProjectFlags,
-} from '../flags/flags.ts';
+import { checkColumns, connect } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
-import { formatItem, formatList, plainCell, type OutputFlags } from '../output/output.ts';
+import { formatList, plainCell } from '../output/output.ts';
+import { readReferences } from '../flags/references.ts';
 import {
   fieldOptions,
   filterOptions,
   flaggedFields,
-  phrase,
   readFields,
   readFilters,
   readSort,
@@ -33,10 +24,24 @@ import {
   type ResourceCommand,
   type Verb,
 } from '../flags/resource-table.ts';
-import { hideSecret, readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
+import {
+  hideSecret,
+  readSecret,
+  revealOptions,
+  secretField,
+  secretOptions,
+} from '../flags/secret-flags.ts';
 import { catchInterrupt, textStyleOf, type Terminal } from '../output/terminal.ts';
-
-type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
+import { addCreate } from './resource-create.ts';
+import {
+  addVerb,
+  nameOf,
+  print,
+  printNextSteps,
+  referenceOptionsOf,
+  withName,
+  type Flags,
+} from './resource-verb.ts';
 
 /** Adds a command for each resource type, with its verbs as subcommands. */
 export function addResourceCommands(program: Command, terminal: Terminal): void {
@@ -66,81 +71,31 @@ const ADD: Readonly<
   delete: addDelete,
 };
 
-function addVerb(
-  parent: Command,
-  resource: ResourceCommand,
-  verb: Verb,
-  description: string,
-  options: readonly Option[],
-): Command {
-  const command = parent.command(verb).description(description);
-  for (const option of options) command.addOption(option);
-  if (verb !== 'delete') withOutputFlags(command);
-  return addExamples(withConnectionFlags(withProjectFlags(command)), resource.examples[verb] ?? []);
-}
-
-function addCreate(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
-  const { type, nameIsArgument = false } = resource;
-  const shownOnce = Object.keys(type.shownOnce ?? {});
-  const columns = [...columnsOf(type), ...shownOnce];
-  const argument = nameIsArgument ? type.unique?.field : undefined;
-  const fields = flaggedFields(type, true).filter(([name]) => name !== argument);
-  const options = [
-    ...fields.flatMap(([name, each]) => fieldOptions(resource, name, each, true)),
-    ...secretOptions(type, true),
-    ...revealOptions(type),
-  ];
-  const command = addVerb(
-    parent,
-    resource,
-    'create',
-    `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : '; it cannot be shown again'}`,
-    options,
-  );
-  const create = async (flags: Flags) => {
-    checkColumns(flags, columns);
-    const body = named(resource, {
-      ...readFields(resource, true, flags, terminal.now()),
-      ...(await readSecret(type, flags, terminal)),
-    });
-    const connection = await connect(flags, terminal);
-    const created = await withHints(type, () =>
-      call(connection, 'POST', `/v2/${type.collection}`, body),
-    );
-    // With -f value, print only what no later request returns: scripts store it.
-    print(
-      terminal,
-      type,
-      created,
-      flags,
-      flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns,
-    );
-  };
-  if (argument !== undefined) {
-    command
-      .argument(`<${argument}>`, phrase(type.fields[argument]?.description ?? ''))
-      .action((name: string, flags: Flags) => create({ ...flags, [argument]: name }));
-  } else {
-    command.action(create);
-  }
-}
-
 function addList(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
   const { type } = resource;
   const limit = new Option('--limit <number>', 'list at most this many (default: all)').argParser(
     readLimit,
   );
   const long = new Option('--long', 'list all columns, including ids');
-  const sort = sortOption(resource);
-  const options = [...filterOptions(resource), limit, sort, long, ...revealOptions(type)];
+  const options = [
+    ...referenceOptionsOf(resource, 'list'),
+    ...filterOptions(resource),
+    limit,
+    sortOption(resource),
+    long,
+    ...revealOptions(type),
+  ];
   addVerb(parent, resource, 'list', `list ${type.collection}`, options).action(
     async (flags: Flags & { limit?: number; sort?: string; long?: boolean }) => {
       checkColumns(flags, columnsOf(type));
-      const parameters = [
+      const wanted = [
         ...readFilters(resource, flags),
         ...readSort(type, flags.sort ?? resource.sort),
       ];
-      const items = await listItems(await connect(flags, terminal), type, parameters, flags.limit);
+      const connection = await connect(flags, terminal);
+      const references = await readReferences(resource.references?.list ?? [], flags, connection);
+      const parameters = [...Object.entries(references), ...wanted];
+      const items = await listItems(connection, type, parameters, flags.limit);
       const hidden = items.map((item) => hideSecret(type, item, flags));
       const { out, environment } = terminal;
       out.write(
@@ -170,6 +125,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     fieldOptions(resource, name, field, false),
   );
   addVerb(parent, resource, 'set', `change a ${type.noun} and show it`, [
+    ...referenceOptionsOf(resource, 'set'),
     ...fields,
     ...secretOptions(type, false),
     ...revealOptions(type),
@@ -177,11 +133,13 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columnsOf(type));
-      const body = named(resource, {
+      const given = withName(resource, {
         ...readFields(resource, false, flags, terminal.now()),
         ...(await readSecret(type, flags, terminal)),
       });
-      if (Object.keys(body).length === 0) {
+      const references = resource.references?.list ?? [];
+      const refers = references.some((reference) => reference.type.noun in flags);
+      if (Object.keys(given).length === 0 && !refers && flags.generate !== true) {
         throw new CommandError(
           EXIT.usage,
           'No field to change was given',
@@ -189,11 +147,28 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
         );
       }
       const connection = await connect(flags, terminal);
-      const item = await withHints(type, async () =>
-        call(connection, 'PATCH', await pathOf(connection, resource, idOrName), body),
-      );
+      const body = { ...given, ...(await readReferences(references, flags, connection)) };
+      const item = await withHints(type, async () => {
+        const path = await pathOf(connection, resource, idOrName);
+        const secret = await generateSecret(connection, resource, path, body, flags);
+        return call(connection, 'PATCH', path, { ...body, ...secret });
+      });
       print(terminal, type, item, flags);
+      if (flags.generate === true) printNextSteps(terminal, resource, item, flags);
     });
+}
+
+/** Returns a new secret as a member of a change, if the flags ask for one. */
+async function generateSecret(
+  connection: Connection,
+  { type, newSecret }: ResourceCommand,
+  path: string,
+  change: Item,
+  { generate }: FlagValues,
+): Promise<Readonly<Record<string, string>>> {
+  const field = secretField(type);
+  if (generate !== true || field === undefined || newSecret === undefined) return {};
+  return { [field]: newSecret({ ...(await call(connection, 'GET', path)), ...change }) };
 }
 
 function addDelete(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
@@ -248,37 +223,12 @@ async function deleteAll(
     throw new CommandError(EXIT.refused, `${deleted} of ${total} deleted, ${refused} not deleted`);
 }
 
-/** Returns a request body with its name, if it has one, in the form that the service takes. */
-function named(resource: ResourceCommand, body: Record<string, unknown>): Record<string, unknown> {
-  const field = resource.type.unique?.field;
-  const name = field === undefined ? undefined : body[field];
-  return field === undefined || typeof name !== 'string'
-    ? body
-    : { ...body, [field]: nameOf(resource, name) };
-}
-
-function nameOf({ toName }: ResourceCommand, name: string): string {
-  return toName?.(name) ?? name;
-}
-
 function pathOf(
   connection: Connection,
   resource: ResourceCommand,
   idOrName: string,
 ): Promise<string> {
   return findPath(connection, resource.type, idOrName, (name) => nameOf(resource, name));
-}
-
-function print(
-  { out, environment }: Terminal,
-  type: ResourceType,
-  item: Item,
-  flags: Flags,
-  columns: readonly string[] = columnsOf(type),
-): void {
-  out.write(
-    formatItem(hideSecret(type, item, flags), columns, flags, textStyleOf(out, environment)),
-  );
 }
 
 function readLimit(text: string): number {

@@ -7,6 +7,7 @@ import type { ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
+import { KEY_REFERENCES, readReferences, referenceOptions } from '../flags/references.ts';
 import { createReport } from '../output/import-report.ts';
 import { readText } from '../service/input.ts';
 import { importKeys, type FoundKey } from '../imports/key-import.ts';
@@ -25,6 +26,8 @@ interface ImportFlags extends ConnectionFlags, SourceFlags {
   readonly fromPowerdns?: string;
   readonly scope?: string;
   readonly resourceId?: string;
+  readonly pool?: string;
+  readonly zone?: string;
   readonly update?: boolean;
   readonly dryRun?: boolean;
 }
@@ -53,6 +56,8 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
     )
     .option('--update', 'replace the algorithm and secret of keys that already exist')
     .option('--dry-run', 'show what would be changed, and change nothing');
+  for (const option of referenceOptions(KEY_REFERENCES, 'apply new keys to'))
+    command.addOption(option);
   withSourceFlags(command)
     .option(
       '--from-powerdns <url>',
@@ -69,20 +74,19 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
         }
         return copyFromSource(tsigkeyType, flags, terminal);
       }
-      const { scope, resourceId, update = false, dryRun = false } = flags;
-      if (scope === undefined || resourceId === undefined) {
-        throw new CommandError(
-          EXIT.usage,
-          'The scope of the keys is missing: their source does not contain it',
-          'Add --scope and --resource-id.',
-        );
-      }
+      const { update = false, dryRun = false } = flags;
+      assertTarget(flags);
       const keys =
         file === undefined
           ? await readPowerdns(flags.fromPowerdns ?? '', terminal)
           : readKeys(await readText(file, terminal), flags.format);
       const report = createReport((line) => terminal.out.write(line));
       const connection = await connect(flags, terminal);
+      const { scope = '', resource_id: resourceId = '' } = {
+        scope: flags.scope,
+        resource_id: flags.resourceId,
+        ...(await readReferences(KEY_REFERENCES, { ...flags }, connection)),
+      };
       const { signal, release } = catchInterrupt(terminal);
       const processed = await importKeys(
         connection,
@@ -101,13 +105,24 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
       conclude(report, dryRun, terminal);
     });
   addExamples(withConnectionFlags(command), [
-    'tsigil tsigkey import /etc/bind/keys.conf --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842 --dry-run',
-    'tsig-keygen new-key | tsigil tsigkey import - --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
+    'tsigil tsigkey import /etc/bind/keys.conf --pool default --dry-run',
+    'tsig-keygen new-key | tsigil tsigkey import - --zone example.org.',
     {
       command: 'tsigil tsigkey import --from https://dns.example.org --from-token-file other.token',
       purpose: 'copies keys with ids and timestamps',
     },
   ]);
+}
+
+/** Throws `CommandError` unless the flags say to which pool or zone new keys apply. */
+function assertTarget({ scope, resourceId, pool, zone }: ImportFlags): void {
+  if (pool !== undefined || zone !== undefined) return;
+  if (scope === undefined || resourceId === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      'The scope of the keys is missing: their source does not contain it',
+      'Add --pool or --zone, or both --scope and --resource-id.',
+    );
 }
 
 /** Throws `CommandError` unless exactly one source of keys is given. */

@@ -24,7 +24,7 @@ export function flaggedFields(
 
 /** Returns the flag of a field. Without `creating`, also returns the flag that clears the field: `--description`, `--no-description`. */
 export function fieldOptions(
-  { flags }: ResourceCommand,
+  { type, flags, defaults = {} }: ResourceCommand,
   name: string,
   field: Field,
   creating: boolean,
@@ -34,10 +34,16 @@ export function fieldOptions(
     flag: `--${dashed(name)} ${placeholder(name, schema)}`,
     description: phrase(field.description),
   };
-  const option = new Option(flag, description);
+  const hasDefault = creating && name in defaults;
+  const option = new Option(
+    flag,
+    hasDefault ? `${description} (default: ${defaults[name]})` : description,
+  );
   if (schema.enum !== undefined) option.choices(schema.enum as string[]);
   else if (option.variadic) option.argParser(collect);
-  if (creating) return [option.makeOptionMandatory(field.onCreate === 'required')];
+  // The name may also be an argument.
+  const isMandatory = field.onCreate === 'required' && !hasDefault && name !== type.unique?.field;
+  if (creating) return [option.makeOptionMandatory(isMandatory)];
   return emptyValue(schema) === undefined
     ? [option]
     : [option, new Option(`--no-${dashed(name)}`, `clear the ${words(name)}`)];

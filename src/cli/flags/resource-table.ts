@@ -1,12 +1,16 @@
-import { pool } from '../../domain/resources/pool.ts';
+import { randomBytes } from 'node:crypto';
+import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 import { token } from '../../domain/resources/token.ts';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
 import type { Format } from '../output/output.ts';
+import type { Item } from '../service/resource-requests.ts';
 import type { Example } from './help.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
+import { KEY_REFERENCES, ZONE_REFERENCES, type Reference } from './references.ts';
 import { readTime } from './time.ts';
 
 /** The commands for resources. */
@@ -22,6 +26,13 @@ export interface FieldFlag {
   read?(text: string, now: number): unknown;
 }
 
+/** The flags of a resource type that name another resource. */
+interface References {
+  readonly list: readonly Reference[];
+  /** The verbs that have the flags, and how their descriptions begin. */
+  readonly verbs: Readonly<Partial<Record<Verb, string>>>;
+}
+
 /** The properties of a resource type on the command line. */
 export interface ResourceCommand {
   readonly type: ResourceType;
@@ -29,8 +40,18 @@ export interface ResourceCommand {
   readonly columns: readonly string[];
   /** The columns of a table. They fit 80 columns, so ids are not among them. */
   readonly tableColumns: readonly string[];
-  /** True if the name is an argument of `create`, not a flag. */
+  /** True if the name can only be an argument of `create`, not a flag. */
   readonly nameIsArgument?: boolean;
+  /** The fields that `create` fills in by itself, and descriptions of their values for the help. */
+  readonly defaults?: Readonly<Record<string, string>>;
+  /** Returns the members of a creation with the defaults of those that are absent. Throws `CommandError`. */
+  complete?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  /** The flags that name another resource. */
+  readonly references?: References;
+  /** Returns a new secret for a resource with these members. */
+  newSecret?(members: Item): string;
+  /** Returns the commands to run after the secret of a resource was set. */
+  nextSteps?(item: Item): readonly string[];
   /** Converts a name to the form that the service uses. */
   toName?(name: string): string;
   /** The flags whose names differ from those of their fields, by field. */
@@ -74,6 +95,26 @@ export function listColumns(
   );
 }
 
+const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
+
+/** Returns the members of a new key, which applies to the default pool unless they say otherwise. Throws `CommandError` without a zone for scope ZONE. */
+function completeKey(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { scope = 'POOL', resource_id: id } = given;
+  if (scope === 'ZONE' && id === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      'The zone is missing: a key with scope ZONE applies to one zone',
+      'Add --zone with the name of the zone, or --resource-id.',
+    );
+  return { algorithm: DEFAULT_ALGORITHM, ...given, scope, resource_id: id ?? DEFAULT_POOL_ID };
+}
+
+/** Returns text as one word of a shell command. */
+function shellWord(text: unknown): string {
+  const word = String(text);
+  return /^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
 /** The resource types that have commands. */
 export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
@@ -102,21 +143,37 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     type: tsigkey,
     columns: ['id', 'name', 'algorithm', 'secret', 'scope', 'resource_id'],
     tableColumns: ['name', 'algorithm', 'scope', 'secret'],
+    defaults: {
+      algorithm: DEFAULT_ALGORITHM,
+      scope: 'POOL',
+      resource_id: 'the default pool',
+    },
+    complete: completeKey,
+    references: {
+      list: KEY_REFERENCES,
+      verbs: {
+        create: 'apply the key to',
+        set: 'apply the key to',
+        list: 'list only the keys that apply to',
+      },
+    },
+    newSecret: ({ algorithm }) => generateSecret(algorithm as AlgorithmName, randomBytes),
+    nextSteps: ({ name }) => [
+      `tsigil tsigkey export ${shellWord(name)} --format bind`,
+      `tsigil tsigkey verify ${shellWord(name)} --server HOST --zone ZONE`,
+    ],
     examples: {
       create: [
+        { command: 'tsigil tsigkey create transfer', purpose: 'with a new random secret' },
         {
-          command:
-            'tsigil tsigkey create --name transfer --algorithm hmac-sha256 --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
-          purpose: 'with a new random secret',
-        },
-        {
-          command:
-            'openssl rand -base64 32 | tsigil tsigkey create --name update --algorithm hmac-sha256 --secret - --scope POOL --resource-id 794ccc2c-d751-44fe-b57f-8894c9f5c842',
+          command: 'openssl rand -base64 32 | tsigil tsigkey create update --secret -',
           purpose: 'with your own secret, hidden from other users of this machine',
         },
+        'tsigil tsigkey create acme --pool default --algorithm hmac-sha512',
       ],
       list: [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",
+        'tsigil tsigkey list --pool default',
         'tsigil tsigkey list --orphaned --sort name:desc --long',
       ],
       show: [
@@ -124,6 +181,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
         'tsigil tsigkey show transfer --reveal -f value -c secret',
       ],
       set: [
+        'tsigil tsigkey set transfer --generate',
         'openssl rand -base64 32 | tsigil tsigkey set transfer --secret -',
         'tsigil tsigkey set update --name dynamic-update',
       ],
@@ -136,6 +194,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     tableColumns: ['name', 'type', 'serial', 'status', 'action'],
     nameIsArgument: true,
     toName: absoluteAsciiName,
+    references: { list: ZONE_REFERENCES, verbs: { create: 'serve the zone with' } },
     examples: {
       create: [
         'tsigil zone create example.com. --email hostmaster@example.com --ttl 300',

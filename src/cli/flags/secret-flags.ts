@@ -21,14 +21,10 @@ export function secretOptions(type: ResourceType, creating: boolean): Option[] {
   return [
     new Option(`--${name} <->`, `read the ${name} from standard input; the value must be -`),
     new Option(`--${name}-file <file>`, `read the ${name} from this file`).conflicts(name),
-    ...(creating
-      ? [
-          new Option('--generate', `let the service generate the ${name} (default)`).conflicts([
-            name,
-            `${name}File`,
-          ]),
-        ]
-      : []),
+    new Option(
+      '--generate',
+      creating ? `let the service generate the ${name} (default)` : `generate a new ${name}`,
+    ).conflicts([name, `${name}File`]),
   ];
 }
 

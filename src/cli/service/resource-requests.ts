@@ -39,8 +39,17 @@ export async function findPath(
   idOrName: string,
   toName: (name: string) => string,
 ): Promise<string> {
-  const id = normaliseUuid(idOrName) ?? (await findByName(connection, type, idOrName, toName));
-  return `/v2/${type.collection}/${id}`;
+  return `/v2/${type.collection}/${await findId(connection, type, idOrName, toName)}`;
+}
+
+/** Returns the id of the resource with this id or name. Text in the form of a UUID is an id. Throws `CommandError` unless exactly one has the name. */
+export async function findId(
+  connection: Connection,
+  type: ResourceType,
+  idOrName: string,
+  toName: (name: string) => string,
+): Promise<string> {
+  return normaliseUuid(idOrName) ?? (await findByName(connection, type, idOrName, toName));
 }
 
 async function findByName(

@@ -45,6 +45,14 @@ export function weaknessOf(algorithm: string): string | undefined {
   return Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm]?.weakness : undefined;
 }
 
+/** Returns a random secret as long as the algorithm's hash output, in base64. */
+export function generateSecret(
+  algorithm: AlgorithmName,
+  randomBytes: (size: number) => Buffer,
+): string {
+  return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
+}
+
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)$/;
 

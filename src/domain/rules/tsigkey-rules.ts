@@ -1,13 +1,7 @@
 import { ServiceError } from '../model/errors.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, ResourceType } from '../model/resource.ts';
-import {
-  ALGORITHMS,
-  SCOPES,
-  type AlgorithmName,
-  type Target,
-  type tsigkey,
-} from '../resources/tsigkey.ts';
+import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/tsigkey.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
@@ -41,9 +35,4 @@ async function assertResourceExists(
   if ((await transaction.get(type, id)) === undefined) {
     throw new ServiceError('invalid_tsigkey', { id, noun: type.noun, scope });
   }
-}
-
-/** Returns a random secret as long as the algorithm's hash output, in base64. */
-function generateSecret(algorithm: AlgorithmName, randomBytes: (size: number) => Buffer): string {
-  return randomBytes(ALGORITHMS[algorithm].hashOctets).toString('base64');
 }

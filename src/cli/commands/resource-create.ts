@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import type { ResourceType } from '../../domain/model/resource.ts';
+import { call } from '../service/client.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+import { checkColumns, connect } from '../flags/flags.ts';
+import { readReferences } from '../flags/references.ts';
+import { fieldOptions, flaggedFields, phrase, readFields } from '../flags/resource-flags.ts';
+import { columnsOf, type ResourceCommand } from '../flags/resource-table.ts';
+import { readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
+import { withHints } from '../service/resource-requests.ts';
+import type { Terminal } from '../output/terminal.ts';
+import {
+  addVerb,
+  print,
+  printNextSteps,
+  referenceOptionsOf,
+  withName,
+  type Flags,
+} from './resource-verb.ts';
+
+/** Adds the command that creates a resource. */
+export function addCreate(parent: Command, resource: ResourceCommand, terminal: Terminal): void {
+  const { type, nameIsArgument = false } = resource;
+  const shownOnce = Object.keys(type.shownOnce ?? {});
+  const columns = [...columnsOf(type), ...shownOnce];
+  const named = type.unique?.field;
+  const fields = flaggedFields(type, true).filter(([name]) => !nameIsArgument || name !== named);
+  const options = [
+    ...referenceOptionsOf(resource, 'create'),
+    ...fields.flatMap(([name, each]) => fieldOptions(resource, name, each, true)),
+    ...secretOptions(type, true),
+    ...revealOptions(type),
+  ];
+  const command = addVerb(
+    parent,
+    resource,
+    'create',
+    `create a ${type.noun} and show it${shownOnce.length === 0 ? '' : '; it cannot be shown again'}`,
+    options,
+  );
+  const create = async (flags: Flags) => {
+    checkColumns(flags, columns);
+    const given = withName(resource, {
+      ...readFields(resource, true, flags, terminal.now()),
+      ...(await readSecret(type, flags, terminal)),
+    });
+    const connection = await connect(flags, terminal);
+    const references = await readReferences(resource.references?.list ?? [], flags, connection);
+    const members = { ...given, ...references };
+    const body = resource.complete?.(members) ?? members;
+    const created = await withHints(type, () =>
+      call(connection, 'POST', `/v2/${type.collection}`, body),
+    );
+    // With -f value, print only what no later request returns: scripts store it.
+    print(
+      terminal,
+      type,
+      created,
+      flags,
+      flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns,
+    );
+    printNextSteps(terminal, resource, created, flags);
+  };
+  if (named === undefined) {
+    command.action(create);
+    return;
+  }
+  command
+    .argument(
+      nameIsArgument ? `<${named}>` : `[${named}]`,
+      phrase(type.fields[named]?.description ?? ''),
+    )
+    .action((name: string | undefined, flags: Flags) =>
+      create({ ...flags, [named]: oneName(type, named, name, flags[named]) }),
+    );
+}
+
+/** Returns the name of a new resource, which is an argument or the value of a flag. Throws `CommandError`. */
+function oneName(
+  { noun }: ResourceType,
+  field: string,
+  argument: string | undefined,
+  flag: unknown,
+): unknown {
+  if (argument !== undefined && flag !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `The ${field} is given twice: '${argument}' and --${field}. Use one of them.`,
+    );
+  const name = argument ?? flag;
+  if (name === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `The ${field} of the ${noun} is missing`,
+      `Add it as an argument: tsigil ${noun} create ${field.toUpperCase()}.`,
+    );
+  return name;
+}

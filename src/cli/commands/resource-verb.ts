@@ -1,0 +1,87 @@
+import type { Command, Option } from 'commander';
+import type { ResourceType } from '../../domain/model/resource.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
+import {
+  withConnectionFlags,
+  withOutputFlags,
+  withProjectFlags,
+  type ProjectFlags,
+} from '../flags/flags.ts';
+import { addExamples } from '../flags/help.ts';
+import { formatItem, plainCell, type OutputFlags } from '../output/output.ts';
+import { referenceOptions } from '../flags/references.ts';
+import type { FlagValues } from '../flags/resource-flags.ts';
+import { columnsOf, type ResourceCommand, type Verb } from '../flags/resource-table.ts';
+import { hideSecret } from '../flags/secret-flags.ts';
+import type { Item } from '../service/resource-requests.ts';
+import { textStyleOf, type Terminal } from '../output/terminal.ts';
+
+/** The flags of a command about a resource type. */
+export type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
+
+/** Adds the command of a verb, with its flags and examples. */
+export function addVerb(
+  parent: Command,
+  resource: ResourceCommand,
+  verb: Verb,
+  description: string,
+  options: readonly Option[],
+): Command {
+  const command = parent.command(verb).description(description);
+  for (const option of options) command.addOption(option);
+  if (verb !== 'delete') withOutputFlags(command);
+  return addExamples(withConnectionFlags(withProjectFlags(command)), resource.examples[verb] ?? []);
+}
+
+/** Returns a request body with its name, if it has one, in the form that the service takes. */
+export function withName(
+  resource: ResourceCommand,
+  body: Record<string, unknown>,
+): Record<string, unknown> {
+  const field = resource.type.unique?.field;
+  const name = field === undefined ? undefined : body[field];
+  return field === undefined || typeof name !== 'string'
+    ? body
+    : { ...body, [field]: nameOf(resource, name) };
+}
+
+/** Returns a name in the form that the service takes. */
+export function nameOf({ toName }: ResourceCommand, name: string): string {
+  return toName?.(name) ?? name;
+}
+
+/** Prints a resource. Hides its secret unless the flags reveal it. */
+export function print(
+  { out, environment }: Terminal,
+  type: ResourceType,
+  item: Item,
+  flags: Flags,
+  columns: readonly string[] = columnsOf(type),
+): void {
+  out.write(
+    formatItem(hideSecret(type, item, flags), columns, flags, textStyleOf(out, environment)),
+  );
+}
+
+/** Returns the flags with which a verb refers to other resources. */
+export function referenceOptionsOf({ references }: ResourceCommand, verb: Verb): Option[] {
+  const purpose = references?.verbs[verb];
+  return references === undefined || purpose === undefined
+    ? []
+    : referenceOptions(references.list, purpose);
+}
+
+/** Prints the commands to run next, beside a table. Other formats are for scripts. */
+export function printNextSteps(
+  { err }: Terminal,
+  { nextSteps }: ResourceCommand,
+  item: Item,
+  { format }: OutputFlags,
+): void {
+  if (nextSteps === undefined || (format ?? 'table') !== 'table') return;
+  err.write(
+    `Next:\n${nextSteps(item)
+      .map((step) => `  ${plainCell(step)}\n`)
+      .join('')}`,
+  );
+}

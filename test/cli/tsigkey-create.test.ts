@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSecret } from '../harness/evidence.ts';
+import { POOL_ID, SECRET, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { runInside, type RunOptions } from './session.ts';
+
+let service: TestService;
+let variables: Record<string, string>;
+let poolId: string;
+let zoneId: string;
+beforeAll(async () => {
+  service = await startTestService();
+  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  poolId = String((await service.post('/v2/pools', { name: 'anycast' })).body.id);
+  const zone = await service.post(
+    '/v2/zones',
+    { name: 'example.com.', email: 'a@example.com' },
+    { 'x-auth-sudo-project-id': 'someone' },
+  );
+  zoneId = String(zone.body.id);
+});
+afterAll(() => service.close());
+
+const run = (...argv: string[]) => runInside({ variables }, ...argv);
+const runWith = (runOptions: RunOptions, ...argv: string[]) =>
+  runInside({ variables, ...runOptions }, ...argv);
+
+async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
+  const { status, out, err } = await run(...argv, '-f', 'json');
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  return JSON.parse(out) as T;
+}
+
+async function keyNamed(name: string): Promise<Record<string, string>> {
+  const { body } = await service.get(`/v2/tsigkeys?name=${name}`);
+  return (body.tsigkeys as Record<string, string>[])[0] ?? {};
+}
+
+describe('tsigkey create', () => {
+  test('a name is enough: hmac-sha256, a generated secret, and the default pool', async () => {
+    expect(await json('tsigkey', 'create', 'only-a-name')).toMatchObject({
+      name: 'only-a-name',
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
+      resource_id: POOL_ID,
+    });
+    expect((await keyNamed('only-a-name')).secret).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+  });
+
+  test('the name may also be a flag, but not both', async () => {
+    expect((await json('tsigkey', 'create', '--name', 'by-flag')).name).toBe('by-flag');
+    expect((await json('pool', 'create', 'by-argument')).name).toBe('by-argument');
+    expect(await run('tsigkey', 'create', 'one', '--name', 'two')).toEqual({
+      status: 2,
+      out: '',
+      err: "tsigil: The name is given twice: 'one' and --name. Use one of them.\n",
+    });
+    expect(await run('tld', 'create')).toEqual({
+      status: 2,
+      out: '',
+      err: 'tsigil: The name of the tld is missing\nAdd it as an argument: tsigil tld create NAME.\n',
+    });
+  });
+
+  test('a table names the next commands on standard error, and other formats do not', async () => {
+    const { out, err } = await run('tsigkey', 'create', "it's new");
+    expect(out).toContain("it's new");
+    expect(err).toBe(
+      'Next:\n' +
+        "  tsigil tsigkey export 'it'\\''s new' --format bind\n" +
+        "  tsigil tsigkey verify 'it'\\''s new' --server HOST --zone ZONE\n",
+    );
+    expect((await run('tsigkey', 'create', 'quiet', '-f', 'value', '-c', 'name')).err).toBe('');
+  });
+
+  test('--scope ZONE needs a zone: exit code 2, and nothing is created', async () => {
+    const { status, err } = await run('tsigkey', 'create', 'no-zone', '--scope', 'ZONE');
+    expect([status, err]).toEqual([
+      2,
+      'tsigil: The zone is missing: a key with scope ZONE applies to one zone\n' +
+        'Add --zone with the name of the zone, or --resource-id.\n',
+    ]);
+    expect(await keyNamed('no-zone')).toEqual({});
+  });
+});
+
+describe('names instead of ids', () => {
+  test('--pool and --zone give a new key its scope and its resource', async () => {
+    expect(await json('tsigkey', 'create', 'of-pool', '--pool', 'anycast')).toMatchObject({
+      scope: 'POOL',
+      resource_id: poolId,
+    });
+    expect(await json('tsigkey', 'create', 'of-zone', '--zone', 'EXAMPLE.com')).toMatchObject({
+      scope: 'ZONE',
+      resource_id: zoneId,
+    });
+    expect(await json('tsigkey', 'create', 'of-zone-id', '--zone', zoneId)).toMatchObject({
+      scope: 'ZONE',
+      resource_id: zoneId,
+    });
+  });
+
+  test('set moves a key to a pool or zone by its name', async () => {
+    await json('tsigkey', 'create', 'moves');
+    expect(await json('tsigkey', 'set', 'moves', '--zone', 'example.com.')).toMatchObject({
+      scope: 'ZONE',
+      resource_id: zoneId,
+    });
+    expect(await json('tsigkey', 'set', 'moves', '--pool', 'default')).toMatchObject({
+      scope: 'POOL',
+      resource_id: POOL_ID,
+    });
+  });
+
+  test('list filters by the name of a pool or zone', async () => {
+    const names = async (...argv: string[]) =>
+      (await json<{ name: string }[]>('tsigkey', 'list', '--sort', 'name', ...argv)).map(
+        ({ name }) => name,
+      );
+    expect(await names('--pool', 'anycast')).toEqual(['of-pool']);
+    expect(await names('--zone', 'example.com')).toEqual(['of-zone', 'of-zone-id']);
+  });
+
+  test('a new zone goes to the pool with this name', async () => {
+    const zone = await json(
+      ...['zone', 'create', 'example.net.', '--email', 'a@example.net', '--pool', 'anycast'],
+      ...['--sudo-project-id', 'someone'],
+    );
+    expect(zone.pool_id).toBe(poolId);
+  });
+
+  test('imported keys apply to the pool or zone with this name', async () => {
+    const input = `key "imported" { algorithm hmac-sha256; secret "${SECRET}"; };`;
+    const { status, out } = await runWith(
+      { input },
+      ...['tsigkey', 'import', '-', '--zone', 'example.com.'],
+    );
+    expect([status, out]).toEqual([0, 'line 1: added: imported\n1 added\n']);
+    expect(await keyNamed('imported')).toMatchObject({ scope: 'ZONE', resource_id: zoneId });
+  });
+
+  test('a name without a resource, and two ways to say the same: nothing is created', async () => {
+    expect(await run('tsigkey', 'create', 'lost', '--pool', 'nosuch')).toEqual({
+      status: 1,
+      out: '',
+      err: "tsigil: No pool is named 'nosuch'\nRun 'tsigil pool list' to list all pools.\n",
+    });
+    for (const flags of [
+      ['--zone', 'example.com.'],
+      ['--scope', 'POOL'],
+      ['--resource-id', UNKNOWN_ID],
+    ]) {
+      const { status, err } = await run('tsigkey', 'create', 'lost', '--pool', 'default', ...flags);
+      expect([status, err]).toEqual([2, expect.stringContaining('cannot be used with')]);
+    }
+    expect(await keyNamed('lost')).toEqual({});
+  });
+
+  test('a caller who may not see all projects names the zones of its own', async () => {
+    const member = await startTestService({
+      TSIGIL_POLICY: '{tsigkeys:create: [member], tsigkeys:list: [member]}',
+    });
+    try {
+      const token = (
+        await member.post('/v2/tokens', { name: 'm', roles: ['member'], project_id: 'own' })
+      ).body.token as string;
+      recordSecret(token);
+      await member.post(
+        '/v2/zones',
+        { name: 'own.example.', email: 'a@example.com' },
+        { 'x-auth-sudo-project-id': 'own' },
+      );
+      const { status, out, err } = await runInside(
+        { variables: { TSIGIL_URL: member.url, TSIGIL_TOKEN: token } },
+        ...['tsigkey', 'create', 'k', '--zone', 'own.example', '-f', 'value', '-c', 'scope'],
+      );
+      expect({ status, out, err }).toEqual({ status: 0, out: 'ZONE\n', err: '' });
+    } finally {
+      await member.close();
+    }
+  });
+});
+
+describe('tsigkey set --generate', () => {
+  test('makes a new secret as long as the output of the algorithm', async () => {
+    await json('tsigkey', 'create', 'rotated');
+    const before = await keyNamed('rotated');
+    const { status, out, err } = await run('tsigkey', 'set', 'rotated', '--generate');
+    expect(status).toBe(0);
+    expect(err).toContain('tsigil tsigkey export rotated --format bind');
+    const after = await keyNamed('rotated');
+    expect(after.secret).not.toBe(before.secret);
+    expect(Buffer.from(after.secret ?? '', 'base64')).toHaveLength(32);
+    expect(out + err).not.toContain(after.secret);
+  });
+
+  test('uses the new algorithm if the command also changes that', async () => {
+    await json('tsigkey', 'create', 'longer');
+    await json('tsigkey', 'set', 'longer', '--algorithm', 'hmac-sha512', '--generate');
+    const { algorithm, secret = '' } = await keyNamed('longer');
+    expect(algorithm).toBe('hmac-sha512');
+    expect(Buffer.from(secret, 'base64')).toHaveLength(64);
+  });
+
+  test('cannot be used with a secret of the caller: exit code 2', async () => {
+    const { status, err } = await runWith(
+      { input: SECRET },
+      ...['tsigkey', 'set', 'rotated', '--generate', '--secret', '-'],
+    );
+    expect([status, err]).toEqual([2, expect.stringContaining('cannot be used with')]);
+  });
+});
