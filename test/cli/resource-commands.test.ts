@@ -144,6 +144,15 @@ describe('names', () => {
     expect((await run('tld', 'delete', 'рф')).status).toBe(0);
   });
 
+  test('a name is found in the spelling that the service treats as the same name', async () => {
+    const { id } = await json('tsigkey', 'create', '--name', 'Transfer.Example.', ...KEY);
+    for (const name of ['transfer.example', 'TRANSFER.EXAMPLE.'])
+      expect((await json('tsigkey', 'show', name)).id).toBe(id);
+    expect(await names('tsigkey', 'list', '--name', 'transfer.example')).toEqual([
+      'Transfer.Example.',
+    ]);
+  });
+
   test('a name with an asterisk is a name, not a pattern', async () => {
     await json('tsigkey', 'create', '--name', 'star-one', ...KEY);
     const { status, err } = await run('tsigkey', 'show', 'star-*');

@@ -37,7 +37,10 @@ const byCodePoint = (one: string, other: string): number =>
   Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 function sortedIds(rows: readonly Resource[], sortField: string, descending: boolean): string[] {
-  const valueOf = (row: Resource) => (row[sortField] ?? '') as string;
+  const valueOf = (row: Resource) => {
+    const value = (row[sortField] ?? '') as string;
+    return sortField === 'name' ? uniqueOf(tsigkey).comparisonForm(value) : value;
+  };
   const ascending = rows.toSorted(
     (one, other) => byCodePoint(valueOf(one), valueOf(other)) || byCodePoint(one.id, other.id),
   );

@@ -186,7 +186,10 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       /^SEARCH \w+ USING (COVERING INDEX|INDEX|INTEGER) .*(>\?|>\(\?,\?\)|<\?|<\(\?,\?\))\)$/;
     for (const text of texts) {
       const reads = planOf({ text, parameters: [] }).filter(
-        (step) => !/^(CO-ROUTINE|SCAN \(?subquery)/.test(step),
+        (step) =>
+          !/^(CO-ROUTINE|SCAN \(?subquery|USE TEMP B-TREE FOR json_group_array\(ORDER BY\))/.test(
+            step,
+          ),
       );
       const bounds = text.includes('OFFSET') ? 1 : 2;
       const isNamed = /\(name_key=\?/.test(reads[0] ?? ''); // one row

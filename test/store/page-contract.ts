@@ -66,8 +66,10 @@ const KEYS = Array.from({ length: COUNT }, (_, index) =>
   }),
 );
 
-const valueIn = (row: Resource, column: string): string | number =>
-  (row[column] ?? '') as string | number;
+const valueIn = (type: ResourceType, row: Resource, column: string): string | number =>
+  column === 'name'
+    ? uniqueOf(type).comparisonForm(row.name as string)
+    : ((row[column] ?? '') as string | number);
 
 function compare(one: string | number, other: string | number): number {
   return typeof one === 'number' && typeof other === 'number'
@@ -97,8 +99,8 @@ function expectedPage(
   const { sortField, descending, after, limit, conditions } = query;
   const isOutside = (row: Resource) => !String(row.name).endsWith('.inside.');
   const order = (one: Resource, other: Resource) =>
-    (compare(valueIn(one, sortField), valueIn(other, sortField)) || compare(one.id, other.id)) *
-    (descending ? -1 : 1);
+    (compare(valueIn(type, one, sortField), valueIn(type, other, sortField)) ||
+      compare(one.id, other.id)) * (descending ? -1 : 1);
   const marker = after && ({ id: after.id, [sortField]: after.sortValue } as unknown as Resource);
   const matching = rows
     .filter((row) => conditions.every((condition) => meets(type, row, condition)))

@@ -62,10 +62,10 @@ export interface IndexReader {
 }
 
 /**
- * How a list filter compares: as text, as a number, or in the comparison form of the type's unique
- * field.
+ * How a list filter compares: as text, as a number, in the comparison form of the type's unique
+ * field, or ignoring case for a field whose values are all in lower or all in upper case.
  */
-export type FilterForm = 'exact' | 'integer' | 'unique';
+export type FilterForm = 'exact' | 'integer' | 'unique' | 'lower' | 'upper';
 
 /**
  * A filter computed from other resources instead of a field. The store evaluates it on one batch of

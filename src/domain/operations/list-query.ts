@@ -159,6 +159,8 @@ function readCondition(type: ResourceType, [name, value]: Parameter): Condition 
     const { field, comparisonForm } = uniqueOf(type);
     return { lookup: field, test, value: comparisonForm(value) };
   }
+  if (form === 'lower') return { field: name, test, value: value.toLowerCase() };
+  if (form === 'upper') return { field: name, test, value: value.toUpperCase() };
   const parsed = test === '=' ? type.fields[name]?.parse(value) : undefined;
   return {
     field: name,

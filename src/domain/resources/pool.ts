@@ -75,6 +75,6 @@ export const pool = defineResource({
     },
   },
   unique: { field: 'name', comparisonForm: (name) => name },
-  filters: { name: 'exact' },
+  filters: { name: 'unique' },
   refusals: { delete: ['invalid_operation'] },
 });

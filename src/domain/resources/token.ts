@@ -92,7 +92,7 @@ export const token = defineResource({
   fields,
   unique: { field: 'name', comparisonForm: (name) => name },
   lookups: { hash: { field: 'hash' } },
-  filters: { name: 'exact', project_id: 'exact' },
+  filters: { name: 'unique', project_id: 'exact' },
   shownOnce: {
     token: {
       schema: { type: 'string' },

@@ -136,7 +136,7 @@ export const tsigkey = defineResource({
   operations: OPERATIONS,
   fields,
   unique: { field: 'name', comparisonForm },
-  filters: { name: 'exact', algorithm: 'exact', scope: 'exact', resource_id: 'exact' },
+  filters: { name: 'unique', algorithm: 'lower', scope: 'upper', resource_id: 'exact' },
   computedFilters: {
     orphaned: {
       description: 'Whether the pool or zone that the key applies to does not exist.',

@@ -29,9 +29,9 @@ export const zone = defineResource({
   sortKeys: { tenant_id: 'project_id', serial: 'serial', ttl: 'ttl', status: 'status' },
   filters: {
     name: 'unique',
-    type: 'exact',
+    type: 'upper',
     email: 'exact',
-    status: 'exact',
+    status: 'upper',
     description: 'exact',
     ttl: 'integer',
   },

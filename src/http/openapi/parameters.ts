@@ -148,7 +148,12 @@ function references(names: readonly string[]): OrReference<ParameterObject>[] {
 
 function filterParameter(type: ResourceType, name: string): ParameterObject {
   const form = type.filters[name];
-  const comparison = form === 'unique' ? ', compared as in the check for unique names' : '';
+  const comparison =
+    form === 'unique'
+      ? ', compared as in the check for unique names'
+      : form === 'lower' || form === 'upper'
+        ? ', ignoring case'
+        : '';
   const pattern = form === 'integer' ? '' : ' `*` matches any number of characters.';
   return {
     name,

@@ -2,7 +2,7 @@ import type { Page } from '../../domain/model/ports.ts';
 import type { PageQuery } from '../../domain/model/query.ts';
 import type { Resource, ResourceType } from '../../domain/model/resource.ts';
 import { typeOfCollection } from '../../domain/resources/resources.ts';
-import { orderColumn } from '../sql/columns.ts';
+import { orderColumn, orderValue } from '../sql/columns.ts';
 import { resourcesPassing } from '../sql/computed-filters.ts';
 import { positionOf, readerOn } from '../sql/reader.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
@@ -99,11 +99,11 @@ function pageStatement(
   const direction = descending ? 'DESC' : 'ASC';
   const order = `place ${direction}, id ${direction}`;
   const { texts, parameters } = conditionsText(type, query.conditions, dialect);
-  const rows = `SELECT ${count ? 'id' : columns.join(', ')}, ${orderColumn(query.sortField)} AS place FROM ${collection}${whereText(texts)}`;
+  const rows = `SELECT ${count ? 'id' : columns.join(', ')}, ${orderColumn(type, query.sortField)} AS place FROM ${collection}${whereText(texts)}`;
   const following =
     after === undefined ? '' : ` WHERE (place, id) ${descending ? '<' : '>'} (?, ?)`;
   const marker: SqlValue[] =
-    after === undefined ? [] : [(after.sortValue ?? '') as SqlValue, after.id];
+    after === undefined ? [] : [orderValue(type, query.sortField, after.sortValue), after.id];
   const page = (source: string) => `SELECT * FROM ${source}${following} ORDER BY ${order} LIMIT ?`;
   const sized = (source: string) => `SELECT *, count(*) OVER () AS page_length,
     sum(octet_length(concat(${columns.join(', ')}))) OVER (ORDER BY ${order}) - octet_length(concat(${columns.join(', ')})) AS bytes_before FROM ${source}`;

@@ -1,4 +1,5 @@
 import type { Condition } from '../../domain/model/query.ts';
+import type { SqlValue } from './sql.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 
 /**
@@ -27,14 +28,41 @@ export function columnOf<F extends Fields>(type: ResourceType<F>, condition: Con
 }
 
 /**
- * Returns the column by which the database sorts. A generated column turns null into empty text, so null sorts first in every database. It
- * is a column, not an expression, because SQLite seeks to a pair such as (x, id) in an index only if x is a column.
+ * Returns the column by which the database sorts. The unique field sorts by its comparison form. A generated column turns null into empty
+ * text, so null sorts first in every database. It is a column, not an expression, because SQLite seeks to a pair such as (x, id) in an
+ * index only if x is a column.
  */
-export function orderColumn(sortField: string): string {
+export function orderColumn<F extends Fields>(type: ResourceType<F>, sortField: string): string {
+  if (sortField === type.unique?.field) return derivedColumn(sortField);
   return sortField === 'updated_at' ? 'updated_order' : sortField;
 }
 
-/** Returns the columns by which a list is sorted, without duplicates. */
-export function orderColumns(sortField: string): string[] {
-  return sortField === 'id' ? ['id'] : [orderColumn(sortField), 'id'];
+/** Returns the columns by which a list is sorted. The id is the last, unless no two rows have the same value of the column before it. */
+export function orderColumns<F extends Fields>(type: ResourceType<F>, sortField: string): string[] {
+  if (sortField === 'id') return ['id'];
+  const column = orderColumn(type, sortField);
+  const isUnique = sortField === type.unique?.field && type.unique.per === undefined;
+  return isUnique ? [column] : [column, 'id'];
+}
+
+/** Returns the value of `orderColumn` for a resource whose sort field is `value`. */
+export function orderValue<F extends Fields>(
+  { unique }: ResourceType<F>,
+  sortField: string,
+  value: unknown,
+): string | number {
+  if (sortField === unique?.field) return unique.comparisonForm(value as string);
+  return (value ?? '') as string | number; // a column by which lists are sorted
+}
+
+/** Returns the values of `orderColumns` for a resource. */
+export function orderValues<F extends Fields>(
+  type: ResourceType<F>,
+  sortField: string,
+  sortValue: unknown,
+  id: string,
+): SqlValue[] {
+  return orderColumns(type, sortField).map((column) =>
+    column === 'id' ? id : orderValue(type, sortField, sortValue),
+  );
 }

@@ -4,10 +4,10 @@ import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 
 /** The columns of each index of a table, in the order of the index. A test compares them with the schema. */
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
-  tlds: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'name, id'],
-  tsigkeys: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'name, id', 'resource_id'],
-  tokens: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'name, id', 'hash'],
-  pools: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'name, id'],
+  tlds: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
+  tsigkeys: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'resource_id'],
+  tokens: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'hash'],
+  pools: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
   zones: [
     ...[
       'id',
@@ -16,9 +16,9 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
       'tree_key, project_id',
       'created_at, id',
       'updated_order, id',
-      'name, id',
+      'name_key, id',
     ],
-    ...['project_id, created_at, id', 'project_id, name, id'],
+    ...['project_id, created_at, id', 'project_id, name_key, id'],
   ],
 };
 
@@ -50,7 +50,7 @@ export function orderIndex<F extends Fields>(
   conditions: readonly Condition[],
   sortField: string,
 ): { readonly equal: string | undefined } | undefined {
-  const order = orderColumns(sortField).join(', ');
+  const order = orderColumns(type, sortField).join(', ');
   const equal = equalColumn(type, conditions, (column) =>
     hasIndex(type.collection, `${column}, ${order}`),
   );

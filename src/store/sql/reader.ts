@@ -37,7 +37,9 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     ): Promise<ResourceOf<F>[]> {
       const table = tableFor(type);
       const { text, parameters, use } = table.list(query);
-      return (await sql.all(text, parameters, use)).map((row) => table.decode(row));
+      return table
+        .inOrder(query, await sql.all(text, parameters, use))
+        .map((row) => table.decode(row));
     },
     async count(type, conditions) {
       const { text, parameters } = countStatement(type, conditions, dialect);
@@ -68,7 +70,7 @@ export async function readPage<F extends Fields>(
     const { text, parameters, use } = table.list(
       after === query.after && wanted === limit ? query : { ...query, limit: wanted, after },
     );
-    const found = await sql.all(text, parameters, use);
+    const found = table.inOrder(query, await sql.all(text, parameters, use));
     for (const row of found) {
       for (const column of table.largeColumns) bytes += (row[column] as string).length;
       resources.push(table.decode(row));

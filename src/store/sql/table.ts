@@ -6,8 +6,9 @@ import {
   type ResourceOf,
   type ResourceType,
 } from '../../domain/model/resource.ts';
-import { columnOf, derivedColumn, lookupColumn, orderColumn } from './columns.ts';
+import { columnOf, derivedColumn, lookupColumn, orderColumns, orderValues } from './columns.ts';
 import { isLookup } from './indexes.ts';
+import { inListOrder } from './order.ts';
 import type { Dialect, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
@@ -37,6 +38,8 @@ export interface Table<F extends Fields = Fields> {
   /** Selects the existing values of a look-up, as `value`, among `values`. */
   present(lookup: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
+  /** Returns the rows of `list` in the order of the list. */
+  inOrder(query: ListQuery, rows: SqlRow[]): SqlRow[];
   /** Selects the number of rows, as `count`. */
   count(conditions: readonly Condition[]): Statement;
   /** Returns a row's values in the order of `insert`. `replace` needs the id again at the end. */
@@ -106,6 +109,7 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
       return among(`SELECT ${column} AS value FROM ${type.collection}`, column, values);
     },
     list: (query) => listStatement(select, type, query, dialect),
+    inOrder: (query, rows) => inListOrder(type, query, rows),
     count: (conditions) => ({
       ...countStatement(type, conditions, dialect, indexDecider(type, conditions)),
       use: isFixed(type, conditions) ? undefined : 'once',
@@ -169,7 +173,7 @@ function listStatement<F extends Fields>(
   query: ListQuery,
   dialect: Dialect,
 ): Statement {
-  const sort = orderColumn(query.sortField);
+  const order = orderColumns(type, query.sortField);
   const direction = query.descending ? 'DESC' : 'ASC';
   const { texts, parameters } = conditionsText(
     type,
@@ -178,12 +182,15 @@ function listStatement<F extends Fields>(
     indexDecider(type, query.conditions),
   );
   if (query.after !== undefined) {
-    texts.push(`(${sort}, id) ${query.descending ? '<' : '>'} (?, ?)`);
-    parameters.push((query.after.sortValue ?? '') as SqlValue, query.after.id);
+    const { sortValue, id } = query.after;
+    texts.push(
+      `(${order.join(', ')}) ${query.descending ? '<' : '>'} (${order.map(() => '?').join(', ')})`,
+    );
+    parameters.push(...orderValues(type, query.sortField, sortValue, id));
   }
   parameters.push(query.limit);
   return {
-    text: `${select}${whereText(texts)} ORDER BY ${sort} ${direction}, id ${direction} LIMIT ?`,
+    text: `${select}${whereText(texts)} ORDER BY ${order.map((column) => `${column} ${direction}`).join(', ')} LIMIT ?`,
     parameters,
     use: isFixed(type, query.conditions) ? undefined : 'once',
   };

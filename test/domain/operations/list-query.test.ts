@@ -44,18 +44,20 @@ test.each([
   expect(read(parameter)).toEqual({ ...PLAIN, ...asked }),
 );
 
-test('a filter of keys matches the exact value', () => {
+test('filters of keys ignore case, and for names the final period', () => {
   const { conditions } = readListRequest(
     tsigkey,
     [
-      ['scope', 'POOL'],
+      ['scope', 'Pool'],
+      ['algorithm', 'HMAC-*'],
       ['name', 'Key.'],
     ],
     20,
   );
   expect(conditions).toEqual([
     { field: 'scope', test: '=', value: 'POOL' },
-    { field: 'name', test: '=', value: 'Key.' },
+    { field: 'algorithm', test: 'matches', value: 'hmac-*' },
+    { lookup: 'name', test: '=', value: 'key' },
   ]);
 });
 

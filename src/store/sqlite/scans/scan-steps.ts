@@ -7,7 +7,7 @@ import type { SqlValue } from '../../sql/sql.ts';
 import { among, conditionsText, whereText } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
 import { translate } from '../connection/faults.ts';
-import type { Key } from './keys.ts';
+import type { Key } from '../../sql/order.ts';
 import { cachedByText } from '../connection/statements.ts';
 import { orderOf, rangeOf, type Position, type Walk } from './walk.ts';
 
@@ -70,14 +70,17 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
   /** Returns the values of the first row of a statement, if any. */
   const valuesOf = (text: string, parameters: readonly SqlValue[]): readonly unknown[] =>
     run(() => (statementFor(text).get(...parameters) as unknown as unknown[] | undefined) ?? []);
-  /** Returns the rows of a query as one JSON text. */
+  /** Returns the rows of a query as one JSON text, in the order of the ORDER BY terms `order` if given. */
   const rowsText = (
     columns: readonly string[],
     query: string,
     parameters: readonly SqlValue[],
+    order?: string,
   ): RowsText => {
+    // Without ORDER BY in the aggregate, SQLite does not promise the order of its rows, also after an ordered subquery.
+    const rows = `json_array(${columns.join(', ')})${order === undefined ? '' : ` ORDER BY ${order}`}`;
     const [count, text] = valuesOf(
-      `SELECT count(*), json_group_array(json_array(${columns.join(', ')})) FROM (${query})`,
+      `SELECT count(*), json_group_array(${rows}) FROM (${query})`,
       parameters,
     );
     return { count: count as number, text: text as string };
@@ -112,16 +115,19 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
     },
     firstRows(scanned, columns, from, to, most) {
       const { text, parameters } = stepRows(scanned, from, to);
+      const order = orderOf(scanned.walk);
+      const read = new Set([...columns, ...scanned.walk.columns]);
       return rowsText(
         columns,
-        `SELECT ${columns.join(', ')} ${text} ORDER BY ${orderOf(scanned.walk)} LIMIT ?`,
+        `SELECT ${[...read].join(', ')} ${text} ORDER BY ${order} LIMIT ?`,
         [...parameters, most],
+        order,
       );
     },
     keys(scanned, from, to) {
       const { text, parameters } = stepRows(scanned, from, to);
       const [keys] = valuesOf(
-        `SELECT json_group_array(json_array(${orderColumn(scanned.query.sortField)}, id)) ${text}`,
+        `SELECT json_group_array(json_array(${orderColumn(scanned.type, scanned.query.sortField)}, id)) ${text}`,
         parameters,
       );
       return JSON.parse(keys as string) as Key[];

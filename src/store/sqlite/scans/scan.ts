@@ -3,14 +3,16 @@ import { performance } from 'node:perf_hooks';
 import type { PageQuery } from '../../../domain/model/query.ts';
 import type { ResourceType } from '../../../domain/model/resource.ts';
 import { resourcesPassing } from '../../sql/computed-filters.ts';
+import { orderValue, orderValues } from '../../sql/columns.ts';
 import { readerOn } from '../../sql/reader.ts';
 import type { SqlRow } from '../../sql/sql.ts';
 import { tablesIn } from '../../sql/table.ts';
 import { dialect } from '../connection/dialect.ts';
-import { firstKeys, type Key } from './keys.ts';
+import { firstKeys } from './keys.ts';
+import type { Key } from '../../sql/order.ts';
 import { scanStepsOn, translated, type RowsText, type Scanned } from './scan-steps.ts';
 import { rowOf, sqlOn } from '../connection/statements.ts';
-import { positionOf, walkOf, type Position } from './walk.ts';
+import { walkOf, type Position } from './walk.ts';
 
 /** The result of a scan: its rows as JSON texts, each with an array of values in column order for each row. */
 export interface Found {
@@ -54,7 +56,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
 
   /** Reads the page by an index that has its order. */
   const readInOrder = async (scanned: Scanned, pause: Pause): Promise<Found> => {
-    const { type, query, walk } = scanned;
+    const { type, query } = scanned;
     const { columns } = tableFor(type);
     const texts: string[] = [];
     let [count, length] = [0, 0];
@@ -76,7 +78,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       if (isFull()) return undefined;
       if (found.count < most) return to;
       const last = rowOf(columns, listsOf(found.text).at(-1) ?? []);
-      return positionOf(walk.columns, last[query.sortField], last.id as string);
+      return orderValues(type, query.sortField, last[query.sortField], last.id as string);
     });
     return { columns, texts, more: isFull(), total: undefined };
   };
@@ -87,7 +89,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     pause: Pause,
   ): Promise<{ keys: Key[]; total: number }> => {
     const { type, query } = scanned;
-    const first = firstKeys(query);
+    const first = firstKeys(type, query);
     let total = 0;
     await walkThrough(scanned, pause, async (from, to) => {
       if (query.limit === 0) {
@@ -124,7 +126,9 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     columns: readonly string[],
     keys: readonly Key[],
   ): unknown[][] => {
-    const [idAt, sortAt] = [columns.indexOf('id'), columns.indexOf(scanned.query.sortField)];
+    const { type, query } = scanned;
+    const { sortField } = query;
+    const [idAt, sortAt] = [columns.indexOf('id'), columns.indexOf(sortField)];
     const { text } = steps.rows(
       scanned,
       columns,
@@ -133,7 +137,9 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     const byId = new Map(listsOf(text).map((values) => [values[idAt], values]));
     return keys.flatMap(([sortValue, id]) => {
       const values = byId.get(id);
-      return values !== undefined && (values[sortAt] ?? '') === sortValue ? [values] : [];
+      return values !== undefined && orderValue(type, sortField, values[sortAt]) === sortValue
+        ? [values]
+        : [];
     });
   };
 

@@ -1,6 +1,6 @@
 import type { Condition, PageQuery } from '../../../domain/model/query.ts';
 import type { ResourceType } from '../../../domain/model/resource.ts';
-import { columnOf, orderColumns } from '../../sql/columns.ts';
+import { columnOf, orderColumns, orderValues } from '../../sql/columns.ts';
 import { equalColumn, hasIndex, orderIndex } from '../../sql/indexes.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 
@@ -35,8 +35,8 @@ export function walkOf(
   });
   const index = count === true ? undefined : orderIndex(type, conditions, sortField);
   if (index !== undefined) {
-    const columns = orderColumns(sortField);
-    const start = after && positionOf(columns, after.sortValue, after.id);
+    const columns = orderColumns(type, sortField);
+    const start = after && orderValues(type, sortField, after.sortValue, after.id);
     return { columns, ...deciding(index.equal), ordered: true, descending, start };
   }
   const all = { ordered: false, descending: false, start: undefined };
@@ -49,11 +49,6 @@ export function walkOf(
     return { columns: ['id'], ...deciding(undefined), ...all };
   const alone = equalColumn(type, conditions, (column) => hasIndex(collection, column));
   return { columns: ['rowid'], ...deciding(alone), ...all };
-}
-
-/** Returns the position of a row in a walk with these columns, in the order of the list. */
-export function positionOf(columns: readonly string[], sortValue: unknown, id: string): Position {
-  return columns.length === 1 ? [id] : [(sortValue ?? '') as SqlValue, id];
 }
 
 /** Returns the conditions that a row is after `from` and not after `to` in a walk. Undefined means the beginning or the end of the table. */

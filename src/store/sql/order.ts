@@ -1,0 +1,54 @@
+import type { ListQuery } from '../../domain/model/query.ts';
+import type { Fields, ResourceType } from '../../domain/model/resource.ts';
+import { orderValue } from './columns.ts';
+import type { SqlRow } from './sql.ts';
+
+/** The sort key of a row in a list: the value of its order column, and its id. */
+export type Key = readonly [sortValue: string | number, id: string];
+
+/**
+ * Returns the rows of a page in the order of its list. SQLite returns a page as one JSON text of an aggregate, and promises the order of an
+ * aggregate only for ORDER BY inside it. That costs 28 µs for 100 rows. Comparing rows that are already in order costs 4 µs.
+ */
+export function inListOrder<F extends Fields>(
+  type: ResourceType<F>,
+  query: Pick<ListQuery, 'sortField' | 'descending'>,
+  rows: SqlRow[],
+): SqlRow[] {
+  const keyOf = (row: SqlRow): Key => [
+    orderValue(type, query.sortField, row[query.sortField]),
+    row.id as string,
+  ];
+  const sign = query.descending ? -1 : 1;
+  let previous: Key | undefined;
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (previous !== undefined && compareKeys(previous, key) * sign > 0)
+      return rows.toSorted((one, other) => compareKeys(keyOf(one), keyOf(other)) * sign);
+    previous = key;
+  }
+  return rows;
+}
+
+/** Compares two keys as every database does: numbers by value, text by code point. */
+export function compareKeys([value, id]: Key, [otherValue, otherId]: Key): number {
+  if (typeof value === 'number' && typeof otherValue === 'number')
+    return value - otherValue || compareText(id, otherId);
+  return compareText(String(value), String(otherValue)) || compareText(id, otherId);
+}
+
+/** Compares by code point, as the database does. */
+function compareText(one: string, other: string): number {
+  if (one === other) return 0;
+  const length = Math.min(one.length, other.length);
+  for (let index = 0; index < length; index += 1) {
+    const [unit, otherUnit] = [one.charCodeAt(index), other.charCodeAt(index)];
+    if (unit !== otherUnit) return rankOf(unit) - rankOf(otherUnit);
+  }
+  return one.length - other.length;
+}
+
+/** Returns the rank of a UTF-16 code unit by code point. Surrogates belong to the highest code points. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x1_0000 : unit;
+}
