@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
-import { commandsBelow, optionsOf } from './flags/help.ts';
+import { optionsOf } from './flags/help.ts';
+import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
 
 /** The shells for which a completion script exists. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -11,24 +12,63 @@ interface Word {
   readonly description: string;
 }
 
+/** The nouns of the types whose names a script reads from the service. */
+const NOUNS: readonly string[] = RESOURCE_COMMANDS.map(({ type }) => type.noun);
+
+/** The possible values of a flag: these, files, names of resources, or any text. */
+type Choices = readonly string[] | 'files' | { readonly namesOf: string } | undefined;
+
 /** A command in the tree of completions. */
 interface Node {
   /** The full command, such as `tsigil tld create`. */
   readonly path: string;
   readonly words: readonly Word[];
-  /** Flags with a value. `choices` lists the possible values, or is `files`; undefined allows any text. */
-  readonly values: readonly {
-    readonly flags: readonly string[];
-    readonly choices: readonly string[] | 'files' | undefined;
-  }[];
+  /** The noun of the resources that the arguments of the command name. */
+  readonly namesOf: string | undefined;
+  /** Flags with a value. */
+  readonly values: readonly { readonly flags: readonly string[]; readonly choices: Choices }[];
 }
 
-/** Returns the script with which `shell` completes commands, flags and the values of flags. It contains the commands of this version. */
+/**
+ * Returns the script with which `shell` completes commands, flags, the values of flags and the names
+ * of resources. It contains the commands of this version. It runs the program to get names.
+ */
 export function completionScript(program: Command, shell: Shell): string {
-  const nodes = [{ words: [program.name()], command: program }, ...commandsBelow(program)].map(
-    ({ words, command }) => nodeOf(words.join(' '), command),
+  const name = program.name();
+  const nodes = [nodeOf(name, program), ...helpNodes(program), ...nodesBelow(program, name)];
+  return `${{ bash: bashScript, zsh: zshScript, fish: fishScript }[shell](name, nodes)}\n`;
+}
+
+/** Returns a node for each command below `command`, and for each of its aliases. */
+function nodesBelow(command: Command, path: string): Node[] {
+  const visible = command.createHelp().visibleCommands(command);
+  return command.commands
+    .filter((child) => visible.includes(child))
+    .flatMap((child) =>
+      [child.name(), ...child.aliases()].flatMap((word) => [
+        nodeOf(`${path} ${word}`, child),
+        ...nodesBelow(child, `${path} ${word}`),
+      ]),
+    );
+}
+
+/** Returns nodes for `help`, which is followed by the name of a command. */
+function helpNodes(program: Command): Node[] {
+  return [program, ...program.commands.filter(({ commands }) => commands.length > 0)].map(
+    (command) => ({
+      path: `${program.name()} help${command === program ? '' : ` ${command.name()}`}`,
+      words: commandWords(command),
+      namesOf: undefined,
+      values: [],
+    }),
   );
-  return `${{ bash: bashScript, zsh: zshScript, fish: fishScript }[shell](program.name(), nodes)}\n`;
+}
+
+function commandWords(command: Command): Word[] {
+  const visible = command.createHelp().visibleCommands(command);
+  return command.commands
+    .filter((child) => visible.includes(child))
+    .map((child) => ({ word: child.name(), description: child.summary() || child.description() }));
 }
 
 function nodeOf(path: string, command: Command): Node {
@@ -39,16 +79,16 @@ function nodeOf(path: string, command: Command): Node {
   return {
     path,
     words: [
-      ...command.commands.map((child) => ({
-        word: child.name(),
-        description: child.summary() || child.description(),
-      })),
+      ...commandWords(command),
       ...choices,
       ...options.map(({ long, short, description }) => ({
         word: long ?? short ?? '',
         description,
       })),
     ],
+    namesOf: command.registeredArguments
+      .map((argument) => argument.name())
+      .find((argument) => NOUNS.includes(argument)),
     values: options
       .filter(takesValue)
       .map((option) => ({ flags: flagsOf(option), choices: choicesOf(option) })),
@@ -63,10 +103,12 @@ function flagsOf({ short, long }: Option): string[] {
   return [short, long].filter((flag) => flag !== undefined);
 }
 
-function choicesOf({ argChoices, flags }: Option): readonly string[] | 'files' | undefined {
-  return (
-    argChoices ?? (flags.includes('<file>') ? 'files' : flags.includes('<->') ? ['-'] : undefined)
-  );
+function choicesOf({ argChoices, flags }: Option): Choices {
+  const [, placeholder = ''] = /<([\w-]+)>/.exec(flags) ?? [];
+  if (argChoices !== undefined) return argChoices;
+  if (placeholder === 'file') return 'files';
+  if (placeholder === '-') return ['-'];
+  return NOUNS.includes(placeholder) ? { namesOf: placeholder } : undefined;
 }
 
 /** Quotes text with single quotes, for bash and zsh. */
@@ -83,10 +125,7 @@ function pathPatterns(nodes: readonly Node[]): string {
 }
 
 /** Returns a `case` line for each set of flags with the same values. `act` returns its shell commands. */
-function valueCases(
-  nodes: readonly Node[],
-  act: (choices: Node['values'][number]['choices']) => string,
-): string[] {
+function valueCases(nodes: readonly Node[], act: (choices: Choices) => string): string[] {
   const patterns = new Map<string, string[]>();
   for (const { path, values } of nodes) {
     for (const { flags, choices } of values) {
@@ -103,15 +142,27 @@ function valueCases(
 function bashScript(name: string, nodes: readonly Node[]): string {
   const reply = (words: readonly string[]) =>
     `COMPREPLY=($(compgen -W ${quote(words.join(' '))} -- "$word"))`;
+  const names = (noun: string) => `_${name}_names ${noun}`;
   const values = valueCases(nodes, (choices) => {
     if (choices === 'files')
       return 'compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word")); return';
-    return choices === undefined ? 'return' : `${reply(choices)}; return`;
+    if (choices === undefined) return 'return';
+    return 'namesOf' in choices ? `${names(choices.namesOf)}; return` : `${reply(choices)}; return`;
   });
-  const words = nodes.map(
-    (node) => `    ${quote(node.path)}) ${reply(node.words.map(({ word }) => word))} ;;`,
-  );
+  const words = nodes.map(({ path, namesOf, words: offered }) => {
+    const flags = reply(offered.map(({ word }) => word));
+    const first = namesOf === undefined ? '' : `${names(namesOf)}; ((\${#COMPREPLY[@]})) || `;
+    return `    ${quote(path)}) ${first}${flags} ;;`;
+  });
   return `# Completion of ${name} for bash, as '${name} completion bash' prints it.
+_${name}_names() {
+  local name quoted
+  [[ $word == -* ]] && return
+  while IFS= read -r name; do
+    printf -v quoted %q "$name"
+    [[ $name == "$word"* || $quoted == "$word"* ]] && COMPREPLY+=("$quoted")
+  done < <(${name} names "$1" --prefix="$word" --line="\${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null)
+}
 _${name}() {
   local IFS=$' \\t\\n' word=\${COMP_WORDS[COMP_CWORD]} command=${name} i
   COMPREPLY=()
@@ -133,18 +184,26 @@ complete -F _${name} ${name}`;
 function zshScript(name: string, nodes: readonly Node[]): string {
   const values = valueCases(nodes, (choices) => {
     if (choices === 'files') return '_files; return';
-    return choices === undefined
-      ? "_message 'value'; return"
+    if (choices === undefined) return "_message 'value'; return";
+    return 'namesOf' in choices
+      ? `_${name}_names ${choices.namesOf}; return`
       : `compadd -- ${choices.map(quote).join(' ')}; return`;
   });
   // _describe splits each argument at its first unescaped colon.
   const describe = ({ word, description }: Word) =>
     quote(`${word.replaceAll(':', '\\:')}:${description}`);
-  const words = nodes.map(
-    (node) => `    ${quote(node.path)}) words_here=(${node.words.map(describe).join(' ')}) ;;`,
-  );
+  const words = nodes.map(({ path, namesOf, words: offered }) => {
+    const first = namesOf === undefined ? '' : `_${name}_names ${namesOf} && return; `;
+    return `    ${quote(path)}) ${first}words_here=(${offered.map(describe).join(' ')}) ;;`;
+  });
   return `#compdef ${name}
 # Completion of ${name} for zsh, as '${name} completion zsh' prints it.
+_${name}_names() {
+  local -a names
+  [[ $PREFIX == -* ]] && return 1
+  names=(\${(f)"$(${name} names $1 --prefix="\${(Q)PREFIX}" --line="\${words[*]}" 2>/dev/null </dev/null)"})
+  (( $#names )) && compadd -a names
+}
 _${name}() {
   local command=${name} i
   local -a words_here
@@ -166,17 +225,21 @@ if [ "\${funcstack[1]}" = _${name} ]; then _${name} "$@"; else compdef _${name} 
 
 function fishScript(name: string, nodes: readonly Node[]): string {
   const quoteFish = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const lines = nodes.flatMap(({ path, words, values }) => {
+  const names = (noun: string) =>
+    `'(${name} names ${noun} --prefix=(commandline -ct) --line=(commandline -cp) 2>/dev/null)'`;
+  const lines = nodes.flatMap(({ path, words, values, namesOf }) => {
     const when = `complete -c ${name} -n ${quoteFish(`__${name}_at '${path}'`)}`;
-    return words.map(({ word, description }) => {
+    const first = namesOf === undefined ? [] : [`${when} -f -a ${names(namesOf)}`];
+    const others = words.map(({ word, description }) => {
       const about = `-d ${quoteFish(description)}`;
       if (!word.startsWith('--')) return `${when} -f -a ${quoteFish(word)} ${about}`;
       const flag = values.find(({ flags }) => flags.includes(word));
       const shorts = (flag?.flags ?? [])
         .filter((each) => /^-\w$/.test(each))
         .map((each) => ` -s ${each.slice(1)}`);
-      return `${when}${shorts.join('')} -l ${word.slice(2)} ${flag === undefined ? '-f' : fishValue(flag.choices)} ${about}`;
+      return `${when}${shorts.join('')} -l ${word.slice(2)} ${flag === undefined ? '-f' : fishValue(flag.choices, names)} ${about}`;
     });
+    return [...first, ...others];
   });
   const paths = nodes.slice(1).map(({ path }) => quoteFish(path));
   return `# Completion of ${name} for fish, as '${name} completion fish' prints it.
@@ -192,7 +255,8 @@ ${lines.join('\n')}`;
 }
 
 /** Returns the arguments of fish's `complete` for the values of a flag. */
-function fishValue(choices: Node['values'][number]['choices']): string {
+function fishValue(choices: Choices, names: (noun: string) => string): string {
   if (choices === 'files') return '-r -F';
-  return choices === undefined ? '-x' : `-x -a '${choices.join(' ')}'`;
+  if (choices === undefined) return '-x';
+  return `-x -a ${'namesOf' in choices ? names(choices.namesOf) : `'${choices.join(' ')}'`}`;
 }

@@ -4,7 +4,11 @@ import { systemFault } from '../net/faults.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { CommandError, EXIT } from './output/errors.ts';
 import { addExamples } from './flags/help.ts';
+import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
+import { reportUsageErrors } from './flags/usage-errors.ts';
+import { addHelpCommand, COMMAND_GROUPS, formatHelp, optionDescription } from './root-help.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
+import { addNameList } from './commands/name-list.ts';
 import { plainLines } from './output/plain-text.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { bold, textStyleOf, red, type Stream, type Terminal } from './output/terminal.ts';
@@ -48,7 +52,11 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
     .version(version)
     .option('--debug', 'print the stack trace of an error')
     .exitOverride()
-    .configureHelp({ styleTitle: (title) => bold(title, { colours: true }) })
+    .configureHelp({
+      styleTitle: (title) => bold(title, { colours: true }),
+      formatHelp,
+      optionDescription,
+    })
     .configureOutput({
       writeOut: (text) => void out.write(text),
       writeErr: (text) => void err.write(text),
@@ -59,21 +67,28 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
       getErrHasColors: () => coloursOf(err),
     })
     .showHelpAfterError('Run the command with --help to see its usage.');
-  addLocalCommands(program, local);
+  program.commandsGroup(COMMAND_GROUPS.resources);
   addResourceCommands(program, terminal);
   addKeyCommands(program, terminal);
   const commandOf = (noun: string) =>
     program.commands.find((command) => command.name() === noun) ?? program;
   addTldImport(commandOf('tld'), terminal);
   addTokenRevoke(commandOf('token'), terminal);
+  for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
+  program.commandsGroup(COMMAND_GROUPS.client);
   addCompletion(program, out);
-  addExamples(program, [
-    'tsigil serve',
-    'tsigil tld create --name com',
-    'tsigil tsigkey list -f json',
-    'tsigil zone create --help',
-  ]);
+  addNameList(program, terminal);
+  addHelpCommand(program);
+  program.commandsGroup(COMMAND_GROUPS.service);
+  addLocalCommands(program, local);
+  reportUsageErrors(program);
   return program;
+}
+
+/** Sets the summary of a command for resources: the names of its subcommands. */
+function describeVerbs(command: Command, plural: string): void {
+  const verbs = command.commands.map((each) => each.name());
+  command.summary(`${verbs.slice(0, -1).join(', ')} and ${verbs.at(-1)} ${plural}`);
 }
 
 /** Adds the command that prints a completion script. */
@@ -81,6 +96,7 @@ function addCompletion(program: Command, out: Stream): void {
   const completion = program
     .command('completion')
     .description('print a shell script that completes commands, flags and their values')
+    .summary('print a script that completes commands in a shell')
     .addArgument(new Argument('<shell>', 'shell that runs the script').choices(SHELLS))
     .action((shell: Shell) => void out.write(completionScript(program, shell)));
   addExamples(completion, [

@@ -45,7 +45,10 @@ const CASES: readonly (readonly [
     ['--name', '--description', '--url', '--format'],
     ['--algorithm', '--limit'],
   ],
-  ['tsigil tsigkey create --al', ['--algorithm', '--all-projects'], ['--name']],
+  ['tsigil tsigkey create --al', ['--algorithm'], ['--name', '--all-projects']],
+  ['tsigil zone ls --al', ['--all-projects'], ['--name']],
+  ['tsigil help tsig', ['tsigkey'], ['tld', 'names']],
+  ['tsigil help tsigkey ver', ['verify'], ['create']],
   [
     'tsigil tsigkey create --algorithm ',
     ['hmac-md5', 'hmac-sha256', 'hmac-sha512'],

@@ -33,6 +33,34 @@ describe('help', () => {
     expect(await run('help')).toEqual(alone);
   });
 
+  test('of the program fits 24 lines of 80 columns with the next prompt, and shows every command', async () => {
+    const lines = (await run()).out.trimEnd().split('\n');
+    expect(lines.length).toBeLessThan(24);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect(lines.find((line) => line.startsWith('  tsigkey '))).toMatch(
+      /create, list, show, set, delete, export, import and verify keys$/,
+    );
+  });
+
+  test('help takes the name of a subcommand, and aliases', async () => {
+    const verify = await run('tsigkey', 'verify', '--help');
+    expect(verify.out).toMatch(/^Usage: tsigil tsigkey verify /);
+    expect(await run('help', 'tsigkey', 'verify')).toEqual(verify);
+    expect(await run('help', 'tld', 'ls')).toEqual(await run('tld', 'list', '--help'));
+    const { status, err } = await run('help', 'tsigkey', 'verfy');
+    expect([status, err]).toEqual([
+      2,
+      "tsigil: unknown command 'verfy'\n(Did you mean verify?)\nRun the command with --help to see its usage.\n",
+    ]);
+  });
+
+  test('marks required flags', async () => {
+    const { out } = await run('tsigkey', 'verify', '--help');
+    const flags = out.replaceAll(/\n {10,}/g, ' ').split('\n');
+    const required = flags.filter((line) => line.endsWith('(required)'));
+    expect(required.map((line) => line.trim().split(' ')[0])).toEqual(['--server', '--zone']);
+  });
+
   test.each([
     [
       ['serve', '--help'],
@@ -93,7 +121,28 @@ describe('usage errors', () => {
     [['serve', '--nosuch'], /unknown option '--nosuch'/],
     [['serve', 'extra'], /too many arguments/],
     [['token'], /Usage: tsigil token/],
-    [['token', 'create'], /required option '--name <name>' not specified/],
+    [
+      ['token', 'create'],
+      /^tsigil: missing required argument 'name'; required option '--role <role\.\.\.>' not specified\n/,
+    ],
+    [
+      ['tsigkey', 'verify'],
+      /^tsigil: missing required argument 'tsigkey'; required options '--server <host\[:port\]>', '--zone <zone>' not specified\n/,
+    ],
+    [
+      ['tsigkey', 'export'],
+      /^tsigil: missing required argument 'tsigkey'; required option '--format <format>' not specified\n/,
+    ],
+    [
+      ['token', 'create', '--nmae', 'a'],
+      /^tsigil: unknown option '--nmae'\n\(Did you mean --name\?\)\n/,
+    ],
+    [
+      ['tld', 'list', '--nam=secret'],
+      /^tsigil: unknown option '--nam'\n\(Did you mean --name\?\)\n/,
+    ],
+    [['tsigkey', 'list', '--all-projects'], /^tsigil: unknown option '--all-projects'\n/],
+    [['zone', 'create', 'a.example.', '--all-projects'], /unknown option '--all-projects'\n/],
     [['token', 'create', '--name', 'a'], /required option '--role <role...>' not specified/],
     [['token', 'create', '--name', 'a', '--role', ''], /must not be empty/],
     [['token', 'list', '-f', 'xml'], /Allowed choices are table, json, yaml, csv, value/],

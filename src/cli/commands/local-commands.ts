@@ -23,6 +23,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   const checkConfig = program
     .command('check-config')
     .description('check the configuration and print the effective settings, with secrets hidden')
+    .summary('check the configuration and print the effective settings')
     .addOption(config())
     .action((flags: { config?: string }) => {
       local.checkConfig(flags.config);
@@ -31,6 +32,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   const backup = program
     .command('backup')
     .description('copy the embedded database to a new file while the service runs')
+    .summary('copy the embedded database while the service runs')
     .requiredOption('--to <file>', 'write to this file; it must not exist')
     .addOption(config())
     .action((flags: { config?: string; to: string }) => local.backUp(flags.config, flags.to));
@@ -40,6 +42,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     .description(
       'update the schema of the configured database and print the applied steps; the service also does this when it starts',
     )
+    .summary('update the schema of the database')
     .addOption(config())
     .action((flags: { config?: string }) => local.migrate(flags.config));
   addExamples(migrate, ['tsigil migrate --config /etc/tsigil/tsigil.yaml']);
@@ -48,6 +51,7 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     .description(
       'copy all data from one database to another and compare them; stop both services first',
     )
+    .summary('copy all data from one database to another')
     .requiredOption(
       '--from <database>',
       'read this database, such as sqlite:var/tsigil.db; it is not changed',

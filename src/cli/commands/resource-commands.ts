@@ -46,11 +46,8 @@ import {
 /** Adds a command for each resource type, with its verbs as subcommands. */
 export function addResourceCommands(program: Command, terminal: Terminal): void {
   for (const resource of RESOURCE_COMMANDS) {
-    const { type, examples, summary } = resource;
-    const parent = program
-      .command(type.noun)
-      .description(type.description)
-      .summary(summary ?? `create, list, show, set and delete ${type.collection}`);
+    const { type, examples } = resource;
+    const parent = program.command(type.noun).description(type.description);
     for (const verb of VERBS.filter((each) => examples[each] !== undefined))
       ADD[verb](parent, resource, terminal);
     addExamples(parent, [

@@ -19,6 +19,13 @@ import { textStyleOf, type Terminal } from '../output/terminal.ts';
 /** The flags of a command about a resource type. */
 export type Flags = ConnectionFlags & ProjectFlags & OutputFlags & FlagValues;
 
+/** The short names of verbs. */
+const ALIASES: Readonly<Partial<Record<Verb, string>>> = {
+  create: 'add',
+  list: 'ls',
+  delete: 'rm',
+};
+
 /** Adds the command of a verb, with its flags and examples. */
 export function addVerb(
   parent: Command,
@@ -28,9 +35,12 @@ export function addVerb(
   options: readonly Option[],
 ): Command {
   const command = parent.command(verb).description(description);
+  const alias = ALIASES[verb];
+  if (alias !== undefined) command.alias(alias);
   for (const option of options) command.addOption(option);
   if (verb !== 'delete') withOutputFlags(command);
-  return addExamples(withConnectionFlags(withProjectFlags(command)), resource.examples[verb] ?? []);
+  withProjectFlags(command, verb !== 'create' && resource.type.owner !== undefined);
+  return addExamples(withConnectionFlags(command), resource.examples[verb] ?? []);
 }
 
 /** Returns a request body with its name, if it has one, in the form that the service takes. */

@@ -15,6 +15,7 @@ import type { Terminal } from '../output/terminal.ts';
 export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('revoke')
+    .aliases(['delete', 'rm'])
     .description('revoke tokens; the service then rejects requests with them')
     .argument('<token...>', 'ids or names of the tokens');
   const confirm = declareDestructive(

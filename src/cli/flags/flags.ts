@@ -30,12 +30,14 @@ export function withConnectionFlags(command: Command): Command {
     .option('--cacert <file>', 'trust the CA certificates in this PEM file (default: OS_CACERT)');
 }
 
-/** Adds the flags that select the project of a request. */
-export function withProjectFlags(command: Command): Command {
-  return command
-    .optionsGroup('Project:')
-    .option('--all-projects', 'include the resources of all projects')
-    .option('--sudo-project-id <id>', 'act on behalf of the project with this id');
+/**
+ * Adds the flags that select the project of a request. `allProjects` adds the one that selects all
+ * projects.
+ */
+export function withProjectFlags(command: Command, allProjects: boolean): Command {
+  command.optionsGroup('Project:');
+  if (allProjects) command.option('--all-projects', 'include the resources of all projects');
+  return command.option('--sudo-project-id <id>', 'act on behalf of the project with this id');
 }
 
 /** Adds the flags for output. */

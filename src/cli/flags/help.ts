@@ -25,15 +25,21 @@ export function examplesOf(command: Command): readonly Example[] {
   return EXAMPLES.get(command) ?? [];
 }
 
-/** Returns all subcommands of `command`, each with its full name as a list of words. Parents precede their subcommands. */
+/**
+ * Returns all visible subcommands of `command`, each with its full name as a list of words. Parents
+ * precede their subcommands.
+ */
 export function commandsBelow(
   command: Command,
   words: readonly string[] = [command.name()],
 ): { words: string[]; command: Command }[] {
-  return command.commands.flatMap((child) => {
-    const path = [...words, child.name()];
-    return [{ words: path, command: child }, ...commandsBelow(child, path)];
-  });
+  const visible = command.createHelp().visibleCommands(command);
+  return command.commands
+    .filter((child) => visible.includes(child))
+    .flatMap((child) => {
+      const path = [...words, child.name()];
+      return [{ words: path, command: child }, ...commandsBelow(child, path)];
+    });
 }
 
 /** Returns the options of a command, including `--help`. */

@@ -56,8 +56,8 @@ export interface ResourceCommand {
   toName?(name: string): string;
   /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
-  /** The description in the list of commands. The default names the five verbs. */
-  readonly summary?: string;
+  /** The resources, in the list of commands. */
+  readonly plural: string;
   /** The sort key of lists without `--sort`, if it differs from the service's default. */
   readonly sort?: string;
   /** The examples of each verb. A verb without examples has no command. */
@@ -119,6 +119,7 @@ function shellWord(text: unknown): string {
 export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   {
     type: tld,
+    plural: 'top-level domains',
     columns: ['id', 'name', 'description'],
     tableColumns: ['name', 'description'],
     toName: asciiName,
@@ -141,6 +142,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   },
   {
     type: tsigkey,
+    plural: 'keys',
     columns: ['id', 'name', 'algorithm', 'secret', 'scope', 'resource_id'],
     tableColumns: ['name', 'algorithm', 'scope', 'secret'],
     defaults: {
@@ -190,6 +192,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   },
   {
     type: zone,
+    plural: 'zones',
     columns: ['id', 'name', 'type', 'serial', 'status', 'action'],
     tableColumns: ['name', 'type', 'serial', 'status', 'action'],
     nameIsArgument: true,
@@ -211,6 +214,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
   },
   {
     type: pool,
+    plural: 'pools',
     columns: ['id', 'name', 'description'],
     tableColumns: ['name', 'description'],
     examples: {
@@ -228,7 +232,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     columns: columnsOf(token),
     tableColumns: ['name', 'roles', 'project_id', 'expires_at'],
     sort: 'name',
-    summary: 'create, list, show and revoke tokens',
+    plural: 'tokens',
     flags: {
       roles: {
         flag: '--role <role...>',

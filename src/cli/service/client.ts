@@ -9,6 +9,8 @@ export interface Connection {
   /** Undefined for a service that needs no token. */
   readonly token: string | undefined;
   readonly trust?: Trust;
+  /** The time limit of each request; by default 30 s. */
+  readonly timeoutSeconds?: number;
   /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -39,7 +41,7 @@ export async function callWithHeaders(
   path: string,
   body?: object,
 ): Promise<Success> {
-  const { url, token, trust = {}, headers = {} } = connection;
+  const { url, token, trust = {}, headers = {}, timeoutSeconds } = connection;
   const request = {
     method,
     url: url + path,
@@ -55,7 +57,7 @@ export async function callWithHeaders(
     name: `'${url}'`,
     hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.',
   };
-  const response = await sendRequest(request, trust, server);
+  const response = await sendRequest(request, trust, server, timeoutSeconds);
   const content = parseBody(response.text);
   if (response.status >= 200 && response.status < 300 && content !== undefined)
     return { content, header: response.header };

@@ -21,23 +21,31 @@ const TIMEOUT_SECONDS = 30;
 /** The maximum size of a response. The largest one, for a list of 20,000 entries, has less than 20 MB. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** Sends a request once and reads the response. Throws `CommandError` if the server does not respond within 30 s. */
+/**
+ * Sends a request once and reads the response. Throws `CommandError` if the server does not respond
+ * in time.
+ */
 export async function sendRequest(
   request: HttpRequest,
   trust: Trust,
   server: ServerDescription,
+  timeoutSeconds = TIMEOUT_SECONDS,
 ): Promise<HttpResponse> {
   const client = createHttpClient({ trust, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1 });
-  return withServer(server, (deadline) => client.send(request, deadline));
+  return withServer(server, (deadline) => client.send(request, deadline), timeoutSeconds);
 }
 
-/** Runs `work`, which sends requests to a server, for at most 30 s. Throws `CommandError` if the server does not respond. */
+/**
+ * Runs `work`, which sends requests to a server, for at most `timeoutSeconds`. Throws `CommandError`
+ * if the server does not respond.
+ */
 export async function withServer<T>(
   { name, hint }: ServerDescription,
   work: (deadline: Deadline) => Promise<T>,
+  timeoutSeconds = TIMEOUT_SECONDS,
 ): Promise<T> {
   try {
-    return await work(deadlineAfter(TIMEOUT_SECONDS));
+    return await work(deadlineAfter(timeoutSeconds));
   } catch (cause) {
     if (!(cause instanceof NetError)) throw cause;
     const { reason, untrusted = false, hint: faultHint = hint } = cause.fault;

@@ -1,0 +1,65 @@
+import { Argument, Help, type Command } from 'commander';
+import { addExamples } from './flags/help.ts';
+
+/** The groups of commands in the help of the program, in order. */
+export const COMMAND_GROUPS = {
+  resources: 'Resources:',
+  client: 'Client:',
+  service: 'Service:',
+} as const;
+
+/**
+ * Returns the help of a command. The help of the program is a line for each command, without
+ * details, so that it fits a terminal of 24 lines. The help of other commands marks required flags.
+ */
+export function formatHelp(command: Command, helper: Help): string {
+  if (command.parent !== null) return new Help().formatHelp(command, helper);
+  const title = (text: string) => helper.styleTitle(text);
+  const commands = helper.visibleCommands(command);
+  const width = Math.max(...commands.map((each) => each.name().length));
+  const groupOf = (each: Command) => each.helpGroup() || COMMAND_GROUPS.client;
+  const flags = helper.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
+  return `${[
+    `${title('Usage:')} ${helper.commandUsage(command)}`,
+    '',
+    ...Object.values(COMMAND_GROUPS).flatMap((group) => [
+      title(group),
+      ...commands
+        .filter((each) => groupOf(each) === group)
+        .map((each) => `  ${each.name().padEnd(width)}  ${each.summary() || each.description()}`),
+    ]),
+    `${title('Options:')} ${flags.join(', ')}`,
+    '',
+    `Run '${command.name()} help <command>' for the flags and examples of a command.`,
+  ].join('\n')}\n`;
+}
+
+/** Returns the description of a flag in help. It states whether the flag is required. */
+export function optionDescription(option: Parameters<Help['optionDescription']>[0]): string {
+  const description = new Help().optionDescription(option);
+  return option.mandatory ? `${description} (required)` : description;
+}
+
+/** Adds the command that prints the help of any command: `tsigil help tsigkey verify`. */
+export function addHelpCommand(program: Command): void {
+  const help = program
+    .command('help')
+    .description('print the help of a command')
+    .addArgument(new Argument('[command...]', 'command, such as tsigkey verify'))
+    .action((words: string[]) => {
+      const found = words.reduce(childOf, program);
+      found.outputHelp();
+    });
+  addExamples(help, ['tsigil help tsigkey verify']);
+}
+
+/** Returns the subcommand with this name or alias. Reports an unknown one, which ends the program. */
+function childOf(parent: Command, word: string): Command {
+  const child = parent.commands.find(
+    (each) => each.name() === word || each.aliases().includes(word),
+  );
+  if (child !== undefined) return child;
+  parent.args = [word];
+  (parent as Command & { unknownCommand(): never }).unknownCommand();
+  return parent;
+}

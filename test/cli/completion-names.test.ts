@@ -1,0 +1,185 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { POOL_ID } from '../harness/samples.ts';
+import { openScreen } from '../harness/screen.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { runInside } from './session.ts';
+
+const folder = temporaryFolder();
+let service: ServiceProcess;
+let variables: Record<string, string>;
+beforeAll(async () => {
+  service = await startServiceProcess(folder);
+  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  const key = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
+  for (const name of ['transfer-one', 'transfer-two', 'update', '$(touch pwned)', 'a key'])
+    await service.post('/v2/tsigkeys', { ...key, name });
+  await service.post('/v2/tlds', { name: 'org' });
+  await service.post('/v2/zones', { name: 'one.example.org.', email: 'a@example.org' });
+  for (const shell of ['bash', 'zsh', 'fish'])
+    writeFileSync(join(folder, `_tsigil.${shell}`), (await runInside({}, 'completion', shell)).out);
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(
+    join(folder, 'bin/tsigil'),
+    `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`,
+  );
+  chmodSync(join(folder, 'bin/tsigil'), 0o755);
+});
+afterAll(async () => {
+  await service.stop('SIGTERM');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const names = async (given: Record<string, string>, ...argv: string[]) =>
+  runInside({ variables: given }, 'names', ...argv);
+
+describe('the names of resources', () => {
+  test('are those that begin with the prefix, one per line', async () => {
+    expect(await names(variables, 'tsigkey', '--prefix=trans')).toEqual({
+      status: 0,
+      out: 'transfer-one\ntransfer-two\n',
+      err: '',
+    });
+    expect((await names(variables, 'zone')).out).toBe('one.example.org.\n');
+    expect((await names(variables, 'pool')).out).toBe('default\n');
+  });
+
+  test('come from the service that the flags of the line select', async () => {
+    writeFileSync(join(folder, 'other.token'), service.token);
+    const line = `tsigil tld show --url ${service.url} --token-file '${join(folder, 'other.token')}' `;
+    expect((await names({}, 'tld', `--line=${line}`)).out).toBe('org\n');
+  });
+
+  test('are not printed, and no error either, if the service cannot be asked', async () => {
+    const nothing = { status: 0, out: '', err: '' };
+    expect(await names({}, 'tld')).toEqual(nothing);
+    expect(await names({ ...variables, TSIGIL_URL: 'http://127.0.0.1:1' }, 'tld')).toEqual(nothing);
+    expect(await names({ ...variables, TSIGIL_TOKEN: 'wrong' }, 'tld')).toEqual(nothing);
+    expect(await names(variables, 'nosuch')).toEqual(nothing);
+  });
+
+  test('are given up after 2 s if the service does not respond', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    expect(await names({ ...variables, TSIGIL_URL: url }, 'tld')).toEqual({
+      status: 0,
+      out: '',
+      err: '',
+    });
+  });
+});
+
+const environment = () =>
+  cleanEnvironment({
+    ...variables,
+    HOME: folder,
+    LC_ALL: 'C.UTF-8',
+    PATH: `${folder}/bin:${process.env.PATH}`,
+  });
+
+function offers(program: string, ...parameters: string[]): string[] {
+  const { status, stdout, stderr } = spawnSync(program, parameters, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: environment(),
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout.split('\n').filter(Boolean);
+}
+
+describe.runIf(hasProgram('bash', 'bash'))('bash', () => {
+  const complete = (line: string) => {
+    const words = line.split(' ').map((word) => `'${word}'`);
+    const script = `. ./_tsigil.bash
+      COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}
+      COMP_LINE='${line}'; COMP_POINT=${line.length}
+      _tsigil; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return offers('bash', '--norc', '-c', script);
+  };
+
+  test('completes names of resources as arguments and as values of flags', () => {
+    expect(complete('tsigil tsigkey show trans')).toEqual(['transfer-one', 'transfer-two']);
+    expect(complete('tsigil tsigkey rm trans')).toEqual(['transfer-one', 'transfer-two']);
+    expect(complete('tsigil tsigkey delete update trans')).toEqual([
+      'transfer-one',
+      'transfer-two',
+    ]);
+    expect(complete('tsigil tsigkey verify update --zone one')).toEqual(['one.example.org.']);
+    expect(complete('tsigil tsigkey show --rev')).toEqual(['--reveal']);
+  });
+
+  test('quotes names, and runs no command in them', () => {
+    expect(complete('tsigil tsigkey show ')).toEqual([
+      '\\$\\(touch\\ pwned\\)',
+      'a\\ key',
+      'transfer-one',
+      'transfer-two',
+      'update',
+    ]);
+    expect(existsSync(join(folder, 'pwned'))).toBe(false);
+  });
+});
+
+describe.runIf(hasProgram('fish', 'fish'))('fish', () => {
+  test('completes names of resources as arguments and as values of flags', () => {
+    const complete = (line: string) =>
+      offers('fish', '--no-config', '-c', `source _tsigil.fish; complete -C '${line}'`).map(
+        (word) => word.split('\t')[0],
+      );
+    expect(complete('tsigil tsigkey show trans')).toEqual(['transfer-one', 'transfer-two']);
+    expect(complete('tsigil tsigkey verify update --zone one')).toEqual(['one.example.org.']);
+    expect(complete('tsigil tsigkey show ')).toContain('$(touch pwned)');
+    expect(existsSync(join(folder, 'pwned'))).toBe(false);
+  });
+});
+
+describe.runIf([hasProgram('zsh', 'zsh'), hasProgram('tmux', 'tmux')].every(Boolean))('zsh', () => {
+  test.each([
+    ['tsigil tsigkey show upd', 'tsigil tsigkey show update'],
+    [
+      'tsigil tsigkey verify update --zone one',
+      'tsigil tsigkey verify update --zone one.example.org.',
+    ],
+    ['tsigil tsigkey show \\$', 'tsigil tsigkey show \\$\\(touch\\ pwned\\)'],
+  ])('completes %j to %j', async (line, completed) => {
+    const home = temporaryFolder();
+    mkdirSync(join(home, 'functions'));
+    writeFileSync(join(home, 'functions/_tsigil'), (await runInside({}, 'completion', 'zsh')).out);
+    writeFileSync(
+      join(home, '.zshrc'),
+      "fpath=(~/functions $fpath); autoload -U compinit; compinit -u; PS1='> '; clear\n",
+    );
+    const screen = openScreen(
+      home,
+      100,
+      20,
+      { ...variables, PATH: `${folder}/bin:${process.env.PATH}`, HOME: home, ZDOTDIR: home },
+      'zsh',
+    );
+    onTestFinished(() => {
+      screen.close();
+      rmSync(home, { recursive: true, force: true });
+    });
+    await screen.waitFor(/^>$/);
+    screen.type('-l', line);
+    screen.type('Tab');
+    await expect
+      .poll(() => screen.read().split('\n')[0], { timeout: 30_000 })
+      .toBe(`> ${completed}`);
+    expect(existsSync(join(home, 'pwned'))).toBe(false);
+  });
+});
