@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type Plugin } from 'vitest/config';
-import { ATTACKS, IS_LONG, ON_SQLITE_WHEN_SHORT } from './test/harness/sizes.ts';
+import {
+  ATTACKS,
+  IS_LONG,
+  IS_QUICK,
+  NOT_QUICK,
+  ON_SQLITE_WHEN_SHORT,
+} from './test/harness/sizes.ts';
 
 /** Threads take JavaScript only: that of the built program, which `npm run build` makes. */
 const builtThreads: Plugin = {
@@ -26,7 +32,12 @@ export default defineConfig({
         test: {
           name: 'suites',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/leaks.test.ts', ATTACKS, 'test/postgres/**'],
+          exclude: [
+            'test/leaks.test.ts',
+            ATTACKS,
+            'test/postgres/**',
+            ...(IS_QUICK ? NOT_QUICK : []),
+          ],
           sequence: { groupOrder: 0 },
         },
       },
@@ -43,6 +54,7 @@ export default defineConfig({
           exclude: IS_LONG ? [] : ON_SQLITE_WHEN_SHORT,
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
+          isolate: false, // these files share no state, and importing the service takes a second each
           sequence: { groupOrder: 1 },
         },
       },

@@ -6,6 +6,18 @@
 /** Whether this run uses the long sizes. */
 export const IS_LONG = process.env.TEST_LONG === '1';
 
+/** Whether this run answers within 40 s, without the tests that take the longest. */
+export const IS_QUICK = process.env.TEST_QUICK === '1';
+
+/** The files that `npm run test:quick` leaves out: they measure time or try many random requests. */
+export const NOT_QUICK = [
+  ...['any-request', 'bulk-turns', 'fair-turns', 'openapi-conformance', 'page-size', 'paging'].map(
+    (name) => `test/http/${name}.test.ts`,
+  ),
+  'test/domain/growth.test.ts',
+  'test/store/sqlite.test.ts',
+];
+
 const SIZES = {
   /** Seconds during which services and databases are killed. */
   chaosSeconds: { short: 20, long: 300 },
@@ -46,6 +58,7 @@ export const ON_SQLITE_WHEN_SHORT = [
   'test/end-to-end/tsig-keygen.test.ts',
   ...[
     ...[
+      'any-body',
       'any-request',
       'base-url',
       'bodies',
@@ -55,6 +68,7 @@ export const ON_SQLITE_WHEN_SHORT = [
       'cors',
       'docs-page',
       'documents',
+      'fair-turns',
     ],
     ...[
       'headers',

@@ -152,11 +152,11 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     ).toEqual(['all: additionalProperties']);
   });
 
-  test('401 without the right, 405 for GET', async () => {
+  test('401 without the right, 400 invalid_uuid for GET', async () => {
     const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
     const member = service.with((body as { token: string }).token);
     expectError(await member.post(`/v2/${collection}/import`, {}), 401, 'access_denied');
-    expectError(await service.get(`/v2/${collection}/import`), 405, 'method_not_allowed');
+    expectError(await service.get(`/v2/${collection}/import`), 400, 'invalid_uuid');
   });
 
   test('the OpenAPI document contains the path', () => {
