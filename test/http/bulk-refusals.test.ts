@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_ENTRIES, MAX_LIST_BYTES } from '../../src/domain/operations/bulk-request.ts';
 import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
+import { expectError } from '../harness/samples.ts';
 import { everything, expectStatus, named, namesOf } from '../harness/tlds.ts';
 
 const PATH = '/v2/tlds/bulk';
@@ -106,8 +107,9 @@ describe('an invalid request', () => {
     expect(answer.status).toBe(413);
   });
 
-  test('405 with Allow for other methods', async () => {
-    const answer = expectStatus(await service.get(PATH), 405);
+  test('405 with Allow for other methods, 400 for those of an item', async () => {
+    expectError(await service.get(PATH), 400, 'invalid_uuid');
+    const answer = expectStatus(await service.call('PUT', PATH), 405);
     expect(answer.headers.get('allow')).toBe('POST, OPTIONS');
   });
 });

@@ -223,7 +223,7 @@ describe('the name check', () => {
     );
   });
 
-  test('401 without zones:create, before the body is read; 405 for other methods', async () => {
+  test('401 without zones:create, before the body is read; 405 or 400 for other methods', async () => {
     for (const roles of [['reader'], ['auditor']]) {
       const client = await clientFor(service, roles, 'red');
       for (const body of ['{', JSON.stringify({ names: ['a.b.'] })])
@@ -233,11 +233,11 @@ describe('the name check', () => {
       401,
     );
     expect(await checkNames(service, ['a.b.'])).toEqual(['ok']);
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-      const answer = await service.call(method, '/v2/tlds/check');
-      expectError(answer, 405, 'method_not_allowed');
-      expect(answer.headers.get('allow')).toBe('POST, OPTIONS');
-    }
+    for (const method of ['GET', 'PATCH', 'DELETE'])
+      expectError(await service.call(method, '/v2/tlds/check'), 400, 'invalid_uuid');
+    const answer = await service.call('PUT', '/v2/tlds/check');
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('allow')).toBe('POST, OPTIONS');
   });
 
   test('200 without any change; an existing zone does not matter', async () => {
