@@ -153,6 +153,12 @@ function inCode(words) {
 }
 
 function defaultOf(option) {
-  if (option.default === undefined) return 'unset';
-  return `\`${typeof option.default === 'string' ? option.default : JSON.stringify(option.default)}\``;
+  const text = textOf(option.default);
+  const other = option.designate === undefined ? text : textOf(option.designate);
+  return other === text ? text : `${text}; ${other} with \`compatibility: designate\``;
+}
+
+function textOf(value) {
+  if (value === undefined) return 'unset';
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }

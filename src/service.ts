@@ -115,6 +115,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
         requireResource: config.tsigkeys.requireResource,
         tldRule: config.zones.tldRule,
         zonesPerProject: config.zones.perProject,
+        pendingStatus: config.zones.pendingStatus,
         defaultLimit: config.api.defaultLimit,
         otherAdministrators:
           config.adminToken !== undefined || config.auth.method.includes('keystone'),

@@ -12,6 +12,7 @@ export const API_SECTIONS = {
   api: {
     defaultLimit: option(integer(1, MAX_LIMIT), {
       default: MAX_LIMIT,
+      designate: 20,
       meaning: 'How many items a list returns when the request has no `limit`.',
     }),
     platform: option(word(), {

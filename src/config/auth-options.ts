@@ -64,6 +64,7 @@ export const ADMIN_TOKEN = option(tokenText(), {
 export const AUTH_SECTIONS = {
   auth: {
     insufficientRightsStatus: option(enumeration([401, 403]), {
+      designate: 403,
       meaning:
         'The status for callers with a valid token and insufficient roles: 401 with type `access_denied`, or 403 with type `forbidden`. The default is 403 if `auth.method` is `keystone` alone, because its clients would sign in again after 401; otherwise it is 401.',
     }),

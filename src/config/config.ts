@@ -2,7 +2,7 @@ import { withoutPassword } from '../domain/text/database-url.ts';
 import { combinationProblems } from './checks.ts';
 import { readVariable, unknownVariables, type Environment } from './environment.ts';
 import { quotingProblem, readConfigFile } from './file.ts';
-import { mapOptions, valuesOf } from './option.ts';
+import { defaultOf, mapOptions, valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
 
 /** The configuration is not valid. `problems` lists everything that is wrong. */
@@ -29,17 +29,21 @@ export function readConfig(
   const fromFile = path === undefined ? new Map<string, unknown>() : readConfigFile(path, problems);
   for (const name of unknownVariables(environment))
     problems.push(`Unknown environment variable ${name}`);
-  const config = valuesOf(TABLE, (option) => {
-    const given = readVariable(option, environment, problems) ?? {
+  const read = <T>(option: Option<T>, otherwise: T, found: string[]): T => {
+    const given = readVariable(option, environment, found) ?? {
       value: fromFile.get(option.key),
       source: `${path}: '${option.key}'`,
     };
-    if (given.value === undefined || given.value === null) return option.default;
+    if (given.value === undefined || given.value === null) return otherwise;
     const parsed = option.kind.parse(given.value);
     if ('value' in parsed) return parsed.value;
-    problems.push(`${given.source} ${quotingProblem(option.kind, given.value) ?? parsed.problem}`);
-    return option.default;
-  });
+    found.push(`${given.source} ${quotingProblem(option.kind, given.value) ?? parsed.problem}`);
+    return otherwise;
+  };
+  const compatibility = read({ ...TABLE.compatibility, key: 'compatibility' }, 'none', []);
+  const config = valuesOf(TABLE, (option) =>
+    read(option, defaultOf(option, compatibility), problems),
+  );
   problems.push(...combinationProblems(config), ...furtherProblems(config));
   if (problems.length > 0) throw new ConfigError(problems);
   freeze(config);

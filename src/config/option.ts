@@ -4,6 +4,8 @@ import type { Kind } from '../domain/model/field.ts';
 export interface Definition<T = unknown> {
   readonly kind: Kind<T>;
   readonly default: T;
+  /** The default with `compatibility: designate`, if it differs. */
+  readonly designate?: T | undefined;
   /** What the setting does, for `docs/configuration.md`. */
   readonly meaning: string;
   /** True for values that `check-config` hides. A variable that ends in `_FILE` may name a file with the value. */
@@ -29,6 +31,7 @@ export interface Option<T = unknown> extends Definition<T> {
 
 interface Details<T> {
   readonly default?: T;
+  readonly designate?: T;
   readonly meaning: string;
   readonly secret?: boolean;
   readonly variable?: string;
@@ -39,10 +42,10 @@ export function option<T>(
   kind: Kind<T>,
   details: Details<NoInfer<T>> & { readonly default: NoInfer<T> },
 ): Definition<T>;
-export function option<T>(kind: Kind<T>, details: Details<never>): Definition<T | undefined>;
+export function option<T>(kind: Kind<T>, details: Details<NoInfer<T>>): Definition<T | undefined>;
 export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | undefined> {
-  const { meaning, secret = false, variable } = details;
-  return { kind, default: details.default, meaning, secret, variable };
+  const { meaning, designate, secret = false, variable } = details;
+  return { kind, default: details.default, designate, meaning, secret, variable };
 }
 
 /** Returns what `visit` returns for each setting of a section and of the sections in it, in the same nesting. */
@@ -94,4 +97,13 @@ export function fileVariableOf(option: Option): string | undefined {
 /** Every definition has a meaning, which is text. The members of sections are objects. */
 function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
+}
+
+/** Whose behaviour settings without a value follow: the service's own, or that of OpenStack Designate. */
+export const COMPATIBILITIES = ['none', 'designate'] as const;
+export type Compatibility = (typeof COMPATIBILITIES)[number];
+
+/** Returns the value of a setting that is not set. */
+export function defaultOf<T>(option: Definition<T>, compatibility: Compatibility): T {
+  return compatibility === 'designate' ? (option.designate ?? option.default) : option.default;
 }

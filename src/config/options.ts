@@ -3,10 +3,15 @@ import { TLD_RULES } from '../domain/model/settings.ts';
 import { API_SECTIONS } from './api-options.ts';
 import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
 import { address, databaseUrl, password, path, url } from './kinds.ts';
-import { listOptions, option, type ValuesOf } from './option.ts';
+import { COMPATIBILITIES, listOptions, option, type ValuesOf } from './option.ts';
 
 /** Every setting by its key, in the order of the documentation. The type of the configuration follows from this table. */
 export const TABLE = {
+  compatibility: option(enumeration(COMPATIBILITIES), {
+    default: 'none',
+    meaning:
+      'With `designate`, other settings have the defaults that OpenStack Designate has, for clients that expect them. The column of defaults shows both. A setting that is set keeps its value.',
+  }),
   listen: option(address(), {
     default: '127.0.0.1:9001',
     meaning:
@@ -69,11 +74,13 @@ export const TABLE = {
   tsigkeys: {
     strict: option(boolean(), {
       default: false,
+      designate: false,
       meaning:
         'Reject keys that no name server can use: a name that is not a domain name, or a secret that is not base64.',
     }),
     requireResource: option(boolean(), {
       default: false,
+      designate: true,
       meaning:
         'Reject keys whose `resource_id` is not the id of a pool (scope POOL) or a zone (scope ZONE).',
     }),
@@ -81,12 +88,20 @@ export const TABLE = {
   zones: {
     tldRule: option(enumeration(TLD_RULES), {
       default: 'last-label',
+      designate: 'any-suffix',
       meaning:
         "Which part of a new zone's name must be a TLD entry, if there are entries: the last label (`last-label`) or any suffix (`any-suffix`).",
     }),
     perProject: option(integer(0, 10_000_000), {
       default: 0,
+      designate: 10,
       meaning: 'How many zones one project may have. 0 sets no limit.',
+    }),
+    pendingStatus: option(boolean(), {
+      default: false,
+      designate: true,
+      meaning:
+        'Respond to the creation and the update of a zone as Designate does: 202, with the status `PENDING` and the action `CREATE` or `UPDATE`. The change is complete even so, and the next `GET` shows `ACTIVE` and `NONE`.',
     }),
   },
   log: {

@@ -10,6 +10,7 @@ import {
   updateResource,
 } from '../domain/operations/collection.ts';
 import type { Parameter } from '../domain/operations/list-query.ts';
+import { pendingMembers, successStatus } from '../domain/model/response.ts';
 import type { Operation, ResourceType } from '../domain/model/resource.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
@@ -35,8 +36,12 @@ export function addCollection(
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
   const urlOf = (request: FastifyRequest) => `${request.base}${path}`;
 
-  const statusOf = (operation: Operation, ordinary: number) =>
-    type.statuses?.[operation] ?? ordinary;
+  const { settings } = dependencies;
+  const statusOf = (operation: Operation, usual: number) =>
+    successStatus(type, operation, settings, usual);
+  const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
+    pendingMembers(type, operation, settings),
+  );
   /**
    * Returns whether to count all resources of a list. Only lists of owned resources are counted,
    * unless the caller disables it.
@@ -54,9 +59,10 @@ export function addCollection(
       await createResource(dependencies, type, changeContext(request), body, (resource) => {
         location = `${urlOf(request)}/${resource.id}`;
         validateHeaderValue('location', location);
-        text = writer.writeWith(resource, urlOf(request), shownOnce);
+        const shown = createdMembers === undefined ? resource : { ...resource, ...createdMembers };
+        text = writer.writeWith(shown, urlOf(request), shownOnce);
       });
-      reply.code(201).type(JSON_TYPE).header('location', location);
+      reply.code(statusOf('create', 201)).type(JSON_TYPE).header('location', location);
       return text;
     },
     async list(request, reply) {
@@ -108,7 +114,8 @@ export function addCollection(
       const body = readJsonBody(request);
       const resource = await updateResource(dependencies, type, changeContext(request), id, body);
       reply.code(statusOf('update', 200)).type(JSON_TYPE);
-      return writer.write(resource, urlOf(request));
+      const shown = updatedMembers === undefined ? resource : { ...resource, ...updatedMembers };
+      return writer.write(shown, urlOf(request));
     },
     async delete(request, reply) {
       const resource = await deleteResource(

@@ -171,9 +171,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addProbes(app, ping);
   addMetrics(app, metrics, { store: dependencies.store, ping, readAll: options.readMetrics });
   const { version, errors } = options;
+  const { defaultLimit, pendingStatus } = dependencies.settings;
   addDocuments(
     app,
-    { version, requestIdHeader, defaultLimit: dependencies.settings.defaultLimit, errors },
+    { version, requestIdHeader, defaultLimit, pendingStatus, errors },
     options.urls.publicUrl,
   );
   for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies);

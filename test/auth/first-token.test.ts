@@ -31,6 +31,7 @@ beforeEach(async () => {
       requireResource: false,
       tldRule: 'last-label',
       zonesPerProject: 100,
+      pendingStatus: false,
       defaultLimit: 1000,
       otherAdministrators: false,
       maxPageBytes: 1_048_576,

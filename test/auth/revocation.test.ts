@@ -40,6 +40,7 @@ function dependencies(store: Store, otherAdministrators = true): Dependencies {
     requireResource: false,
     tldRule: 'last-label',
     zonesPerProject: 100,
+    pendingStatus: false,
     defaultLimit: 1000,
     otherAdministrators,
     maxPageBytes: 1_048_576,

@@ -88,8 +88,8 @@ function hasClient(): boolean {
 const installed = hasClient();
 
 /** Signs in with an existing token, as scripts do. */
-async function signInWithToken(): Promise<void> {
-  service = await startTestService(PAGES);
+async function signInWithToken(settings: Record<string, string> = PAGES): Promise<void> {
+  service = await startTestService(settings);
   variables = {
     OS_AUTH_TYPE: 'admin_token',
     OS_ENDPOINT: `${service.url}/v2`,
@@ -101,7 +101,7 @@ describe.runIf(installed)(
   'the unmodified OpenStack client with a token',
   { timeout: PATIENCE },
   () => {
-    beforeEach(signInWithToken);
+    beforeEach(() => signInWithToken());
     testCommands();
 
     test('a refused command prints the reason and exits with 1', async () => {
@@ -145,6 +145,52 @@ describe.runIf(installed)(
   },
 );
 
+describe.runIf(installed)(
+  'the unmodified OpenStack client with a service with compatibility: designate',
+  { timeout: PATIENCE },
+  () => {
+    beforeEach(() => signInWithToken({ TSIGIL_COMPATIBILITY: 'designate' }));
+
+    test('zones are PENDING in the responses to changes, and ACTIVE or absent afterwards', async () => {
+      const shown = await openstack(
+        'zone create a.example. --email a@example.org',
+        'zone show a.example.',
+        'zone set a.example. --ttl 60',
+        'zone show a.example.',
+        'zone delete a.example.',
+        'zone list',
+      );
+      const states = shown.map(({ status, action }) => [status, action]);
+      expect(states.slice(0, 5)).toEqual([
+        ['PENDING', 'CREATE'],
+        ['ACTIVE', 'NONE'],
+        ['PENDING', 'UPDATE'],
+        ['ACTIVE', 'NONE'],
+        ['PENDING', 'DELETE'],
+      ]);
+      expect(shown[5]).toEqual([]);
+    });
+
+    test('the variables of an openrc file break admin_token until they are unset', async () => {
+      const sourced = { ...variables, OS_USERNAME: 'ada', OS_PROJECT_NAME: 'web' };
+      const { status, err } = await run(sourced, '', 'openstack', 'tld', 'list');
+      expect([status, err]).toEqual([
+        1,
+        expect.stringContaining("unexpected keyword argument 'project_name'"),
+      ]);
+      const page = readFileSync(PAGE, 'utf8');
+      const unset = /^unset .*$/m.exec(page)?.[0] ?? '';
+      const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${value}`);
+      const script = [unset, ...exports, 'openstack tld list'].join('\n');
+      expect(await run(sourced, '', 'bash', '--norc', '-euo', 'pipefail', '-c', script)).toEqual({
+        status: 0,
+        out: '\n',
+        err: '',
+      });
+    });
+  },
+);
+
 describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone'))(
   'the unmodified OpenStack client with a password',
   { timeout: PATIENCE },
@@ -182,7 +228,7 @@ describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))(
   'docs/openstack-clients.md',
   { timeout: PATIENCE },
   () => {
-    beforeEach(signInWithToken);
+    beforeEach(() => signInWithToken());
 
     test('every example works, in the order of the page', async () => {
       const blocks = [...readFileSync(PAGE, 'utf8').matchAll(/^```sh\n(.*?)^```$/gms)].map(

@@ -2,6 +2,7 @@
 export const CASES: Readonly<
   Record<string, readonly [variable: string, good: unknown, bad: unknown]>
 > = {
+  compatibility: ['TSIGIL_COMPATIBILITY', 'designate', 'keystone'],
   listen: ['TSIGIL_LISTEN', '[::1]:8080', 'localhost'],
   publicUrl: ['TSIGIL_PUBLIC_URL', 'https://dns.example/api', 'dns.example'],
   database: ['TSIGIL_DATABASE_URL', 'sqlite:/srv/t.db', 'mysql://localhost'],
@@ -81,6 +82,7 @@ export const CASES: Readonly<
   'tsigkeys.requireResource': ['TSIGIL_TSIGKEYS_REQUIRE_RESOURCE', true, 'sometimes'],
   'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
   'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
+  'zones.pendingStatus': ['TSIGIL_ZONES_PENDING_STATUS', true, 'maybe'],
   'log.level': ['TSIGIL_LOG_LEVEL', 'warn', 'debug'],
   stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
 };

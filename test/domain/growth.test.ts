@@ -29,6 +29,7 @@ const SETTINGS = {
   requireResource: true,
   tldRule: 'any-suffix',
   zonesPerProject: 0,
+  pendingStatus: false,
   defaultLimit: 1000,
   maxPageBytes: 1_048_576,
   otherAdministrators: false,

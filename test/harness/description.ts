@@ -144,6 +144,7 @@ export function describedAt(base: string): ApiSettings {
     version: '1',
     requestIdHeader: 'X-Openstack-Request-Id',
     defaultLimit: 20,
+    pendingStatus: false,
     errors: {
       insufficientRightsStatus: 401,
       challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }],

@@ -134,6 +134,7 @@ describe('the OpenAPI document', () => {
       version: '1',
       requestIdHeader: 'X-Request-Id',
       defaultLimit: 5,
+      pendingStatus: false,
       errors: {
         insufficientRightsStatus: 403,
         challenges: [{ unknownCaller: 'Bearer', missingRight: 'Bearer' }],

@@ -25,6 +25,7 @@ const SETTINGS = {
   strictTsigkeys: false,
   requireResource: false,
   zonesPerProject: 0,
+  pendingStatus: false,
   defaultLimit: 10,
   otherAdministrators: true,
   maxPageBytes: 1_048_576,

@@ -206,6 +206,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       strictTsigkeys: false,
       requireResource: false,
       zonesPerProject: 0,
+      pendingStatus: false,
       defaultLimit: 10,
       maxPageBytes: 1e6,
       otherAdministrators: true,

@@ -17,6 +17,7 @@ const SETTINGS = {
   strictTsigkeys: false,
   requireResource: false,
   zonesPerProject: 0,
+  pendingStatus: false,
   defaultLimit: 10,
   maxPageBytes: 1e6,
   otherAdministrators: true,

@@ -39,6 +39,7 @@ const SETTINGS = {
   strictTsigkeys: false,
   requireResource: false,
   zonesPerProject: 1_000_000,
+  pendingStatus: false,
   defaultLimit: 1000,
   maxPageBytes: 1_048_576,
   otherAdministrators: true,

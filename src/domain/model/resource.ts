@@ -182,6 +182,11 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly statuses?: Readonly<Partial<Record<Operation, number>>>;
   /** The members that differ in the response to a deletion. */
   readonly deleted?: Partial<ResourceOf<F>>;
+  /**
+   * With the setting `zones.pendingStatus`, the members that differ in the responses to operations,
+   * which then have the status 202.
+   */
+  readonly pending?: Readonly<Partial<Record<Operation, Partial<ResourceOf<F>>>>>;
   /** The fields between `id` and `created_at`, in the order of responses. */
   readonly fields: F;
   /** The unique field. Absent if resources may be equal, such as entries of a journal. */

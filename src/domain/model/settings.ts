@@ -11,6 +11,8 @@ export interface Settings {
   readonly tldRule: TldRule;
   /** The maximum number of zones of a project; 0 for no limit. */
   readonly zonesPerProject: number;
+  /** Whether responses show the creation and the update of a zone as pending, as Designate does. */
+  readonly pendingStatus: boolean;
   /** The number of items in a list if the caller sets no limit: 1 to `MAX_LIMIT`. */
   readonly defaultLimit: number;
   /**

@@ -22,6 +22,10 @@ export const zone = defineResource({
   },
   statuses: { delete: 202 },
   deleted: DELETED,
+  pending: {
+    create: { status: 'PENDING', action: 'CREATE' },
+    update: { status: 'PENDING', action: 'UPDATE' },
+  },
   owner: 'project_id',
   fields: zoneFields,
   unique: { field: 'name', per: 'pool_id', comparisonForm },

@@ -9,6 +9,7 @@ import {
   type Operation,
   type ResourceType,
 } from '../../domain/model/resource.ts';
+import { pendingMembers } from '../../domain/model/response.ts';
 import { MAX_LIMIT, type Settings } from '../../domain/model/settings.ts';
 import type { Example } from './document.ts';
 
@@ -30,6 +31,7 @@ export const LENIENT: Settings = {
   requireResource: false,
   tldRule: 'last-label',
   zonesPerProject: 0,
+  pendingStatus: false,
   defaultLimit: MAX_LIMIT,
   otherAdministrators: true,
   maxPageBytes: 1_048_576,
@@ -72,9 +74,11 @@ export function requestExamples(
 export function responseExamples(
   type: ResourceType,
   operation: Operation,
-  base: string,
+  settings: { readonly base: string; readonly pendingStatus: boolean },
 ): Record<string, Example<Body>> {
+  const { base } = settings;
   const resource = show(type, base, wholeBody(type));
+  const pending = pendingMembers(type, operation, settings);
   switch (operation) {
     case 'create':
       return Object.fromEntries(
@@ -86,6 +90,7 @@ export function responseExamples(
               value: {
                 ...show(type, base, value),
                 ...examplesOf(Object.entries(type.shownOnce ?? {})),
+                ...pending,
               },
             },
           ];
@@ -97,7 +102,10 @@ export function responseExamples(
       return { resource: { summary: 'Never updated.', value: resource } };
     case 'update':
       return {
-        partial: { summary: 'One member.', value: { ...resource, updated_at: UPDATED_AT } },
+        partial: {
+          summary: 'One member.',
+          value: { ...resource, updated_at: UPDATED_AT, ...pending },
+        },
       };
     case 'delete':
       return type.statuses?.delete === undefined

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../domain/model/errors.ts';
+import { successStatus } from '../../domain/model/response.ts';
 import type { Operation, ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
@@ -104,7 +105,7 @@ function describeOperation(
   operation: Operation,
 ): OperationObject {
   const { summary, description, errors } = NOTES[operation];
-  const status = type.statuses?.[operation] ?? NOTES[operation].status;
+  const status = successStatus(type, operation, settings, NOTES[operation].status);
   const refusals = type.refusals?.[operation] ?? [];
   return {
     operationId: `${operation}_${operation === 'list' ? type.collection : type.noun}`,
@@ -156,10 +157,7 @@ function success(settings: ApiSettings, type: ResourceType, operation: Operation
     ...(response === undefined
       ? {}
       : {
-          content: json(
-            schemaReference(response),
-            responseExamples(type, operation, settings.base),
-          ),
+          content: json(schemaReference(response), responseExamples(type, operation, settings)),
         }),
   };
 }

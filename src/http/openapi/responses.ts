@@ -23,6 +23,8 @@ export interface ApiSettings {
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
   readonly defaultLimit: number;
+  /** Whether responses show the creation and the update of a zone as pending. */
+  readonly pendingStatus: boolean;
   readonly errors: ErrorResponseSettings;
 }
 

@@ -42,6 +42,7 @@ const SETTINGS = {
   requireResource: false,
   tldRule: 'last-label',
   zonesPerProject: 0,
+  pendingStatus: false,
   defaultLimit: 1000,
   maxPageBytes: 8 * 1024 * 1024,
   otherAdministrators: true,

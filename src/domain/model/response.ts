@@ -1,0 +1,27 @@
+import type { Operation, Resource, ResourceType } from './resource.ts';
+import type { Settings } from './settings.ts';
+
+type ResponseSettings = Pick<Settings, 'pendingStatus'>;
+
+/**
+ * Returns the members in which the response to an operation differs from the stored resource;
+ * undefined if it does not differ.
+ */
+export function pendingMembers(
+  type: ResourceType,
+  operation: Operation,
+  { pendingStatus }: ResponseSettings,
+): Partial<Resource> | undefined {
+  return pendingStatus ? type.pending?.[operation] : undefined;
+}
+
+/** Returns the status of the response to an operation. `usual` is that of most types. */
+export function successStatus(
+  type: ResourceType,
+  operation: Operation,
+  settings: ResponseSettings,
+  usual: number,
+): number {
+  const isPending = pendingMembers(type, operation, settings) !== undefined;
+  return isPending ? 202 : (type.statuses?.[operation] ?? usual);
+}

@@ -1,0 +1,63 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { OPTIONS, valueAt } from '../../src/config/options.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { CASES } from './cases.ts';
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+type Value = string | number | boolean;
+
+/** The settings whose default differs, with both defaults. */
+const DIFFERENT: readonly (readonly [key: string, usual: Value | undefined, designate: Value])[] = [
+  ['auth.insufficientRightsStatus', undefined, 403],
+  ['api.defaultLimit', 1000, 20],
+  ['tsigkeys.requireResource', false, true],
+  ['zones.tldRule', 'last-label', 'any-suffix'],
+  ['zones.perProject', 0, 10],
+  ['zones.pendingStatus', false, true],
+];
+
+const DESIGNATE = { TSIGIL_COMPATIBILITY: 'designate' };
+
+describe('compatibility: designate', () => {
+  test('changes the defaults of these settings and of no others', () => {
+    const [usual, designate] = [readConfig(undefined, {}), readConfig(undefined, DESIGNATE)];
+    const changed = OPTIONS.filter(({ key }) => key !== 'compatibility').flatMap(({ key }) => {
+      const values = [valueAt(usual, key), valueAt(designate, key)];
+      return JSON.stringify(values[0]) === JSON.stringify(values[1]) ? [] : [[key, ...values]];
+    });
+    expect(changed).toEqual(DIFFERENT);
+  });
+
+  test('can be set in the file, before or after other settings', () => {
+    const path = join(folder, 'tsigil.yaml');
+    for (const text of [
+      'compatibility: designate\nlog:\n  level: warn\n',
+      'log:\n  level: warn\ncompatibility: designate\n',
+    ]) {
+      writeFileSync(path, text);
+      const config = readConfig(path, {});
+      expect([config.log.level, config.api.defaultLimit]).toEqual(['warn', 20]);
+    }
+    expect(readConfig(path, { TSIGIL_COMPATIBILITY: 'none' }).api.defaultLimit).toBe(1000);
+  });
+
+  test.each(DIFFERENT)('%s keeps a value that is set', (key, usual) => {
+    const [variable = ''] = CASES[key] ?? [];
+    const value = String(usual ?? 401);
+    const config = readConfig(undefined, { ...DESIGNATE, [variable]: value });
+    expect(String(valueAt(config, key))).toBe(value);
+    for (const [other, , expected] of DIFFERENT.filter(([name]) => name !== key))
+      expect(valueAt(config, other), other).toEqual(expected);
+  });
+
+  test('a bad value is reported once', () => {
+    expect(() => readConfig(undefined, { TSIGIL_COMPATIBILITY: 'nova' })).toThrow(
+      /^The configuration is not valid:\n {2}- TSIGIL_COMPATIBILITY must be one of none, designate$/,
+    );
+  });
+});

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  examplesOf,
+  expectDocumented,
+  operationAt,
+  readDocument,
+  responseTo,
+} from '../harness/description.ts';
+import { expectError, POOL_ID, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor, primary, secondary, ZONE_MEMBERS } from '../harness/zones.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ TSIGIL_COMPATIBILITY: 'designate' });
+});
+afterAll(() => service.close());
+
+describe('a zone with compatibility: designate', () => {
+  test('202 for its creation, PENDING and CREATE; then 200, ACTIVE and NONE', async () => {
+    for (const body of [primary('a.example.'), secondary('b.example.')]) {
+      const created = await service.post('/v2/zones', body);
+      expect(created.status, created.text).toBe(202);
+      expect(Object.keys(created.body)).toEqual(ZONE_MEMBERS);
+      expect(created.body).toMatchObject({ ...body, status: 'PENDING', action: 'CREATE' });
+      expect(created.headers.get('location')).toBe(created.body.links.self);
+      const read = await service.get(`/v2/zones/${created.body.id}`);
+      expect([read.status, read.body]).toEqual([
+        200,
+        { ...created.body, status: 'ACTIVE', action: 'NONE' },
+      ]);
+    }
+  });
+
+  test('202 for its update, PENDING and UPDATE; then 200, ACTIVE and NONE', async () => {
+    const { id } = (await service.post('/v2/zones', primary('changed.example.'))).body;
+    const updated = await service.patch(`/v2/zones/${id}`, { ttl: 60 });
+    expect(updated.status).toBe(202);
+    expect(updated.body).toMatchObject({ ttl: 60, status: 'PENDING', action: 'UPDATE' });
+    expect((await service.get(`/v2/zones/${id}`)).body).toEqual({
+      ...updated.body,
+      status: 'ACTIVE',
+      action: 'NONE',
+    });
+  });
+
+  test('202 for its deletion, PENDING and DELETE; then 404', async () => {
+    const { id } = (await service.post('/v2/zones', primary('deleted.example.'))).body;
+    const { status, body } = await service.delete(`/v2/zones/${id}`);
+    expect([status, body.id, body.status, body.action]).toEqual([202, id, 'PENDING', 'DELETE']);
+    expectError(await service.get(`/v2/zones/${id}`), 404, 'zone_not_found');
+  });
+
+  test('200 with only ACTIVE zones in lists, also for the filter by status', async () => {
+    await service.post('/v2/zones', primary('listed.example.'));
+    const { body } = await service.get('/v2/zones?status=PENDING');
+    expect(body.zones).toEqual([]);
+    const zones = (await service.get('/v2/zones')).body.zones as { status: string }[];
+    expect(new Set(zones.map(({ status }) => status))).toEqual(new Set(['ACTIVE']));
+  });
+
+  test('201 and 200 with the setting zones.pendingStatus off', async () => {
+    const other = await startTestService({
+      TSIGIL_COMPATIBILITY: 'designate',
+      TSIGIL_ZONES_PENDING_STATUS: 'false',
+    });
+    try {
+      const created = await other.post('/v2/zones', primary('a.example.'));
+      expect([created.status, created.body.status]).toEqual([201, 'ACTIVE']);
+      expect((await other.patch(`/v2/zones/${created.body.id}`, { ttl: 1 })).status).toBe(200);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('other resources with compatibility: designate', () => {
+  test('201 for creations and 200 for updates, as without it', async () => {
+    const tld = await service.post('/v2/tlds', { name: 'example' });
+    expect(tld.status).toBe(201);
+    expect((await service.patch(`/v2/tlds/${tld.body.id}`, { description: 'd' })).status).toBe(200);
+    const pool = await service.post('/v2/pools', { name: 'p', project_id: 'red' });
+    expect([pool.status, pool.body.project_id]).toEqual([201, 'red']);
+  });
+
+  test('403 for insufficient rights, 20 items a page, any suffix as TLD, keys of existing pools only', async () => {
+    const reader = await clientFor(service, ['reader'], 'red');
+    expectError(await reader.get('/v2/tlds'), 403, 'forbidden');
+    for (let index = 0; index < 25; index += 1)
+      expect((await service.post('/v2/tlds', { name: `t${index}.example` })).status).toBe(201);
+    expect((await service.get('/v2/tlds')).body.tlds).toHaveLength(20);
+    const zone = await service.post('/v2/zones', primary('x.t1.example.'));
+    expect(zone.status, zone.text).toBe(202);
+    const key = (resourceId: string) => ({
+      name: `key-${resourceId}`,
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
+      resource_id: resourceId,
+    });
+    expect((await service.post('/v2/tsigkeys', key(POOL_ID))).status).toBe(201);
+    expectError(await service.post('/v2/tsigkeys', key(UNKNOWN_ID)), 400, 'invalid_tsigkey');
+    expect((await service.get('/v2/limits')).body.max_zones).toBe(10);
+  });
+});
+
+test('200 for /openapi.json, with these statuses and examples', async () => {
+  const api = await readDocument(service);
+  for (const [path, method, action] of [
+    ['/v2/zones', 'POST', 'CREATE'],
+    ['/v2/zones/{id}', 'PATCH', 'UPDATE'],
+  ] as const) {
+    expect(Object.keys(operationAt(api, path, method).responses)).toContain('202');
+    for (const example of Object.values(examplesOf(responseTo(api, path, method, 202).content)))
+      expect(example).toMatchObject({ status: 'PENDING', action });
+  }
+  const created = await service.post('/v2/zones', primary('documented.example.'));
+  expectDocumented(api, '/v2/zones', 'POST', created);
+});
