@@ -1,0 +1,53 @@
+// Files, folders and archives that do not depend on the time or on who makes them.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/** Runs a program and returns its output. Throws with its messages if it fails. */
+export function run(program, parameters, folder, environment = {}) {
+  const { status, stdout, stderr, error } = spawnSync(program, parameters, {
+    cwd: folder,
+    env: { ...process.env, ...environment },
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (error !== undefined) throw error;
+  if (status !== 0) throw new Error(`${program} failed with ${status}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Copies files and folders from `source` to the same paths in `target`, with plain modes. */
+export function copyAll(source, paths, target) {
+  for (const path of paths) copy(join(source, path), join(target, path));
+}
+
+/**
+ * Copies a file or folder, without the paths that `filter` refuses. Symbolic links are followed.
+ * Every file gets mode 0644, or 0755 if it is executable.
+ */
+export function copy(source, target, filter = () => true) {
+  mkdirSync(dirname(target), { recursive: true });
+  cpSync(source, target, { recursive: true, dereference: true, filter });
+  setModes(target);
+}
+
+/** Returns the paths of all files below `folder`, relative to it and sorted. */
+export function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => lstatSync(join(folder, path)).isFile())
+    .sort();
+}
+
+/** Writes a folder as a .tar.gz whose entries are below the name of the folder. */
+export function archive(folder, file, time) {
+  const order = ['--sort=name', `--mtime=@${time}`, '--format=ustar'];
+  const owner = ['--owner=0', '--group=0', '--numeric-owner'];
+  const parameters = ['--use-compress-program=gzip -9n', '-cf', file, basename(folder)];
+  run('tar', [...order, ...owner, ...parameters], dirname(folder));
+}
+
+function setModes(path) {
+  const status = statSync(path);
+  chmodSync(path, status.isDirectory() || (status.mode & 0o100) !== 0 ? 0o755 : 0o644);
+  if (status.isDirectory()) for (const name of readdirSync(path)) setModes(join(path, name));
+}

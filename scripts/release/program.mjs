@@ -1,0 +1,44 @@
+// The program as it is published: compiled, and without what only a checkout needs.
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyAll, run } from './files.mjs';
+
+/** The files beside dist/ and package.json. npm adds README.md and LICENSE by itself. */
+const FILES = ['docs/tsigil.1', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md'];
+
+/** The members of package.json that only a checkout needs. */
+const CHECKOUT_MEMBERS = ['allowScripts', 'devDependencies', 'scripts'];
+
+/** Compiles src into `target` and adds what the npm package contains. Returns its package.json. */
+export function buildProgram(checkout, target) {
+  copyAll(checkout, FILES, target);
+  const compiler = join(checkout, 'node_modules/typescript/bin/tsc');
+  const dist = join(target, 'dist');
+  run(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', dist], checkout);
+  chmodSync(join(dist, 'main.js'), 0o755);
+  const manifest = publishable(readJson(join(checkout, 'package.json')));
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  return manifest;
+}
+
+/**
+ * Returns a package.json without what only a checkout needs. npm ignores the overrides of an
+ * installed package, so they become dependencies.
+ */
+function publishable({ dependencies, overrides, ...members }) {
+  const kept = Object.entries(members).filter(([name]) => !CHECKOUT_MEMBERS.includes(name));
+  return { ...Object.fromEntries(kept), dependencies: { ...dependencies, ...overrides } };
+}
+
+/** Returns the folders of the program's dependencies in a checkout, by package-lock.json. */
+export function dependenciesOf(checkout) {
+  const { packages } = readJson(join(checkout, 'package-lock.json'));
+  return Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && !dev)
+    .map(([path, { version, license }]) => ({ path, version, license }));
+}
+
+/** Reads a JSON file. */
+export function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}

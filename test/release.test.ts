@@ -1,0 +1,363 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { ROOT } from './docs/documents.ts';
+import { cleanEnvironment, temporaryFolder } from './harness/service.ts';
+import { IS_LONG } from './harness/sizes.ts';
+import { hasProgram, isMet, TOOL_ENVIRONMENT } from './harness/tools.ts';
+
+const folder = temporaryFolder();
+const release = join(folder, 'release');
+const VERSION = (
+  JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+).version;
+/** 2026-09-21 14:13:20 UTC. */
+const TIME = '1790000000';
+
+const debian = hasProgram('dpkg-deb', 'dpkg') && hasProgram('lintian', 'lintian');
+/** The package manager installs as root only, and so does chroot. */
+const root = isMet(process.getuid?.() === 0, 'root', 'The tests of the .deb need root');
+
+beforeAll(() => makeRelease(release), 300_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function makeRelease(target: string): void {
+  run('node', ['scripts/release.mjs', target], ROOT, { SOURCE_DATE_EPOCH: TIME });
+}
+
+test('the release has a package for npm, two for Debian, the build context, the SBOM and checksums', () => {
+  expect(readdirSync(release).sort()).toEqual([
+    'SHA256SUMS',
+    `tsigil-${VERSION}-container.tar.gz`,
+    `tsigil-${VERSION}.cdx.json`,
+    `tsigil-${VERSION}.tgz`,
+    `tsigil_${VERSION}_amd64.deb`,
+    `tsigil_${VERSION}_arm64.deb`,
+  ]);
+  expect(run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], release)).toContain('deb: OK');
+});
+
+test.runIf(IS_LONG)('the same commit gives the same bytes', { timeout: 300_000 }, () => {
+  const again = join(folder, 'again');
+  makeRelease(again);
+  expect(readFileSync(join(again, 'SHA256SUMS'), 'utf8')).toBe(
+    readFileSync(join(release, 'SHA256SUMS'), 'utf8'),
+  );
+});
+
+test('every file in the archives has the time of the commit, and belongs to root', () => {
+  const list = (file: string) =>
+    run('tar', ['--utc', '--full-time', '-tvf', file], release).trimEnd().split('\n');
+  const context = list(`tsigil-${VERSION}-container.tar.gz`);
+  expect(context.length).toBeGreaterThan(100);
+  expect(context.filter((line) => !line.includes('2026-09-21 14:13:20'))).toEqual([]);
+  expect(context.filter((line) => !/^\S+ (?:0\/0|root\/root) /.test(line))).toEqual([]);
+});
+
+describe('the npm package', () => {
+  const unpacked = join(folder, 'npm');
+
+  beforeAll(() => {
+    mkdirSync(unpacked);
+    run('tar', ['-xf', join(release, `tsigil-${VERSION}.tgz`), '-C', unpacked], folder);
+  });
+
+  test('contains the program, the manual page, and no sources or tests', () => {
+    const paths = readdirSync(join(unpacked, 'package'), { recursive: true, encoding: 'utf8' });
+    expect(paths.filter((path) => !path.startsWith('dist')).sort()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'docs',
+      'docs/tsigil.1',
+      'package.json',
+    ]);
+    const program = paths.filter((path) => /^dist\/.*\./.test(path));
+    expect(program.filter((path) => !path.endsWith('.js'))).toEqual([]);
+  });
+
+  test('`npm pack` in a checkout has the same files', () => {
+    const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+    const [{ files }] = JSON.parse(run('npm', pack, ROOT)) as [{ files: { path: string }[] }];
+    const packed = files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'));
+    const released = filesIn(`tsigil-${VERSION}.tgz`).map((path) => path.replace('package/', ''));
+    expect(packed.sort()).toEqual(released.filter((path) => !path.startsWith('dist/')).sort());
+  });
+
+  test('the program in it serves', async () => {
+    symlinkSync(join(ROOT, 'node_modules'), join(unpacked, 'package/node_modules'));
+    const service = await start(process.execPath, [
+      join(unpacked, 'package/dist/main.js'),
+      'serve',
+    ]);
+    expect(service).toContain('Created an administrator token');
+  });
+
+  test.runIf(IS_LONG)(
+    'npm installs it without a warning about versions, with the manual page and the command',
+    { timeout: 300_000 },
+    async () => {
+      const prefix = join(folder, 'prefix');
+      const flags = ['--global', `--prefix=${prefix}`, '--prefer-offline', '--no-audit'];
+      const file = join(release, `tsigil-${VERSION}.tgz`);
+      const { status, stderr } = spawnSync('npm', ['install', ...flags, file], {
+        encoding: 'utf8',
+        cwd: folder,
+      });
+      expect({ status, warnings: stderr.match(/^.*(?:EBADENGINE|deprecated|ERR!).*$/gm) }).toEqual({
+        status: 0,
+        warnings: null,
+      });
+      expect(run(join(prefix, 'bin/tsigil'), ['--version'], folder)).toBe(`${VERSION}\n`);
+      const page = join(prefix, 'share/man/man1/tsigil.1');
+      expect(run('man', ['-l', page], folder, { MANWIDTH: '80' })).toContain('TSIGIL(1)');
+      expect(await start(join(prefix, 'bin/tsigil'), ['serve'])).toContain('"msg":"listening"');
+    },
+  );
+});
+
+describe('the packages for Debian', () => {
+  test.runIf(debian && IS_LONG)('lintian has no objection', { timeout: 120_000 }, () => {
+    const files = readdirSync(release).filter((name) => name.endsWith('.deb'));
+    expect(run('lintian', ['--allow-root', '--fail-on=error,warning', ...files], release)).toBe('');
+  });
+
+  test.runIf(debian)('each has only the SQLite of its architecture', () => {
+    for (const [architecture, cpu] of [
+      ['amd64', 'x64'],
+      ['arm64', 'arm64'],
+    ] as const) {
+      const listing = run('dpkg-deb', ['-c', `tsigil_${VERSION}_${architecture}.deb`], release);
+      const compiled = [...listing.matchAll(/\/prebuilds\/(\S+)\.node$/gm)].map(([, path]) => path);
+      expect(compiled).toEqual([`linux-${cpu}/@photostructure+sqlite.glibc`]);
+    }
+  });
+
+  const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
+
+  describe.runIf(debian && root && hasProgram('systemd-sysusers', 'systemd'))(
+    'installed into an empty root',
+    () => {
+      const target = join(folder, 'root');
+      const dpkg = (...parameters: string[]) =>
+        run(
+          'dpkg',
+          [
+            `--root=${target}`,
+            '--force-script-chrootless',
+            '--force-depends',
+            '--log=/dev/null',
+            ...parameters,
+          ],
+          release,
+        );
+      const modeOf = (path: string) => {
+        const { mode, uid } = statSync(join(target, path));
+        return { mode: (mode & 0o777).toString(8), uid };
+      };
+      const serviceUser = () =>
+        Number(/^tsigil:x:(\d+):/m.exec(readFileSync(join(target, 'etc/passwd'), 'utf8'))?.[1]);
+
+      beforeAll(() => {
+        mkdirSync(join(target, 'var/lib/dpkg'), { recursive: true });
+        mkdirSync(join(target, 'etc'));
+        writeFileSync(join(target, 'var/lib/dpkg/status'), '');
+        dpkg('--install', `tsigil_${VERSION}_${ARCHITECTURE}.deb`);
+      }, 120_000);
+
+      test('creates the user and its folders, which others cannot read, and enables the unit', () => {
+        const passwd = readFileSync(join(target, 'etc/passwd'), 'utf8');
+        expect(passwd).toMatch(/^tsigil:x:\d+:\d+:.*:\/var\/lib\/tsigil:\/usr\/sbin\/nologin$/m);
+        expect(modeOf('var/lib/tsigil')).toEqual({ mode: '700', uid: serviceUser() });
+        expect(modeOf('etc/tsigil')).toEqual({ mode: '750', uid: 0 });
+        const wants = 'etc/systemd/system/multi-user.target.wants';
+        expect(readdirSync(join(target, wants))).toEqual(['tsigil.service']);
+      });
+
+      test('its unit starts the service as its user, with the configuration of the package', async () => {
+        const programs = [process.execPath, '/usr/bin/env'];
+        copyWithLibraries(target, programs);
+        const unit = readFileSync(join(target, 'usr/lib/systemd/system/tsigil.service'), 'utf8');
+        const [program = '', ...parameters] = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? [];
+        const user = `${/^User=(.*)$/m.exec(unit)?.[1]}:tsigil`;
+        const enter = [`--userspec=${user}`, target, program, ...parameters];
+        const output = await start('chroot', enter, '/');
+        expect(output).toContain('Created an administrator token in /var/lib/tsigil/admin.token');
+        expect(modeOf('var/lib/tsigil/admin.token')).toEqual({ mode: '600', uid: serviceUser() });
+        expect(modeOf('var/lib/tsigil/tsigil.db').uid).toBe(serviceUser());
+      });
+
+      test('it contains what the service needs for PostgreSQL', () => {
+        const { stdout, stderr } = spawnSync(
+          process.execPath,
+          [join(target, 'usr/lib/tsigil/dist/main.js'), 'serve'],
+          {
+            cwd: folder,
+            encoding: 'utf8',
+            env: cleanEnvironment({ TSIGIL_DATABASE_URL: 'postgres://t@127.0.0.1:1/t' }),
+          },
+        );
+        expect(stdout + stderr).toContain('nothing listens');
+      });
+
+      test('a removal keeps the configuration and the data, and a purge removes both', () => {
+        writeFileSync(join(target, 'etc/tsigil/own'), 'of the operator');
+        dpkg('--remove', 'tsigil');
+        expect(existsSync(join(target, 'usr/bin/tsigil'))).toBe(false);
+        expect(existsSync(join(target, 'etc/tsigil/tsigil.yaml'))).toBe(true);
+        expect(existsSync(join(target, 'var/lib/tsigil'))).toBe(true);
+        dpkg('--purge', 'tsigil');
+        expect(readdirSync(join(target, 'etc/tsigil'))).toEqual(['own']);
+        expect(existsSync(join(target, 'var/lib/tsigil'))).toBe(false);
+      });
+    },
+  );
+});
+
+describe('the build context of the container image', () => {
+  test('contains everything that the Containerfile copies', () => {
+    const paths = filesIn(`tsigil-${VERSION}-container.tar.gz`);
+    const top = new Set(paths.map((path) => path.split('/')[1]));
+    const containerfile = readFileSync(join(ROOT, 'Containerfile'), 'utf8');
+    const sources = [...containerfile.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(
+      ([, names = '']) => names.split(' '),
+    );
+    expect(sources.filter((name) => !top.has(name))).toEqual([]);
+    expect([...top].sort()).toEqual(['.dockerignore', 'Containerfile', ...sources].sort());
+  });
+
+  test.runIf(IS_LONG)(
+    'the commands of the Containerfile build a program that serves',
+    { timeout: 300_000 },
+    async () => {
+      const context = join(folder, `tsigil-${VERSION}-container`);
+      run('tar', ['-xf', join(release, `tsigil-${VERSION}-container.tar.gz`)], folder);
+      const containerfile = readFileSync(join(context, 'Containerfile'), 'utf8');
+      const [build = ''] = containerfile.split(/^FROM (?!.* AS )/m);
+      for (const [, command = ''] of build.matchAll(/^RUN (.*)$/gm))
+        run('sh', ['-c', command], context);
+      expect(await start(process.execPath, [join(context, 'dist/main.js'), 'serve'])).toContain(
+        '"msg":"listening"',
+      );
+      expect(existsSync(join(context, 'node_modules/typescript'))).toBe(false);
+    },
+  );
+});
+
+test('the SBOM lists every dependency with its version, licence and hash', () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string; dev?: boolean }>;
+  };
+  const shipped = Object.entries(lock.packages)
+    .filter(([path, { dev }]) => path !== '' && dev !== true)
+    .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`);
+  const materials = JSON.parse(
+    readFileSync(join(release, `tsigil-${VERSION}.cdx.json`), 'utf8'),
+  ) as {
+    bomFormat: string;
+    serialNumber: string;
+    metadata: { timestamp: string; component: Record<string, string> };
+    components: { name: string; version: string; hashes: unknown[]; licenses: unknown[] }[];
+  };
+  expect(materials).toMatchObject({
+    bomFormat: 'CycloneDX',
+    serialNumber: expect.stringMatching(
+      /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    ) as string,
+    metadata: {
+      timestamp: '2026-09-21T14:13:20.000Z',
+      component: { name: 'tsigil', type: 'application', version: VERSION },
+    },
+  });
+  const { components } = materials;
+  expect(components.map(({ name, version }) => `${name}@${version}`).sort()).toEqual(
+    [...new Set(shipped)].sort(),
+  );
+  expect(
+    components.filter(({ hashes, licenses }) => hashes.length === 0 || licenses.length === 0),
+  ).toEqual([]);
+});
+
+/** Runs a program and returns what it printed. Throws with its messages if it fails. */
+function run(
+  program: string,
+  parameters: readonly string[],
+  cwd: string,
+  variables: NodeJS.ProcessEnv = {},
+): string {
+  const { status, stdout, stderr } = spawnSync(program, parameters, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...TOOL_ENVIRONMENT, ...variables },
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Returns the paths of the files in an archive of the release. */
+function filesIn(name: string): string[] {
+  return run('tar', ['-tf', join(release, name)], folder)
+    .split('\n')
+    .filter((path) => path !== '' && !path.endsWith('/'));
+}
+
+/** Copies programs and the libraries that they and SQLite need to the same paths below `target`. */
+function copyWithLibraries(target: string, programs: readonly string[]): void {
+  const libraries = programs.flatMap((program) =>
+    [...run('ldd', [program], folder).matchAll(/(\/\S+) \(0x/g)].map(([, path = '']) => path),
+  );
+  for (const path of new Set([...programs, ...libraries])) {
+    const place = programs.includes(path) ? `/usr/bin/${path.split('/').at(-1)}` : path;
+    mkdirSync(dirname(join(target, place)), { recursive: true });
+    copyFileSync(path, join(target, place));
+  }
+}
+
+/** Starts a service on a free port, expects it to list TLDs, and stops it. Returns its output. */
+async function start(
+  program: string,
+  parameters: string[],
+  cwd = temporaryFolder(),
+): Promise<string> {
+  const child = spawn(program, parameters, {
+    cwd,
+    env: cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', TSIGIL_ADMIN_TOKEN: '' }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    if (cwd !== '/') rmSync(cwd, { recursive: true, force: true });
+  });
+  const [url, output] = await listening(child);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  return output();
+}
+
+function listening(child: ChildProcess): Promise<[string, () => string]> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+        const url = /"url":"([^"]+)".*"msg":"listening"/.exec(output)?.[1];
+        if (url !== undefined) resolve([url, () => output]);
+      });
+    child.once('exit', (code) => reject(new Error(`The service ended with ${code}: ${output}`)));
+  });
+}
