@@ -1,6 +1,6 @@
 import { validateHeaderValue } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Dependencies } from '../domain/operations/change.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ChangeContext, Dependencies } from '../domain/operations/change.ts';
 import {
   createResource,
   deleteResource,
@@ -15,12 +15,30 @@ import type { Operation, ResourceType } from '../domain/model/resource.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
-import { CALLER_ID_HEADER, HIDE_COUNTS, isTrue, parametersOf } from './request/context.ts';
+import {
+  CALLER_ID_HEADER,
+  HIDE_COUNTS,
+  WARNING_HEADER,
+  isTrue,
+  parametersOf,
+} from './request/context.ts';
 import { countFitting, isLonger } from './page-size.ts';
 import { createWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { withParameters } from './request/urls.ts';
+
+/** Returns the context of a change that collects warnings, for types that have any. */
+function withWarnings(type: ResourceType, request: FastifyRequest): ChangeContext {
+  const context = changeContext(request);
+  return type.warnings === undefined ? context : { ...context, warnings: [] };
+}
+
+/** Adds the warnings of a change as a list of strings (RFC 9651 section 3.1). */
+function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): void {
+  if (warnings.length === 0) return;
+  reply.header(WARNING_HEADER, warnings.map((each) => JSON.stringify(each)).join(', '));
+}
 
 /** Serves the collection of `type` under `/v2`. */
 export function addCollection(
@@ -56,13 +74,15 @@ export function addCollection(
       // cannot be built or sent.
       let location = '';
       let text = '';
-      await createResource(dependencies, type, changeContext(request), body, (resource) => {
+      const context = withWarnings(type, request);
+      await createResource(dependencies, type, context, body, (resource) => {
         location = `${urlOf(request)}/${resource.id}`;
         validateHeaderValue('location', location);
         const shown = createdMembers === undefined ? resource : { ...resource, ...createdMembers };
         text = writer.writeWith(shown, urlOf(request), shownOnce);
       });
       reply.code(statusOf('create', 201)).type(JSON_TYPE).header('location', location);
+      addWarnings(reply, context);
       return text;
     },
     async list(request, reply) {
@@ -112,7 +132,9 @@ export function addCollection(
     async update(request, reply) {
       const id = idOf(request);
       const body = readJsonBody(request);
-      const resource = await updateResource(dependencies, type, changeContext(request), id, body);
+      const context = withWarnings(type, request);
+      const resource = await updateResource(dependencies, type, context, id, body);
+      addWarnings(reply, context);
       reply.code(statusOf('update', 200)).type(JSON_TYPE);
       const shown = updatedMembers === undefined ? resource : { ...resource, ...updatedMembers };
       return writer.write(shown, urlOf(request));

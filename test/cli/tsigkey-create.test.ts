@@ -9,7 +9,7 @@ let variables: Record<string, string>;
 let poolId: string;
 let zoneId: string;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'false' });
   variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
   poolId = String((await service.post('/v2/pools', { name: 'anycast' })).body.id);
   const zone = await service.post(
@@ -66,7 +66,8 @@ describe('tsigkey create', () => {
     const { out, err } = await run('tsigkey', 'create', "it's new");
     expect(out).toContain("it's new");
     expect(err).toBe(
-      'Next:\n' +
+      'Warning: the name must be a domain name to be used in DNS messages\n' +
+        'Next:\n' +
         "  tsigil tsigkey export 'it'\\''s new' --format bind\n" +
         "  tsigil tsigkey verify 'it'\\''s new' --server HOST --zone ZONE\n",
     );
@@ -208,5 +209,41 @@ describe('tsigkey set --generate', () => {
       ...['tsigkey', 'set', 'rotated', '--generate', '--secret', '-'],
     );
     expect([status, err]).toEqual([2, expect.stringContaining('cannot be used with')]);
+  });
+});
+
+describe('warnings of the service', () => {
+  test('create and set print them on standard error, in every format', async () => {
+    expect(
+      await run(
+        ...['tsigkey', 'create', 'weak', '--algorithm', 'hmac-md5', '--resource-id', UNKNOWN_ID],
+        ...['-f', 'value', '-c', 'name'],
+      ),
+    ).toEqual({
+      status: 0,
+      out: 'weak\n',
+      err:
+        'Warning: hmac-md5 must not be used (RFC 8945 section 6)\n' +
+        'Warning: the resource_id is not the id of an existing pool\n',
+    });
+    const { status, err } = await run('tsigkey', 'set', 'weak', '--algorithm', 'hmac-sha1');
+    expect([status, err]).toEqual([
+      0,
+      'Warning: hmac-sha1 is not recommended (RFC 8945 section 6)\n' +
+        'Warning: the secret is shorter than the output of hmac-sha1 (RFC 2104 section 3)\n',
+    ]);
+  });
+
+  test('import prints them with the name of the key', async () => {
+    const input = 'key "old" { algorithm hmac-md5; secret "c2VjcmV0IG9mIG5vYm9keSBhdA=="; };';
+    const { status, out, err } = await runWith(
+      { input },
+      ...['tsigkey', 'import', '-', '--pool', 'default'],
+    );
+    expect([status, out, err]).toEqual([
+      0,
+      'line 1: added: old\n1 added\n',
+      'Warning: old: hmac-md5 must not be used (RFC 8945 section 6)\n',
+    ]);
   });
 });

@@ -262,7 +262,12 @@ describe('warnings in the log', () => {
       { secret: 'Some-Secret' },
       ['the secret must be base64 (RFC 4648 section 4) to be used in DNS messages'],
     ],
-    [{ algorithm: 'hmac-sha512' }, []],
+    [
+      { algorithm: 'hmac-sha512' },
+      ['the secret is shorter than the output of hmac-sha512 (RFC 2104 section 3)'],
+    ],
+    [{ algorithm: 'hmac-sha224' }, []],
+    [{ algorithm: 'hmac-sha512', secret: undefined }, []],
   ])('201 for %j, and the log contains a warning', async (members, advice) => {
     expect(adviceOn(await keep(members)).map(({ msg }) => msg)).toEqual(advice);
   });

@@ -3,6 +3,7 @@ import type { Connection } from '../service/client.ts';
 import { findConnection, type ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { FORMATS, type OutputFlags } from '../output/output.ts';
+import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** The flags that select the project of a request. */
@@ -60,7 +61,7 @@ export function withOutputFlags(command: Command): Command {
 /** Returns the connection and the project that the flags select. Throws `CommandError`. */
 export async function connect(
   flags: ConnectionFlags & ProjectFlags,
-  { environment }: Terminal,
+  { environment, err }: Terminal,
 ): Promise<Connection> {
   const { allProjects, sudoProjectId } = flags;
   if (sudoProjectId !== undefined && !/^[\x21-\x7e]+$/.test(sudoProjectId)) {
@@ -71,6 +72,7 @@ export async function connect(
   }
   return {
     ...(await findConnection(flags, environment)),
+    warn: (message) => void err.write(`Warning: ${plainText(message)}\n`),
     headers: {
       ...(allProjects === true ? { 'x-auth-all-projects': 'true' } : {}),
       ...(sudoProjectId === undefined ? {} : { 'x-auth-sudo-project-id': sudoProjectId }),

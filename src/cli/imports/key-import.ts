@@ -72,7 +72,11 @@ async function importKey(
   else if (current !== undefined && !wanted.update)
     report.add('different', describeDifference(current, key), place);
   else {
-    const refusal = wanted.dryRun ? undefined : await save(connection, key, current, wanted);
+    const named = {
+      ...connection,
+      warn: (message: string) => connection.warn?.(`${key.name}: ${message}`),
+    };
+    const refusal = wanted.dryRun ? undefined : await save(named, key, current, wanted);
     if (refusal === undefined)
       report.add(current === undefined ? 'added' : 'updated', key.name, place);
     else report.add('refused', `${key.name}: ${refusal}`, place);

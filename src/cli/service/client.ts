@@ -13,6 +13,8 @@ export interface Connection {
   readonly timeoutSeconds?: number;
   /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Receives each warning of the service about an accepted request. */
+  warn?(message: string): void;
 }
 
 type Content = Readonly<Record<string, unknown>>;
@@ -59,9 +61,19 @@ export async function callWithHeaders(
   };
   const response = await sendRequest(request, trust, server, timeoutSeconds);
   const content = parseBody(response.text);
-  if (response.status >= 200 && response.status < 300 && content !== undefined)
+  if (response.status >= 200 && response.status < 300 && content !== undefined) {
+    for (const message of warningsOf(response)) connection.warn?.(message);
     return { content, header: response.header };
+  }
   throw refusal(url, response, content);
+}
+
+/** Returns the warnings in a response: strings separated by commas (RFC 9651 section 3.1). */
+function warningsOf({ header }: HttpResponse): string[] {
+  const value = header('tsigil-warning');
+  if (value === undefined) return [];
+  const parsed = parseJson(`[${value}]`);
+  return Array.isArray(parsed) ? parsed.map(String) : [value];
 }
 
 function refusal(url: string, response: HttpResponse, content: Content | undefined): CommandError {

@@ -110,9 +110,13 @@ export interface Admission {
   readonly now: string;
 }
 
-/** The resource to store, and the members that only the response to its creation shows. */
+/**
+ * The resource to store, the members that only the response to its creation shows, and warnings
+ * that depend on other resources.
+ */
 export interface Admitted<F extends Fields = Fields> {
   readonly resource: ResourceOf<F>;
+  readonly warnings?: readonly string[];
   readonly shownOnce?: Readonly<Record<string, unknown>>;
 }
 
@@ -221,7 +225,10 @@ export interface ResourceType<F extends Fields = Fields> {
    * kind rejected are undefined. `current` is the resource that an update changes.
    */
   problems?(given: Given<F>, settings: Settings, current: ResourceOf<F> | undefined): Problem[];
-  /** Returns warnings for the operator about an accepted resource, one sentence each. */
+  /**
+   * Returns warnings for the operator and the caller about an accepted resource, one sentence each.
+   * They are ASCII text and quote no value of the resource.
+   */
   warnings?(resource: ResourceOf<F>): string[];
 }
 

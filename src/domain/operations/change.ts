@@ -8,7 +8,6 @@ import type {
   Draft,
   Fields,
   Given,
-  Resource,
   ResourceOf,
   ResourceType,
 } from '../model/resource.ts';
@@ -47,6 +46,8 @@ export interface ChangeContext {
   readonly caller: Caller;
   /** Undefined for a change by the service itself. */
   readonly requestId?: string | undefined;
+  /** Receives the messages of all warnings after the commit. */
+  readonly warnings?: string[];
 }
 
 /**
@@ -82,7 +83,8 @@ export interface Changes extends Reader {
 
 /**
  * Runs `work` in a transaction. Every change of a resource uses this function: it applies the rules
- * of the type, and warns the operator after the commit. Resolves once the changes are on disk.
+ * of the type, and warns the operator and the caller after the commit. Resolves once the changes
+ * are on disk.
  * `work` may run several times, and must await only `changes`. Rethrows any error of `work` after
  * the rollback. Throws `unavailable`.
  */
@@ -92,23 +94,28 @@ export async function change<T>(
   work: (changes: Changes) => Promise<T>,
 ): Promise<T> {
   let warnings: Warning[] = [];
-  const warn = (type: ResourceType, resource: Resource) => {
-    for (const message of type.warnings?.(resource) ?? [])
+  const warn: Warn = (type, { resource, warnings: further = [] }) => {
+    for (const message of [...(type.warnings?.(resource) ?? []), ...further])
       warnings.push({ type, id: resource.id, requestId: context.requestId, message });
   };
   const result = await dependencies.store.write((writer) => {
     warnings = [];
     return work(changesOn(writer, dependencies, context, warn));
   });
-  for (const warning of warnings) dependencies.warn(warning);
+  for (const warning of warnings) {
+    dependencies.warn(warning);
+    context.warnings?.push(warning.message);
+  }
   return result;
 }
+
+type Warn = (type: ResourceType, admitted: Admitted) => void;
 
 function changesOn(
   writer: Writer,
   dependencies: Dependencies,
   { caller }: ChangeContext,
-  warn: (type: ResourceType, resource: Resource) => void,
+  warn: Warn,
 ): Changes {
   const admit = <F extends Fields>(type: ResourceType<F>, change: Change<F>, now: string) =>
     admitChange(dependencies, caller, type, change, writer, now);
@@ -128,12 +135,12 @@ function changesOn(
         draft.created_at,
       );
       await writer.insert(type, admitted.resource);
-      warn(type, admitted.resource);
+      warn(type, admitted);
       return admitted;
     },
     async update(type, current, given) {
       const now = dependencies.clock();
-      const { resource } = await admit(
+      const admitted = await admit(
         type,
         {
           operation: 'update',
@@ -143,9 +150,9 @@ function changesOn(
         },
         now,
       );
-      await writer.replace(type, resource);
-      warn(type, resource);
-      return resource;
+      await writer.replace(type, admitted.resource);
+      warn(type, admitted);
+      return admitted.resource;
     },
     async remove(type, resource) {
       const removed = await admit(type, { operation: 'delete', resource }, dependencies.clock());
@@ -153,17 +160,20 @@ function changesOn(
       return removed.resource;
     },
     async applyAll(type, changes, slicer) {
-      const stored: Resource[] = [];
+      const stored: Admitted[] = [];
       const removed: string[] = [];
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
-        const { resource } = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
-        if (each.operation === 'delete') removed.push(resource.id);
-        else stored.push(resource);
+        const admitted = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
+        if (each.operation === 'delete') removed.push(admitted.resource.id);
+        else stored.push(admitted);
       }
       await writer.removeAll(type, removed);
-      await writer.putAll(type, stored);
-      for (const resource of stored) warn(type, resource);
+      await writer.putAll(
+        type,
+        stored.map(({ resource }) => resource),
+      );
+      for (const admitted of stored) warn(type, admitted);
     },
   };
 }

@@ -86,6 +86,13 @@ export function wireProblems(given: {
   return problems;
 }
 
+/** Returns whether a secret in base64 is shorter than the hash output of the algorithm. */
+function isShort({ algorithm, secret }: { algorithm: AlgorithmName; secret: string }): boolean {
+  const padding = secret.length - secret.replace(/=+$/, '').length;
+  const octets = (secret.length / 4) * 3 - padding;
+  return BASE64.test(secret) && octets < ALGORITHMS[algorithm].hashOctets;
+}
+
 const fields = defineFields({
   name: {
     ...text({ min: 1, max: 255, problemOf: noControlCharacters }),
@@ -150,6 +157,9 @@ export const tsigkey = defineResource({
     return [
       ...(weakness === undefined ? [] : [`${resource.algorithm} ${weakness}`]),
       ...wireProblems(resource).map(({ path, message }) => `the ${path.join('.')} ${message}`),
+      ...(isShort(resource)
+        ? [`the secret is shorter than the output of ${resource.algorithm} (RFC 2104 section 3)`]
+        : []),
     ];
   },
 });

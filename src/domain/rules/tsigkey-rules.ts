@@ -1,13 +1,14 @@
 import { ServiceError } from '../model/errors.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, ResourceType } from '../model/resource.ts';
+import { DEFAULT_POOL_ID } from '../resources/pool.ts';
 import { generateSecret, SCOPES, type Target, type tsigkey } from '../resources/tsigkey.ts';
 
 type TsigkeyFields = (typeof tsigkey)['fields'];
 
 /**
- * Applies the rules about a change to a key. Its pool or zone must exist if the settings require
- * it. A key without a secret gets one. Throws `invalid_tsigkey`.
+ * Applies the rules about a change to a key. If its pool or zone does not exist, rejects the change
+ * or warns, as the settings say. A key without a secret gets one. Throws `invalid_tsigkey`.
  */
 export async function admitTsigkey(
   change: Change<TsigkeyFields>,
@@ -18,8 +19,10 @@ export async function admitTsigkey(
   const refers =
     change.operation === 'create' ||
     (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));
-  if (settings.requireResource && refers) await assertResourceExists(resource, transaction);
+  const isMissing = refers && !(await hasResource(resource, transaction));
+  if (isMissing && settings.requireResource) throw missingResource(resource);
   return {
+    ...(isMissing ? { warnings: [MISSING_RESOURCE[resource.scope]] } : {}),
     resource: {
       ...resource,
       secret: resource.secret ?? generateSecret(resource.algorithm, randomBytes),
@@ -27,12 +30,21 @@ export async function admitTsigkey(
   };
 }
 
-async function assertResourceExists(
+const MISSING_RESOURCE: Readonly<Record<Target['scope'], string>> = {
+  POOL: 'the resource_id is not the id of an existing pool',
+  ZONE: 'the resource_id is not the id of an existing zone',
+};
+
+/** Returns whether the pool or zone of a key exists. The default pool always does. */
+async function hasResource(
   { scope, resource_id: id }: Target,
   transaction: Reader,
-): Promise<void> {
+): Promise<boolean> {
+  if (scope === 'POOL' && id === DEFAULT_POOL_ID) return true;
   const type: ResourceType = SCOPES[scope];
-  if ((await transaction.get(type, id)) === undefined) {
-    throw new ServiceError('invalid_tsigkey', { id, noun: type.noun, scope });
-  }
+  return (await transaction.get(type, id)) !== undefined;
+}
+
+function missingResource({ scope, resource_id: id }: Target): ServiceError {
+  return new ServiceError('invalid_tsigkey', { id, noun: SCOPES[scope].noun, scope });
 }

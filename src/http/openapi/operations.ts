@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../domain/model/errors.ts';
 import { successStatus } from '../../domain/model/response.ts';
 import type { Operation, ResourceType } from '../../domain/model/resource.ts';
-import { CALLER_ID_HEADER } from '../request/context.ts';
+import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
 import type { OperationObject, PathItem, Paths, ResponseObject } from './document.ts';
 import { responseExamples, requestExamples } from './examples.ts';
@@ -142,6 +142,11 @@ function callerHeader({ identifiesCaller }: ResourceType, operation: Operation):
   return identifiesCaller === true && ['list', 'get'].includes(operation) ? [CALLER_ID_HEADER] : [];
 }
 
+/** Returns the header with warnings, if responses to `operation` may have it. */
+function warningHeader({ warnings }: ResourceType, operation: Operation): string[] {
+  return warnings !== undefined && ['create', 'update'].includes(operation) ? [WARNING_HEADER] : [];
+}
+
 function success(settings: ApiSettings, type: ResourceType, operation: Operation): ResponseObject {
   const { response } = schemaNames(type, operation);
   return {
@@ -153,6 +158,7 @@ function success(settings: ApiSettings, type: ResourceType, operation: Operation
       settings,
       ...(operation === 'create' ? ['Location'] : []),
       ...callerHeader(type, operation),
+      ...warningHeader(type, operation),
     ),
     ...(response === undefined
       ? {}

@@ -8,7 +8,7 @@ import {
 } from '../../domain/model/errors.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
-import { CALLER_ID_HEADER } from '../request/context.ts';
+import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { errorResponse, type ErrorResponseSettings } from '../request/errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './document.ts';
 import { EXAMPLE_ID } from '../../domain/model/examples.ts';
@@ -84,6 +84,10 @@ export function describeHeaders(
     [CALLER_ID_HEADER]: text(
       'The id of the token of the request. For callers without such a token, another id.',
       EXAMPLE_ID,
+    ),
+    [WARNING_HEADER]: text(
+      'Warnings about the resource, as a list of strings (RFC 9651 section 3.1). Absent without a warning.',
+      '"hmac-md5 must not be used (RFC 8945 section 6)"',
     ),
     'Retry-After': {
       description: 'The number of seconds to wait before a retry.',

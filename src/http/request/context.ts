@@ -63,6 +63,9 @@ export const CONTEXT_OPTIONS: readonly ContextOption[] = [
 /** The header with the caller's id, on responses about resources with `identifiesCaller`. */
 export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 
+/** The header with the warnings about a resource that a request created or changed. */
+export const WARNING_HEADER = 'Tsigil-Warning';
+
 /** The header with which a caller disables the total count of a list. */
 export const HIDE_COUNTS = 'OpenStack-DNS-Hide-Counts';
 

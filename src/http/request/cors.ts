@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { WARNING_HEADER } from './context.ts';
 
 /**
  * The header names that a page may read and a request may have, in addition to the request id's.
@@ -36,7 +37,10 @@ export function allowOrigin(
   reply.header('access-control-allow-credentials', 'true');
   const method = request.headers['access-control-request-method'];
   if (request.method !== 'OPTIONS' || method === undefined) {
-    reply.header('access-control-expose-headers', `${requestIdHeader}, Location, Retry-After`);
+    reply.header(
+      'access-control-expose-headers',
+      `${requestIdHeader}, Location, Retry-After, ${WARNING_HEADER}`,
+    );
     return;
   }
   if (!METHODS.includes(method)) return;

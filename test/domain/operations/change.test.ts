@@ -178,7 +178,7 @@ describe('warnings', () => {
   const WEAK = {
     name: 'old',
     algorithm: 'hmac-md5',
-    secret: 'AAAA',
+    secret: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
     scope: 'POOL',
     resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
   };

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { POOL_ID, SECRET, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({
+    TSIGIL_TSIGKEYS_STRICT: 'false',
+    TSIGIL_CORS_ALLOWED_ORIGINS: '[https://console.example]',
+  });
+});
+afterAll(() => service.close());
+
+const HEADER = 'tsigil-warning';
+let count = 0;
+const key = (members: object) => ({ ...TSIGKEYS.body(`key-${(count += 1)}`), ...members });
+
+/** The strings in the header of a response, as a parser of structured fields reads them. */
+function warningsIn({ headers }: { headers: Headers }): string[] {
+  const value = headers.get(HEADER);
+  return value === null ? [] : (JSON.parse(`[${value}]`) as string[]);
+}
+
+describe('Tsigil-Warning', () => {
+  test.each([
+    ['a usable key', {}, []],
+    ['a generated secret', { algorithm: 'hmac-sha512', secret: undefined }, []],
+    [
+      'a weak algorithm',
+      { algorithm: 'hmac-md5' },
+      ['hmac-md5 must not be used (RFC 8945 section 6)'],
+    ],
+    [
+      'a short secret',
+      { secret: Buffer.alloc(31).toString('base64') },
+      ['the secret is shorter than the output of hmac-sha256 (RFC 2104 section 3)'],
+    ],
+    [
+      'a name and a secret that DNS cannot carry',
+      { name: 'no domain name', secret: '"?' },
+      [
+        'the name must be a domain name to be used in DNS messages',
+        'the secret must be base64 (RFC 4648 section 4) to be used in DNS messages',
+      ],
+    ],
+    [
+      'a pool that does not exist',
+      { resource_id: UNKNOWN_ID },
+      ['the resource_id is not the id of an existing pool'],
+    ],
+    [
+      'a zone that does not exist',
+      { scope: 'ZONE', resource_id: POOL_ID },
+      ['the resource_id is not the id of an existing zone'],
+    ],
+  ])('201 for %s, with the right warnings', async (_, members, expected) => {
+    const answer = await service.post('/v2/tsigkeys', key(members));
+    expect(answer.status, answer.text).toBe(201);
+    expect(warningsIn(answer)).toEqual(expected);
+    expect(Object.keys(answer.body as object)).toEqual(TSIGKEYS.members);
+  });
+
+  test('201 without a warning for an existing pool and zone', async () => {
+    const pool = await service.post('/v2/pools', { name: 'existing' });
+    const zone = await service.post(
+      '/v2/zones',
+      { name: 'existing.example.', email: 'a@example.com' },
+      { 'x-auth-sudo-project-id': 'red' },
+    );
+    for (const target of [
+      { scope: 'POOL', resource_id: pool.body.id },
+      { scope: 'ZONE', resource_id: zone.body.id },
+    ])
+      expect(warningsIn(await service.post('/v2/tsigkeys', key(target)))).toEqual([]);
+  });
+
+  test('200 for a change, with warnings about the whole key but an unchanged resource_id', async () => {
+    const { body } = await service.post('/v2/tsigkeys', key({ resource_id: UNKNOWN_ID }));
+    const path = `/v2/tsigkeys/${body.id}`;
+    expect(warningsIn(await service.patch(path, { algorithm: 'hmac-sha1' }))).toEqual([
+      'hmac-sha1 is not recommended (RFC 8945 section 6)',
+    ]);
+    expect(warningsIn(await service.patch(path, { scope: 'ZONE' }))).toEqual([
+      'hmac-sha1 is not recommended (RFC 8945 section 6)',
+      'the resource_id is not the id of an existing zone',
+    ]);
+    expect(warningsIn(await service.get(path))).toEqual([]);
+  });
+
+  test('201 with a warning that contains no part of the secret', async () => {
+    const secret = SECRET.slice(4);
+    const answer = await service.post('/v2/tsigkeys', key({ secret, algorithm: 'hmac-sha512' }));
+    expect(answer.headers.get(HEADER)).toContain('the secret is shorter');
+    expect(answer.headers.get(HEADER)).not.toContain(secret.slice(0, 6));
+  });
+
+  test('409 has no warning', async () => {
+    const body = key({ algorithm: 'hmac-md5' });
+    await service.post('/v2/tsigkeys', body);
+    const answer = await service.post('/v2/tsigkeys', body);
+    expect([answer.status, answer.headers.get(HEADER)]).toEqual([409, null]);
+  });
+
+  test('201 lets a page of an allowed origin read the header', async () => {
+    const { headers } = await service.post('/v2/tsigkeys', key({ algorithm: 'hmac-md5' }), {
+      origin: 'https://console.example',
+    });
+    expect(headers.get('access-control-expose-headers')).toContain('Tsigil-Warning');
+  });
+});
