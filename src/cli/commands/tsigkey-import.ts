@@ -48,7 +48,7 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
     )
     .addOption(
       new Option('--scope <scope>', 'set the scope of new keys').choices(
-        (schema.enum ?? []) as string[],
+        (schema.enum ?? []).map(String),
       ),
     )
     .addOption(

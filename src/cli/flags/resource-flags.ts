@@ -39,7 +39,7 @@ export function fieldOptions(
     flag,
     hasDefault ? `${description} (default: ${defaults[name]})` : description,
   );
-  if (schema.enum !== undefined) option.choices(schema.enum as string[]);
+  if (schema.enum !== undefined) option.choices(schema.enum.map(String));
   else if (option.variadic) option.argParser(collect);
   // The name may also be an argument.
   const isMandatory = field.onCreate === 'required' && !hasDefault && name !== type.unique?.field;
@@ -166,14 +166,10 @@ function typeOf(schema: JsonSchema): string {
   return String(Array.isArray(type) ? type.find((each) => each !== 'null') : type);
 }
 
-function membersOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
-  return (schema.properties ?? {}) as Record<string, JsonSchema>;
-}
-
 function placeholder(name: string, schema: JsonSchema): string {
   switch (typeOf(schema)) {
     case 'array': {
-      const members = Object.keys(membersOf((schema.items ?? {}) as JsonSchema));
+      const members = Object.keys(schema.items?.properties ?? {});
       return `<${members.length > 0 ? members.join(':') : words(name).replace(/s$/, '').replaceAll(' ', '-')}...>`;
     }
     case 'object':
@@ -196,9 +192,7 @@ function emptyValue(schema: JsonSchema): unknown {
 function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
   switch (typeOf(schema)) {
     case 'array':
-      return (given as string[]).map((text) =>
-        readItem(name, (schema.items ?? {}) as JsonSchema, text),
-      );
+      return (given as string[]).map((text) => readItem(name, schema.items ?? {}, text));
     case 'object':
       return Object.fromEntries(
         (given as string[]).map((text) => splitAtColons(name, ['key', 'value'], text)),
@@ -212,7 +206,7 @@ function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
 
 /** Reads an item of a list: text, or the members of a record in order, separated by colons. */
 function readItem(name: string, schema: JsonSchema, text: string): unknown {
-  const members = Object.entries(membersOf(schema));
+  const members = Object.entries(schema.properties ?? {});
   if (members.length === 0) return text;
   const values = splitAtColons(
     name,

@@ -1,5 +1,8 @@
 import type { Sorted } from './settings.ts';
 
+/** The id of a resource in examples of errors, requests and responses. */
+export const EXAMPLE_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
+
 /** The names of a resource type in errors. */
 export interface Named extends Sorted {
   /** In error types: `tld` gives `tld_not_found`. */

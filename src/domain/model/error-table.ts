@@ -1,11 +1,11 @@
 import {
   entry,
+  EXAMPLE_ID,
   type Duplicate,
   type Invalid,
   type Named,
   type RequestLimit,
 } from './error-entry.ts';
-import { EXAMPLE_ID } from './examples.ts';
 import { commonSortKeys, MAX_LIMIT } from './settings.ts';
 import { zoneNameMessage, type ZoneNameRefusal } from './zone-name-refusal.ts';
 

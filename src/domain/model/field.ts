@@ -1,3 +1,4 @@
+import type { JsonSchema } from './json-schema.ts';
 /**
  * The kinds of values of resource fields and settings. A kind states the valid values twice: as a
  * JSON Schema for documents, and as a parser for requests and the configuration.
@@ -5,8 +6,7 @@
 
 import type { Problem } from './error-entry.ts';
 
-/** A JSON Schema (draft 2020-12, as OpenAPI 3.1 uses it). */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type { JsonSchema } from './json-schema.ts';
 
 /** The problem with a value. */
 export interface Failure {
@@ -120,11 +120,10 @@ export function uuid(): Kind<string> {
 
 /** Returns a kind for null and the values of `kind`. */
 export function nullable<T>(kind: Kind<T>): Kind<T | null> {
-  const values = Array.isArray(kind.schema.enum)
-    ? { enum: [...(kind.schema.enum as unknown[]), null] }
-    : {};
+  const { type = [], enum: values } = kind.schema;
+  const nulls = values === undefined ? {} : { enum: [...values, null] };
   return {
-    schema: { ...kind.schema, type: [kind.schema.type, 'null'], ...values },
+    schema: { ...kind.schema, type: [type, 'null'].flat(), ...nulls },
     parse: (value) => (value === null ? { value } : kind.parse(value)),
   };
 }

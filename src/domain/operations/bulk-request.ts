@@ -1,6 +1,5 @@
-import { EXAMPLE_ID } from '../model/examples.ts';
 import type { ActionBody, ActionResponse } from './action.ts';
-import type { Problem } from '../model/errors.ts';
+import { EXAMPLE_ID, type Problem } from '../model/error-entry.ts';
 import {
   anyText,
   boolean,
@@ -161,12 +160,7 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
         dry_run: false,
         counts: { ...NONE, added: 1, updated: 1 },
         results: [
-          {
-            index: 0,
-            outcome: 'added',
-            id: EXAMPLE_ID,
-            name: 'example',
-          },
+          { index: 0, outcome: 'added', id: EXAMPLE_ID, name: 'example' },
           {
             index: 1,
             outcome: 'updated',

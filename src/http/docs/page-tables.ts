@@ -33,15 +33,15 @@ export function memberTable(caption: string, schema: JsonSchema, marked: Marked)
 }
 
 function memberRows(schema: JsonSchema, prefix: string, marked: Marked): Part[][] {
-  const required = (schema.required ?? []) as string[];
-  return Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, member]) => {
-    const inner = member.type === 'array' ? (member.items as JsonSchema) : member;
+  const { required = [], properties = {} } = schema;
+  return Object.entries(properties).flatMap(([name, member]) => {
+    const inner = member.items ?? member;
     const innerPrefix = `${prefix}${name}${member.type === 'array' ? '[]' : ''}.`;
     return [
       [
         memberName(prefix + name, required.includes(name) === (marked === 'required') ? marked : undefined),
         describeSchema(member),
-        meaning(member.description, (member.examples as unknown[] | undefined)?.[0]),
+        meaning(member.description, member.examples?.[0]),
       ],
       ...(inner.properties === undefined ? [] : memberRows(inner, innerPrefix, marked)),
     ];
@@ -71,16 +71,16 @@ export function prose(text: string): Part {
 
 /** Returns the values that a schema accepts, in words: `string, 1 to 255 characters`. */
 export function describeSchema(schema: JsonSchema): Part {
-  if (typeof schema.$ref === 'string') {
+  if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1) ?? '';
     return markup`<a href="#schema-${name}">${name}</a>`;
   }
-  const alternatives = (schema.oneOf as JsonSchema[] | undefined)?.map((one, index) => [index === 0 ? '' : ' or ', describeSchema(one)]);
+  const alternatives = schema.oneOf?.map((one, index) => [index === 0 ? '' : ' or ', describeSchema(one)]);
   const rules: Part[] = [
     alternatives,
     kind(schema),
-    code(schema, 'const'),
-    schema.enum === undefined ? undefined : ['one of ', joined((schema.enum as unknown[]).map(asCode))],
+    schema.const === undefined ? undefined : asCode(schema.const),
+    schema.enum === undefined ? undefined : ['one of ', joined(schema.enum.map(asCode))],
     range(schema.minLength, schema.maxLength, 'characters'),
     range(schema.minItems, schema.maxItems, 'items'),
     schema.minimum === undefined ? undefined : `at least ${plain(schema.minimum)}`,
@@ -94,18 +94,14 @@ export function describeSchema(schema: JsonSchema): Part {
 
 function kind(schema: JsonSchema): Part {
   if (schema.type === undefined) return undefined;
-  const types = [schema.type].flat() as string[];
-  const named = types.map((type) => (type === 'string' && typeof schema.format === 'string' ? `string (${schema.format})` : type)).join(' or ');
-  return schema.items === undefined ? named : [`${named} of `, describeSchema(schema.items as JsonSchema)];
+  const types = [schema.type].flat();
+  const named = types.map((type) => (type === 'string' && schema.format !== undefined ? `string (${schema.format})` : type)).join(' or ');
+  return schema.items === undefined ? named : [`${named} of `, describeSchema(schema.items)];
 }
 
 function range(min: unknown, max: unknown, unit: string): string | undefined {
   if (max === undefined) return undefined;
   return min === undefined || min === 0 ? `at most ${plain(max)} ${unit}` : `${plain(min)} to ${plain(max)} ${unit}`;
-}
-
-function code(schema: JsonSchema, keyword: string): Part {
-  return schema[keyword] === undefined ? undefined : asCode(schema[keyword]);
 }
 
 function asCode(value: unknown): Markup {

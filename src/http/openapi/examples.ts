@@ -1,4 +1,4 @@
-import { EXAMPLE_ID } from '../../domain/model/examples.ts';
+import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import { readCreation } from '../../domain/operations/body.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Field } from '../../domain/model/field.ts';

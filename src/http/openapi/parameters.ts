@@ -2,7 +2,7 @@ import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
 import { HIDE_COUNTS, CONTEXT_OPTIONS } from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
-import { EXAMPLE_ID } from '../../domain/model/examples.ts';
+import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 
 /** Returns the parameters of every list, by name. */
 function pagingParameters(defaultLimit: number): Record<string, ParameterObject> {

@@ -11,7 +11,7 @@ import type { ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { errorResponse, type ErrorResponseSettings } from '../request/errors.ts';
 import type { Content, Example, HeaderObject, OrReference, ResponseObject } from './document.ts';
-import { EXAMPLE_ID } from '../../domain/model/examples.ts';
+import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import { EXAMPLE_REQUEST_ID } from './examples.ts';
 import { schemaReference } from './schemas.ts';
 

@@ -1,4 +1,4 @@
-import { EXAMPLE_ID } from '../../domain/model/examples.ts';
+import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import { timestampsOf, type Operation, type ResourceType } from '../../domain/model/resource.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
