@@ -41,6 +41,7 @@ const EXIT_CODES = [
   ['1', 'Refused: the service says why.'],
   ['2', 'Used wrongly: bad arguments, or a configuration that is not valid.'],
   ['3', 'The service cannot be reached, is unavailable, or does not accept the token.'],
+  ['4', 'The token is valid, but lacks the right to do this.'],
   ['130', 'Stopped by Ctrl-C; what was done is said.'],
 ];
 

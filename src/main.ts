@@ -8,7 +8,7 @@ import { settingVariables } from './config/environment.ts';
 import type { Config } from './config/options.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
 import { ServiceError } from './domain/model/errors.ts';
-import { describeFault } from './net/faults.ts';
+import { describeFault, faultOf } from './net/faults.ts';
 import { VERSION } from './version.ts';
 
 /** The time after which a process that failed to start exits. */
@@ -17,9 +17,9 @@ const EXIT_DELAY_MS = 500;
 // Commands import the web server and the databases only when they need them. The others then start in half the time.
 
 // The reader of the output may close it early, as `head` does. Any other write error is a failure.
-process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-  if (code === 'EPIPE') return;
-  process.stderr.write(`tsigil: The output cannot be written: ${message}\n`);
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).reason}\n`);
   process.exit(EXIT.refused);
 });
 // Without a listener, SIGUSR1 opens Node's inspector, through which anyone on this machine can run code in this process.

@@ -31,16 +31,26 @@ const NO_ROUTE: Fault = {
 };
 const CLOSED: Fault = {
   reason: 'the server closed the connection before its response was complete',
+  hint: 'Check the scheme of the URL: a server with TLS needs https. Then check the log of the server.',
 };
 
 /** The codes of errors of Node.js, the operating system and OpenSSL. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   EACCES: { reason: 'permission denied', hint: ACCESS_HINT },
   EPERM: { reason: 'permission denied', hint: ACCESS_HINT },
+  EBUSY: { reason: 'another program uses it', hint: 'Stop that program, or choose another path.' },
+  EDQUOT: { reason: 'the disk quota is exceeded', hint: 'Free some space.' },
   EEXIST: { reason: 'file already exists', hint: 'Choose another path.' },
   EISDIR: { reason: 'it is a folder, not a file', hint: 'Give the path of a file.' },
+  EIO: { reason: 'the disk reports an error', hint: 'Check the disk.' },
+  ELOOP: { reason: 'too many symbolic links', hint: 'Check the path.' },
   EMFILE: {
     reason: 'this process has too many open files',
+    hint: 'Raise its limit of open files.',
+  },
+  ENAMETOOLONG: { reason: 'the path is too long', hint: 'Choose a shorter path.' },
+  ENFILE: {
+    reason: 'this machine has too many open files',
     hint: 'Raise its limit of open files.',
   },
   ENOENT: { reason: 'no such file or folder', hint: 'Check the path.' },
@@ -59,9 +69,16 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     reason: 'the host name cannot be resolved now',
     hint: 'Check the host name, and the DNS resolver of this machine.',
   },
+  EAI_FAIL: {
+    reason: 'the host name cannot be resolved',
+    hint: 'Check the host name, and the DNS resolver of this machine.',
+  },
+  ECONNABORTED: CLOSED,
   ECONNREFUSED: { reason: 'nothing listens there' },
   ECONNRESET: CLOSED,
+  EHOSTDOWN: NO_ROUTE,
   EHOSTUNREACH: NO_ROUTE,
+  ENETDOWN: NO_ROUTE,
   ENETUNREACH: NO_ROUTE,
   ENOTFOUND: { reason: 'the host name does not resolve', hint: 'Check the host name.' },
   EPIPE: CLOSED,
@@ -123,6 +140,7 @@ export function faultOf(error: unknown): Fault {
 const FAILURES: Readonly<Record<string, (place: string) => string>> = {
   bind: (place) => `Cannot listen on ${place}`,
   connect: (place) => `${place} cannot be reached`,
+  mkdtemp: (place) => `${place.replace('.partial-XXXXXX', '')} cannot be created`,
   listen: (place) => `Cannot listen on ${place}`,
   mkdir: (place) => `${place} cannot be created`,
   open: (place) => `${place} cannot be opened`,

@@ -157,7 +157,7 @@ describe('refused lines', () => {
       'Read as csv: 7 entries\n2 added, 0 unchanged, 1 updated, 0 removed, 4 refused\n',
     );
     expect(err.split('\n')).toEqual([
-      expect.stringMatching(/^line 3: 'a b': 'name' must be labels /),
+      expect.stringMatching(/^line 3: 'a b': 'name' must consist of labels /),
       "line 5: 'com': line 1 has the same name",
       "line 6: 'a': the line has 3 fields instead of one or two",
       "line 7: 'long': 'description' must be 0 to 160 characters long",

@@ -365,7 +365,7 @@ describe('service URL and token', () => {
     [
       'an invalid token',
       { TSIGIL_TOKEN: 'a-wrong-token-of-a-caller' },
-      /^tsigil: The request you have made requires authentication.*\nThe token is not valid for '.*', or .*\n$/,
+      /^tsigil: The request you have made requires authentication.*\nThe token is unknown to '.*', revoked or expired\. Use another token\.\n$/,
     ],
     [
       'an unreachable service',
@@ -383,12 +383,12 @@ describe('service URL and token', () => {
     expect(err).toMatch(message);
   });
 
-  test('a token without the right: exit code 3', async () => {
+  test('a token without the right: exit code 4 and a remedy of its own', async () => {
     const token = (await create('-f', 'value')).out.trim();
     const { status, err } = await list({ TSIGIL_TOKEN: token });
-    expect(status).toBe(3);
+    expect(status).toBe(4);
     expect(err).toMatch(
-      /^tsigil: Access denied: .*'tokens:list'.*\n.*its roles do not permit this request\. Use another token\.\n$/,
+      /^tsigil: Access denied: .*'tokens:list'.*\nThe token is valid, but its roles do not permit this request\. Use a token with more rights\.\n$/,
     );
   });
 

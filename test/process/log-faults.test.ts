@@ -159,7 +159,7 @@ test.each(['--help', 'check-config'])(
       encoding: 'utf8',
     });
     closeSync(full);
-    expect(stderr).toMatch(/^tsigil: The output cannot be written: ENOSPC.*\n$/);
+    expect(stderr).toMatch(/^tsigil: The output cannot be written: the disk is full\n$/);
     expect(status).toBe(1);
   },
 );

@@ -158,12 +158,18 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
   }
   const refused = report.count('refused');
   if (refused > 0) {
-    const verb = dryRun ? 'would be imported' : 'were imported';
     throw new CommandError(
       EXIT.refused,
-      `Refused: ${refused} of ${countOf(list)} entries; the others ${verb}`,
+      `Refused: ${refused} of ${countOf(list)} entries; ${otherEntries(report, dryRun)}`,
     );
   }
+}
+
+/** Returns what happened to the entries that were not refused, as a clause. */
+function otherEntries(report: Report, dryRun: boolean): string {
+  if (report.count('added') + report.count('updated') === 0)
+    return dryRun ? 'nothing would be changed' : 'nothing was changed';
+  return dryRun ? 'the others would be imported' : 'the others were imported';
 }
 
 /** Imports a list in one transaction. With `--replace`, shows the changes and asks for confirmation first. */

@@ -1,7 +1,18 @@
 import { plainLines, plainText } from './plain-text.ts';
 
-/** The exit codes. `refused`: the service refused the request. `usage`: wrong usage. `unreachable`: not reachable or not authorised. `interrupted`: Ctrl-C. */
-export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
+/**
+ * The exit codes. `refused`: the service refused the request. `usage`: wrong usage. `unreachable`:
+ * not reachable, or the token is not accepted. `denied`: the token lacks a right. `interrupted`:
+ * Ctrl-C.
+ */
+export const EXIT = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  denied: 4,
+  interrupted: 130,
+} as const;
 
 /**
  * The failure of a command. The message is one line; `hint` says what to do next. Both may quote a server or a file, so unprintable

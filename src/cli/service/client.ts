@@ -82,15 +82,22 @@ function refusal(url: string, response: HttpResponse, content: Content | undefin
     messageOf(content) ?? `Unexpected response from '${url}': ${status} ${statusText}`;
   const requestId =
     response.header('x-openstack-request-id') ?? (content?.request_id as string | undefined);
-  // Other types of 403 concern the requested resource, not the rights of the caller.
-  const unauthorised = status === 401 || (status === 403 && content?.type === 'forbidden');
+  const exitCode = exitCodeOf(status, content?.type);
   return new CommandError(
-    unauthorised || status === 503 ? EXIT.unreachable : EXIT.refused,
+    exitCode,
     `${message}${requestId === undefined ? '' : ` (request ${requestId})`}`,
-    hintFor(url, response, content, unauthorised),
+    hintFor(url, response, content, exitCode),
     undefined,
     status,
   );
+}
+
+/** Returns the exit code for a refusal. The status for missing rights is a setting of the service: 401 or 403. */
+function exitCodeOf(status: number, type: unknown): number {
+  if (status === 401) return type === 'access_denied' ? EXIT.denied : EXIT.unreachable;
+  // Other types of 403 concern the requested resource, not the rights of the caller.
+  if (status === 403 && type === 'forbidden') return EXIT.denied;
+  return status === 503 ? EXIT.unreachable : EXIT.refused;
 }
 
 /** Returns what to do about a refusal, if its message does not say so. */
@@ -98,12 +105,14 @@ function hintFor(
   url: string,
   { status, header }: HttpResponse,
   content: Content | undefined,
-  unauthorised: boolean,
+  exitCode: number,
 ): string | undefined {
   if (content?.type === 'missing_project_id')
     return 'Use the token of a project, or select a project with --sudo-project-id.';
-  if (unauthorised)
-    return `The token is not valid for '${url}', or its roles do not permit this request. Use another token.`;
+  if (exitCode === EXIT.denied)
+    return 'The token is valid, but its roles do not permit this request. Use a token with more rights.';
+  if (status === 401)
+    return `The token is unknown to '${url}', revoked or expired. Use another token.`;
   if (status === 429) return `Try again in ${header('retry-after') ?? 'a few'} seconds.`;
   if (messageOf(content) === undefined)
     return 'Check the URL in --url or TSIGIL_URL: another program may have responded.';

@@ -4,7 +4,7 @@ import type { Trust } from '../../net/http.ts';
 import type { Connection } from './client.ts';
 import { findCloud, type Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { readTextFile } from './input.ts';
+import { readCertificates } from './input.ts';
 import { signIn } from './keystone.ts';
 
 /** The flags that select a service and a token. */
@@ -95,7 +95,7 @@ function checkUrl(text: string): string {
 }
 
 function readTrust(cacert: string | undefined, verify: boolean | undefined): Trust {
-  return { ca: cacert === undefined ? undefined : readTextFile(cacert, 'The CA file'), verify };
+  return { ca: cacert === undefined ? undefined : readCertificates(cacert), verify };
 }
 
 function readTokenFile(path: string): string {

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -27,6 +28,22 @@ async function readAll(input: AsyncIterable<unknown>): Promise<Buffer> {
 /** Returns the text of a file. Throws `CommandError`; its message describes the file as `name`. */
 export function readTextFile(path: string, name?: string): string {
   return readBytes(path, name).toString();
+}
+
+/** Returns the PEM text of a file of CA certificates. Throws `CommandError`, also if it contains no usable certificate. */
+export function readCertificates(path: string): string {
+  const pem = readTextFile(path, 'The CA file');
+  try {
+    new X509Certificate(pem);
+    return pem;
+  } catch (cause) {
+    throw new CommandError(
+      EXIT.usage,
+      `The CA file '${path}' contains no usable certificate`,
+      'Give a file with certificates in PEM format.',
+      cause,
+    );
+  }
 }
 
 function readBytes(path: string, name?: string): Buffer {

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { tsigil } from './run.ts';
+import { runInside } from './session.ts';
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.each(['401', '403'])('a service with status %s for missing rights', (status) => {
+  let service: TestService;
+  let reader: string;
+  beforeAll(async () => {
+    service = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: status });
+    const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
+    reader = String(body.token);
+  });
+  afterAll(() => service.close());
+  const list = (token: string) =>
+    runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'token', 'list');
+
+  test('missing rights: exit code 4, and a hint to use a token with more rights', async () => {
+    const ended = await list(reader);
+    expect([ended.status, ended.out]).toEqual([4, '']);
+    expect(ended.err).toMatch(
+      /^tsigil: Access denied: .*\nThe token is valid, but its roles do not permit this request\. Use a token with more rights\.\n$/,
+    );
+  });
+
+  test('a bad token: exit code 3, and a hint to use another token', async () => {
+    const ended = await list('a-token-that-is-unknown');
+    expect([ended.status, ended.out]).toEqual([3, '']);
+    expect(ended.err).toMatch(
+      /^tsigil: .*requires authentication.*\nThe token is unknown to '.*', revoked or expired\. Use another token\.\n$/,
+    );
+  });
+});
+
+describe('an import', () => {
+  test('does not report that the other entries were imported if nothing was changed', async () => {
+    const service = await startTestService();
+    onTestFinished(() => service.close());
+    await service.post('/v2/tlds', { name: 'org' });
+    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const last = async (input: string, ...flags: string[]) =>
+      (await runInside({ variables, input }, 'tld', 'import', '-', ...flags)).err
+        .trimEnd()
+        .split('\n')
+        .at(-1);
+    expect(await last('a b\nc d\n', '--format', 'plain')).toBe(
+      'tsigil: Refused: 2 of 2 entries; nothing was changed',
+    );
+    expect(await last('org\nc d\n', '--format', 'plain')).toBe(
+      'tsigil: Refused: 1 of 2 entries; nothing was changed',
+    );
+    expect(await last('c d\n', '--format', 'plain', '--dry-run')).toBe(
+      'tsigil: Refused: 1 of 1 entries; nothing would be changed',
+    );
+    expect(await last('com\nc d\n', '--format', 'plain')).toBe(
+      'tsigil: Refused: 1 of 2 entries; the others were imported',
+    );
+  });
+});
+
+/** The text of errors of Node.js, the operating system and OpenSSL. */
+const RAW = /\b(?:E[A-Z]{4,}|ERR_\w+|HPE_\w+)\b|socket hang up|:error:|PEM routines|XXXXXX/;
+
+async function urlOf(server: Server): Promise<string> {
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('an error is a sentence with a remedy, without texts of the platform', () => {
+  test.each([
+    [
+      'closes the connection',
+      createServer((socket) => socket.once('data', () => socket.destroy()).on('error', () => 0)),
+      /the server closed the connection before .*\nCheck the scheme of the URL: a server with TLS needs https\./,
+    ],
+    [
+      'resets the connection',
+      createServer((socket) =>
+        socket.once('data', () => socket.resetAndDestroy()).on('error', () => 0),
+      ),
+      /the server closed the connection before .*\nCheck the scheme of the URL/,
+    ],
+    [
+      'does not speak HTTP',
+      createServer((socket) => socket.once('data', () => socket.end('x\n')).on('error', () => 0)),
+      /the response is not HTTP\nCheck the URL/,
+    ],
+    [
+      'breaks its response off',
+      createHttpServer((_, response) => {
+        response.writeHead(200, { 'content-length': '9' }).write('{');
+        setImmediate(() => response.destroy());
+      }),
+      /the server closed the connection before .*\nCheck the scheme of the URL/,
+    ],
+  ])('if the server %s', async (_, server, message) => {
+    const variables = { TSIGIL_URL: await urlOf(server), TSIGIL_TOKEN: 'token' };
+    const { status, err } = await runInside({ variables }, 'tld', 'list');
+    expect(status).toBe(3);
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(RAW);
+  });
+
+  test.each([
+    [
+      'tld list --cacert nosuch.pem',
+      /^tsigil: The CA file 'nosuch\.pem' cannot be read: no such file/,
+    ],
+    [
+      'tld list --cacert garbage.pem',
+      /^tsigil: The CA file 'garbage\.pem' contains no usable certificate\nGive a file with certificates in PEM format\.\n$/,
+    ],
+    ['tld list --token-file nosuch', /^tsigil: No token: 'nosuch' cannot be read: no such file/],
+    [
+      'tld import nosuch',
+      /^tsigil: 'nosuch' cannot be read: no such file or folder\nCheck the path\.\n/,
+    ],
+    ['tld import .', /^tsigil: '\.' cannot be read: it is a folder, not a file\n/],
+    [
+      `tld import ${'long'.repeat(99)}`,
+      /^tsigil: '(?:long)+' cannot be read: the path is too long\nChoose a shorter path\.\n$/,
+    ],
+    [
+      'backup --to nosuch/copy.db',
+      /^tsigil: '.*\/nosuch\/copy\.db' cannot be created: no such file or folder\n/,
+    ],
+  ])('of tsigil %s', async (line, message) => {
+    writeFileSync(join(folder, 'garbage.pem'), 'no certificate');
+    const { status, out, err } = await tsigil(
+      folder,
+      { TSIGIL_URL: 'https://127.0.0.1:1', TSIGIL_TOKEN: 'token' },
+      ...line.split(' '),
+    );
+    expect(out).toBe('');
+    expect(status).not.toBe(0);
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(RAW);
+  });
+});
