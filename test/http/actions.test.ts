@@ -175,7 +175,7 @@ describe('a new action', () => {
           items: { type: 'integer', minimum: 0 },
           description: 'The numbers.',
         },
-        loud: { type: 'boolean', default: true },
+        loud: { type: 'boolean', description: 'Default: `true`.' },
         note: { type: 'integer', minimum: 1, maximum: 9 },
       },
     });

@@ -139,7 +139,7 @@ export const BULK_BODY: ActionBody<BulkRequest> = {
     },
     each: {
       summary: 'All valid entries, as a dry run.',
-      value: { mode: 'per-item', dry_run: true, tlds: [{ name: 'example' }, { name: 'no tld' }] },
+      value: { mode: 'per-item', dry_run: true, tlds: [{ name: 'example' }, { name: 'Example' }] },
     },
   },
 };
@@ -184,8 +184,8 @@ export const BULK_RESPONSE: ActionResponse<BulkResponse> = {
           {
             index: 1,
             outcome: 'refused',
-            type: 'invalid_object',
-            message: "'name' must consist of labels separated by single periods",
+            type: 'duplicate_tld',
+            message: 'Duplicate Tld: entry 0 of the list has the same name',
           },
         ],
         removed: [],

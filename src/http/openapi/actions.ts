@@ -16,6 +16,7 @@ import type {
 import { thrownBy } from './examples.ts';
 import { commonParameters, idParameter } from './parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
+import { withDefaultsInWords } from './request-schema.ts';
 import { schemaReference } from './schemas.ts';
 
 const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
@@ -42,10 +43,15 @@ export function actionPaths(settings: ApiSettings, actions: readonly Action[]): 
 
 /** Returns the schemas of the bodies and responses of actions, by name. */
 export function actionSchemas(actions: readonly Action[]): Readonly<Record<string, JsonSchema>> {
-  const parts = actions.flatMap((action) =>
-    [action.body ?? [], 'response' in action ? action.response : []].flat(),
+  return Object.fromEntries(
+    actions.flatMap((action): [string, JsonSchema][] => {
+      const { body } = action;
+      const request: [string, JsonSchema][] =
+        body === undefined ? [] : [[body.schemaName, withDefaultsInWords(body.kind.schema)]];
+      if (!('response' in action)) return request;
+      return [...request, [action.response.schemaName, action.response.kind.schema]];
+    }),
   );
-  return Object.fromEntries(parts.map(({ schemaName, kind }) => [schemaName, kind.schema]));
 }
 
 function describeAction(settings: ApiSettings, action: Action): OperationObject {

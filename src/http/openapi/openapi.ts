@@ -17,6 +17,8 @@ const DESCRIPTION = `Tsigil stores DNS zones, pools of name servers that serve t
 
 Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`, and \`Accept\` is ignored. Every path with \`GET\` also has \`HEAD\`, and every path returns its methods to \`OPTIONS\`. Slashes at the end of a path are ignored.
 
+A path that does not exist returns 404 with the type \`not_found\`.
+
 Rights are checked before bodies and before the existence of a resource. A caller without a right therefore gets no other information.`;
 
 /**
@@ -35,6 +37,7 @@ export function describeApi(
       title: 'Tsigil',
       version: settings.version,
       description: DESCRIPTION,
+      contact: { name: 'The operator of this service', url: `${settings.base}/docs` },
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: settings.base }],

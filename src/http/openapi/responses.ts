@@ -120,7 +120,7 @@ export function sharedResponses(
   settings: ApiSettings,
   type: ResourceType,
 ): Record<string, ResponseObject> {
-  const shared = byStatus(settings, type, [...ERRORS_WITH_TOKEN, 'not_found']);
+  const shared = byStatus(settings, type, ERRORS_WITH_TOKEN);
   return Object.fromEntries(
     shared.map(([status, codes]) => [responseName(status), describe(settings, type, codes)]),
   );

@@ -10,6 +10,7 @@ import {
   requiredFields,
   UPDATED_AT,
 } from './examples.ts';
+import { withDefaultsInWords } from './request-schema.ts';
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
@@ -182,10 +183,10 @@ function creation(type: ResourceType, fields: Properties): JsonSchema {
   const required = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
     onCreate === 'required' ? [name] : [],
   );
-  return {
+  return withDefaultsInWords({
     ...object(`A new ${type.title}.`, Object.fromEntries(properties), required),
     additionalProperties: false,
-  };
+  });
 }
 
 function page(type: ResourceType): JsonSchema {

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi/document.ts';
+import { readDocument } from '../harness/description.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { isMet } from '../harness/tools.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PACKAGES = join(ROOT, 'node_modules');
+const PROGRAM = readFileSync(join(import.meta.dirname, 'openapi-client.program.txt'), 'utf8');
+const COMPILER_OPTIONS = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  target: 'es2023',
+  lib: ['es2023', 'dom', 'dom.iterable'],
+  module: 'nodenext',
+  types: ['node'],
+  outDir: 'built',
+};
+/** Generating and compiling take seconds of CPU time. */
+const TIMEOUT = 120_000;
+
+const folder = temporaryFolder();
+let service: TestService;
+let api: ApiDocument;
+beforeAll(async () => {
+  service = await startTestService();
+  api = await readDocument(service);
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const isInstalled = (name: string) =>
+  isMet(existsSync(join(PACKAGES, name)), name, `${name} is not installed (npm ci)`);
+
+/** Runs a JavaScript program in the folder. */
+async function run(program: string, ...argv: string[]) {
+  const child = spawn(process.execPath, [program, ...argv], { cwd: folder });
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const [out, err, [status]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
+  return { status, output: out + err };
+}
+
+describe.runIf(isInstalled('openapi-typescript') && isInstalled('openapi-fetch'))(
+  'the types that openapi-typescript generates',
+  { timeout: TIMEOUT },
+  () => {
+    test('the program calls every operation', () => {
+      const called = new Set(
+        [...PROGRAM.matchAll(/client\.([A-Z]+)\('([^']+)'/g)].map(
+          ([, method, path]) => `${method} ${path}`,
+        ),
+      );
+      const plain = ['/healthcheck', '/readyz', '/metrics', '/docs'].map((path) => `GET ${path}`);
+      const operations = Object.entries(api.paths).flatMap(([path, item]) =>
+        DOCUMENTED_METHODS.filter((method) => item[method] !== undefined).map(
+          (method) => `${method.toUpperCase()} ${path}`,
+        ),
+      );
+      expect([...called, ...plain].toSorted()).toEqual(operations.toSorted());
+    });
+
+    test('a strict program compiles with them, and works', async () => {
+      writeFileSync(join(folder, 'openapi.json'), JSON.stringify(api));
+      writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+      writeFileSync(join(folder, 'program.ts'), PROGRAM);
+      writeFileSync(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ['program.ts'] }),
+      );
+      symlinkSync(PACKAGES, join(folder, 'node_modules'));
+      mkdirSync(join(folder, 'built'));
+      const generator = join(PACKAGES, 'openapi-typescript/bin/cli.js');
+      expect(await run(generator, 'openapi.json', '-o', 'api.ts')).toMatchObject({ status: 0 });
+      expect(await run(join(PACKAGES, 'typescript/bin/tsc'))).toEqual({ status: 0, output: '' });
+      const { status, output } = await run('built/program.js', service.url, service.token);
+      expect(status, output).toBe(0);
+      expect(JSON.parse(output)).toEqual({
+        description: null,
+        allowed: true,
+        servers: [],
+        status: 'ACTIVE',
+        nameservers: [],
+        quota: -1,
+        secret: 44,
+        shown: 50,
+      });
+    });
+  },
+);

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readDocument } from '../harness/description.ts';
+import { startTestService } from '../harness/service.ts';
+import { isMet } from '../harness/tools.ts';
+
+const PACKAGE = join(import.meta.dirname, '../../node_modules/@redocly/openapi-core');
+
+/** The part of the linter that this test uses. */
+interface Linter {
+  createConfig(raw: { extends: string[] }): Promise<unknown>;
+  lintFromString(options: {
+    source: string;
+    absoluteRef: string;
+    config: unknown;
+  }): Promise<{ ruleId: string; message: string; location: { pointer?: string }[] }[]>;
+}
+
+const isInstalled = isMet(
+  existsSync(PACKAGE),
+  'redocly',
+  '@redocly/openapi-core is not installed (npm ci)',
+);
+
+describe.runIf(isInstalled)("redocly's recommended rules", () => {
+  test.each(['none', 'designate'])(
+    'find no problem in /openapi.json with compatibility: %s',
+    async (compatibility) => {
+      const service = await startTestService({ TSIGIL_COMPATIBILITY: compatibility });
+      try {
+        const main: string = join(PACKAGE, 'lib/index.js');
+        const linter = ((await import(main)) as { default: Linter }).default;
+        const problems = await linter.lintFromString({
+          source: JSON.stringify(await readDocument(service)),
+          absoluteRef: 'openapi.json',
+          config: await linter.createConfig({ extends: ['recommended'] }),
+        });
+        expect(
+          problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
+        ).toEqual([]);
+      } finally {
+        await service.close();
+      }
+    },
+  );
+
+  test('has a person to contact, as the rules of spectral ask', async () => {
+    const service = await startTestService();
+    try {
+      const { info } = await readDocument(service);
+      expect(info.contact).toEqual({
+        name: 'The operator of this service',
+        url: `${service.url}/docs`,
+      });
+    } finally {
+      await service.close();
+    }
+  });
+});
