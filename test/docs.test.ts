@@ -22,15 +22,23 @@ import {
   type Document,
 } from './docs/documents.ts';
 import { normalise, runCommands } from './docs/shell.ts';
+import { freePort } from './harness/name-servers.ts';
 import {
   startServiceProcess,
   startTestService,
   temporaryFolder,
   type ServiceProcess,
 } from './harness/service.ts';
-import { hasProgram } from './harness/tools.ts';
+import { hasProgram, TOOL_ENVIRONMENT } from './harness/tools.ts';
 
 const DOCUMENTS = readDocuments();
+/** The programs that examples start, and their packages in Debian. */
+const NAME_SERVER_PROGRAMS: Readonly<Record<string, string>> = {
+  dig: 'bind9-dnsutils',
+  knotd: 'knot',
+  named: 'bind9',
+  'named-checkconf': 'bind9-utils',
+};
 const folder = mkdtempSync(join(tmpdir(), 'tsigil-docs-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -75,16 +83,28 @@ describe('examples in documents', () => {
   const curl = hasProgram('curl', 'curl');
 
   for (const document of DOCUMENTS.filter((each) => examplesOf(each).length > 0)) {
-    test.runIf(curl)(`${document.path}: every command prints the output on the page`, async () => {
-      const service = await startFirstService();
-      const examples = examplesOf(document);
-      const commands = examples.map(({ command }) => command);
-      const outputs = runCommands(commands, service.folder, service.url);
-      const printed = outputs.map((output, index) => `$ ${commands[index]}\n${normalise(output)}`);
-      expect(printed).toEqual(
-        examples.map(({ command, expected }) => `$ ${command}\n${normalise(expected)}`),
-      );
-    });
+    const needed = Object.keys(NAME_SERVER_PROGRAMS).filter((program) =>
+      examplesOf(document).some(({ command }) => command.startsWith(`${program} `)),
+    );
+    const installed = needed.every((program) =>
+      hasProgram(program, NAME_SERVER_PROGRAMS[program] ?? ''),
+    );
+    test.runIf(curl && installed)(
+      `${document.path}: every command prints the output on the page`,
+      async () => {
+        const service = await startFirstService();
+        const examples = examplesOf(document);
+        const commands = examples.map(({ command }) => command);
+        const ports = [await freePort(), await freePort()];
+        const outputs = runCommands(commands, service.folder, service.url, ports);
+        const printed = outputs.map(
+          (output, index) => `$ ${commands[index]}\n${normalise(output)}`,
+        );
+        expect(printed).toEqual(
+          examples.map(({ command, expected }) => `$ ${command}\n${normalise(expected)}`),
+        );
+      },
+    );
   }
 
   test('README.md: the first start prints the output on the page', async () => {
@@ -119,6 +139,53 @@ describe('examples in documents', () => {
       });
       const { body } = await again.with(service.token).get('/v2/tlds');
       expect((body as { tlds: { name: string }[] }).tlds.map(({ name }) => name)).toEqual(['kept']);
+    },
+  );
+
+  test.runIf(curl && hasProgram('named', 'bind9') && hasProgram('knotd', 'knot'))(
+    'docs/signed-transfers.md: the steps to rotate a key end with the new key alone',
+    async () => {
+      const service = await startFirstService();
+      const page = documentAt('docs/signed-transfers.md');
+      const set = examplesOf(page).map(({ command }) => command);
+      const steps = [...page.text.matchAll(/^ {3}```sh\n(.*?)^ {3}```$/gms)].map(([, step = '']) =>
+        step.replaceAll(/^ {3}/gm, ''),
+      );
+      expect(steps).toHaveLength(6);
+      const ports = [await freePort(), await freePort()];
+      const all = [...set, ...steps, 'tsigil tsigkey list -f value -c name'];
+      const outputs = runCommands(all, service.folder, service.url, ports).slice(set.length);
+      expect(outputs[2]).toContain('good: the server sent the zone');
+      expect(outputs[3]).toContain('OK');
+      expect(outputs[4]).toContain('unknown key');
+      expect(outputs[6]).toBe('transfer-key-2\n');
+    },
+  );
+
+  test.runIf(hasProgram('nsd-checkconf', 'nsd'))(
+    'docs/signed-transfers.md: NSD accepts its configuration',
+    async () => {
+      const service = await startTestService();
+      onTestFinished(() => service.close());
+      const { body } = await service.post('/v2/tsigkeys', {
+        name: 'transfer-key',
+        algorithm: 'hmac-sha256',
+        scope: 'POOL',
+        resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+      });
+      const { text } = await service.get(`/v2/tsigkeys/${body.id}/export?format=nsd`);
+      const home = mkdtempSync(join(folder, 'nsd-'));
+      const block = blocksOf(documentAt('docs/signed-transfers.md')).find(
+        ({ language }) => language === 'nsd',
+      );
+      writeFileSync(join(home, 'nsd-keys.conf'), text);
+      const path = join(home, 'nsd.conf');
+      writeFileSync(path, block?.content.replace('nsd-keys', join(home, 'nsd-keys')) ?? '');
+      const { status, stdout, stderr } = spawnSync('nsd-checkconf', [path], {
+        env: TOOL_ENVIRONMENT,
+        encoding: 'utf8',
+      });
+      expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' });
     },
   );
 

@@ -1,27 +1,55 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, PROGRAM } from '../harness/service.ts';
+import { TOOL_ENVIRONMENT } from '../harness/tools.ts';
 
 /** The address of the service in documents. */
 const SHOWN_ADDRESS = '127.0.0.1:9001';
+/** The ports of name servers in documents. */
+const SHOWN_PORTS = ['5300', '5301'];
 /** The separator between the outputs of two commands. */
 const SEPARATOR = '\u001e';
 
 /**
- * Runs `commands` in one bash, in `folder`, as a reader in a checkout would. It replaces the address of documents with `url`.
- * Returns the output of each command, including errors.
+ * Runs `commands` in one bash, in `folder`, as a reader in a checkout would. It replaces the address of documents with `url`, and
+ * the ports of name servers with `ports`. Returns the output of each command, including errors. Stops servers whose `.pid` files
+ * are in `folder`.
  */
-export function runCommands(commands: readonly string[], folder: string, url: string): string[] {
+export function runCommands(
+  commands: readonly string[],
+  folder: string,
+  url: string,
+  ports: readonly number[] = [],
+): string[] {
   const address = new URL(url).host;
-  const lines = commands.map((command) => `${command.replaceAll(SHOWN_ADDRESS, address)}\nprintf '${SEPARATOR}'\n`);
+  const replaced = (command: string) =>
+    ports.reduce(
+      (text, port, index) => text.replaceAll(SHOWN_PORTS[index] ?? '', String(port)),
+      command.replaceAll(SHOWN_ADDRESS, address),
+    );
+  const lines = commands.map((command) => `${replaced(command)}\nprintf '${SEPARATOR}'\n`);
   const script = join(folder, 'commands.sh');
   writeFileSync(script, `exec 2>&1 </dev/null\n${lines.join('')}`);
-  const environment = cleanEnvironment({ PATH: `${installProgram(folder)}:${process.env.PATH}`, TSIGIL_URL: url });
-  const { stdout, status } = spawnSync('bash', [script], { cwd: folder, env: environment, encoding: 'utf8', timeout: 50_000 });
+  const path = `${installProgram(folder)}:${TOOL_ENVIRONMENT.PATH}`;
+  const { stdout, status } = spawnSync('bash', [script], {
+    cwd: folder,
+    env: cleanEnvironment({ PATH: path, TSIGIL_URL: url }),
+    encoding: 'utf8',
+    timeout: 50_000,
+  });
+  stopServers(folder);
   const outputs = stdout.replaceAll(address, SHOWN_ADDRESS).split(SEPARATOR);
-  if (outputs.length !== commands.length + 1) throw new Error(`bash ended with ${status} after ${outputs.length - 1} commands: ${outputs.at(-1)}`);
+  if (outputs.length !== commands.length + 1)
+    throw new Error(
+      `bash ended with ${status} after ${outputs.length - 1} commands: ${outputs.at(-1)}`,
+    );
   return outputs.slice(0, -1);
+}
+
+function stopServers(folder: string): void {
+  for (const name of readdirSync(folder).filter((each) => each.endsWith('.pid')))
+    spawnSync('kill', [readFileSync(join(folder, name), 'utf8').trim()]);
 }
 
 /** Returns `text` with everything that differs between runs replaced by a placeholder. */

@@ -287,7 +287,8 @@ export function run(folder: string, program: string, ...parameters: string[]): s
   return stdout;
 }
 
-async function freePort(): Promise<number> {
+/** Returns a port on which nothing listens. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const address = probe.address();
