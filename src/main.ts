@@ -178,7 +178,7 @@ async function copyDatabase(
   to: string,
 ): Promise<void> {
   const { databasePool } = configFrom(configPath);
-  const [{ openStore }, { openSource }, { copyResources }] = await Promise.all([
+  const [{ openDatabase }, { openSource }, { copyResources }] = await Promise.all([
     import('./service.ts'),
     import('./store/source.ts'),
     import('./store/copy.ts'),
@@ -193,9 +193,10 @@ async function copyDatabase(
   await forOperator(async () => {
     const source = await openSource(from, databasePool);
     try {
-      const target = await openStore(to, databasePool);
+      const { store: target, setStrictTsigkeys } = await openDatabase(to, databasePool);
       try {
         const counts = await copyResources(source.reader, target);
+        await setStrictTsigkeys(source.strictTsigkeys);
         for (const [collection, count] of counts)
           process.stdout.write(`${collection}: ${count} copied and compared\n`);
       } finally {

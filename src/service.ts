@@ -17,6 +17,7 @@ import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
+import { setStrictTsigkeysByDefault, strictTsigkeysByDefault } from './store/setting-defaults.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
 import { createStore } from './store/store.ts';
 import { VERSION } from './version.ts';
@@ -52,6 +53,8 @@ export interface OpenedDatabase {
   readonly store: Store;
   /** The schema steps that were applied when it was opened. */
   readonly steps: readonly number[];
+  /** Sets the default of `tsigkeys.strict`, as for a copy of another database. */
+  setStrictTsigkeys(strict: boolean): Promise<void>;
 }
 
 /** Opens the database of a setting, and updates its schema. Throws `ServiceError` `unavailable`. */
@@ -68,7 +71,11 @@ export async function openDatabase(
   );
   try {
     const steps = await migrate(database, clock());
-    return { store: createStore(database), steps };
+    return {
+      store: createStore(database),
+      steps,
+      setStrictTsigkeys: (strict) => setStrictTsigkeysByDefault(database, strict),
+    };
   } catch (error) {
     await database.close();
     throw error;
@@ -111,7 +118,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       clock,
       policy,
       settings: {
-        strictTsigkeys: config.tsigkeys.strict,
+        strictTsigkeys: config.tsigkeys.strict ?? (await strictTsigkeysByDefault(database)),
         requireResource: config.tsigkeys.requireResource,
         tldRule: config.zones.tldRule,
         zonesPerProject: config.zones.perProject,

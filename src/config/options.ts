@@ -73,10 +73,9 @@ export const TABLE = {
   ...API_SECTIONS,
   tsigkeys: {
     strict: option(boolean(), {
-      default: false,
       designate: false,
       meaning:
-        'Reject keys that no name server can use: a name that is not a domain name, or a secret that is not base64.',
+        'Reject keys that no name server can use: a name that is not a domain name, or a secret that is not base64. Unset, true for a new database, and false for one that a version without this default created.',
     }),
     requireResource: option(boolean(), {
       default: false,

@@ -2,10 +2,11 @@ import { ServiceError } from '../domain/model/errors.ts';
 import { migration as m0001 } from './migrations/0001-tlds-tsigkeys-tokens.ts';
 import { migration as m0002 } from './migrations/0002-zones-pools.ts';
 import { migration as m0003 } from './migrations/0003-name-order.ts';
+import { migration as m0004 } from './migrations/0004-setting-defaults.ts';
 import type { Database, Migration } from './sql/sql.ts';
 
 /** All schema steps, in order. */
-export const MIGRATIONS: readonly Migration[] = [m0001, m0002, m0003];
+export const MIGRATIONS: readonly Migration[] = [m0001, m0002, m0003, m0004];
 
 /** The number of the newest schema step in this version. */
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));

@@ -3,12 +3,15 @@ import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader } from '../domain/model/ports.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
+import { strictTsigkeysByDefault } from './setting-defaults.ts';
 import type { DatabaseSettings } from './sql/sql.ts';
 import { createReader } from './store.ts';
 
 /** A database to copy from. */
 export interface Source {
   readonly reader: Reader;
+  /** The default of `tsigkeys.strict`. */
+  readonly strictTsigkeys: boolean;
   close(): Promise<void>;
 }
 
@@ -21,11 +24,12 @@ export async function openSource(setting: string, settings: DatabaseSettings): P
   const snapshot = await kind.openSnapshot(location, settings);
   try {
     assertSchema(withoutPassword(setting), await schemaOf(snapshot));
+    const strictTsigkeys = await strictTsigkeysByDefault(snapshot);
+    return { reader: createReader(snapshot), strictTsigkeys, close: () => snapshot.close() };
   } catch (error) {
     await snapshot.close();
     throw error;
   }
-  return { reader: createReader(snapshot), close: () => snapshot.close() };
 }
 
 function assertSchema(name: string, schema: number | undefined): void {

@@ -15,6 +15,7 @@ type Value = string | number | boolean;
 const DIFFERENT: readonly (readonly [key: string, usual: Value | undefined, designate: Value])[] = [
   ['auth.insufficientRightsStatus', undefined, 403],
   ['api.defaultLimit', 1000, 20],
+  ['tsigkeys.strict', undefined, false],
   ['tsigkeys.requireResource', false, true],
   ['zones.tldRule', 'last-label', 'any-suffix'],
   ['zones.perProject', 0, 10],
@@ -46,9 +47,9 @@ describe('compatibility: designate', () => {
     expect(readConfig(path, { TSIGIL_COMPATIBILITY: 'none' }).api.defaultLimit).toBe(1000);
   });
 
-  test.each(DIFFERENT)('%s keeps a value that is set', (key, usual) => {
+  test.each(DIFFERENT)('%s keeps a value that is set', (key, usual, designate) => {
     const [variable = ''] = CASES[key] ?? [];
-    const value = String(usual ?? 401);
+    const value = String(usual ?? (designate === 403 ? 401 : true));
     const config = readConfig(undefined, { ...DESIGNATE, [variable]: value });
     expect(String(valueAt(config, key))).toBe(value);
     for (const [other, , expected] of DIFFERENT.filter(([name]) => name !== key))

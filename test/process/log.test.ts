@@ -10,6 +10,7 @@ import { sendRequest, type WireAnswer } from '../harness/wire.ts';
 type Line = Record<string, unknown>;
 
 const folder = temporaryFolder();
+const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const SECRET = 'c2VjcmV0IG9mIHRoZSB0ZXN0IG9mIHRoZSBsb2c=';
 let service: ServiceProcess;
 let answers: Record<string, Awaited<ReturnType<ServiceProcess['get']>>>;
@@ -22,7 +23,7 @@ const key = (name: string, algorithm = 'hmac-sha256') => ({
   algorithm,
   secret: SECRET,
   scope: 'POOL',
-  resource_id: randomUUID(),
+  resource_id: POOL_ID,
 });
 
 beforeAll(async () => {

@@ -8,6 +8,7 @@ import type {
   Draft,
   Fields,
   Given,
+  Resource,
   ResourceOf,
   ResourceType,
 } from '../model/resource.ts';
@@ -84,9 +85,8 @@ export interface Changes extends Reader {
 /**
  * Runs `work` in a transaction. Every change of a resource uses this function: it applies the rules
  * of the type, and warns the operator and the caller after the commit. Resolves once the changes
- * are on disk.
- * `work` may run several times, and must await only `changes`. Rethrows any error of `work` after
- * the rollback. Throws `unavailable`.
+ * are on disk. `work` may run several times, and must await only `changes`. Rethrows any error of
+ * `work` after the rollback. Throws `unavailable`.
  */
 export async function change<T>(
   dependencies: Dependencies,
@@ -94,18 +94,17 @@ export async function change<T>(
   work: (changes: Changes) => Promise<T>,
 ): Promise<T> {
   let warnings: Warning[] = [];
+  const { requestId } = context;
   const warn: Warn = (type, { resource, warnings: further = [] }) => {
-    for (const message of [...(type.warnings?.(resource) ?? []), ...further])
-      warnings.push({ type, id: resource.id, requestId: context.requestId, message });
+    const messages = [...(type.warnings?.(resource) ?? []), ...further];
+    for (const message of messages) warnings.push({ type, id: resource.id, requestId, message });
   };
   const result = await dependencies.store.write((writer) => {
     warnings = [];
     return work(changesOn(writer, dependencies, context, warn));
   });
-  for (const warning of warnings) {
-    dependencies.warn(warning);
-    context.warnings?.push(warning.message);
-  }
+  for (const warning of warnings) dependencies.warn(warning);
+  context.warnings?.push(...warnings.map(({ message }) => message));
   return result;
 }
 
@@ -160,20 +159,19 @@ function changesOn(
       return removed.resource;
     },
     async applyAll(type, changes, slicer) {
-      const stored: Admitted[] = [];
+      const stored: Resource[] = [];
       const removed: string[] = [];
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
         const admitted = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
         if (each.operation === 'delete') removed.push(admitted.resource.id);
-        else stored.push(admitted);
+        else {
+          stored.push(admitted.resource);
+          warn(type, admitted);
+        }
       }
       await writer.removeAll(type, removed);
-      await writer.putAll(
-        type,
-        stored.map(({ resource }) => resource),
-      );
-      for (const admitted of stored) warn(type, admitted);
+      await writer.putAll(type, stored);
     },
   };
 }

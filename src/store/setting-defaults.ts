@@ -1,0 +1,24 @@
+import type { Database, Snapshot } from './sql/sql.ts';
+
+/** Returns the default of `tsigkeys.strict` for a database: true if a version with that default created it. */
+export async function strictTsigkeysByDefault({
+  reads,
+}: Pick<Snapshot, 'reads'>): Promise<boolean> {
+  const row = await reads.one('SELECT value FROM setting_defaults WHERE setting = ?', [
+    'tsigkeys.strict',
+  ]);
+  return row?.value === 'true';
+}
+
+/** Sets the default of `tsigkeys.strict` for a database, as for a copy of another. */
+export async function setStrictTsigkeysByDefault(
+  database: Pick<Database, 'write'>,
+  strict: boolean,
+): Promise<void> {
+  await database.write((sql) =>
+    sql.run('UPDATE setting_defaults SET value = ? WHERE setting = ?', [
+      String(strict),
+      'tsigkeys.strict',
+    ]),
+  );
+}
