@@ -5,7 +5,7 @@ import type { Fields, ResourceType } from '../domain/model/resource.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
 import { newSlicer, parts, readerOn, readPage } from './sql/reader.ts';
 import { createScans } from './scans.ts';
-import type { Database, Snapshot, Sql, SqlValue } from './sql/sql.ts';
+import type { Database, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
 
 /** The turn of lists that the service reads without a caller. */
@@ -114,7 +114,7 @@ export function createStore(database: Database): Store {
 /** Reads with `reader`. Calls `noteChange` before each change. */
 function writerOn(
   reader: Reader,
-  sql: Sql,
+  sql: TransactionSql,
   tableFor: TableFor,
   database: Database,
   noteChange: (type: ResourceType) => void,
@@ -140,6 +140,12 @@ function writerOn(
     list: reader.list,
     count: reader.count,
     exists: reader.exists,
+    ...(sql.lock === undefined ? {} : { lock: sql.lock }),
+    async getToChange(type, id) {
+      const table = tableFor(type);
+      const row = await sql.one(table.getToChange, [id]);
+      return row === undefined ? undefined : table.decode(row);
+    },
     async insert(type, row) {
       const table = tableFor(type);
       await change(type, table.insert, table.encode(row));

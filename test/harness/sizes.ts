@@ -21,6 +21,8 @@ export const NOT_QUICK = [
 const SIZES = {
   /** Seconds during which services and databases are killed. */
   chaosSeconds: { short: 20, long: 300 },
+  /** Seconds during which 64 callers create TLD entries and zones. */
+  contentionSeconds: { short: 4, long: 600 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
   killRounds: { short: 4, long: 20 },
   /** A test that kills at many points in time uses only each nth of them. */

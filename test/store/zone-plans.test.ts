@@ -163,9 +163,9 @@ describe.each(TLD_RULES)('rule %s', (rule) => {
   test('creating and deleting a zone needs no scan, and as many searches with 1 entry as with 3,000', async () => {
     await createResource(dependencies, tld, CONTEXT, { name: `top-${rule}` });
     const few = await recorded(() => createZone(`first.sub.top-${rule}.`, rule));
-    expect(
-      few.map(({ text }) => text).filter((text) => text.includes('FROM tlds')).length,
-    ).toBeGreaterThanOrEqual(2);
+    expect(few.map(({ text }) => text).filter((text) => text.includes('FROM tlds'))).toHaveLength(
+      1,
+    );
     expect(scans(few)).toEqual([]);
 
     if (rule === 'last-label') await fill(3000);

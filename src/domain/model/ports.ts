@@ -21,8 +21,33 @@ export interface Reader extends IndexReader {
   count(type: ResourceType, conditions: readonly Condition[]): Promise<number>;
 }
 
+/**
+ * A fact that several transactions may depend on: one key of a resource type, or all resources of
+ * the type. Many transactions can hold it shared, to rely on it. Only one can hold it exclusively,
+ * to change it.
+ */
+export interface Lock {
+  readonly type: ResourceType;
+  /** A name or an id. Absent for all resources of the type. */
+  readonly key?: string;
+  readonly exclusive: boolean;
+}
+
 /** Reads and changes resources inside one transaction. */
 export interface Writer extends Reader {
+  /**
+   * Waits until no other transaction holds a conflicting lock, and holds `locks` until the end of
+   * the transaction. Absent if transactions run one after another.
+   */
+  lock?(locks: readonly Lock[]): Promise<void>;
+  /**
+   * Reads a resource to change or delete it. No other transaction can change it until the end of
+   * this one.
+   */
+  getToChange<F extends Fields>(
+    type: ResourceType<F>,
+    id: string,
+  ): Promise<ResourceOf<F> | undefined>;
   /**
    * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
    * field.

@@ -12,6 +12,7 @@ import type {
   ResourceOf,
   ResourceType,
 } from '../model/resource.ts';
+import { locksOf } from '../rules/locks.ts';
 import { RULES, rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
@@ -55,7 +56,12 @@ export interface ChangeContext {
  * Reads and changes resources in one transaction. Every change is checked by the rules of its type,
  * which may throw `ServiceError`.
  */
-export interface Changes extends Reader {
+export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
+  /**
+   * Keeps other transactions from changing resources of a type, and what `changes` depend on. Must
+   * come first in a transaction that reads many resources to decide how to change them.
+   */
+  claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): Promise<void>;
   /**
    * Returns a timestamp that is later than all before. It is created in the transaction: with one
    * writer, resources become visible in the order of their timestamps.
@@ -116,11 +122,32 @@ function changesOn(
   { caller }: ChangeContext,
   warn: Warn,
 ): Changes {
-  const admit = <F extends Fields>(type: ResourceType<F>, change: Change<F>, now: string) =>
-    admitChange(dependencies, caller, type, change, writer, now);
+  const context = { caller, settings: dependencies.settings };
+  const admit = async <F extends Fields>(
+    type: ResourceType<F>,
+    change: Change<F>,
+    now: string,
+  ): Promise<Admitted<F>> => {
+    if (writer.lock !== undefined)
+      await writer.lock([{ type, exclusive: false }, ...locksOf(type, change, context)]);
+    return admitChange(dependencies, caller, type, change, writer, now);
+  };
+  const claim = async <F extends Fields>(
+    type: ResourceType<F>,
+    changes: readonly Change<F>[] = [],
+  ): Promise<void> =>
+    writer.lock?.([
+      { type, exclusive: true },
+      ...changes.flatMap((change) => locksOf(type, change, context)),
+    ]);
   return {
     // Assigned one by one: spreading the writer takes longer than the rest of this function.
     get: writer.get,
+    async getToChange(type, id) {
+      if (writer.lock !== undefined) await writer.lock([{ type, exclusive: false }]); // before the resource, as `claim`
+      return writer.getToChange(type, id);
+    },
+    claim,
     find: writer.find,
     present: writer.present,
     list: writer.list,
@@ -161,6 +188,7 @@ function changesOn(
     async applyAll(type, changes, slicer) {
       const stored: Resource[] = [];
       const removed: string[] = [];
+      if (RULES.has(type)) await claim(type, changes);
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
         const admitted = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;

@@ -120,7 +120,7 @@ export async function updateResource(
   body: unknown,
 ): Promise<Resource> {
   return change(dependencies, context, async (changes) => {
-    const current = existing(type, context.caller, await changes.get(type, id));
+    const current = existing(type, context.caller, await changes.getToChange(type, id));
     return changes.update(type, current, readChanges(type, body, dependencies.settings, current));
   });
 }
@@ -140,7 +140,7 @@ export async function deleteResource(
   const { caller } = context;
   try {
     return await change(dependencies, context, async (changes) =>
-      changes.remove(type, existing(type, caller, await changes.get(type, id))),
+      changes.remove(type, existing(type, caller, await changes.getToChange(type, id))),
     );
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;

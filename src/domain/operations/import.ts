@@ -104,6 +104,10 @@ export async function importResources(
   const rows = await readResources(type, items, dependencies.settings, slicer);
   return change(dependencies, context, async (changes) => {
     const pace = slicer.forTransaction();
+    await changes.claim(
+      type,
+      rows.map((resource) => ({ operation: 'create', resource })),
+    );
     const missing = await findMissing(changes, type, rows, pace);
     for (const row of missing) {
       if (pace.isOver()) await pace.next();

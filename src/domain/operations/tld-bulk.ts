@@ -109,6 +109,7 @@ async function apply(
     try {
       return await change(dependencies, context, async (changes) => {
         const pace = slicer.forTransaction();
+        await changes.claim(tld);
         const plan =
           early !== undefined && store.changes(tld) === version
             ? early

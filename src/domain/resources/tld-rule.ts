@@ -37,7 +37,7 @@ export function refuseZoneName(
 }
 
 /** Returns the suffixes of `name`, one of which must be a TLD entry. */
-function coveringNames(name: string, rule: TldRule): string[] {
+export function coveringNames(name: string, rule: TldRule): string[] {
   return rule === 'any-suffix' ? suffixes(name) : [lastLabel(name)];
 }
 
@@ -50,14 +50,14 @@ export async function findTldEntries(
   names: readonly string[],
   rule: TldRule,
 ): Promise<TldEntries> {
-  if (!(await reader.exists(tld, []))) return { any: false, has: () => false };
   const wanted = new Set<string>();
   for (const name of names) {
     wanted.add(name);
     for (const covering of coveringNames(name, rule)) wanted.add(covering);
   }
   const found = await reader.present(tld, 'name', [...wanted]);
-  return { any: true, has: (name) => found.has(name) };
+  const any = found.size > 0 || (await reader.exists(tld, []));
+  return { any, has: (name) => found.has(name) };
 }
 
 /** Returns for each zone name whether the TLD entries would reject it now. */

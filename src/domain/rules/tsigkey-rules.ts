@@ -16,10 +16,7 @@ export async function admitTsigkey(
   { settings, randomBytes }: Admission,
 ): Promise<Admitted<TsigkeyFields>> {
   const { resource } = change;
-  const refers =
-    change.operation === 'create' ||
-    (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given));
-  const isMissing = refers && !(await hasResource(resource, transaction));
+  const isMissing = refersAnew(change) && !(await hasResource(resource, transaction));
   if (isMissing && settings.requireResource) throw missingResource(resource);
   return {
     ...(isMissing ? { warnings: [MISSING_RESOURCE[resource.scope]] } : {}),
@@ -34,6 +31,14 @@ const MISSING_RESOURCE: Readonly<Record<Target['scope'], string>> = {
   POOL: 'the resource_id is not the id of an existing pool',
   ZONE: 'the resource_id is not the id of an existing zone',
 };
+
+/** Returns whether a change states the pool or zone of a key. */
+export function refersAnew(change: Change<TsigkeyFields>): boolean {
+  return (
+    change.operation === 'create' ||
+    (change.operation === 'update' && ('scope' in change.given || 'resource_id' in change.given))
+  );
+}
 
 /** Returns whether the pool or zone of a key exists. The default pool always does. */
 async function hasResource(

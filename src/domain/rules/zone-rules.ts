@@ -84,13 +84,13 @@ async function refuseAmongOthers(
   transaction: Reader,
 ): Promise<void> {
   const foreign: Condition = { field: 'project_id', test: '<>', value: projectId };
-  const isForeign = (candidate: string) =>
-    transaction.exists(zone, [{ lookup: 'name', test: '=', value: candidate }, foreign]);
-  const [, ...parents] = suffixes(name);
-  if (await isForeign(name)) throw new ServiceError('duplicate', { type: zone });
-  for (const parent of parents) {
-    if (await isForeign(parent)) throw new ServiceError('illegal_child');
-  }
+  const around = suffixes(name).slice(0, -1); // no zone has a name of one label
+  const found = (await transaction.find(zone, 'name', around)).filter(
+    (other) => other.project_id !== projectId,
+  );
+  if (found.some((other) => comparisonForm(other.name) === name))
+    throw new ServiceError('duplicate', { type: zone });
+  if (found.length > 0) throw new ServiceError('illegal_child');
   if (await transaction.exists(zone, [...below(name), foreign])) {
     throw new ServiceError('illegal_parent');
   }
@@ -105,21 +105,29 @@ function below(name: string): Condition[] {
   ];
 }
 
+/** Returns the pool that the request wants, and the pool that its attributes name, if any. */
+export function wantedPool({ pool_id: given, attributes }: Pick<Zone, 'pool_id' | 'attributes'>): {
+  readonly id: string;
+  readonly attribute: string | undefined;
+} {
+  const named = attributes.pool_id;
+  const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
+  return { id: given ?? attribute ?? DEFAULT_POOL_ID, attribute };
+}
+
 async function choosePool(
   resource: Zone,
   transaction: Reader,
   { may }: Admission,
 ): Promise<string> {
-  const named = resource.attributes.pool_id;
-  const attribute = named === undefined ? undefined : (normaliseUuid(named) ?? named);
-  const wanted = resource.pool_id ?? attribute ?? DEFAULT_POOL_ID;
-  if (attribute !== undefined && attribute !== wanted)
+  const { id, attribute } = wantedPool(resource);
+  if (attribute !== undefined && attribute !== id)
     throw new ServiceError('no_valid_pool_found', {});
-  if (wanted !== DEFAULT_POOL_ID && !may(CHOOSE_POOL))
-    throw new ServiceError('access_denied', CHOOSE_POOL);
-  if ((await transaction.get(pool, wanted)) === undefined)
-    throw new ServiceError('no_valid_pool_found', { id: wanted });
-  return wanted;
+  if (id === DEFAULT_POOL_ID) return id; // it always exists
+  if (!may(CHOOSE_POOL)) throw new ServiceError('access_denied', CHOOSE_POOL);
+  if ((await transaction.get(pool, id)) === undefined)
+    throw new ServiceError('no_valid_pool_found', { id });
+  return id;
 }
 
 /**

@@ -11,5 +11,6 @@ export const dialect: Dialect = {
   tableExists:
     'SELECT 1 AS found FROM pg_catalog.pg_tables WHERE schemaname = ANY (current_schemas(false)) AND tablename = ?',
   aside: (column) => column, // the planner estimates how many rows a condition matches
+  rowLock: ' FOR UPDATE',
   isUniqueViolation,
 };

@@ -31,7 +31,7 @@ export async function openPostgres(
     scan: scansOn(sqlOn((query) => scans.query(query))),
     write(work) {
       if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));
-      const written = repeat(() => transaction(points, 'SERIALIZABLE', work, observer));
+      const written = repeat(() => transaction(points, work, observer));
       const ended: Promise<unknown> = written.then(
         () => underWay.delete(ended),
         () => underWay.delete(ended),
@@ -39,11 +39,9 @@ export async function openPostgres(
       underWay.add(ended);
       return written;
     },
-    // Read committed, so that the transaction sees the changes that it waited for. A serialisable snapshot would be older than the lock.
     migrate: (work) =>
       transaction(
         points,
-        'READ COMMITTED',
         async (sql) => {
           await sql.run('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
           await work(sql);

@@ -2,11 +2,15 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { ServiceError } from '../../domain/model/errors.ts';
-import type { DatabaseObserver, Sql } from '../sql/sql.ts';
+import type { DatabaseObserver, Sql, TransactionSql } from '../sql/sql.ts';
 import { isCollision, translate } from './faults.ts';
+import { createLocks } from './locks.ts';
 import { sqlOn } from './statements.ts';
 
 const MAX_ATTEMPTS = 20;
+
+/** Whatever the default of the database is. */
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 /** Runs `attempt` until it does not conflict with a concurrent transaction, with a growing random pause between attempts. */
 export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
@@ -27,11 +31,14 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs `work` in a transaction on a connection of `pool`. After an error it rolls back, and throws `unavailable` or what `work` threw. */
+/**
+ * Runs `work` in a read-committed transaction on a connection of `pool`: each statement sees what is committed when it begins, and so what
+ * the locks before it have waited for. The transaction begins with the first statement. After an error it rolls back, and throws
+ * `unavailable` or what `work` threw.
+ */
 export async function transaction<T>(
   pool: pg.Pool,
-  isolation: 'SERIALIZABLE' | 'READ COMMITTED',
-  work: (sql: Sql) => Promise<T>,
+  work: (sql: TransactionSql) => Promise<T>,
   observer: DatabaseObserver,
 ): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
@@ -39,16 +46,18 @@ export async function transaction<T>(
   });
   const broken = (): void => undefined;
   client.on('error', broken); // the query in progress fails anyway; without a listener the process would exit
-  const sql = sqlOn((query) => client.query(query));
+  const { sql, hasBegun } = lockingSql(sqlOn((query) => client.query(query)));
   const began = performance.now();
   let keep = true;
   try {
-    await sql.run(`BEGIN ISOLATION LEVEL ${isolation}`, []);
     const result = await work(sql);
-    await sql.run('COMMIT', []);
-    observer.committed(1, (performance.now() - began) / 1000);
+    if (hasBegun()) {
+      await sql.run('COMMIT', []);
+      observer.committed(1, (performance.now() - began) / 1000);
+    }
     return result;
   } catch (error) {
+    if (!hasBegun()) throw error;
     // Without a response to COMMIT, the outcome is unknown. The caller gets an error, never success.
     const undone = await client.query('ROLLBACK').then(
       () => true,
@@ -61,4 +70,33 @@ export async function transaction<T>(
     client.removeListener('error', broken);
     client.release(!keep);
   }
+}
+
+/** Returns the statements of a transaction, which begins with the first of them. The first locks need no round trip of their own. */
+function lockingSql(plain: Sql): { sql: TransactionSql; hasBegun: () => boolean } {
+  const locks = createLocks();
+  let begun = false;
+  const begin = async (first?: string): Promise<void> => {
+    const text = [...(begun ? [] : [BEGIN]), ...(first === undefined ? [] : [first])].join('; ');
+    begun = true;
+    if (text !== '') await plain.run(text, []);
+  };
+  return {
+    hasBegun: () => begun,
+    sql: {
+      async all(...statement) {
+        if (!begun) await begin();
+        return plain.all(...statement);
+      },
+      async one(...statement) {
+        if (!begun) await begin();
+        return plain.one(...statement);
+      },
+      async run(...statement) {
+        if (!begun) await begin();
+        return plain.run(...statement);
+      },
+      lock: (wanted) => begin(locks.acquire(wanted)),
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../domain/model/errors.ts';
-import type { Page } from '../../domain/model/ports.ts';
+import type { Lock, Page } from '../../domain/model/ports.ts';
 import type { PageQuery } from '../../domain/model/query.ts';
 
 /** A row as a database driver returns it. */
@@ -24,6 +24,12 @@ export interface Sql {
   run(statement: string, parameters: readonly SqlValue[]): Promise<number>;
 }
 
+/** Runs the statements of one transaction. */
+export interface TransactionSql extends Sql {
+  /** Acquires locks, and holds them until the end of the transaction. Absent if transactions run one after another. */
+  lock?(locks: readonly Lock[]): Promise<void>;
+}
+
 /** A condition as SQL, and its parameters. */
 export interface SqlCondition {
   readonly text: string;
@@ -40,6 +46,8 @@ export interface Dialect {
   readonly tableExists: string;
   /** Returns `column` for a condition that must not influence the choice of the index. */
   aside(column: string): string;
+  /** The end of a SELECT that locks its row until the end of the transaction. Empty if transactions run one after another. */
+  readonly rowLock: string;
   /** Returns whether `error` means that a unique index refused a row. */
   isUniqueViolation(error: unknown): boolean;
 }
@@ -114,7 +122,7 @@ export interface Database {
    */
   scan(collection: string, query: PageQuery, signal: AbortSignal): Promise<Page>;
   /** Runs `work` in a transaction. Resolves once its result is on disk. If `work` throws, rolls back and rethrows. */
-  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  write<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>;
   /** Changes the schema: runs `work` in a separate transaction. */
   migrate(work: (sql: Sql) => Promise<void>): Promise<void>;
   /** Resolves if the database can be read and its files are in place. */

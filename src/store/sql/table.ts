@@ -26,6 +26,8 @@ export interface Table<F extends Fields = Fields> {
   /** The columns that may contain more than a few hundred characters. */
   readonly largeColumns: readonly string[];
   readonly get: string;
+  /** Like `get`, and keeps other transactions from changing the row. */
+  readonly getToChange: string;
   readonly insert: string;
   readonly replace: string;
   readonly remove: string;
@@ -98,6 +100,7 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
     columns,
     largeColumns: jsonColumns,
     get: `${select} WHERE id = ?`,
+    getToChange: `${select} WHERE id = ?${dialect.rowLock}`,
     insert: `${insertInto} ${places}`,
     replace: `UPDATE ${type.collection} SET ${stored.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`,
     remove: `DELETE FROM ${type.collection} WHERE id = ?`,

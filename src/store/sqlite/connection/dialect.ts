@@ -7,6 +7,7 @@ export const dialect: Dialect = {
   matches: (column, pattern) => matches(column, pattern.replaceAll(/\*+/g, '*')),
   tableExists: "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = ?",
   aside: (column) => `+${column}`,
+  rowLock: '',
   isUniqueViolation,
 };
 

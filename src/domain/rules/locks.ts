@@ -1,0 +1,107 @@
+import { comparisonForm, suffixes } from '../text/dns-name.ts';
+import type { Lock } from '../model/ports.ts';
+import { uniqueOf, type Admission, type Change, type Fields } from '../model/resource.ts';
+import type { ResourceType } from '../model/resource.ts';
+import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
+import { coveringNames } from '../resources/tld-rule.ts';
+import { tld } from '../resources/tld.ts';
+import { token } from '../resources/token.ts';
+import { SCOPES, tsigkey } from '../resources/tsigkey.ts';
+import type { Zone } from '../resources/zone-fields.ts';
+import { zone } from '../resources/zone.ts';
+import { refersAnew } from './tsigkey-rules.ts';
+import { wantedPool } from './zone-rules.ts';
+
+/** The part of an admission that decides what a change depends on. */
+type LockContext = Pick<Admission, 'caller' | 'settings'>;
+
+/** Returns what a change depends on, in addition to the resource that it changes. */
+type LocksOf<F extends Fields> = (change: Change<F>, context: LockContext) => readonly Lock[];
+
+/**
+ * What the rules of each resource type depend on. A change holds these locks before its rules read
+ * anything, so concurrent changes have the outcome of some serial order. A rule that reads another
+ * resource needs a lock here, unless a unique field alone decides.
+ */
+const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
+  locks(tld, tldLocks),
+  locks(tsigkey, (change, { settings }) => {
+    if (!settings.requireResource || !refersAnew(change)) return [];
+    const { scope, resource_id: key } = change.resource;
+    return [{ type: SCOPES[scope], key, exclusive: false }];
+  }),
+  locks(pool, ({ operation, resource }) =>
+    operation === 'delete' ? [{ type: pool, key: resource.id, exclusive: true }] : [],
+  ),
+  locks(zone, (change, context) => {
+    switch (change.operation) {
+      case 'create':
+        return newZoneLocks(change.resource, context);
+      case 'update':
+        return [];
+      case 'delete':
+        // The name, because zones below it must not appear. The id, because a key may refer to it.
+        return [comparisonForm(change.resource.name), change.resource.id].map((key) => ({
+          type: zone,
+          key,
+          exclusive: true,
+        }));
+    }
+  }),
+  locks(token, ({ operation }, { settings }) =>
+    operation === 'delete' && !settings.otherAdministrators
+      ? [{ type: token, key: 'administrators', exclusive: true }]
+      : [],
+  ),
+]);
+
+/** Returns what `change` depends on, in addition to the resource that it changes. */
+export function locksOf<F extends Fields>(
+  type: ResourceType<F>,
+  change: Change<F>,
+  context: LockContext,
+): readonly Lock[] {
+  const own = LOCKS.get(type) as LocksOf<F> | undefined; // the table has the locks of each type under that type
+  return own?.(change, context) ?? [];
+}
+
+/** A change of an entry's name affects the zones whose check reads the old or the new name. */
+function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
+  const { comparisonForm: keyOf } = uniqueOf(tld);
+  const names = new Set([keyOf(change.resource.name)]);
+  if (change.operation === 'update') {
+    names.add(keyOf(change.current.name));
+    if (names.size === 1) return [];
+  }
+  return [...names].map((key) => ({ type: tld, key, exclusive: true }));
+}
+
+/**
+ * A new zone depends on the names that the TLD rule reads, and on its pool. It relies on the zones
+ * above its name, and affects those below it. It does not depend on whether any TLD entry exists:
+ * it reads that once, while it holds all its locks.
+ */
+function newZoneLocks(
+  resource: Pick<Zone, 'name' | 'pool_id' | 'attributes'>,
+  { caller, settings }: LockContext,
+): readonly Lock[] {
+  const name = comparisonForm(resource.name);
+  const poolId = wantedPool(resource).id;
+  const shared = (type: ResourceType) => (key: string) => ({ type, key, exclusive: false });
+  return [
+    ...[name, ...coveringNames(name, settings.tldRule)].map(shared(tld)),
+    ...suffixes(name).slice(1, -1).map(shared(zone)), // no zone has a name of one label
+    { type: zone, key: name, exclusive: true },
+    ...(poolId === DEFAULT_POOL_ID ? [] : [shared(pool)(poolId)]), // the default pool always exists
+    ...(settings.zonesPerProject === 0
+      ? []
+      : [{ type: zone, key: `project ${caller.projectId}`, exclusive: true }]),
+  ];
+}
+
+function locks<F extends Fields>(
+  type: ResourceType<F>,
+  own: LocksOf<F>,
+): [ResourceType, LocksOf<Fields>] {
+  return [type, own as LocksOf<Fields>];
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import type { Lock } from '../../domain/model/ports.ts';
+
+/** The maximum number of keys of one resource type that a transaction locks one by one. Beyond, it locks the whole type. The server has room for 64 locks per connection. */
+const MAX_KEYS = 32;
+
+/** Creates the statements that acquire the locks of one transaction. */
+export interface Locks {
+  /** Returns the statement that acquires those of `locks` that the transaction does not hold yet; undefined if it holds all. */
+  acquire(locks: readonly Lock[]): string | undefined;
+}
+
+/** The locks of a transaction on one resource type. */
+interface Held {
+  /** Undefined before the first lock. */
+  whole: 'shared' | 'exclusive' | undefined;
+  /** The keys, and whether each is held exclusively. */
+  readonly keys: Map<string, boolean>;
+}
+
+/**
+ * Creates the locks of one transaction: advisory locks of PostgreSQL, which end with it. Each key belongs to a resource type. A transaction
+ * holds the type shared while it holds a key, so a transaction that holds the type exclusively needs no keys. One statement acquires locks
+ * in the order of their numbers, so two such statements cannot wait for each other.
+ */
+export function createLocks(): Locks {
+  const types = new Map<string, Held>();
+  return {
+    acquire(locks) {
+      const wholes = new Map<bigint, boolean>();
+      const keys = new Map<bigint, boolean>();
+      for (const [collection, wanted] of byCollection(locks)) {
+        const held = types.get(collection) ?? { whole: undefined, keys: new Map() };
+        types.set(collection, held);
+        if (held.whole === 'exclusive') continue;
+        const added = [...wanted.keys].filter(
+          ([key, exclusive]) => !held.keys.has(key) || (exclusive && !held.keys.get(key)),
+        );
+        const isWhole = wanted.exclusive || held.keys.size + added.length > MAX_KEYS;
+        if (isWhole || held.whole === undefined) wholes.set(numberOf(collection), isWhole);
+        held.whole = isWhole ? 'exclusive' : 'shared';
+        if (isWhole) continue;
+        for (const [key, exclusive] of added) {
+          held.keys.set(key, exclusive);
+          keys.set(numberOf(`${collection} ${key}`), exclusive);
+        }
+      }
+      const calls = [...inOrder(wholes), ...inOrder(keys)];
+      return calls.length === 0 ? undefined : `SELECT ${calls.join(', ')}`;
+    },
+  };
+}
+
+/** Groups locks by the collection of their type. Of two locks on one key, the exclusive one counts. */
+function byCollection(
+  locks: readonly Lock[],
+): Map<string, { exclusive: boolean; readonly keys: Map<string, boolean> }> {
+  const wanted = new Map<string, { exclusive: boolean; readonly keys: Map<string, boolean> }>();
+  for (const { type, key, exclusive } of locks) {
+    const own = wanted.get(type.collection) ?? { exclusive: false, keys: new Map() };
+    wanted.set(type.collection, own);
+    if (key === undefined) own.exclusive ||= exclusive;
+    else own.keys.set(key, exclusive || own.keys.get(key) === true);
+  }
+  return wanted;
+}
+
+function inOrder(locks: ReadonlyMap<bigint, boolean>): string[] {
+  return [...locks]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([number, exclusive]) =>
+      exclusive ? `pg_advisory_xact_lock(${number})` : `pg_advisory_xact_lock_shared(${number})`,
+    );
+}
+
+/** Returns the number of an advisory lock. Two subjects with the same number only wait for each other without need. */
+function numberOf(subject: string): bigint {
+  return createHash('sha256').update(subject).digest().readBigInt64BE();
+}

@@ -1,0 +1,385 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createClock } from '../../src/clock.ts';
+import type { Caller } from '../../src/domain/model/caller.ts';
+import { ServiceError } from '../../src/domain/model/errors.ts';
+import type { Resource } from '../../src/domain/model/resource.ts';
+import type { Settings } from '../../src/domain/model/settings.ts';
+import type { Dependencies } from '../../src/domain/operations/change.ts';
+import {
+  createResource,
+  deleteResource,
+  updateResource,
+} from '../../src/domain/operations/collection.ts';
+import { importResources } from '../../src/domain/operations/import.ts';
+import { changeTlds } from '../../src/domain/operations/tld-bulk.ts';
+import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
+import { DEFAULT_POOL_ID, pool } from '../../src/domain/resources/pool.ts';
+import { tld } from '../../src/domain/resources/tld.ts';
+import { token } from '../../src/domain/resources/token.ts';
+import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { zone } from '../../src/domain/resources/zone.ts';
+import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openPostgres } from '../../src/store/postgres/open.ts';
+import { createStore } from '../../src/store/store.ts';
+import { createDatabase } from '../harness/postgres.ts';
+import { primary } from '../harness/zones.ts';
+
+/** A service on the shared database: the operations of the API, without HTTP. */
+type Service = ReturnType<typeof serviceOn>;
+
+/** One race: what exists before, the change that comes first, the one that comes second, and the outcome of the second. */
+interface Race {
+  readonly settings?: Partial<Settings>;
+  before?(service: Service): Promise<unknown>;
+  first(service: Service): Promise<unknown>;
+  second(service: Service): Promise<unknown>;
+  /** The code of the error, or members of the result. */
+  readonly outcome: string | object;
+}
+
+const SETTINGS: Settings = {
+  strictTsigkeys: false,
+  requireResource: true,
+  zonesPerProject: 0,
+  defaultLimit: 1000,
+  maxPageBytes: 1_048_576,
+  otherAdministrators: false,
+  tldRule: 'last-label',
+  pendingStatus: false,
+};
+const LIMITS = {
+  maxConnections: 4,
+  connectTimeoutSeconds: 5,
+  statementTimeoutSeconds: 5,
+  scanTimeoutSeconds: 5,
+};
+
+const clock = createClock();
+const slicer = () => createSlicer(() => performance.now());
+const ids = new Map<string, string>();
+let url: string;
+let observer: pg.Client;
+
+beforeEach(async () => {
+  ids.clear();
+  url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `races-${randomUUID()}`);
+  observer = new pg.Client({ connectionString: url });
+  await observer.connect();
+});
+afterAll(() => observer.end());
+
+async function openService(settings: Settings): Promise<{ service: Service; held: Held }> {
+  const database = await openPostgres(
+    url.replace(/^postgres:/, ''),
+    { committed: () => undefined },
+    LIMITS,
+  );
+  await migrate(database, clock());
+  const store = createStore(database);
+  onTestFinished(() => store.close());
+  const dependencies: Dependencies = {
+    store,
+    clock,
+    settings,
+    policy: { ...DEFAULT_POLICY },
+    newId: randomUUID,
+    randomBytes,
+    refuseToken: () => undefined,
+    warn: () => undefined,
+  };
+  return { service: serviceOn(dependencies), held: holding(dependencies) };
+}
+
+/** A service whose changes wait before their commit. */
+interface Held {
+  readonly service: Service;
+  /** Resolves once a change waits. */
+  readonly waits: Promise<void>;
+  release(): void;
+}
+
+function holding(dependencies: Dependencies): Held {
+  const { store } = dependencies;
+  let reached = (): void => undefined;
+  let release = (): void => undefined;
+  const waits = new Promise<void>((resolve) => (reached = resolve));
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  const write: typeof store.write = (work) =>
+    store.write(async (writer) => {
+      const result = await work(writer);
+      reached();
+      await gate;
+      return result;
+    });
+  return {
+    service: serviceOn({ ...dependencies, store: { ...store, write } }),
+    waits,
+    release,
+  };
+}
+
+function serviceOn(dependencies: Dependencies) {
+  const as = (projectId: string) => {
+    const caller: Caller = {
+      id: projectId,
+      name: projectId,
+      roles: ['admin'],
+      projectId,
+      allProjects: true,
+    };
+    return { caller };
+  };
+  const idOf = (name: string) => ids.get(name) ?? name;
+  const create = async (type: typeof tld, projectId: string, body: Record<string, unknown>) => {
+    const created = await createResource(dependencies, type, as(projectId), body);
+    ids.set(String(created.name), created.id);
+    return created;
+  };
+  const any = (type: unknown) => type as typeof tld;
+  return {
+    create: (type: unknown, body: Record<string, unknown>) => create(any(type), 'red', body),
+    createZone: (name: string, projectId = 'red', more = {}) =>
+      create(any(zone), projectId, primary(name, more)),
+    update: (type: unknown, name: string, body: object) =>
+      updateResource(dependencies, any(type), as('red'), idOf(name), body),
+    delete: (type: unknown, name: string) =>
+      deleteResource(dependencies, any(type), as('red'), idOf(name)),
+    bulk: async (tlds: object[], replace = false) => {
+      const request = { tlds, mode: 'transactional', replace, dry_run: false } as const;
+      const { outcomes, removed } = await changeTlds(dependencies, as('red'), request, slicer());
+      return { outcomes, removed: removed.map(({ name }) => name) };
+    },
+    import: (type: unknown, items: object[]) =>
+      importResources(dependencies, any(type), as('red'), items, slicer()),
+    get: (type: unknown, name: string): Promise<Resource | undefined> =>
+      dependencies.store.get(any(type), idOf(name)),
+  };
+}
+
+/** Returns whether a transaction of this database waits for another. */
+async function isWaiting(): Promise<boolean> {
+  const { rowCount } = await observer.query(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+const key = (name: string) => ({
+  name,
+  algorithm: 'hmac-sha256',
+  scope: 'ZONE',
+  resource_id: ids.get('example.com.'),
+});
+const COM = (service: Service) => service.create(tld, { name: 'com' });
+const POOL = (service: Service) => service.create(pool, { name: 'second' });
+const ZONE = (service: Service) => service.createZone('example.com.');
+const inPool = () => ({ pool_id: ids.get('second') ?? DEFAULT_POOL_ID });
+const imported = () => [
+  {
+    id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+    name: 'imported',
+    description: null,
+    created_at: '2026-01-31T12:00:00.123456',
+    updated_at: null,
+  },
+];
+const admin = (name: string) => ({ name, roles: ['admin'] });
+
+const RACES: Record<string, Race> = {
+  'a zone above a new zone of another project': {
+    first: (one) => one.createZone('a.b.example.com.', 'red'),
+    second: (other) => other.createZone('example.com.', 'blue'),
+    outcome: 'illegal_parent',
+  },
+  'a zone below a new zone of another project': {
+    first: (one) => one.createZone('example.com.', 'red'),
+    second: (other) => other.createZone('a.b.example.com.', 'blue'),
+    outcome: 'illegal_child',
+  },
+  'a zone with the name of a new zone of another project in another pool': {
+    before: POOL,
+    first: (one) => one.createZone('example.com.', 'red'),
+    second: (other) => other.createZone('EXAMPLE.com.', 'blue', inPool()),
+    outcome: 'duplicate',
+  },
+  'a zone with the name of a new zone': {
+    first: ZONE,
+    second: ZONE,
+    outcome: 'duplicate',
+  },
+  'a zone below a zone that another project deletes': {
+    before: ZONE,
+    first: (one) => one.delete(zone, 'example.com.'),
+    second: (other) => other.createZone('a.example.com.', 'blue'),
+    outcome: { name: 'a.example.com.' },
+  },
+  'the deletion of a zone below which a zone is created': {
+    before: ZONE,
+    first: (one) => one.createZone('a.example.com.'),
+    second: (other) => other.delete(zone, 'example.com.'),
+    outcome: 'zone_has_sub_zone',
+  },
+  'a zone under a TLD entry that is deleted': {
+    before: (service) => COM(service).then(() => service.create(tld, { name: 'org' })),
+    first: (one) => one.delete(tld, 'com'),
+    second: ZONE,
+    outcome: 'invalid_zone_name',
+  },
+  'a zone under a TLD entry that is renamed': {
+    before: COM,
+    first: (one) => one.update(tld, 'com', { name: 'org' }),
+    second: ZONE,
+    outcome: 'invalid_zone_name',
+  },
+  'a zone whose name becomes a TLD entry': {
+    before: COM,
+    first: (one) => one.create(tld, { name: 'example.com' }),
+    second: ZONE,
+    outcome: 'invalid_zone_name',
+  },
+  'a zone under a suffix that becomes a TLD entry': {
+    settings: { tldRule: 'any-suffix' },
+    before: (service) => service.create(tld, { name: 'org' }),
+    first: (one) => one.create(tld, { name: 'co.uk' }),
+    second: (other) => other.createZone('a.b.co.uk.'),
+    outcome: { name: 'a.b.co.uk.' },
+  },
+  'a zone under a TLD entry that a list removes': {
+    before: COM,
+    first: (one) => one.bulk([{ name: 'org' }], true),
+    second: ZONE,
+    outcome: 'invalid_zone_name',
+  },
+  'the deletion of a TLD entry under which a zone is created': {
+    before: COM,
+    first: ZONE,
+    second: (other) => other.delete(tld, 'com'),
+    outcome: { name: 'com' },
+  },
+  'the last zone of a quota': {
+    settings: { zonesPerProject: 1 },
+    first: (one) => one.createZone('example.com.'),
+    second: (other) => other.createZone('example.org.'),
+    outcome: 'over_quota',
+  },
+  'a zone in a pool that is deleted': {
+    before: POOL,
+    first: (one) => one.delete(pool, 'second'),
+    second: (other) => other.createZone('example.com.', 'red', inPool()),
+    outcome: 'no_valid_pool_found',
+  },
+  'the deletion of a pool in which a zone is created': {
+    before: POOL,
+    first: (one) => one.createZone('example.com.', 'red', inPool()),
+    second: (other) => other.delete(pool, 'second'),
+    outcome: 'invalid_operation',
+  },
+  'a key for a zone that is deleted': {
+    before: ZONE,
+    first: (one) => one.delete(zone, 'example.com.'),
+    second: (other) => other.create(tsigkey, key('new')),
+    outcome: 'invalid_tsigkey',
+  },
+  'an update of a key to a zone that is deleted': {
+    before: async (service) => {
+      await ZONE(service);
+      const { scope, resource_id } = { scope: 'POOL', resource_id: DEFAULT_POOL_ID };
+      await service.create(tsigkey, { ...key('old'), scope, resource_id });
+    },
+    first: (one) => one.delete(zone, 'example.com.'),
+    second: (other) => {
+      const { scope, resource_id } = key('old');
+      return other.update(tsigkey, 'old', { scope, resource_id });
+    },
+    outcome: 'invalid_tsigkey',
+  },
+  'a key for a pool that is deleted': {
+    before: POOL,
+    first: (one) => one.delete(pool, 'second'),
+    second: (other) =>
+      other.create(tsigkey, { ...key('new'), scope: 'POOL', resource_id: ids.get('second') }),
+    outcome: 'invalid_tsigkey',
+  },
+  'the deletion of the last administrator token': {
+    before: async (service) => {
+      await service.create(token, admin('one'));
+      await service.create(token, admin('two'));
+    },
+    first: (one) => one.delete(token, 'one'),
+    second: (other) => other.delete(token, 'two'),
+    outcome: 'last_administrator',
+  },
+  'an update of a zone that is updated': {
+    before: ZONE,
+    first: (one) => one.update(zone, 'example.com.', { description: 'first' }),
+    second: (other) => other.update(zone, 'example.com.', { ttl: 60 }),
+    outcome: { description: 'first', ttl: 60, version: 3 },
+  },
+  'an update of a zone that is deleted': {
+    before: ZONE,
+    first: (one) => one.delete(zone, 'example.com.'),
+    second: (other) => other.update(zone, 'example.com.', { ttl: 60 }),
+    outcome: 'resource_not_found',
+  },
+  'the deletion of a zone that is deleted': {
+    before: ZONE,
+    first: (one) => one.delete(zone, 'example.com.'),
+    second: (other) => other.delete(zone, 'example.com.'),
+    outcome: 'resource_not_found',
+  },
+  'a TLD entry with the name to which another is renamed': {
+    before: COM,
+    first: (one) => one.update(tld, 'com', { name: 'org' }),
+    second: (other) => other.create(tld, { name: 'ORG' }),
+    outcome: 'duplicate',
+  },
+  'a list with a TLD entry that is updated': {
+    before: COM,
+    first: (one) => one.update(tld, 'com', { description: 'first' }),
+    second: (other) => other.bulk([{ name: 'com', description: 'second' }]),
+    outcome: { outcomes: [{ outcome: 'updated', previous: { description: 'first' } }] },
+  },
+  'a list that replaces a TLD entry that is created': {
+    first: COM,
+    second: (other) => other.bulk([{ name: 'org' }], true),
+    outcome: { removed: ['com'] },
+  },
+  'an update of a TLD entry that a list updates': {
+    before: COM,
+    first: (one) => one.bulk([{ name: 'com', description: 'first' }]),
+    second: (other) => other.update(tld, 'com', { name: 'org' }),
+    outcome: { name: 'org', description: 'first' },
+  },
+  'an import of what is imported': {
+    first: (one) => one.import(tld, imported()),
+    second: (other) => other.import(tld, imported()),
+    outcome: { imported: 0, unchanged: 1 },
+  },
+};
+
+describe('a change that begins before another commits has the outcome of a change after it', () => {
+  test.each(Object.entries(RACES))('%s', async (_what, race) => {
+    const settings = { ...SETTINGS, ...race.settings };
+    const [one, other] = [await openService(settings), await openService(settings)];
+    await race.before?.(one.service);
+    const first = race.first(one.held.service);
+    await Promise.race([one.held.waits, first]);
+    let settled = false;
+    const second = race
+      .second(other.service)
+      .catch((error: unknown) => {
+        if (error instanceof ServiceError) return error.code;
+        throw error;
+      })
+      .finally(() => (settled = true));
+    await expect.poll(async () => settled || (await isWaiting()), { interval: 5 }).toBe(true);
+    one.held.release();
+    await first;
+    const outcome = await second;
+    if (typeof race.outcome === 'string') expect(outcome).toBe(race.outcome);
+    else expect(outcome).toMatchObject(race.outcome);
+  });
+});
