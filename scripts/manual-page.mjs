@@ -5,10 +5,10 @@ import { VERSION } from '../dist/version.js';
 
 /** The variables that the commands read, beside those of the service's settings. */
 const VARIABLES = [
-  ['TSIGIL_URL', 'The service to talk to, where no --url is given; else http://127.0.0.1:9001.'],
+  ['TSIGIL_URL', 'The service to talk to, where no --url is given; else the one on this machine.'],
   [
     'TSIGIL_TOKEN',
-    'The token to show it, where no --token-file is given; else the content of var/admin.token.',
+    'The token to show it, where no --token-file is given; else the first token of the service on this machine.',
   ],
   ['TSIGIL_CONFIG', 'The configuration file of the service, where no --config is given.'],
   [
@@ -30,6 +30,10 @@ const VARIABLES = [
 
 const FILES = [
   ['var/admin.token', 'The first token of a service that was started in the same folder.'],
+  [
+    '/etc/tsigil/tsigil.yaml, /var/lib/tsigil',
+    'The configuration of the installed service, and the folder in which it runs.',
+  ],
   [
     'clouds.yaml, secure.yaml',
     'Clouds; looked for in this folder, in ~/.config/openstack and in /etc/openstack.',

@@ -4,6 +4,7 @@ import { runCommand } from './cli/program.ts';
 import { formatYaml, plainText } from './cli/output/plain-text.ts';
 import { fileProblems } from './config/checks.ts';
 import { ConfigError, describeConfig, readConfig } from './config/config.ts';
+import { findLocalService } from './config/local-service.ts';
 import { settingVariables } from './config/environment.ts';
 import type { Config } from './config/options.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
@@ -35,6 +36,7 @@ process.exitCode = await runCommand(
   {
     environment: process.env,
     now: Date.now,
+    findService: () => findLocalService(process.env),
     // A getter, because reading process.stdin opens it.
     get input() {
       return process.stdin;
@@ -107,12 +109,17 @@ async function run(configPath: string | undefined): Promise<void> {
   if (code !== EXIT.done) throw new CommandError(code, 'The service did not shut down cleanly');
 }
 
+/**
+ * Returns the message after a first start. It names the file of the token instead of the token,
+ * because a log may store it.
+ */
 function welcome(url: string, tokenFile: string): string {
   return `
 Created an administrator token in ${tokenFile}
 Try it:
 
-  curl -H "X-Auth-Token: $(cat '${tokenFile.replaceAll("'", `'\\''`)}')" ${url}/v2/tlds
+  export TSIGIL_URL=${url} TSIGIL_TOKEN="$(cat '${tokenFile.replaceAll("'", `'\\''`)}')"
+  curl -H "X-Auth-Token: $TSIGIL_TOKEN" $TSIGIL_URL/v2/tlds
 
 `;
 }

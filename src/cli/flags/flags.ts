@@ -18,11 +18,11 @@ export function withConnectionFlags(command: Command): Command {
     .optionsGroup('Connection:')
     .option(
       '--url <url>',
-      'connect to the service at this URL (default: TSIGIL_URL, or http://127.0.0.1:9001)',
+      'connect to the service at this URL (default: TSIGIL_URL, or the service on this machine)',
     )
     .option(
       '--token-file <file>',
-      'read the token from this file (default: TSIGIL_TOKEN, or var/admin.token)',
+      'read the token from this file (default: TSIGIL_TOKEN, or the first token of that service)',
     )
     .option(
       '--os-cloud <name>',
@@ -61,7 +61,7 @@ export function withOutputFlags(command: Command): Command {
 /** Returns the connection and the project that the flags select. Throws `CommandError`. */
 export async function connect(
   flags: ConnectionFlags & ProjectFlags,
-  { environment, err }: Terminal,
+  { environment, err, findService }: Terminal,
 ): Promise<Connection> {
   const { allProjects, sudoProjectId } = flags;
   if (sudoProjectId !== undefined && !/^[\x21-\x7e]+$/.test(sudoProjectId)) {
@@ -71,7 +71,7 @@ export async function connect(
     );
   }
   return {
-    ...(await findConnection(flags, environment)),
+    ...(await findConnection(flags, environment, findService)),
     warn: (message) => void err.write(`Warning: ${plainText(message)}\n`),
     headers: {
       ...(allProjects === true ? { 'x-auth-all-projects': 'true' } : {}),

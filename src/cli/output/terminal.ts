@@ -17,6 +17,8 @@ export interface Terminal {
   };
   readonly out: Stream;
   readonly err: Stream;
+  /** Returns the service on this machine; undefined for one with the default configuration. */
+  readonly findService?: () => { readonly url: string; readonly tokenFile: string } | undefined;
   /** Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that undoes this. */
   readonly onInterrupt: (stop: () => void) => () => void;
 }

@@ -15,18 +15,24 @@ export interface ConnectionFlags {
   readonly osCloud?: string;
 }
 
-/** The URL of a service with the default configuration, and the file to which it writes its first token. */
-const DEFAULT_URL = 'http://127.0.0.1:9001';
-const DEFAULT_TOKEN_FILE = 'var/admin.token';
+/** The address of a service on this machine, and the file with its first token. */
+export interface ServiceDefaults {
+  readonly url: string;
+  readonly tokenFile: string;
+}
+
+/** The defaults for a service with the default configuration that was started in this folder. */
+const DEFAULTS: ServiceDefaults = { url: 'http://127.0.0.1:9001', tokenFile: 'var/admin.token' };
 
 /**
  * Returns the connection that the flags and variables select. The first of these provides the token: `--os-cloud`; `--token-file`;
- * `TSIGIL_TOKEN`; a cloud in `OS_*` variables; the first token of a service that was started in this folder. `--url` and `TSIGIL_URL` set
- * the URL in every case. A token is never an argument, because other users of the machine can read arguments. Throws `CommandError`.
+ * `TSIGIL_TOKEN`; a cloud in `OS_*` variables; the first token of the service that `findDefaults` returns, or of one that was started in
+ * this folder. `--url` and `TSIGIL_URL` set the URL in every case. A token is never an argument, because other users of the machine can read arguments. Throws `CommandError`.
  */
 export async function findConnection(
   flags: ConnectionFlags,
   environment: NodeJS.ProcessEnv,
+  findDefaults: () => ServiceDefaults | undefined = () => undefined,
 ): Promise<Connection> {
   if (flags.osCloud !== undefined && flags.tokenFile !== undefined) {
     throw new CommandError(
@@ -44,12 +50,14 @@ export async function findConnection(
   const url =
     flags.url ?? (flags.osCloud === undefined ? environment.TSIGIL_URL || undefined : undefined);
   if (cloud !== undefined) return connectToCloud(cloud, url, trust);
-  const file = flags.tokenFile ?? DEFAULT_TOKEN_FILE;
+  const needsDefaults = url === undefined || !hasOwnToken;
+  const defaults = (needsDefaults ? findDefaults() : undefined) ?? DEFAULTS;
+  const file = flags.tokenFile ?? defaults.tokenFile;
   const token =
     ownToken === undefined
       ? checkToken(readTokenFile(file), file)
       : checkToken(ownToken, 'TSIGIL_TOKEN');
-  return { url: checkUrl(url ?? DEFAULT_URL), token, trust };
+  return { url: checkUrl(url ?? defaults.url), token, trust };
 }
 
 /** Connects to a cloud. Either it contains URL and token, or its identity service provides them. */
@@ -103,7 +111,7 @@ function readTokenFile(path: string): string {
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
     const hint =
-      'Set TSIGIL_TOKEN, use --token-file or --os-cloud, or run this command in the folder where the service was started.';
+      'Set TSIGIL_TOKEN, use --token-file or --os-cloud, or run this command in the folder where the service was started, as the user who started it.';
     throw new CommandError(
       EXIT.unreachable,
       `No token: '${path}' cannot be read: ${faultOf(cause).reason}`,

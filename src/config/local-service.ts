@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parseDatabaseUrl } from '../domain/text/database-url.ts';
+import { ConfigError, readConfig } from './config.ts';
+import type { Environment } from './environment.ts';
+import { variableOf } from './option.ts';
+import { OPTIONS, type Config } from './options.ts';
+
+/** A service on this machine, as its configuration describes it. */
+export interface LocalService {
+  readonly url: string;
+  /** The file in which the service stores its first token. */
+  readonly tokenFile: string;
+}
+
+/** Where an installed service has its configuration, and the folder in which it runs. */
+export interface Installation {
+  readonly config: string;
+  readonly folder: string;
+}
+
+const INSTALLATION: Installation = {
+  config: '/etc/tsigil/tsigil.yaml',
+  folder: '/var/lib/tsigil',
+};
+
+/** The token file of a service that was started in this folder with the default configuration. */
+const TOKEN_FILE_HERE = 'var/admin.token';
+
+/** The variables that determine the address of a service and its folder. */
+const VARIABLES = OPTIONS.filter(({ key }) => ['database', 'listen'].includes(key)).map(variableOf);
+
+/**
+ * Returns the service that the environment describes, as in a container; otherwise the installed
+ * service, unless a service was started in this folder. Returns undefined if there is none, or if
+ * its configuration is not valid.
+ */
+export function findLocalService(
+  environment: Environment,
+  installation = INSTALLATION,
+): LocalService | undefined {
+  const path = environment.TSIGIL_CONFIG || undefined;
+  if (path !== undefined || VARIABLES.some((name) => environment[name])) {
+    const isInstalled = path !== undefined && resolve(path) === installation.config;
+    return readService(path, environment, isInstalled ? installation.folder : '.');
+  }
+  return existsSync(TOKEN_FILE_HERE) || !existsSync(installation.config)
+    ? undefined
+    : readService(installation.config, environment, installation.folder);
+}
+
+/** Returns the service of a configuration. `folder` is the folder in which it runs. */
+function readService(
+  path: string | undefined,
+  environment: Environment,
+  folder: string,
+): LocalService | undefined {
+  try {
+    const config = readConfig(path, environment);
+    return { url: urlOf(config), tokenFile: resolve(folderOf(config, folder), 'admin.token') };
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+function folderOf({ database }: Config, folder: string): string {
+  const parts = parseDatabaseUrl(database);
+  return parts?.scheme === 'sqlite'
+    ? dirname(resolve(folder, parts.location))
+    : resolve(folder, 'var');
+}
+
+/** Returns the URL at which a client on this machine reaches the service. */
+function urlOf({ listen, tls }: Config): string {
+  const host = listen.replace(/^(?:0\.0\.0\.0|\[::\]):/, '127.0.0.1:');
+  return `${tls.cert === undefined ? 'http' : 'https'}://${host}`;
+}

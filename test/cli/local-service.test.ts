@@ -1,0 +1,30 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { startTestService, temporaryFolder } from '../harness/service.ts';
+import { tsigil } from './run.ts';
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('the address and the first token come from the configuration of the service', async () => {
+  const home = join(folder, 'elsewhere');
+  const made = await startTestService({
+    TSIGIL_ADMIN_TOKEN: '',
+    TSIGIL_DATABASE_URL: `sqlite:${join(home, 'tsigil.db')}`,
+  });
+  const config = join(folder, 'service.yaml');
+  const { host } = new URL(made.url);
+  writeFileSync(config, `listen: ${host}\ndatabase: sqlite:${join(home, 'tsigil.db')}\n`);
+  const argv = ['token', 'list', '-f', 'value', '-c', 'name'];
+  for (const variables of [
+    { TSIGIL_CONFIG: config },
+    { TSIGIL_LISTEN: host, TSIGIL_DATABASE_URL: `sqlite:${join(home, 'tsigil.db')}` },
+  ])
+    expect(await tsigil(folder, variables, ...argv)).toEqual({
+      status: 0,
+      out: 'admin\n',
+      err: '',
+    });
+  await made.close();
+});

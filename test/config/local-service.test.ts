@@ -1,0 +1,57 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findLocalService } from '../../src/config/local-service.ts';
+import { temporaryFolder } from '../harness/service.ts';
+
+const folder = temporaryFolder();
+const installation = { config: join(folder, 'etc/tsigil.yaml'), folder: '/var/lib/tsigil' };
+const none = { config: join(folder, 'nosuch.yaml'), folder: '/var/lib/tsigil' };
+beforeAll(() => mkdirSync(join(folder, 'etc')));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function install(...lines: string[]): void {
+  writeFileSync(installation.config, lines.map((line) => `${line}\n`).join(''));
+}
+
+describe('the service on this machine', () => {
+  test('is the installed one, with an absolute or relative path of its database', () => {
+    install('listen: 127.0.0.1:9053', 'database: sqlite:/srv/dns/tsigil.db');
+    expect(findLocalService({}, installation)).toEqual({
+      url: 'http://127.0.0.1:9053',
+      tokenFile: '/srv/dns/admin.token',
+    });
+    install('database: sqlite:tsigil.db');
+    expect(findLocalService({}, installation)?.tokenFile).toBe('/var/lib/tsigil/admin.token');
+    install('database: postgres://tsigil@db.example/tsigil');
+    expect(findLocalService({}, installation)?.tokenFile).toBe('/var/lib/tsigil/var/admin.token');
+  });
+
+  test('is the one that the variables of a container describe', () => {
+    const container = {
+      TSIGIL_LISTEN: '0.0.0.0:9001',
+      TSIGIL_DATABASE_URL: 'sqlite:/var/lib/tsigil/tsigil.db',
+    };
+    expect(findLocalService(container, none)).toEqual({
+      url: 'http://127.0.0.1:9001',
+      tokenFile: '/var/lib/tsigil/admin.token',
+    });
+    expect(findLocalService({ TSIGIL_LISTEN: '[::]:9002' }, none)?.url).toBe(
+      'http://127.0.0.1:9002',
+    );
+  });
+
+  test('is the one of TSIGIL_CONFIG, before the installed one', () => {
+    const config = join(folder, 'other.yaml');
+    writeFileSync(config, 'listen: 127.0.0.1:9054\ntls:\n  cert: a.pem\n  key: b.pem\n');
+    expect(findLocalService({ TSIGIL_CONFIG: config }, installation)?.url).toBe(
+      'https://127.0.0.1:9054',
+    );
+  });
+
+  test('is unknown without a configuration, and with an invalid one', () => {
+    expect(findLocalService({}, none)).toBeUndefined();
+    install('listen: nowhere');
+    expect(findLocalService({}, installation)).toBeUndefined();
+  });
+});
