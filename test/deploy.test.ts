@@ -2,6 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { readConfig } from '../src/config/config.ts';
 import { fileVariableOf, variableOf } from '../src/config/option.ts';
 import { OPTIONS } from '../src/config/options.ts';
 import { blocksOf, ROOT } from './docs/documents.ts';
@@ -116,6 +118,105 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
       Number(grace),
     );
     expectSettings(read(`deploy/${unit}`));
+  });
+});
+
+describe('deploy/prometheus-alerts.yml', () => {
+  test.runIf(hasProgram('promtool', 'prometheus'))(
+    'fires for each fault, and not for a healthy service',
+    () => {
+      const deploy = (name: string) => join(ROOT, 'deploy', name);
+      expect(run('promtool', ['check', 'rules', deploy('prometheus-alerts.yml')])).toMatchObject({
+        status: 0,
+      });
+      const { status, output } = run('promtool', [
+        'test',
+        'rules',
+        deploy('prometheus-alerts.test.yml'),
+      ]);
+      expect(output).toContain('SUCCESS');
+      expect(status).toBe(0);
+    },
+  );
+
+  test('names only metrics of the service, and docs/operations.md lists every alert', async () => {
+    const service = await startTestService();
+    onTestFinished(() => service.close());
+    const { text } = await service.get('/metrics');
+    const metrics = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+    const rules = read('deploy/prometheus-alerts.yml');
+    const named = [...rules.matchAll(/\b(?:tsigil|http)_\w+/g)].map(([name]) =>
+      name.replace(/_(?:bucket|count)$/, ''),
+    );
+    expect(named.length).toBeGreaterThan(4);
+    expect(named.filter((name) => !metrics.includes(name))).toEqual([]);
+    const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+    const listed = [...read('docs/operations.md').matchAll(/^\| `(Tsigil\w+)` \|/gm)];
+    expect(listed.map(([, name]) => name)).toEqual(alerts);
+  });
+});
+
+describe.each(['compose.yaml', 'compose-postgres.yaml'])('deploy/%s', (name) => {
+  const text = read(`deploy/${name}`);
+  const { services, secrets = {} } = parse(text) as {
+    services: Record<string, Record<string, unknown>>;
+    secrets?: Record<string, { file: string }>;
+  };
+  const tsigil = services.tsigil ?? {};
+
+  test('builds the Containerfile, and publishes its port on loopback only', () => {
+    const { context, dockerfile } = tsigil.build as Record<string, string>;
+    expect(existsSync(join(ROOT, 'deploy', context ?? '', dockerfile ?? ''))).toBe(true);
+    expect(tsigil.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:9001(?:-9009)?:9001$/)]);
+  });
+
+  test('has only existing settings, and waits longer than stopGraceSeconds', () => {
+    expectSettings(text);
+    const grace = OPTIONS.find(({ key }) => key === 'stopGraceSeconds')?.default;
+    expect(parseInt(String(tsigil.stop_grace_period))).toBeGreaterThan(Number(grace));
+  });
+
+  test('passes secrets as files', () => {
+    expect(text).not.toMatch(/\b(?:PASSWORD|TOKEN): /);
+    const used = Object.values(services).flatMap((each) => (each.secrets ?? []) as string[]);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(secrets).sort());
+  });
+});
+
+describe('deploy/kubernetes.yaml', () => {
+  const text = read('deploy/kubernetes.yaml');
+  const documents = parseAllDocuments(text).map((document) => document.toJS());
+  const kind = (wanted: string) => documents.find((each) => each.kind === wanted);
+  const pod = kind('Deployment').spec.template;
+  const [container] = pod.spec.containers;
+
+  test('has only existing settings, in the variables and in the configuration', () => {
+    expectSettings(text.replaceAll(/^ *#.*$/gm, ''));
+    const path = join(folder, 'tsigil.yaml');
+    writeFileSync(path, kind('ConfigMap').data['tsigil.yaml']);
+    expect(readConfig(path, {}).stopGraceSeconds).toBe(20);
+  });
+
+  test('stops pods later than the service gives up', () => {
+    const pause = Number(container.lifecycle.preStop.exec.command[1]);
+    expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(20 + pause);
+  });
+
+  test('has probes and ports that the service responds on, and the user of the image', async () => {
+    const service = await startTestService();
+    onTestFinished(() => service.close());
+    for (const probe of [container.readinessProbe, container.livenessProbe])
+      expect((await service.get(probe.httpGet.path)).status).toBe(200);
+    const containerfile = read('Containerfile');
+    expect(containerfile).toContain(`EXPOSE ${container.ports[0].containerPort}\n`);
+    expect(containerfile).toContain(`USER ${pod.spec.securityContext.runAsUser}\n`);
+  });
+
+  test('selects the pods by their labels', () => {
+    const { labels } = pod.metadata;
+    expect(kind('Deployment').spec.selector.matchLabels).toEqual(labels);
+    expect(kind('Service').spec.selector).toEqual(labels);
+    expect(kind('PodDisruptionBudget').spec.selector.matchLabels).toEqual(labels);
   });
 });
 
