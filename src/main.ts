@@ -2,7 +2,7 @@
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { runCommand } from './cli/program.ts';
 import { formatYaml, plainText } from './cli/output/plain-text.ts';
-import { fileProblems } from './config/checks.ts';
+import { fileProblems, startFileProblems } from './config/checks.ts';
 import { ConfigError, describeConfig, readConfig } from './config/config.ts';
 import { findLocalService } from './config/local-service.ts';
 import { settingVariables } from './config/environment.ts';
@@ -87,7 +87,7 @@ function configFrom(
 
 /** Returns the configuration, and removes all settings from the environment, so that child processes do not inherit secrets. */
 function takeConfig(path: string | undefined): Config {
-  const config = configFrom(path, fileProblems);
+  const config = configFrom(path, startFileProblems);
   for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
   return config;
 }
@@ -140,11 +140,17 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
       EXIT.refused,
       'Cannot back up PostgreSQL with this command. Use the tools of PostgreSQL, such as pg_dump.',
     );
-  await forOperator(() => endedBySignal((signal) => backUpSqlite(location, target, signal)));
+  const masterKeys = await forOperator(() =>
+    endedBySignal((signal) => backUpSqlite(location, target, signal)),
+  );
+  if (masterKeys.length > 0)
+    process.stdout.write(
+      `The backup needs master key ${masterKeys.join(', ')}, which it does not contain.\n`,
+    );
 }
 
 /** Runs `work` with a signal that SIGINT and SIGTERM abort. After `work` has cleaned up, the process ends by the signal that it received. */
-async function endedBySignal(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let received: NodeJS.Signals | undefined;
   const stop = (name: NodeJS.Signals) => {
@@ -153,7 +159,7 @@ async function endedBySignal(work: (signal: AbortSignal) => Promise<void>): Prom
   };
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, stop);
   try {
-    await work(controller.signal);
+    return await work(controller.signal);
   } finally {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop);
     if (received !== undefined) process.kill(process.pid, received);
@@ -183,13 +189,17 @@ async function copyDatabase(
   configPath: string | undefined,
   from: string,
   to: string,
+  fromMasterKeyFile: string | undefined,
 ): Promise<void> {
-  const { databasePool } = configFrom(configPath);
-  const [{ openDatabase }, { openSource }, { copyResources }] = await Promise.all([
-    import('./service.ts'),
-    import('./store/source.ts'),
-    import('./store/copy.ts'),
-  ]);
+  const config = configFrom(configPath);
+  const { databasePool, encryption } = config;
+  const [{ openDatabase }, { openKeyring, openSourceKeyring }, { openSource }, { copyResources }] =
+    await Promise.all([
+      import('./service.ts'),
+      import('./encryption.ts'),
+      import('./store/source.ts'),
+      import('./store/copy.ts'),
+    ]);
   const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
   if (invalid !== undefined)
     throw new CommandError(
@@ -198,10 +208,19 @@ async function copyDatabase(
     );
   if (from === to) throw new CommandError(EXIT.usage, '--from and --to are the same database');
   await forOperator(async () => {
-    const source = await openSource(from, databasePool);
+    const sourceKeys = openSourceKeyring(from, config, fromMasterKeyFile);
+    const source = await openSource(from, databasePool, sourceKeys);
     try {
-      const { store: target, setStrictTsigkeys } = await openDatabase(to, databasePool);
+      const secrets = openKeyring(to, encryption);
+      const opened = await openDatabase(to, databasePool, undefined, secrets);
+      const { store: target, report, setStrictTsigkeys } = opened;
       try {
+        if (report?.createdMasterKey !== undefined)
+          process.stderr.write(`Created the master key of the target in '${secrets.file}'\n`);
+        if (secrets.keyring.masterKeys.length === 0)
+          process.stderr.write(
+            'Warning: the target stores secrets in clear, because no master key is configured. Set encryption.masterKeyFile.\n',
+          );
         const counts = await copyResources(source.reader, target);
         await setStrictTsigkeys(source.strictTsigkeys);
         for (const [collection, count] of counts)

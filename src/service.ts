@@ -10,6 +10,7 @@ import type { Config } from './config/options.ts';
 import type { Dependencies } from './domain/operations/change.ts';
 import type { Clock, Store } from './domain/model/ports.ts';
 import type { ServiceError } from './domain/model/errors.ts';
+import { logSecrets, openKeyring, prepareSecrets, type OpenedKeyring } from './encryption.ts';
 import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import { listen, listenAddresses } from './http/connection/listen.ts';
 import { createMetrics } from './http/metrics.ts';
@@ -17,6 +18,7 @@ import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
+import type { EncryptionReport } from './store/secrets/start.ts';
 import { setStrictTsigkeysByDefault, strictTsigkeysByDefault } from './store/setting-defaults.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
 import { createStore } from './store/store.ts';
@@ -55,26 +57,37 @@ export interface OpenedDatabase {
   readonly steps: readonly number[];
   /** Sets the default of `tsigkeys.strict`, as for a copy of another database. */
   setStrictTsigkeys(strict: boolean): Promise<void>;
+  /** What the start of its encryption has done. */
+  readonly report?: EncryptionReport;
 }
 
-/** Opens the database of a setting, and updates its schema. Throws `ServiceError` `unavailable`. */
+/**
+ * Opens the database of a setting, and updates its schema. With `secrets`, also prepares its encryption; else secrets are stored in clear.
+ * Throws `ServiceError` `unavailable`.
+ */
 export async function openDatabase(
   setting: string,
   pool: DatabaseSettings,
   clock = createClock(),
+  secrets?: OpenedKeyring,
 ): Promise<OpenedDatabase> {
   const { kind, location } = parseDatabase(setting);
   const database = await kind.open(
     location,
     { committed: () => undefined },
-    { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS },
+    { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS, keyring: secrets?.keyring },
   );
   try {
-    const steps = await migrate(database, clock());
+    const updateSchema = () => migrate(database, clock());
+    const { steps, report } =
+      secrets === undefined
+        ? { steps: await updateSchema() }
+        : await prepareSecrets(database, secrets, updateSchema, clock);
     return {
       store: createStore(database),
       steps,
       setStrictTsigkeys: (strict) => setStrictTsigkeysByDefault(database, strict),
+      ...(report === undefined ? {} : { report }),
     };
   } catch (error) {
     await database.close();
@@ -101,7 +114,12 @@ export async function startService(config: Config, given: ServiceDependencies): 
   const metrics = createMetrics(VERSION);
   const { kind, location } = parseDatabase(config.database);
   const failed = ({ message, details }: ServiceError) => log.error({ err: details.cause }, message);
-  const settings = { ...config.databasePool, scanTimeoutSeconds: config.api.scanTimeoutSeconds };
+  const secrets = openKeyring(config.database, config.encryption);
+  const settings = {
+    ...config.databasePool,
+    scanTimeoutSeconds: config.api.scanTimeoutSeconds,
+    keyring: secrets.keyring,
+  };
   const database = await kind.open(
     location,
     { committed: metrics.observeCommit, failed },
@@ -110,7 +128,12 @@ export async function startService(config: Config, given: ServiceDependencies): 
   const store = createStore(database);
   const closers: (() => unknown)[] = [() => store.close()];
   try {
-    await migrate(database, clock());
+    const { report } = await prepareSecrets(
+      database,
+      secrets,
+      () => migrate(database, clock()),
+      clock,
+    );
     const policy = { ...DEFAULT_POLICY, ...config.policy };
     const refusedTokens = new Set<string>();
     const dependencies: Dependencies = {
@@ -201,6 +224,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
         'Listening beyond loopback without TLS: secrets and tokens cross the network in clear. Set tls.cert and tls.key.',
       );
     }
+    logSecrets(log, secrets, report);
     const link = await kind.linkTo(location);
     if (link !== undefined && !link.encrypted && !isLoopback(link.host)) {
       log.warn(

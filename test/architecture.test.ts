@@ -52,9 +52,28 @@ function folderOf(path: string): string {
 
 /** The rooms of each folder: a room imports itself and the rooms before it. '' are the files of the folder itself. */
 const ROOMS: Record<string, string[]> = {
-  domain: ['text', 'model', 'scheduling', 'resources', 'key-formats', 'dns', 'rules', 'operations'],
+  domain: [
+    'text',
+    'model',
+    'encryption',
+    'scheduling',
+    'resources',
+    'key-formats',
+    'dns',
+    'rules',
+    'operations',
+  ],
   http: ['connection', 'request', 'sharing', 'openapi', 'docs', ''],
-  store: ['sql', 'migrations', 'sqlite/connection', 'sqlite/scans', 'sqlite', 'postgres', ''],
+  store: [
+    'sql',
+    'migrations',
+    'secrets',
+    'sqlite/connection',
+    'sqlite/scans',
+    'sqlite',
+    'postgres',
+    '',
+  ],
   cli: ['output', 'service', 'flags', 'tld-lists', 'imports', 'commands', ''],
 };
 

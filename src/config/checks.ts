@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { DATABASE_FORMS, parseDatabaseUrl } from '../domain/text/database-url.ts';
+import { parseMasterKeys } from '../domain/encryption/master-key.ts';
 import { faultOf } from '../net/faults.ts';
 import { PATH_FORMAT } from './kinds.ts';
 import { OPTIONS, valueAt, type Config } from './options.ts';
@@ -77,6 +78,12 @@ export function fileProblems(config: Config): string[] {
         `'tls.cert' and 'tls.key': cannot use '${config.tls.cert}' and '${config.tls.key}': ${problem}`,
       );
   }
+  const masterKeys = files.get('encryption.masterKeyFile');
+  const parsed = masterKeys && parseMasterKeys(masterKeys.toString());
+  if (parsed !== undefined && 'problem' in parsed)
+    problems.push(
+      `'encryption.masterKeyFile': '${config.encryption.masterKeyFile}' has no usable master key: ${parsed.problem}`,
+    );
   if (authorities !== undefined) {
     const problem = failureOf(() => new X509Certificate(authorities));
     if (problem !== undefined)
@@ -85,6 +92,15 @@ export function fileProblems(config: Config): string[] {
       );
   }
   return problems;
+}
+
+/**
+ * Returns what is wrong with the files that a starting service needs, except the file of master keys. The start itself reports that one, with
+ * the ids of the keys that the database needs.
+ */
+export function startFileProblems(config: Config): string[] {
+  const encryption = { ...config.encryption, masterKeyFile: undefined };
+  return fileProblems({ ...config, encryption });
 }
 
 /** Returns why `work` fails; undefined if it throws nothing. */

@@ -1,6 +1,6 @@
 import { withoutPassword } from '../domain/text/database-url.ts';
 import { combinationProblems } from './checks.ts';
-import { readVariable, unknownVariables, type Environment } from './environment.ts';
+import { readCredential, readVariable, unknownVariables, type Environment } from './environment.ts';
 import { quotingProblem, readConfigFile } from './file.ts';
 import { defaultOf, mapOptions, valuesOf, type Option } from './option.ts';
 import { TABLE, valueAt, type Config } from './options.ts';
@@ -30,11 +30,13 @@ export function readConfig(
   for (const name of unknownVariables(environment))
     problems.push(`Unknown environment variable ${name}`);
   const read = <T>(option: Option<T>, otherwise: T, found: string[]): T => {
-    const given = readVariable(option, environment, found) ?? {
-      value: fromFile.get(option.key),
-      source: `${path}: '${option.key}'`,
-    };
-    if (given.value === undefined || given.value === null) return otherwise;
+    const inFile = fromFile.get(option.key) ?? undefined; // null counts as unset
+    const given =
+      readVariable(option, environment, found) ??
+      (inFile === undefined
+        ? readCredential(option, environment)
+        : { value: inFile, source: `${path}: '${option.key}'` });
+    if (given === undefined) return otherwise;
     const parsed = option.kind.parse(given.value);
     if ('value' in parsed) return parsed.value;
     found.push(`${given.source} ${quotingProblem(option.kind, given.value) ?? parsed.problem}`);

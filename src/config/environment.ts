@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { faultOf } from '../net/faults.ts';
 import { fileVariableOf, variableOf, type Option } from './option.ts';
@@ -55,6 +56,16 @@ export function readVariable(
   }
   if (file !== '') return readSecretFile(file, sourceOf(fileVariable ?? '', file), problems);
   return text === '' ? undefined : { value: valueOf(option, text), source: variable };
+}
+
+/** Returns the path of the systemd credential of an option; undefined if the service was started without it. */
+export function readCredential(
+  { credential }: Option,
+  { CREDENTIALS_DIRECTORY: folder }: Environment,
+): Given | undefined {
+  if (credential === undefined || folder === undefined) return undefined;
+  const value = join(folder, credential);
+  return existsSync(value) ? { value, source: `The systemd credential '${value}'` } : undefined;
 }
 
 /** The largest file that holds a secret. */

@@ -1,5 +1,6 @@
 /** The kinds of values that only settings have. The others are in `src/domain/model/field.ts`. */
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
+import { parseMasterKeys } from '../domain/encryption/master-key.ts';
 import { list, map, text, type Kind } from '../domain/model/field.ts';
 import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
 
@@ -46,6 +47,13 @@ export function word(): Kind<string> {
 export function tokenText(): Kind<string> {
   const values = '32 to 512 printable ASCII characters without blanks';
   return matching(values, /^[\x21-\x7e]{32,512}$/, '. Make one with: openssl rand -hex 32');
+}
+
+/** The text of a file of master keys. */
+export function masterKeys(): Kind<string> {
+  const values = 'a master key';
+  const hint = '. Create one with: tsigil encryption new-master-key --file FILE';
+  return textOf(values, (value) => ('keys' in parseMasterKeys(value) ? value : undefined), hint);
 }
 
 /** The path of a file that the service reads. `checkFiles` reads it. */

@@ -12,6 +12,10 @@ export interface Definition<T = unknown> {
   readonly secret: boolean;
   /** The environment variable, where its name does not follow from the key. */
   readonly variable: string | undefined;
+  /** True for a secret whose file has a setting of its own. */
+  readonly hasFileSetting: boolean;
+  /** The systemd credential whose path is the value where the setting is not set. */
+  readonly credential: string | undefined;
 }
 
 /** Settings by name, and sections of more settings. */
@@ -35,6 +39,8 @@ interface Details<T> {
   readonly meaning: string;
   readonly secret?: boolean;
   readonly variable?: string;
+  readonly hasFileSetting?: boolean;
+  readonly credential?: string;
 }
 
 /** Returns the definition of a setting of the kind `kind`. Without a default, the setting is undefined where it is not set. */
@@ -45,7 +51,17 @@ export function option<T>(
 export function option<T>(kind: Kind<T>, details: Details<NoInfer<T>>): Definition<T | undefined>;
 export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | undefined> {
   const { meaning, designate, secret = false, variable } = details;
-  return { kind, default: details.default, designate, meaning, secret, variable };
+  const { hasFileSetting = false, credential } = details;
+  return {
+    kind,
+    default: details.default,
+    designate,
+    meaning,
+    secret,
+    variable,
+    hasFileSetting,
+    credential,
+  };
 }
 
 /** Returns what `visit` returns for each setting of a section and of the sections in it, in the same nesting. */
@@ -91,7 +107,7 @@ export function variableOf({ key, variable }: Pick<Option, 'key' | 'variable'>):
 
 /** Returns the environment variable that names a file with the value of a secret option; undefined for other options. */
 export function fileVariableOf(option: Option): string | undefined {
-  return option.secret ? `${variableOf(option)}_FILE` : undefined;
+  return option.secret && !option.hasFileSetting ? `${variableOf(option)}_FILE` : undefined;
 }
 
 /** Every definition has a meaning, which is text. The members of sections are objects. */

@@ -2,7 +2,7 @@ import { boolean, enumeration, integer, isObject } from '../domain/model/field.t
 import { TLD_RULES } from '../domain/model/settings.ts';
 import { API_SECTIONS } from './api-options.ts';
 import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
-import { address, databaseUrl, password, path, url } from './kinds.ts';
+import { address, databaseUrl, masterKeys, password, path, url } from './kinds.ts';
 import { COMPATIBILITIES, listOptions, option, type ValuesOf } from './option.ts';
 
 /** Every setting by its key, in the order of the documentation. The type of the configuration follows from this table. */
@@ -67,6 +67,24 @@ export const TABLE = {
       default: 0,
       meaning:
         'The `max-age` of the header `Strict-Transport-Security`, which makes browsers use HTTPS only. Every response over TLS has the header. 0 disables it.',
+    }),
+  },
+  encryption: {
+    masterKey: option(masterKeys(), {
+      secret: true,
+      hasFileSetting: true,
+      meaning:
+        'The master key that encrypts secrets in the database. Prefer `encryption.masterKeyFile`, because other programs may see variables.',
+    }),
+    masterKeyFile: option(path(), {
+      credential: 'tsigil-master-key',
+      meaning:
+        'The file with the master key. Without it, the service uses the systemd credential `tsigil-master-key`. With an embedded database, it otherwise creates `master.key` beside the database.',
+    }),
+    required: option(boolean(), {
+      default: false,
+      meaning:
+        'Refuse to start without a master key, and refuse to read secrets that are not encrypted.',
     }),
   },
   ...AUTH_SECTIONS,

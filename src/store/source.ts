@@ -1,8 +1,10 @@
 import { withoutPassword } from '../domain/text/database-url.ts';
 import { ServiceError } from '../domain/model/errors.ts';
+import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Reader } from '../domain/model/ports.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
+import { assertMasterKey, type MasterKeySource } from './secrets/start.ts';
 import { strictTsigkeysByDefault } from './setting-defaults.ts';
 import type { DatabaseSettings } from './sql/sql.ts';
 import { createReader } from './store.ts';
@@ -17,15 +19,21 @@ export interface Source {
 
 /**
  * Opens the database of a setting read-only. Throws `bad_request` unless it exists and has the schema of this version. Throws `unavailable`
- * if it cannot be read.
+ * if it cannot be read, or no master key of `secrets` fits.
  */
-export async function openSource(setting: string, settings: DatabaseSettings): Promise<Source> {
+export async function openSource(
+  setting: string,
+  settings: DatabaseSettings,
+  secrets: MasterKeySource & { readonly keyring: Keyring },
+): Promise<Source> {
   const { kind, location } = parseDatabase(setting);
   const snapshot = await kind.openSnapshot(location, settings);
   try {
     assertSchema(withoutPassword(setting), await schemaOf(snapshot));
+    await assertMasterKey(snapshot, secrets.keyring, secrets);
     const strictTsigkeys = await strictTsigkeysByDefault(snapshot);
-    return { reader: createReader(snapshot), strictTsigkeys, close: () => snapshot.close() };
+    const reader = createReader(snapshot, secrets.keyring);
+    return { reader, strictTsigkeys, close: () => snapshot.close() };
   } catch (error) {
     await snapshot.close();
     throw error;

@@ -1,24 +1,26 @@
 import { ServiceError } from '../domain/model/errors.ts';
+import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Page, Reader, Store, Turn, Writer } from '../domain/model/ports.ts';
 import type { Condition, PageQuery } from '../domain/model/query.ts';
 import type { Fields, ResourceType } from '../domain/model/resource.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
 import { newSlicer, parts, readerOn, readPage } from './sql/reader.ts';
 import { createScans } from './scans.ts';
+import { loadDataKeys } from './sql/data-keys.ts';
 import type { Database, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
 
 /** The turn of lists that the service reads without a caller. */
 const OWN_TURN: Turn = { owner: '', signal: () => undefined };
 
-/** Creates a reader of an open database whose schema is up to date. */
-export function createReader({ dialect, reads }: Snapshot): Reader {
-  return readerOn(reads, tablesIn(dialect), dialect);
+/** Creates a reader of an open database whose schema is up to date. `keyring` decrypts its secrets. */
+export function createReader({ dialect, reads }: Snapshot, keyring?: Keyring): Reader {
+  return readerOn(reads, tablesIn(dialect, keyring), dialect);
 }
 
 /** Creates the domain's store on an open database whose schema is up to date. */
 export function createStore(database: Database): Store {
-  const tableFor = tablesIn(database.dialect);
+  const tableFor = tablesIn(database.dialect, database.keyring);
   const runScan = createScans(database.scanSlots);
   const changes = new Map<ResourceType, number>();
   // The embedded database runs every write on the same connection, so its reader is created once.
@@ -128,8 +130,10 @@ function writerOn(
     try {
       return await sql.run(statement, parameters);
     } catch (cause) {
-      if (!database.dialect.isUniqueViolation(cause)) throw cause;
-      throw new ServiceError('duplicate', { type }, { cause });
+      if (database.dialect.isUniqueViolation(cause))
+        throw new ServiceError('duplicate', { type }, { cause });
+      if (database.dialect.isReferenceViolation(cause)) throw await deletedKey(database, cause);
+      throw cause;
     }
   };
   return {
@@ -172,4 +176,11 @@ function writerOn(
       }
     },
   };
+}
+
+/** Returns the error for a change with a data key that another process has deleted. Loads the data keys again. */
+async function deletedKey({ keyring, reads }: Database, cause: unknown): Promise<ServiceError> {
+  if (keyring !== undefined) await loadDataKeys(reads, keyring);
+  const message = 'The data key of this process was deleted. Repeat the request';
+  return new ServiceError('unavailable', message, { retryAfterSeconds: 1, cause });
 }

@@ -20,6 +20,13 @@ export const CASES: Readonly<
   'tls.key': ['TSIGIL_TLS_KEY', 'key.pem', ['key.pem']],
   'tls.handshakeTimeoutSeconds': ['TSIGIL_TLS_HANDSHAKE_TIMEOUT_SECONDS', 3, 0],
   'tls.hstsMaxAgeSeconds': ['TSIGIL_TLS_HSTS_MAX_AGE_SECONDS', 31_536_000, -1],
+  'encryption.masterKey': [
+    'TSIGIL_ENCRYPTION_MASTER_KEY',
+    'tsigilmk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+    'tsigilmk_short',
+  ],
+  'encryption.masterKeyFile': ['TSIGIL_ENCRYPTION_MASTER_KEY_FILE', 'master.key', ['master.key']],
+  'encryption.required': ['TSIGIL_ENCRYPTION_REQUIRED', true, 'yes'],
   'auth.insufficientRightsStatus': ['TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS', 403, 404],
   'auth.method': ['TSIGIL_AUTH_METHOD', ['tokens', 'keystone'], 'password'],
   'auth.keystone.url': [

@@ -34,11 +34,19 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-const SECRETS = OPTIONS.filter(({ secret }) => secret).map((option) => ({
-  option,
-  key: option.key,
-  variable: fileVariableOf(option) ?? '',
-}));
+const SECRETS = OPTIONS.flatMap((option) => {
+  const variable = fileVariableOf(option);
+  return variable === undefined ? [] : [{ option, key: option.key, variable }];
+});
+
+test('every secret can be read from a file, by its variable or by a setting of its own', () => {
+  const settings = OPTIONS.map(variableOf);
+  const others = OPTIONS.filter((option) => option.secret && fileVariableOf(option) === undefined);
+  expect(others.map((option) => `${variableOf(option)}_FILE`)).toEqual([
+    'TSIGIL_ENCRYPTION_MASTER_KEY_FILE',
+  ]);
+  expect(settings).toContain('TSIGIL_ENCRYPTION_MASTER_KEY_FILE');
+});
 
 describe.each(SECRETS)('$key in a file', ({ option, key, variable }) => {
   const companions = Object.fromEntries(

@@ -58,6 +58,8 @@ export function normalise(text: string): string {
     .replaceAll(/tsigil_[\w-]{43}/g, '(token)')
     .replaceAll(/"secret": ?"[^"]*"/g, '"secret":"(secret)"')
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '(uuid)')
+    .replaceAll(/master key [A-Z2-7]{8}/g, 'master key (id)')
+    .replaceAll(/'\/[^']*\/master\.key'/g, "'(folder)/master.key'")
     .replaceAll(/"serial": ?\d{10}/g, '"serial":(serial)')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}/g, '(time)')
     .trimEnd();

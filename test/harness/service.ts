@@ -119,7 +119,8 @@ export async function startServiceProcess(
         output += text;
         recordShown('output', text);
         const listening = /"url":"([^"]+)".*"msg":"listening"/.exec(output);
-        if (listening?.[1] !== undefined) resolve(listening[1]);
+        // After what the process wrote to its other stream before this line.
+        if (listening?.[1] !== undefined) setImmediate(resolve, listening[1]);
       });
     }
     void exited.then(([code]) => reject(new Error(`The service ended with ${code}: ${output}`)));

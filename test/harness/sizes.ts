@@ -25,6 +25,9 @@ const SIZES = {
   contentionSeconds: { short: 4, long: 600 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
   killRounds: { short: 4, long: 20 },
+  /** Keys whose secrets no file may contain, and keys that an upgrade encrypts while it is killed. */
+  keysSearched: { short: 200, long: 1000 },
+  keysUpgraded: { short: 300, long: 1000 },
   /** A test that kills at many points in time uses only each nth of them. */
   killTimeStep: { short: 2, long: 1 },
   /** Rounds of five concurrent races for a database with two names. */

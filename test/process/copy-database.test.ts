@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -140,7 +141,11 @@ describe('copy-database', () => {
         readFileSync(join(killed, name)).toString('base64'),
       );
     const before = contents();
-    expect(copy(`sqlite:${source}`)).toEqual({ status: 0, stdout: LISTED, stderr: '' });
+    expect(copy(`sqlite:${source}`)).toEqual({
+      status: 0,
+      stdout: LISTED,
+      stderr: `Created the master key of the target in '${realpathSync(folder)}/master.key'\n`,
+    });
     expect(contents()).toEqual(before);
     expect(copy(`sqlite:${source}`)).toEqual({ status: 0, stdout: LISTED, stderr: '' });
   });
@@ -148,13 +153,21 @@ describe('copy-database', () => {
   test('copies a read-only source, such as a backup, and creates no file beside it', () => {
     const source = join(folder, 'backups/backup.db');
     mkdirSync(join(folder, 'backups'));
-    expect(
-      run({ TSIGIL_DATABASE_URL: `sqlite:${join(killed, 'source.db')}` }, 'backup', '--to', source)
-        .status,
-    ).toBe(0);
+    const service = { TSIGIL_DATABASE_URL: `sqlite:${join(killed, 'source.db')}` };
+    expect(run(service, 'backup', '--to', source).status).toBe(0);
     chmodSync(source, 0o400);
     chmodSync(join(folder, 'backups'), 0o500);
-    expect(copy(`sqlite:${source}`)).toEqual({ status: 0, stdout: LISTED, stderr: '' });
+    const flags = ['--from', `sqlite:${source}`, '--to', 'sqlite:target.db'];
+    expect(run({}, 'copy-database', ...flags)).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^tsigil: Secrets are encrypted with master key [A-Z2-7]{8}\. No master key is configured\. Name the file that contains it with --from-master-key-file\n$/,
+      ) as string,
+    });
+    expect(readdirSync(folder)).toEqual(['backups']);
+    const key = ['--from-master-key-file', join(killed, 'master.key')];
+    expect(run({}, 'copy-database', ...flags, ...key)).toMatchObject({ status: 0, stdout: LISTED });
     expect(readdirSync(join(folder, 'backups'))).toEqual(['backup.db']);
     chmodSync(join(folder, 'backups'), 0o700);
   });

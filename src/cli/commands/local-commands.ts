@@ -7,7 +7,12 @@ export interface LocalCommands {
   checkConfig(config: string | undefined): void;
   backUp(config: string | undefined, target: string): Promise<void>;
   migrate(config: string | undefined): Promise<void>;
-  copyDatabase(config: string | undefined, from: string, to: string): Promise<void>;
+  copyDatabase(
+    config: string | undefined,
+    from: string,
+    to: string,
+    fromMasterKeyFile: string | undefined,
+  ): Promise<void>;
 }
 
 /** Adds the commands that run and maintain the service. */
@@ -60,9 +65,13 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
       '--to <database>',
       'write to this database, such as postgres://tsigil@db.example/tsigil; set its password in PGPASSWORD or ~/.pgpass',
     )
+    .option(
+      '--from-master-key-file <file>',
+      'decrypt the secrets of the source with the master key in this file; without it, with the file beside the source or the configured one',
+    )
     .addOption(config())
-    .action((flags: { config?: string; from: string; to: string }) =>
-      local.copyDatabase(flags.config, flags.from, flags.to),
+    .action((flags: { config?: string; from: string; to: string; fromMasterKeyFile?: string }) =>
+      local.copyDatabase(flags.config, flags.from, flags.to, flags.fromMasterKeyFile),
     );
   addExamples(copy, [
     'tsigil copy-database --from sqlite:var/tsigil.db --to postgres://tsigil@db.example/tsigil',

@@ -252,6 +252,12 @@ export const ERRORS = {
     example: () => 'The database cannot be used: the disk is full',
     exampleDetails: { retryAfterSeconds: 5 },
   }),
+  unreadable_secret: entry({
+    status: 503,
+    when: 'A secret in the database cannot be decrypted. The log states the resource and the reason. Setting a new secret and deleting the resource work.',
+    message: () =>
+      'A secret cannot be decrypted. Set a new secret or delete the resource; the log of the service states which one and why',
+  }),
   unsupported_content_type: entry({
     status: 415,
     when: 'The `Content-Type` is not `application/json`.',

@@ -18,7 +18,7 @@ export const keyExport = defineAction({
   description:
     'Returns the key as the configuration, key file or settings of a consumer. If the consumer cannot use the key, the response is 409 and has the reason.',
   type: tsigkey,
-  errors: ['not_exportable'],
+  errors: ['not_exportable', 'unreadable_secret'],
   parameters: {
     format: {
       ...enumeration(Object.keys(EXPORT_FORMATS)),

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../domain/model/errors.ts';
 import { successStatus } from '../../domain/model/response.ts';
+import { secretFields } from '../../domain/encryption/keyring.ts';
 import type { Operation, ResourceType } from '../../domain/model/resource.ts';
 import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
@@ -27,6 +28,9 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'invalid_object',
   'duplicate',
 ];
+/** The operations whose response shows a secret from the database. */
+const SHOWN_AFTER_READING: readonly Operation[] = ['list', 'get', 'update'];
+
 const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
 const PAGING_ERRORS: readonly ErrorCode[] = [
   'invalid_limit',
@@ -107,6 +111,10 @@ function describeOperation(
   const { summary, description, errors } = NOTES[operation];
   const status = successStatus(type, operation, settings, NOTES[operation].status);
   const refusals = type.refusals?.[operation] ?? [];
+  const unreadable: readonly ErrorCode[] =
+    SHOWN_AFTER_READING.includes(operation) && secretFields(type).length > 0
+      ? ['unreadable_secret']
+      : [];
   return {
     operationId: `${operation}_${operation === 'list' ? type.collection : type.noun}`,
     summary: summary(type),
@@ -117,7 +125,12 @@ function describeOperation(
     ...requestBody(type, operation),
     responses: {
       [status]: success(settings, type, operation),
-      ...errorResponses(settings, type, [...ERRORS_WITH_TOKEN, ...errors, ...refusals]),
+      ...errorResponses(settings, type, [
+        ...ERRORS_WITH_TOKEN,
+        ...errors,
+        ...refusals,
+        ...unreadable,
+      ]),
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Dialect } from '../sql/sql.ts';
-import { isUniqueViolation } from './faults.ts';
+import { isReferenceViolation, isUniqueViolation } from './faults.ts';
 
 /** The SQL dialect of PostgreSQL. */
 export const dialect: Dialect = {
@@ -13,4 +13,5 @@ export const dialect: Dialect = {
   aside: (column) => column, // the planner estimates how many rows a condition matches
   rowLock: ' FOR UPDATE',
   isUniqueViolation,
+  isReferenceViolation,
 };

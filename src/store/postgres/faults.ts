@@ -31,6 +31,11 @@ export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505';
 }
 
+/** Returns whether a row refers to one that does not exist. */
+export function isReferenceViolation(error: unknown): boolean {
+  return codeOf(error) === '23503';
+}
+
 /** Returns whether the transaction in which `error` occurred should be retried. */
 export function isCollision(error: unknown): boolean {
   return TRY_AGAIN.includes(codeOf(error));

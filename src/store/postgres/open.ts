@@ -24,11 +24,15 @@ export async function openPostgres(
   const underWay = new Set<Promise<unknown>>();
   const database: Database = {
     dialect,
+    keyring: settings.keyring,
     exclusive: false,
     reads: sqlOn((query) => points.query(query)),
     scanSlots,
     connections: points.options.max,
-    scan: scansOn(sqlOn((query) => scans.query(query))),
+    scan: scansOn(
+      sqlOn((query) => scans.query(query)),
+      settings.keyring,
+    ),
     write(work) {
       if (closed) return Promise.reject(new ServiceError('unavailable', 'The service is stopping'));
       const written = repeat(() => transaction(points, work, observer));
@@ -48,6 +52,10 @@ export async function openPostgres(
         },
         observer,
       ),
+    async scrub(tables) {
+      // Each in a connection of its own statement, because VACUUM cannot run in a transaction. Without parameters, it is not prepared.
+      for (const table of tables) await database.reads.run(`VACUUM FULL ${table}`, []);
+    },
     async ping() {
       await database.reads.one('SELECT number FROM schema_migrations LIMIT 1', []);
     },

@@ -1,26 +1,22 @@
+import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Page } from '../../domain/model/ports.ts';
 import type { PageQuery } from '../../domain/model/query.ts';
 import type { Resource, ResourceType } from '../../domain/model/resource.ts';
 import { typeOfCollection } from '../../domain/resources/resources.ts';
 import { orderColumn, orderValue } from '../sql/columns.ts';
 import { resourcesPassing } from '../sql/computed-filters.ts';
-import { positionOf, readerOn } from '../sql/reader.ts';
+import { conditionsText, whereText } from '../sql/conditions.ts';
+import { decodeRows, positionOf, readerOn } from '../sql/reader.ts';
 import type { Database, Sql, SqlValue } from '../sql/sql.ts';
-import {
-  conditionsText,
-  countStatement,
-  tablesIn,
-  whereText,
-  type Statement,
-} from '../sql/table.ts';
+import { countStatement, tablesIn, type Statement } from '../sql/table.ts';
 import { dialect } from './dialect.ts';
 
 /** How many resources are read at a time for a computed filter. */
 const ROWS_AT_A_TIME = 256;
 
 /** Reads pages that may require reading many rows. Each needs one statement, unless it has computed filters. */
-export function scansOn(sql: Sql): Database['scan'] {
-  const tableFor = tablesIn(dialect);
+export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
+  const tableFor = tablesIn(dialect, keyring);
   const reader = readerOn(sql, tableFor, dialect);
 
   const count = async (type: ResourceType, { conditions }: PageQuery): Promise<Page> => {
@@ -36,11 +32,10 @@ export function scansOn(sql: Sql): Database['scan'] {
     const table = tableFor(type);
     const { text, parameters } = pageStatement(type, table.columns, query);
     const found = await sql.all(text, parameters, 'once');
-    const resources = found
+    const rows = found
       .filter(({ id }) => id !== null)
-      .map((row) =>
-        table.decode(Object.fromEntries(table.columns.map((name) => [name, row[name]]))),
-      );
+      .map((row) => Object.fromEntries(table.columns.map((name) => [name, row[name]])));
+    const resources = await decodeRows(sql, table, rows);
     const length = Number(found[0]?.page_length ?? 0);
     return {
       resources,

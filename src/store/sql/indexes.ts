@@ -5,7 +5,10 @@ import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 /** The columns of each index of a table, in the order of the index. A test compares them with the schema. */
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   tlds: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
-  tsigkeys: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'resource_id'],
+  tsigkeys: [
+    ...['id', 'name_key', 'created_at, id', 'updated_order, id'],
+    ...['resource_id', 'secret_key, id'],
+  ],
   tokens: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'hash'],
   pools: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
   zones: [

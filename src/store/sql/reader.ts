@@ -2,7 +2,7 @@ import type { Reader } from '../../domain/model/ports.ts';
 import type { ListQuery, PageQuery } from '../../domain/model/query.ts';
 import type { Fields, Resource, ResourceOf, ResourceType } from '../../domain/model/resource.ts';
 import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
-import type { Dialect, Sql } from './sql.ts';
+import type { Dialect, Sql, SqlRow } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
 
 /** Creates a reader on `sql`. Each of its lists is one statement. For lists that read many rows, use `Store.page`. */
@@ -11,14 +11,16 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     async get(type, id) {
       const table = tableFor(type);
       const row = await sql.one(table.get, [id]);
-      return row === undefined ? undefined : table.decode(row);
+      if (row === undefined) return undefined;
+      if (table.lacksKey(row)) await table.loadKeys(sql);
+      return table.decode(row);
     },
     async find<F extends Fields>(type: ResourceType<F>, lookup: string, values: readonly string[]) {
       const table = tableFor(type);
       const rows: ResourceOf<F>[] = [];
       for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
         const { text, parameters } = table.find(lookup, some);
-        for (const row of await sql.all(text, parameters)) rows.push(table.decode(row));
+        rows.push(...(await decodeRows(sql, table, await sql.all(text, parameters))));
       }
       return rows;
     },
@@ -37,9 +39,7 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
     ): Promise<ResourceOf<F>[]> {
       const table = tableFor(type);
       const { text, parameters, use } = table.list(query);
-      return table
-        .inOrder(query, await sql.all(text, parameters, use))
-        .map((row) => table.decode(row));
+      return decodeRows(sql, table, table.inOrder(query, await sql.all(text, parameters, use)));
     },
     async count(type, conditions) {
       const { text, parameters } = countStatement(type, conditions, dialect);
@@ -50,6 +50,16 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       return (await sql.one(text, parameters)) !== undefined;
     },
   };
+}
+
+/** Decodes rows. If another process has encrypted a secret with a data key that this process lacks, loads the keys first. */
+export async function decodeRows<F extends Fields>(
+  sql: Sql,
+  table: Table<F>,
+  rows: readonly SqlRow[],
+): Promise<ResourceOf<F>[]> {
+  if (rows.some((row) => table.lacksKey(row))) await table.loadKeys(sql);
+  return rows.map((row) => table.decode(row));
 }
 
 /** The number of rows with large columns that are read at a time. It limits the cost of rows that no longer fit on a page. */
@@ -71,10 +81,9 @@ export async function readPage<F extends Fields>(
       after === query.after && wanted === limit ? query : { ...query, limit: wanted, after },
     );
     const found = table.inOrder(query, await sql.all(text, parameters, use));
-    for (const row of found) {
+    for (const row of found)
       for (const column of table.largeColumns) bytes += (row[column] as string).length;
-      resources.push(table.decode(row));
-    }
+    resources.push(...(await decodeRows(sql, table, found)));
     if (found.length < wanted) return { resources, more: false };
     after = positionOf(resources.at(-1), sortField);
     if (bytes > 0) atATime = rowsThatFit(maxBytes - bytes, bytes / resources.length);

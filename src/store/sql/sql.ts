@@ -1,4 +1,5 @@
 import type { ServiceError } from '../../domain/model/errors.ts';
+import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Lock, Page } from '../../domain/model/ports.ts';
 import type { PageQuery } from '../../domain/model/query.ts';
 
@@ -50,6 +51,8 @@ export interface Dialect {
   readonly rowLock: string;
   /** Returns whether `error` means that a unique index refused a row. */
   isUniqueViolation(error: unknown): boolean;
+  /** Returns whether `error` means that a row refers to one that does not exist. */
+  isReferenceViolation(error: unknown): boolean;
 }
 
 /** One numbered step of the schema. Never edit a released step; add a new one. */
@@ -80,6 +83,8 @@ export interface DatabaseSettings {
 export interface ServingSettings extends DatabaseSettings {
   /** The time limit for a list that reads many rows. */
   readonly scanTimeoutSeconds: number;
+  /** Decrypts and encrypts secrets. Without it, secrets are not available. */
+  readonly keyring?: Keyring | undefined;
 }
 
 /** The limits of lists that read many rows. */
@@ -109,6 +114,7 @@ export interface NetworkLink {
 /** One open database. Every method throws `unavailable` if the database fails. */
 export interface Database {
   readonly dialect: Dialect;
+  readonly keyring?: Keyring | undefined;
   /** True if no other process can change the data while the database is open. */
   readonly exclusive: boolean;
   /** Reads committed data by indexes. */
@@ -125,6 +131,11 @@ export interface Database {
   write<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>;
   /** Changes the schema: runs `work` in a separate transaction. */
   migrate(work: (sql: Sql) => Promise<void>): Promise<void>;
+  /**
+   * Removes the remains of former rows of these tables from the files of the database. Blocks other use of the tables. Throws `unavailable`
+   * if another program reads the database.
+   */
+  scrub(tables: readonly string[]): Promise<void>;
   /** Resolves if the database can be read and its files are in place. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,3 +1,4 @@
+import type { Keyring } from '../../domain/encryption/keyring.ts';
 import type { Condition, ListQuery } from '../../domain/model/query.ts';
 import {
   timestampsOf,
@@ -7,9 +8,12 @@ import {
   type ResourceType,
 } from '../../domain/model/resource.ts';
 import { columnOf, derivedColumn, lookupColumn, orderColumns, orderValues } from './columns.ts';
+import { conditionsText, whereText, type Decider } from './conditions.ts';
+import { loadDataKeys } from './data-keys.ts';
 import { isLookup } from './indexes.ts';
 import { inListOrder } from './order.ts';
-import type { Dialect, SqlRow, SqlValue } from './sql.ts';
+import { readSecret, secretColumns, writeSecret } from './secret-columns.ts';
+import type { Dialect, Sql, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
 export interface Statement {
@@ -47,24 +51,34 @@ export interface Table<F extends Fields = Fields> {
   /** Returns a row's values in the order of `insert`. `replace` needs the id again at the end. */
   encode(row: ResourceOf<F>): SqlValue[];
   decode(row: SqlRow): ResourceOf<F>;
+  /** Returns whether a row has a secret under a data key that is not loaded. */
+  lacksKey(row: SqlRow): boolean;
+  /** Loads the data keys again. */
+  loadKeys(sql: Sql): Promise<void>;
 }
 
 /** Returns the table of a resource type. */
 export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
-/** Returns a function that creates the statements of each resource type once. */
-export function tablesIn(dialect: Dialect): TableFor {
+/** Returns a function that creates the statements of each resource type once. Without `keyring`, secrets are not available. */
+export function tablesIn(dialect: Dialect, keyring?: Keyring): TableFor {
   const tables = new Map<unknown, unknown>();
   return <F extends Fields>(type: ResourceType<F>): Table<F> => {
-    const known = tables.get(type) ?? tableOf(type, dialect);
+    const known = tables.get(type) ?? tableOf(type, dialect, keyring);
     tables.set(type, known);
     return known as Table<F>; // the map holds each type's own table
   };
 }
 
 /** Creates the statements of `type`. */
-export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialect): Table<F> {
-  const columns = ['id', ...Object.keys(type.fields), ...timestampsOf(type)];
+export function tableOf<F extends Fields>(
+  type: ResourceType<F>,
+  dialect: Dialect,
+  keyring?: Keyring,
+): Table<F> {
+  const members = ['id', ...Object.keys(type.fields), ...timestampsOf(type)];
+  const secrets = secretColumns(type, keyring);
+  const columns = [...members, ...secrets.map(({ keyColumn }) => keyColumn)];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) =>
     isJson(field.schema.type) ? [name] : [],
   );
@@ -86,12 +100,17 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
       `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
   );
   const encode = (resource: ResourceOf<F>): SqlValue[] => {
-    const members: Readonly<Record<string, unknown>> = resource;
-    const values = columns.map((column) =>
-      encodeValue(members[column], jsonColumns.includes(column)),
+    const given: Readonly<Record<string, unknown>> = resource;
+    const values = members.map((column) =>
+      encodeValue(given[column], jsonColumns.includes(column)),
     );
+    for (const secret of secrets) {
+      const [text, keyNumber] = writeSecret(secret, resource.id, given[secret.field]);
+      values[members.indexOf(secret.field)] = text;
+      values.push(keyNumber);
+    }
     const uniqueForm =
-      unique === undefined ? '' : unique.comparisonForm(String(members[unique.field]));
+      unique === undefined ? '' : unique.comparisonForm(String(given[unique.field]));
     if (unique !== undefined) values.push(uniqueForm);
     for (const [, lookup] of derived) values.push(lookup.valueOf(resource, uniqueForm));
     return values;
@@ -121,7 +140,21 @@ export function tableOf<F extends Fields>(type: ResourceType<F>, dialect: Dialec
     decode(row) {
       for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
       for (const column of booleans) row[column] = row[column] === 1;
-      return row as ResourceOf<F>; // the definition and the migrations agree, as tests show
+      // The definition and the migrations agree, as tests show.
+      if (secrets.length === 0) return row as ResourceOf<F>;
+      const resource: SqlRow = {};
+      for (const member of members) resource[member] = row[member];
+      for (const secret of secrets) resource[secret.field] = readSecret(secret, row);
+      return resource as ResourceOf<F>;
+    },
+    lacksKey: (row) =>
+      keyring !== undefined &&
+      secrets.some(({ keyColumn }) => {
+        const number = row[keyColumn] as number | null;
+        return number !== null && !keyring.isLoaded(number);
+      }),
+    async loadKeys(sql) {
+      if (keyring !== undefined) await loadDataKeys(sql, keyring);
     },
   };
 }
@@ -226,9 +259,6 @@ export function existsStatement<F extends Fields>(
   };
 }
 
-/** Returns whether a condition may influence the choice of the index. */
-type Decider = (condition: Condition) => boolean;
-
 /** If a condition requires one name or id, only that one chooses the index, because no other index leaves fewer rows. */
 function indexDecider<F extends Fields>(
   type: ResourceType<F>,
@@ -248,47 +278,4 @@ function isFixed<F extends Fields>(
       isLookup(type, condition) ||
       (condition.test === '=' && columnOf(type, condition) === type.owner),
   );
-}
-
-/**
- * Returns the texts of conditions and their parameters. They are sorted by column, so the order of filters in a request creates no further
- * statements. Conditions for which `mayDecide` is false do not influence the choice of the index.
- */
-export function conditionsText<F extends Fields>(
-  type: ResourceType<F>,
-  given: readonly Condition[],
-  dialect: Dialect,
-  mayDecide: Decider = () => true,
-): { texts: string[]; parameters: SqlValue[] } {
-  const texts: string[] = [];
-  const parameters: SqlValue[] = [];
-  for (const condition of inOrder(type, given)) {
-    const { test, value } = condition;
-    const name = columnOf(type, condition);
-    const column = mayDecide(condition) ? name : dialect.aside(name);
-    const sql =
-      test === 'matches'
-        ? dialect.matches(column, String(value))
-        : { text: `${column} ${test} ?`, parameters: [value] };
-    texts.push(sql.text);
-    parameters.push(...sql.parameters);
-  }
-  return { texts, parameters };
-}
-
-/** Sorts conditions by their columns. */
-function inOrder<F extends Fields>(
-  type: ResourceType<F>,
-  conditions: readonly Condition[],
-): readonly Condition[] {
-  if (conditions.length < 2) return conditions;
-  return conditions.toSorted((one, other) => {
-    const [column, otherColumn] = [columnOf(type, one), columnOf(type, other)];
-    return column < otherColumn ? -1 : Number(column > otherColumn);
-  });
-}
-
-/** Returns the WHERE clause for all `texts`, with a space before it; empty for none. */
-export function whereText(texts: readonly string[]): string {
-  return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
+import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/faults.ts';
 
 /** The error codes of a file system without hard links. */
@@ -19,18 +20,19 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 /**
  * Copies the database at `location` to the new file `target`, with mode 0600. The service may run meanwhile. Writes the copy to a temporary
  * folder beside `target`, and moves it once it is complete and on disk. So a killed backup leaves no partial file with that name. If it fails
- * or `signal` aborts, deletes the copy. Throws `bad_request` if `target` exists, `unavailable`, Node's error if `target` cannot be created,
- * and the reason of `signal`.
+ * or `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy needs. Throws `bad_request` if `target` exists,
+ * `unavailable`, Node's error if `target` cannot be created, and the reason of `signal`.
  */
 export async function backUpSqlite(
   location: string,
   target: string,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<readonly string[]> {
   const source = resolve(location);
   const path = resolve(target); // SQLite would interpret a relative name such as file:x.db as a URI
   if (existsSync(path)) throw targetExists(path);
   const folder = mkdtempSync(`${path}.partial-`);
+  let masterKeys: readonly string[];
   try {
     const copy = join(folder, 'copy.db');
     closeSync(openSync(copy, 'wx', 0o600));
@@ -38,6 +40,7 @@ export async function backUpSqlite(
     // SQLite blocks the event loop. A signal that arrived meanwhile is handled within two turns.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resume) => setImmediate(resume));
     signal?.throwIfAborted();
+    masterKeys = masterKeysOf(copy);
     sync(copy);
     publish(copy, path);
   } catch (error) {
@@ -46,12 +49,25 @@ export async function backUpSqlite(
     rmSync(folder, { recursive: true, force: true });
   }
   sync(dirname(path));
+  return masterKeys;
 }
 
 function copyInto(source: string, copy: string): void {
   const connection = new DatabaseSync(source, { readOnly: true });
   try {
     connection.exec(`PRAGMA busy_timeout = 5000; VACUUM INTO '${copy.replaceAll("'", "''")}'`);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Returns the ids of the master keys of a database; none for a schema without encryption. */
+function masterKeysOf(path: string): readonly string[] {
+  const connection = new DatabaseSync(path, { readOnly: true });
+  try {
+    if (connection.prepare(dialect.tableExists).get('data_keys') === undefined) return [];
+    const rows = connection.prepare('SELECT DISTINCT wrapped_by AS id FROM data_keys').all();
+    return (rows as { id: string }[]).map(({ id }) => id);
   } finally {
     connection.close();
   }

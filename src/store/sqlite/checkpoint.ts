@@ -2,7 +2,9 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { LOCK_WAIT_MS, pauseForLock } from './connection/busy.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import { LOCK_WAIT_MS, pauseForLock, retryWhileBusy } from './connection/busy.ts';
+import { translate } from './connection/faults.ts';
 
 const PAGE_BYTES = 4096;
 
@@ -41,12 +43,38 @@ function roomBeside(path: string): number {
  * not do this, because the driver keeps each connection open until its statements are garbage-collected.
  */
 export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
-  const until = performance.now() + LOCK_WAIT_MS;
   try {
-    const checkpoint = writer.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
-    const isBusy = () => (checkpoint.get() as { busy: number }).busy !== 0;
-    while (isBusy() && performance.now() < until) await pauseForLock();
+    await truncateWal(writer);
   } catch {
     // No data is lost, because the next start reads the WAL.
   }
+}
+
+/**
+ * Writes the whole database at `path` again, without the remains of deleted rows, and truncates the WAL. Throws `unavailable` if another
+ * program reads the database, because the file then still has its old pages.
+ */
+export async function rewriteFile(writer: DatabaseSyncInstance, path: string): Promise<void> {
+  try {
+    await retryWhileBusy(() => writer.exec('VACUUM'));
+    if (await truncateWal(writer)) return;
+  } catch (error) {
+    throw translate(error, path);
+  }
+  throw new ServiceError(
+    'unavailable',
+    `Another program reads the database '${path}', so that old pages stay in its files`,
+  );
+}
+
+/** Runs a checkpoint and truncates the WAL. SQLite reports readers in the result, not as an error. Returns whether it succeeded in time. */
+async function truncateWal(writer: DatabaseSyncInstance): Promise<boolean> {
+  const until = performance.now() + LOCK_WAIT_MS;
+  const checkpoint = writer.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
+  const isBusy = () => (checkpoint.get() as { busy: number }).busy !== 0;
+  while (isBusy()) {
+    if (performance.now() >= until) return false;
+    await pauseForLock();
+  }
+  return true;
 }

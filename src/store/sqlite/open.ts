@@ -2,7 +2,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { resolve } from 'node:path';
 import type { Database, DatabaseObserver, ServingSettings } from '../sql/sql.ts';
 import { retryWhileBusy } from './connection/busy.ts';
-import { emptyWal, walFitter } from './checkpoint.ts';
+import { emptyWal, rewriteFile, walFitter } from './checkpoint.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/faults.ts';
 import { startGroupCommit } from './group-commit.ts';
@@ -22,7 +22,9 @@ const SCAN_SLOTS = { concurrency: 16, concurrencyPerOwner: 2 };
 export async function openSqlite(
   location: string,
   observer: DatabaseObserver,
-  { scanTimeoutSeconds }: Pick<ServingSettings, 'scanTimeoutSeconds'> = { scanTimeoutSeconds: 10 },
+  { scanTimeoutSeconds, keyring }: Pick<ServingSettings, 'scanTimeoutSeconds' | 'keyring'> = {
+    scanTimeoutSeconds: 10,
+  },
 ): Promise<Database> {
   const name = resolve(location);
   const path = preparePrivateFile(name);
@@ -46,7 +48,8 @@ export async function openSqlite(
     for (const each of open.splice(0).reverse()) each.close();
   };
   try {
-    const writer = await connect('journal_mode = WAL', 'synchronous = FULL');
+    // With secure_delete, SQLite overwrites what it deletes, so that no old secret stays in the file.
+    const writer = await connect('journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON');
     const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);
     // SQLite opens the files at the first read of each connection, and locks the database file until the connection closes.
     await retryWhileBusy(() => lock.confirm(writer));
@@ -62,18 +65,24 @@ export async function openSqlite(
       },
       afterCommit: checkFiles,
     });
-    const scans = createScanThread(() => {
+    const start = () => {
       checkFiles();
       return startScanWorker(path);
-    });
+    };
+    const scans = createScanThread(start, undefined, keyring);
     return {
       dialect,
+      keyring,
       exclusive: true,
       reads,
       scanSlots: { ...SCAN_SLOTS, timeoutSeconds: scanTimeoutSeconds },
       scan: scans.scan,
       write: commits.write,
       migrate: commits.write,
+      async scrub() {
+        endSnapshot();
+        await rewriteFile(writer, path);
+      },
       async ping() {
         checkFiles();
         await reads.one('SELECT number FROM schema_migrations LIMIT 1', []);

@@ -1,5 +1,5 @@
 import type { Dialect, SqlCondition } from '../../sql/sql.ts';
-import { isUniqueViolation } from './faults.ts';
+import { isReferenceViolation, isUniqueViolation } from './faults.ts';
 
 /** The SQL dialect of SQLite. */
 export const dialect: Dialect = {
@@ -9,6 +9,7 @@ export const dialect: Dialect = {
   aside: (column) => `+${column}`,
   rowLock: '',
   isUniqueViolation,
+  isReferenceViolation,
 };
 
 /**

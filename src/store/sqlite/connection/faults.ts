@@ -2,6 +2,7 @@ import { ServiceError } from '../../../domain/model/errors.ts';
 
 const BUSY = 5;
 const FULL = 13;
+const CONSTRAINT_FOREIGNKEY = 787;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
@@ -27,6 +28,11 @@ export function isBusy(error: unknown): boolean {
 /** Returns whether a unique index or primary key refused a row. */
 export function isUniqueViolation(error: unknown): boolean {
   return [CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE].includes(resultCode(error));
+}
+
+/** Returns whether a row refers to one that does not exist. */
+export function isReferenceViolation(error: unknown): boolean {
+  return resultCode(error) === CONSTRAINT_FOREIGNKEY;
 }
 
 /** Returns whether the file system is full. */

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ServiceError } from '../../../domain/model/errors.ts';
+import type { Keyring } from '../../../domain/encryption/keyring.ts';
 import type { PageQuery } from '../../../domain/model/query.ts';
 import type { Resource } from '../../../domain/model/resource.ts';
 import { typeOfCollection } from '../../../domain/resources/resources.ts';
@@ -62,12 +63,16 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-/** Runs scans in a thread. Calls `start` for the first scan, and again for the next scan after the thread has exited. */
-export function createScanThread(start: () => Worker, idleMs = IDLE_MS): ScanThread {
+/** Runs scans in a thread, which reads no secrets: `keyring` decrypts those of the result. Calls `start` for the first scan, and again for the next scan after the thread has exited. */
+export function createScanThread(
+  start: () => Worker,
+  idleMs = IDLE_MS,
+  keyring?: Keyring,
+): ScanThread {
   let running: Running | undefined;
   let idle: NodeJS.Timeout | undefined;
   let last = 0;
-  const tableFor = tablesIn(dialect);
+  const tableFor = tablesIn(dialect, keyring);
 
   const begin = (): Running => {
     const worker = start();

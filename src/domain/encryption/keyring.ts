@@ -1,0 +1,71 @@
+import type { MasterKey } from './master-key.ts';
+import { perType } from '../model/resource.ts';
+
+/** Returns the names of the fields with secrets, which the database stores encrypted. */
+export const secretFields = perType((type): readonly string[] =>
+  Object.keys(type.fields).filter((name) => type.fields[name]?.secret === true),
+);
+
+/** What a data key encrypts. */
+export type KeyPurpose = 'secrets';
+
+/**
+ * The state of a data key. The active key encrypts. A draining key still has rows, or had some
+ * recently. A retired key has none and can be deleted.
+ */
+export type KeyState = 'active' | 'draining' | 'retired';
+
+/** A data key as the database stores it: encrypted with a master key ("wrapped"). */
+export interface WrappedKey {
+  readonly number: number;
+  readonly purpose: KeyPurpose;
+  /** The key, in base64url: nonce, ciphertext, tag. */
+  readonly wrapped: string;
+  /** The id of the master key. */
+  readonly wrappedBy: string;
+  readonly state: KeyState;
+  /** A timestamp of the API. */
+  readonly createdAt: string;
+}
+
+/** A secret in its stored form. Without a key number, it is the secret itself. */
+export interface StoredSecret {
+  readonly text: string;
+  readonly keyNumber: number | null;
+}
+
+/** Encrypts the secrets in one column. */
+export interface SecretCipher {
+  /**
+   * Returns a secret of the row with this id, in its stored form. Without a data key, that is the
+   * secret itself.
+   */
+  encrypt(id: string, secret: string): StoredSecret;
+  /**
+   * Returns the secret of the row with this id. Throws `Error` if it cannot be decrypted, or if it
+   * is not encrypted and must be.
+   */
+  decrypt(id: string, stored: StoredSecret): string;
+}
+
+/** The data keys of a process in memory, and the master keys that wrap them. */
+export interface Keyring {
+  /** Returns the cipher of a column. Its ciphertexts cannot be moved to another column or row. */
+  cipherOf(table: string, column: string): SecretCipher;
+  /** Returns whether the data key with this number was loaded, even if it cannot be unwrapped. */
+  isLoaded(number: number): boolean;
+  /** Replaces the data keys. Returns those that no master key unwraps. */
+  load(keys: readonly WrappedKey[]): readonly WrappedKey[];
+  /** The master keys. The first one wraps, and all unwrap. Empty if none is configured. */
+  readonly masterKeys: readonly MasterKey[];
+  /** Replaces the master keys. Call `load` afterwards. */
+  useMasterKeys(keys: readonly MasterKey[]): void;
+  /** Returns a new active data key, wrapped by the first master key. */
+  newDataKey(number: number, purpose: KeyPurpose, createdAt: string): WrappedKey;
+  /** Returns a data key wrapped by the first master key. Throws `Error` if it cannot be unwrapped. */
+  rewrap(key: WrappedKey): WrappedKey;
+  /** Refuses secrets that are not encrypted from now on. */
+  refuseClearText(): void;
+  /** The number of rows whose secret this process failed to decrypt and has not seen repaired. */
+  unreadable(): number;
+}

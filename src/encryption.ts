@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createKeyring } from './encryption/keyring.ts';
+import {
+  createMasterKeyFile,
+  findMasterKeys,
+  readMasterKeyFile,
+} from './encryption/master-keys.ts';
+import type { Config } from './config/options.ts';
+import { ServiceError } from './domain/model/errors.ts';
+import type { Keyring } from './domain/encryption/keyring.ts';
+import type { MasterKey } from './domain/encryption/master-key.ts';
+import type { Log } from './http/request-log.ts';
+import { parseDatabase } from './store/databases.ts';
+import {
+  assertMasterKey,
+  startEncryption,
+  type EncryptionReport,
+  type MasterKeySource,
+} from './store/secrets/start.ts';
+import type { Database } from './store/sql/sql.ts';
+
+/** The keyring of a database before its data keys are loaded. */
+export interface OpenedKeyring extends MasterKeySource {
+  readonly keyring: Keyring;
+  readonly required: boolean;
+  /** The file with the master keys, or where the first one is created. */
+  readonly file: string | undefined;
+  /** Whether every user of the machine can read the file. */
+  readonly isReadable: boolean;
+  readonly createMasterKey: (() => MasterKey) | undefined;
+}
+
+/** Returns the file with the master key beside an embedded database; undefined for others. */
+function fileBeside(database: string): string | undefined {
+  const { kind, location } = parseDatabase(database);
+  return kind.shared ? undefined : join(kind.folder(location), 'master.key');
+}
+
+/**
+ * Finds the master keys for the database of a setting. Throws `unavailable` if their file cannot be used and the database does not exist yet.
+ */
+export function openKeyring(database: string, settings: Config['encryption']): OpenedKeyring {
+  const { kind, location } = parseDatabase(database);
+  const beside = fileBeside(database);
+  const found = findMasterKeys(settings, beside);
+  if (found?.problem !== undefined && !kind.shared && !existsSync(resolve(location)))
+    throw new ServiceError('unavailable', `The master key in ${found.source} ${found.problem}`);
+  return {
+    keyring: createKeyring(found?.keys ?? []),
+    required: settings.required,
+    source: found?.source,
+    problem: found?.problem,
+    file: found === undefined ? beside : found.file,
+    isReadable: found?.isReadable === true,
+    createMasterKey: beside === undefined ? undefined : () => createAt(beside),
+  };
+}
+
+/**
+ * Finds the master keys to read a database with: those in `file`, or else those in the settings, beside the database, and beside the
+ * configured database, whose backup it may be.
+ */
+export function openSourceKeyring(
+  database: string,
+  config: Config,
+  file: string | undefined,
+): MasterKeySource & { readonly keyring: Keyring } {
+  const remedy = 'Name the file that contains it with --from-master-key-file';
+  const places = new Set([database, config.database].map(fileBeside));
+  const found =
+    file === undefined
+      ? [
+          findMasterKeys(config.encryption, undefined) ?? [],
+          ...[...places].map((place) => findMasterKeys({}, place) ?? []),
+        ].flat()
+      : [readMasterKeyFile(file)];
+  return {
+    keyring: createKeyring(found.flatMap(({ keys }) => keys)),
+    source: found.length === 0 ? undefined : found.map(({ source }) => source).join(', '),
+    problem: found.find(({ problem }) => problem !== undefined)?.problem,
+    remedy,
+  };
+}
+
+function createAt(file: string): MasterKey {
+  try {
+    return createMasterKeyFile(file);
+  } catch (cause) {
+    throw new ServiceError('unavailable', `The master key cannot be created in '${file}'`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * Prepares the secrets of an open database. `updateSchema` runs after the master key was checked, and returns the steps that it applied.
+ * Throws `unavailable`.
+ */
+export async function prepareSecrets(
+  database: Database,
+  opened: OpenedKeyring,
+  updateSchema: () => Promise<readonly number[]>,
+  now: () => string,
+): Promise<{ report: EncryptionReport; steps: readonly number[] }> {
+  await assertMasterKey(database, opened.keyring, opened);
+  const steps = await updateSchema();
+  const start = { ...opened, isNew: steps.includes(1), now: now() };
+  return { report: await startEncryption(database, opened.keyring, start), steps };
+}
+
+/** Reports to the operator what the start has done, and what is not protected. */
+export function logSecrets(
+  log: Log,
+  { keyring, file, isReadable }: OpenedKeyring,
+  { createdMasterKey, encrypted, notScrubbed }: EncryptionReport,
+): void {
+  if (createdMasterKey !== undefined)
+    log.info(
+      { file, masterKey: createdMasterKey.id },
+      'Created the master key, which encrypts secrets in the database. A backup without this file reveals no secret, and a copy of the whole folder reveals all. Store a copy of the file apart from backups: without it, secrets are lost.',
+    );
+  if (encrypted > 0)
+    log.info({ secrets: encrypted }, 'Encrypted secrets that were stored in clear');
+  if (notScrubbed !== undefined)
+    log.warn(
+      { err: notScrubbed },
+      'Former secrets may remain in clear in the files of the database. The next start tries again to remove them.',
+    );
+  if (keyring.masterKeys.length === 0)
+    log.warn(
+      {},
+      'Secrets are stored in clear, because no master key is configured. Set encryption.masterKeyFile.',
+    );
+  if (isReadable)
+    log.warn({ file }, 'Every user of this machine can read the master key. Run: chmod o= FILE');
+}

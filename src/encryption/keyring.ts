@@ -1,0 +1,127 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import type {
+  KeyPurpose,
+  Keyring,
+  SecretCipher,
+  WrappedKey,
+} from '../domain/encryption/keyring.ts';
+import type { MasterKey } from '../domain/encryption/master-key.ts';
+import { open, seal } from './seal.ts';
+import { createSecretCache } from './secret-cache.ts';
+
+/** The maximum number of cached secrets of a column: about 2 MB. */
+const CACHED_SECRETS = 4000;
+
+/** The maximum number of unreadable rows that are counted. */
+const COUNTED_ROWS = 10_000;
+
+const KEY_OCTETS = 32;
+const WRAP_LABEL = 'tsigil data key wrap 1';
+
+/** A data key that was unwrapped. */
+interface OpenKey extends WrappedKey {
+  readonly key: Buffer;
+}
+
+/** Creates a keyring without data keys. Without master keys, it stores secrets in clear. */
+export function createKeyring(given: readonly MasterKey[]): Keyring {
+  let masterKeys = given;
+  let loaded = new Map<number, OpenKey | undefined>();
+  let active: OpenKey | undefined;
+  let acceptsClearText = true;
+  const unreadable = new Set<string>();
+
+  const unwrap = (key: WrappedKey): OpenKey | undefined => {
+    const masterKey = masterKeys.find(({ id }) => id === key.wrappedBy);
+    if (masterKey === undefined) return undefined;
+    try {
+      return { ...key, key: open(wrappingKey(masterKey), contextOf(key), key.wrapped) };
+    } catch {
+      return undefined; // the row was changed, or belongs to another key with the same id
+    }
+  };
+
+  const wrap = (key: Buffer, details: Omit<WrappedKey, 'wrapped' | 'wrappedBy'>): WrappedKey => {
+    const [masterKey] = masterKeys;
+    if (masterKey === undefined) throw new Error('No master key is configured');
+    const wrapped = seal(wrappingKey(masterKey), contextOf(details), key);
+    return { ...details, wrapped, wrappedBy: masterKey.id };
+  };
+
+  const cipherOf = (table: string, column: string): SecretCipher => {
+    const cache = createSecretCache(CACHED_SECRETS);
+    const contextFor = (id: string) => `tsigil/1/${table}/${column}/${id}`;
+    const decrypt = (id: string, keyNumber: number | null, text: string): string => {
+      if (keyNumber === null) {
+        if (acceptsClearText) return text;
+        throw new Error('it is not encrypted');
+      }
+      const key = loaded.get(keyNumber);
+      if (key === undefined) throw new Error(`data key ${keyNumber} is not available`);
+      return open(key.key, contextFor(id), text).toString();
+    };
+    return {
+      encrypt(id, secret) {
+        if (active === undefined) return { text: secret, keyNumber: null };
+        const text = seal(active.key, contextFor(id), Buffer.from(secret));
+        cache.set(id, text, secret);
+        unreadable.delete(contextFor(id));
+        return { text, keyNumber: active.number };
+      },
+      decrypt(id, { text, keyNumber }) {
+        const known = keyNumber === null ? undefined : cache.get(id, text);
+        if (known !== undefined) return known;
+        try {
+          const secret = decrypt(id, keyNumber, text);
+          if (keyNumber !== null) cache.set(id, text, secret);
+          if (unreadable.size > 0) unreadable.delete(contextFor(id));
+          return secret;
+        } catch (cause) {
+          if (unreadable.size < COUNTED_ROWS) unreadable.add(contextFor(id));
+          throw new Error(
+            `The ${column} of ${table} '${id}' cannot be decrypted with data key ${keyNumber}: ${(cause as Error).message}`,
+            { cause },
+          );
+        }
+      },
+    };
+  };
+
+  return {
+    cipherOf,
+    isLoaded: (number) => loaded.has(number),
+    load(keys) {
+      loaded = new Map(keys.map((key) => [key.number, unwrap(key)]));
+      const open = [...loaded.values()].filter((key) => key !== undefined);
+      active = open.findLast(({ state }) => state === 'active');
+      return keys.filter(({ number }) => loaded.get(number) === undefined);
+    },
+    get masterKeys() {
+      return masterKeys;
+    },
+    useMasterKeys(keys) {
+      masterKeys = keys;
+    },
+    newDataKey: (number, purpose, createdAt) =>
+      wrap(randomBytes(KEY_OCTETS), { number, purpose, state: 'active', createdAt }),
+    rewrap(key) {
+      const opened = unwrap(key);
+      if (opened === undefined) throw new Error(`No master key unwraps data key ${key.number}`);
+      const { number, purpose, state, createdAt } = key;
+      return wrap(opened.key, { number, purpose, state, createdAt });
+    },
+    refuseClearText() {
+      acceptsClearText = false;
+    },
+    unreadable: () => unreadable.size,
+  };
+}
+
+/** Returns the key that wraps data keys (RFC 5869). The master key itself encrypts nothing. */
+function wrappingKey({ key }: MasterKey): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', WRAP_LABEL, KEY_OCTETS));
+}
+
+function contextOf({ number, purpose }: { number: number; purpose: KeyPurpose }): string {
+  return `data_keys/${number}/${purpose}`;
+}

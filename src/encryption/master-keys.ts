@@ -1,0 +1,161 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import {
+  formatMasterKey,
+  masterKeyOf,
+  parseMasterKeys,
+  type MasterKey,
+} from '../domain/encryption/master-key.ts';
+import { faultOf } from '../net/faults.ts';
+
+/** The settings that name master keys. */
+export interface MasterKeySettings {
+  /** The text of the keys. */
+  readonly masterKey?: string | undefined;
+  readonly masterKeyFile?: string | undefined;
+}
+
+/** The master keys of a source, or why they cannot be used. */
+export interface FoundMasterKeys {
+  /** The source as messages name it. */
+  readonly source: string;
+  /** The file with the keys, if the source is a file. */
+  readonly file?: string;
+  readonly keys: readonly MasterKey[];
+  /** A clause that follows the source: `is empty`. Undefined if the keys can be used. */
+  readonly problem?: string;
+  /** True if every user of the machine can read the file. */
+  readonly isReadable?: boolean;
+}
+
+/** The largest file of master keys. */
+const MAX_BYTES = 65_536;
+
+/** The modes of files in which other users could replace a key. */
+const WRITABLE_BY_OTHERS = 0o022;
+const READABLE_BY_ALL = 0o004;
+
+/** The sources of master keys, in the order in which they are tried. The first one that is set counts. */
+const SOURCES: readonly ((
+  settings: MasterKeySettings,
+  beside: string | undefined,
+) => FoundMasterKeys | undefined)[] = [
+  ({ masterKey }) =>
+    masterKey === undefined ? undefined : { source: 'encryption.masterKey', ...read(masterKey) },
+  ({ masterKeyFile }) =>
+    masterKeyFile === undefined ? undefined : readMasterKeyFile(masterKeyFile),
+  (_settings, beside) =>
+    beside === undefined || !existsSync(beside) ? undefined : readMasterKeyFile(beside),
+];
+
+/**
+ * Returns the master keys of the first source that is set. `beside` is the file beside an embedded
+ * database. Returns undefined if no source is set.
+ */
+export function findMasterKeys(
+  settings: MasterKeySettings,
+  beside: string | undefined,
+): FoundMasterKeys | undefined {
+  for (const source of SOURCES) {
+    const found = source(settings, beside);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Reads a file of master keys. Refuses a file that other users can change. */
+export function readMasterKeyFile(file: string): FoundMasterKeys {
+  const source = `'${file}'`;
+  const refused = (problem: string) => ({ source, file, keys: [], problem });
+  try {
+    const { text, mode, problem } = readRegularFile(file);
+    if (problem !== undefined) return refused(problem);
+    if ((mode & WRITABLE_BY_OTHERS) !== 0)
+      return refused(
+        `can be changed by other users (mode ${mode.toString(8).padStart(4, '0')}). Run: chmod 600 ${source}`,
+      );
+    return { source, file, ...read(text), isReadable: (mode & READABLE_BY_ALL) !== 0 };
+  } catch (error) {
+    return refused(`cannot be read: ${faultOf(error).reason}`);
+  }
+}
+
+/** Creates a master key, and a file with it of mode 0600. The file is on disk when it returns. Throws Node's errors. */
+export function createMasterKeyFile(file: string): MasterKey {
+  const key = masterKeyOf(randomBytes(32));
+  writeSynced(file, `${formatMasterKey(key)}\n`, 0o600);
+  return key;
+}
+
+/**
+ * Creates a master key, and adds it to the file as its first line. Keeps the other lines and the
+ * mode. After a crash, the file has either its old or its new content. Throws Node's errors.
+ */
+export function addMasterKey(file: string): MasterKey {
+  if (!existsSync(file)) return createMasterKeyFile(file);
+  const key = masterKeyOf(randomBytes(32));
+  const content = `${formatMasterKey(key)}\n${readFileSync(file, 'utf8')}`;
+  writeSynced(file, content, statSync(file).mode & 0o777);
+  return key;
+}
+
+function read(text: string): Pick<FoundMasterKeys, 'keys' | 'problem'> {
+  if (text.trim() === '') return { keys: [], problem: 'is empty' };
+  const parsed = parseMasterKeys(text);
+  return 'keys' in parsed ? parsed : { keys: [], problem: `cannot be used: ${parsed.problem}` };
+}
+
+function readRegularFile(file: string): { text: string; mode: number; problem?: string } {
+  const descriptor = openSync(file, 'r');
+  try {
+    const stat = fstatSync(descriptor);
+    const mode = stat.mode & 0o777;
+    if (stat.isDirectory()) return { text: '', mode, problem: 'is a folder, not a file' };
+    if (!stat.isFile() || stat.size > MAX_BYTES)
+      return { text: '', mode, problem: `is not a file of at most ${MAX_BYTES} bytes` };
+    return { text: readFileSync(descriptor, 'utf8'), mode };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Replaces `file` atomically. The file and its name are on disk when it returns. */
+function writeSynced(file: string, content: string, mode: number): void {
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${randomUUID()}`;
+  try {
+    withDescriptor(openSync(temporary, 'wx', 0o600), (descriptor) => {
+      writeFileSync(descriptor, content);
+      fchmodSync(descriptor, mode);
+      fsyncSync(descriptor);
+    });
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  withDescriptor(openSync(folder, 'r'), fsyncSync);
+}
+
+function withDescriptor(descriptor: number, work: (descriptor: number) => void): void {
+  try {
+    work(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,32 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const ALGORITHM = 'aes-256-gcm';
+const NONCE_OCTETS = 12;
+/** Stated on both sides, because Node.js also accepts shorter tags. */
+const TAG = { authTagLength: 16 } as const;
+
+/**
+ * Encrypts octets with AES-256-GCM and a random nonce (NIST SP 800-38D). Returns nonce, ciphertext
+ * and tag in base64url. Only the same `context` opens the result.
+ */
+export function seal(key: Buffer, context: string, content: Buffer): string {
+  const nonce = randomBytes(NONCE_OCTETS);
+  const cipher = createCipheriv(ALGORITHM, key, nonce, TAG);
+  cipher.setAAD(Buffer.from(context));
+  const sealed = [nonce, cipher.update(content), cipher.final()];
+  return Buffer.concat([...sealed, cipher.getAuthTag()]).toString('base64url');
+}
+
+/** Decrypts what `seal` returned. Throws `Error` for another key, context or text. */
+export function open(key: Buffer, context: string, sealed: string): Buffer {
+  const octets = Buffer.from(sealed, 'base64url');
+  const end = octets.length - TAG.authTagLength;
+  if (end < NONCE_OCTETS) throw new Error('the ciphertext is too short');
+  const decipher = createDecipheriv(ALGORITHM, key, octets.subarray(0, NONCE_OCTETS), TAG);
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(octets.subarray(end));
+  // Nothing before final() is used, because only final() checks the tag.
+  const content = decipher.update(octets.subarray(NONCE_OCTETS, end));
+  decipher.final();
+  return content;
+}

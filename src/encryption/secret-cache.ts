@@ -1,0 +1,35 @@
+/**
+ * A bounded cache of decrypted secrets of one column. An entry counts only for the same row and the
+ * same ciphertext, so that a ciphertext moved to another row is not found.
+ */
+export interface SecretCache {
+  get(id: string, ciphertext: string): string | undefined;
+  set(id: string, ciphertext: string, secret: string): void;
+  clear(): void;
+}
+
+interface Entry {
+  readonly ciphertext: string;
+  readonly secret: string;
+}
+
+/** Creates a cache of at most `most` entries. A new entry replaces the oldest. */
+export function createSecretCache(most: number): SecretCache {
+  const entries = new Map<string, Entry>();
+  return {
+    get(id, ciphertext) {
+      const entry = entries.get(id);
+      return entry?.ciphertext === ciphertext ? entry.secret : undefined;
+    },
+    set(id, ciphertext, secret) {
+      if (entries.size >= most && !entries.has(id)) {
+        for (const oldest of entries.keys()) {
+          entries.delete(oldest);
+          break;
+        }
+      }
+      entries.set(id, { ciphertext, secret });
+    },
+    clear: () => entries.clear(),
+  };
+}

@@ -1,0 +1,102 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Keyring, SecretCipher } from '../../domain/encryption/keyring.ts';
+import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
+import { secretColumns } from '../sql/secret-columns.ts';
+import type { Database, Sql, SqlValue } from '../sql/sql.ts';
+
+/** A column with secrets, and its table. */
+export interface SecretPlace {
+  readonly table: string;
+  readonly column: string;
+  readonly keyColumn: string;
+}
+
+/** All columns with secrets, from the definitions of the resource types. */
+export const SECRET_PLACES: readonly SecretPlace[] = RESOURCE_TYPES.flatMap((type) =>
+  secretColumns(type, undefined).map(({ field, keyColumn }) => ({
+    table: type.collection,
+    column: field,
+    keyColumn,
+  })),
+);
+
+/** The number of rows that are encrypted in one transaction, which takes a few milliseconds. */
+const BATCH = 100;
+
+/** A row with a secret in its stored form. */
+interface SecretRow {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/**
+ * Encrypts all secrets under one data key again with the active one, in batches. `from` is null for
+ * secrets that are not encrypted. Changes only the stored form: no timestamp and no version. A row
+ * that changes meanwhile keeps its new secret. Skips rows that cannot be decrypted. Returns the
+ * number of encrypted rows.
+ */
+export async function reEncrypt(
+  database: Database,
+  keyring: Keyring,
+  from: number | null,
+  stop: () => boolean = () => false,
+): Promise<number> {
+  let count = 0;
+  for (const place of SECRET_PLACES) {
+    const cipher = keyring.cipherOf(place.table, place.column);
+    let after = '';
+    for (let last = ''; !stop(); after = last) {
+      // A transaction of this kind sees the newest rows, and never conflicts with itself.
+      await database.migrate(async (sql) => {
+        const rows = await rowsAfter(sql, place, from, after);
+        last = rows.at(-1)?.id ?? '';
+        for (const row of rows) count += await encryptRow(sql, place, cipher, from, row);
+      });
+      if (last === '') break;
+      await nextTurn();
+    }
+  }
+  return count;
+}
+
+/** Reads rows under a data key, in the order of their ids. */
+export async function rowsAfter(
+  sql: Sql,
+  { table, column, keyColumn }: SecretPlace,
+  keyNumber: number | null,
+  after: string,
+): Promise<SecretRow[]> {
+  const { text, parameters } = isKey(keyColumn, keyNumber);
+  const rows = await sql.all(
+    `SELECT id, ${column} AS secret FROM ${table} WHERE ${text} AND id > ? ORDER BY id LIMIT ${BATCH}`,
+    [...parameters, after],
+  );
+  return rows as { id: string; secret: string }[]; // the columns of the statement
+}
+
+async function encryptRow(
+  sql: Sql,
+  { table, column, keyColumn }: SecretPlace,
+  cipher: SecretCipher,
+  from: number | null,
+  { id, secret }: SecretRow,
+): Promise<number> {
+  let clear: string;
+  try {
+    clear = cipher.decrypt(id, { text: secret, keyNumber: from });
+  } catch {
+    return 0; // counted as unreadable, and reported by the check of all secrets
+  }
+  const stored = cipher.encrypt(id, clear);
+  const { text, parameters } = isKey(keyColumn, from);
+  return sql.run(
+    `UPDATE ${table} SET ${column} = ?, ${keyColumn} = ? WHERE id = ? AND ${column} = ? AND ${text}`,
+    [stored.text, stored.keyNumber, id, secret, ...parameters],
+  );
+}
+
+function isKey(column: string, number: number | null): { text: string; parameters: SqlValue[] } {
+  return number === null
+    ? { text: `${column} IS NULL`, parameters: [] }
+    : { text: `${column} = ?`, parameters: [number] };
+}

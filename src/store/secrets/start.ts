@@ -1,0 +1,147 @@
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import type { MasterKey } from '../../domain/encryption/master-key.ts';
+import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import type { Database, Snapshot, Sql } from '../sql/sql.ts';
+import { reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
+
+/** Where the master keys of a keyring come from. */
+export interface MasterKeySource {
+  /** As messages name it: `'/etc/tsigil/master.key'`. Undefined if no source is set. */
+  readonly source?: string | undefined;
+  /** Why the source cannot be used: a clause that follows its name. */
+  readonly problem?: string | undefined;
+  /** What to do if they do not fit. The default is for a service. */
+  readonly remedy?: string | undefined;
+}
+
+/** The parameters of the start of encryption. */
+export interface EncryptionStart extends MasterKeySource {
+  readonly required: boolean;
+  /** Creates a master key beside an embedded database, and returns it once it is on disk. */
+  readonly createMasterKey?: (() => MasterKey) | undefined;
+  /** Whether this start created the schema of the database, so that its files contain no former secrets. */
+  readonly isNew: boolean;
+  /** The current time, as a timestamp of the API. */
+  readonly now: string;
+}
+
+/** What the start of encryption has done. */
+export interface EncryptionReport {
+  readonly createdMasterKey?: MasterKey;
+  /** The number of secrets that were not encrypted and now are. */
+  readonly encrypted: number;
+  /** Why the files may still contain former secrets. */
+  readonly notScrubbed?: unknown;
+}
+
+/** Steps of the encryption that happen once for a database. */
+type Step = 'encrypted' | 'scrubbed';
+
+const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains it';
+
+/**
+ * Checks that the master keys of `keyring` fit a database, and loads its data keys. Changes nothing. Throws `unavailable` with the ids of
+ * master keys if one is missing or its file cannot be used.
+ */
+export async function assertMasterKey(
+  { dialect, reads }: Pick<Snapshot, 'dialect' | 'reads'>,
+  keyring: Keyring,
+  { source, problem, remedy = CONFIGURE }: MasterKeySource,
+): Promise<void> {
+  const table = await reads.one(dialect.tableExists, ['data_keys']);
+  const keys = table === undefined ? [] : await readDataKeys(reads);
+  const wrapped = keyring.load(keys);
+  const needed = keys.length === 0 ? '' : `${encryptedWith(keys)} `;
+  if (problem !== undefined)
+    throw new ServiceError('unavailable', `${needed}The master key in ${source} ${problem}`);
+  if (wrapped.length === 0) return;
+  const ids = keyring.masterKeys.map(({ id }) => id).join(', ');
+  const found =
+    source === undefined ? 'No master key is configured.' : `${capital(source)} contains ${ids}.`;
+  throw new ServiceError('unavailable', `${encryptedWith(wrapped)} ${found} ${remedy}`);
+}
+
+/**
+ * Creates the first data key of a database whose schema is up to date, and encrypts secrets that are not encrypted. Throws `unavailable`.
+ */
+export async function startEncryption(
+  database: Database,
+  keyring: Keyring,
+  { required, createMasterKey, isNew, now, ...source }: EncryptionStart,
+): Promise<EncryptionReport> {
+  let created: MasterKey | undefined;
+  const keys = await readDataKeys(database.reads);
+  if (keys.length === 0) {
+    if (keyring.masterKeys.length === 0 && createMasterKey === undefined) {
+      if (!required) return { encrypted: 0 };
+      throw new ServiceError(
+        'unavailable',
+        'encryption.required is set and no master key is configured. Create one with: tsigil encryption new-master-key --file FILE',
+      );
+    }
+    await database.migrate(async (sql) => {
+      created = await createFirstKey(sql, keyring, createMasterKey, now);
+      if (isNew) for (const step of ['encrypted', 'scrubbed'] as const) await note(sql, step, now);
+    });
+    await assertMasterKey(database, keyring, source);
+  }
+  const isMandatory = required || database.exclusive;
+  const steps = await doneSteps(database.reads);
+  let encrypted = 0;
+  if (isMandatory && !steps.has('encrypted')) {
+    encrypted = await reEncrypt(database, keyring, null);
+    await database.migrate((sql) => note(sql, 'encrypted', now));
+  }
+  if (isMandatory) keyring.refuseClearText();
+  const report = { encrypted, ...(created === undefined ? {} : { createdMasterKey: created }) };
+  if (!database.exclusive || steps.has('scrubbed')) return report;
+  try {
+    await database.scrub(SECRET_PLACES.map(({ table }) => table));
+    await database.migrate((sql) => note(sql, 'scrubbed', now));
+  } catch (notScrubbed) {
+    return { ...report, notScrubbed };
+  }
+  return report;
+}
+
+/** Creates the first data key, unless another process has. Returns the master key that it created for it. */
+async function createFirstKey(
+  sql: Sql,
+  keyring: Keyring,
+  createMasterKey: (() => MasterKey) | undefined,
+  now: string,
+): Promise<MasterKey | undefined> {
+  if ((await readDataKeys(sql)).length > 0) return undefined;
+  // The file is on disk before the transaction commits, so that no data key exists without its master key.
+  const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
+  if (created !== undefined) keyring.useMasterKeys([created]);
+  await insertDataKey(sql, keyring.newDataKey(1, 'secrets', now));
+  await loadDataKeys(sql, keyring);
+  return created;
+}
+
+/** Stores a new data key. */
+export async function insertDataKey(sql: Sql, key: WrappedKey): Promise<void> {
+  await sql.run(
+    'INSERT INTO data_keys (number, purpose, wrapped, wrapped_by, state, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    [key.number, key.purpose, key.wrapped, key.wrappedBy, key.state, key.createdAt],
+  );
+}
+
+async function note(sql: Sql, step: Step, now: string): Promise<void> {
+  await sql.run('INSERT INTO encryption_steps (name, done_at) VALUES (?, ?)', [step, now]);
+}
+
+async function doneSteps(sql: Sql): Promise<Set<unknown>> {
+  return new Set((await sql.all('SELECT name FROM encryption_steps', [])).map(({ name }) => name));
+}
+
+function encryptedWith(keys: readonly WrappedKey[]): string {
+  const ids = [...new Set(keys.map(({ wrappedBy }) => wrappedBy))];
+  return `Secrets are encrypted with master key ${ids.join(', ')}.`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,19 @@
+import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import type { Sql } from './sql.ts';
+
+/** Returns all data keys, in the order of their numbers. */
+export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {
+  const rows = await sql.all(
+    'SELECT number, purpose, wrapped, wrapped_by, state, created_at FROM data_keys ORDER BY number',
+    [],
+  );
+  return rows.map(
+    ({ number, purpose, wrapped, wrapped_by: wrappedBy, state, created_at: createdAt }) =>
+      ({ number, purpose, wrapped, wrappedBy, state, createdAt }) as WrappedKey, // the columns are those of the migration
+  );
+}
+
+/** Loads the data keys of a database. Returns those that no master key unwraps. */
+export async function loadDataKeys(sql: Sql, keyring: Keyring): Promise<readonly WrappedKey[]> {
+  return keyring.load(await readDataKeys(sql));
+}

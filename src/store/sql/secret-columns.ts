@@ -1,0 +1,84 @@
+import { ServiceError } from '../../domain/model/errors.ts';
+import { secretFields, type Keyring, type SecretCipher } from '../../domain/encryption/keyring.ts';
+import { sortFields, type Fields, type ResourceType } from '../../domain/model/resource.ts';
+import type { SqlRow, SqlValue } from './sql.ts';
+
+/** A column with a secret, and the column with the number of its data key. */
+export interface SecretColumn {
+  readonly field: string;
+  readonly keyColumn: string;
+  /** Undefined where no secret is decrypted, as in the thread for scans. */
+  readonly cipher: SecretCipher | undefined;
+}
+
+/** Returns the column with the number of a secret's data key. */
+export function keyColumnOf(field: string): string {
+  return `${field}_key`;
+}
+
+/**
+ * Returns the secrets of a type: its fields with `secret: true`. Throws `Error` if lists could be
+ * filtered or sorted by one, because the database has only its ciphertext.
+ */
+export function secretColumns<F extends Fields>(
+  type: ResourceType<F>,
+  keyring: Keyring | undefined,
+): readonly SecretColumn[] {
+  const { collection, filters, lookups = {}, unique, owner } = type;
+  const compared = [
+    ...Object.keys(filters),
+    ...Object.values(sortFields(type)),
+    ...Object.values(lookups).map((lookup) => ('field' in lookup ? lookup.field : '')),
+    ...[unique?.field, unique?.per, owner].flatMap((field) => field ?? []),
+  ];
+  const fields = secretFields(type);
+  const stray = fields.find((field) => compared.includes(field));
+  if (stray !== undefined)
+    throw new Error(
+      `The secret '${stray}' of ${collection} cannot be a filter, sort key or look-up`,
+    );
+  return fields.map((field) => ({
+    field,
+    keyColumn: keyColumnOf(field),
+    cipher: keyring?.cipherOf(collection, field),
+  }));
+}
+
+/**
+ * Returns the secret of a row. If it cannot be decrypted, returns a value that throws
+ * `unreadable_secret` when it is used as text, so that one such row can still be replaced and
+ * deleted.
+ */
+export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlRow): unknown {
+  if (cipher === undefined) return row[keyColumn] === null ? row[field] : SEALED;
+  try {
+    return cipher.decrypt(row.id as string, {
+      text: row[field] as string,
+      keyNumber: row[keyColumn] as number | null,
+    });
+  } catch (cause) {
+    return throwing(cause);
+  }
+}
+
+/** Returns the values to store for a secret: its text, and the number of its key. Throws `unreadable_secret`. */
+export function writeSecret(
+  { cipher }: SecretColumn,
+  id: string,
+  secret: unknown,
+): readonly [text: SqlValue, keyNumber: SqlValue] {
+  const text = String(secret);
+  if (cipher === undefined) return [text, null];
+  const stored = cipher.encrypt(id, text);
+  return [stored.text, stored.keyNumber];
+}
+
+const SEALED = throwing(new Error('Secrets are not available here'));
+
+/** Returns a value that throws `unreadable_secret` when it is used as text or JSON. */
+function throwing(cause: unknown): object {
+  const fail = () => {
+    throw new ServiceError('unreadable_secret', undefined, { cause });
+  };
+  return { toString: fail, toJSON: fail };
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { WrappedKey } from '../../src/domain/encryption/keyring.ts';
+import { masterKeyOf } from '../../src/domain/encryption/master-key.ts';
+import { createKeyring } from '../../src/encryption/keyring.ts';
+
+const NOW = '2026-01-02T03:04:05.000006';
+const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
+
+const master = masterKeyOf(randomBytes(32));
+let keyring: ReturnType<typeof createKeyring>;
+let first: WrappedKey;
+beforeEach(() => {
+  keyring = createKeyring([master]);
+  first = keyring.newDataKey(1, 'secrets', NOW);
+  keyring.load([first]);
+});
+
+/** Returns a keyring with the same keys and an empty cache. */
+function another(): ReturnType<typeof createKeyring> {
+  const other = createKeyring([master]);
+  other.load([first]);
+  return other;
+}
+
+/** Returns `text` with one bit of the octet at `index` changed. */
+function flipped(text: string, index: number): string {
+  const octets = Buffer.from(text, 'base64url');
+  octets.writeUInt8(octets.readUInt8(index) ^ 1, index);
+  return octets.toString('base64url');
+}
+
+describe('the cipher of a column', () => {
+  test.each([SECRET, '', 'ä\u{1f511}', 'x'.repeat(255)])(
+    'decrypts what it encrypted: %j',
+    (text) => {
+      const cipher = keyring.cipherOf('tsigkeys', 'secret');
+      const stored = cipher.encrypt('a', text);
+      expect(stored.keyNumber).toBe(1);
+      expect(stored.text).toMatch(/^[A-Za-z0-9_-]+$/);
+      if (text.length > 3) expect(stored.text).not.toContain(text);
+      expect(cipher.decrypt('a', stored)).toBe(text);
+      expect(another().cipherOf('tsigkeys', 'secret').decrypt('a', stored)).toBe(text);
+    },
+  );
+
+  test('encrypts the same secret differently each time', () => {
+    const cipher = keyring.cipherOf('tsigkeys', 'secret');
+    const texts = Array.from({ length: 100 }, () => cipher.encrypt('a', SECRET).text);
+    expect(new Set(texts).size).toBe(100);
+  });
+
+  test('refuses a changed nonce, ciphertext or tag, also if the row is cached', () => {
+    for (const ring of [keyring, another()]) {
+      const cipher = ring.cipherOf('tsigkeys', 'secret');
+      const stored = keyring.cipherOf('tsigkeys', 'secret').encrypt('a', SECRET);
+      cipher.decrypt('a', stored);
+      const length = Buffer.from(stored.text, 'base64url').length;
+      for (let index = 0; index < length; index += 1) {
+        const text = flipped(stored.text, index);
+        expect(() => cipher.decrypt('a', { ...stored, text })).toThrow("secret of tsigkeys 'a'");
+      }
+    }
+  });
+
+  test('refuses every shorter tag, and texts that are too short for one', () => {
+    const cipher = keyring.cipherOf('tsigkeys', 'secret');
+    const stored = cipher.encrypt('a', SECRET);
+    const octets = Buffer.from(stored.text, 'base64url');
+    for (let length = 0; length < octets.length; length += 1) {
+      const text = octets.subarray(0, length).toString('base64url');
+      expect(() => cipher.decrypt('a', { ...stored, text })).toThrow();
+    }
+  });
+
+  test('refuses a ciphertext of another row, column or table, also if both rows are cached', () => {
+    const cipher = keyring.cipherOf('tsigkeys', 'secret');
+    const [a, b] = [cipher.encrypt('a', SECRET), cipher.encrypt('b', 'other')];
+    expect(() => cipher.decrypt('a', b)).toThrow();
+    expect(() => cipher.decrypt('b', a)).toThrow();
+    expect(() => keyring.cipherOf('tsigkeys', 'name').decrypt('a', a)).toThrow();
+    expect(() => keyring.cipherOf('hooks', 'secret').decrypt('a', a)).toThrow();
+    expect([cipher.decrypt('a', a), cipher.decrypt('b', b)]).toEqual([SECRET, 'other']);
+  });
+
+  test('refuses a ciphertext of another data key', () => {
+    const second = { ...keyring.newDataKey(2, 'secrets', NOW) };
+    const cipher = keyring.cipherOf('tsigkeys', 'secret');
+    const { text } = cipher.encrypt('a', SECRET);
+    keyring.load([{ ...first, state: 'draining' }, second]);
+    expect(cipher.encrypt('a', SECRET).keyNumber).toBe(2);
+    const cold = createKeyring([master]);
+    cold.load([first, second]);
+    expect(() =>
+      cold.cipherOf('tsigkeys', 'secret').decrypt('a', { text, keyNumber: 2 }),
+    ).toThrow();
+    expect(cold.cipherOf('tsigkeys', 'secret').decrypt('a', { text, keyNumber: 1 })).toBe(SECRET);
+  });
+
+  test('stores secrets in clear without a data key, and accepts them until they are refused', () => {
+    const clear = createKeyring([]);
+    const cipher = clear.cipherOf('tsigkeys', 'secret');
+    expect(cipher.encrypt('a', SECRET)).toEqual({ text: SECRET, keyNumber: null });
+    expect(cipher.decrypt('a', { text: SECRET, keyNumber: null })).toBe(SECRET);
+    clear.refuseClearText();
+    expect(() => cipher.decrypt('a', { text: SECRET, keyNumber: null })).toThrow('not encrypted');
+  });
+
+  test('its errors state the row and the data key, and no secret or ciphertext', () => {
+    const cipher = keyring.cipherOf('tsigkeys', 'secret');
+    const { text } = cipher.encrypt('a', SECRET);
+    const failure = (() => {
+      try {
+        return cipher.decrypt('b', { text, keyNumber: 1 });
+      } catch (error) {
+        return (error as Error).message;
+      }
+    })();
+    expect(failure).toMatch(/^The secret of tsigkeys 'b' cannot be decrypted with data key 1: /);
+    expect(failure).not.toContain(text);
+  });
+
+  test('counts each unreadable row once, until it has a readable secret', () => {
+    const cipher = keyring.cipherOf('tsigkeys', 'secret');
+    const stored = cipher.encrypt('a', SECRET);
+    for (const id of ['b', 'b', 'c']) expect(() => cipher.decrypt(id, stored)).toThrow();
+    expect(keyring.unreadable()).toBe(2);
+    cipher.encrypt('b', SECRET);
+    expect(keyring.unreadable()).toBe(1);
+  });
+
+  test('decrypts correctly with more rows than it caches', () => {
+    const cipher = keyring.cipherOf('tsigkeys', 'secret');
+    const rows = Array.from({ length: 4500 }, (_, index) => {
+      const id = `row-${index}`;
+      return { id, stored: cipher.encrypt(id, `secret ${index}`) };
+    });
+    for (const [index, { id, stored }] of rows.entries())
+      expect(cipher.decrypt(id, stored)).toBe(`secret ${index}`);
+  });
+});
+
+describe('data keys', () => {
+  test('are not loaded with another master key, and are reported', () => {
+    const other = createKeyring([masterKeyOf(randomBytes(32))]);
+    expect(other.load([first])).toEqual([first]);
+    expect(other.isLoaded(1)).toBe(true);
+    expect(() => other.cipherOf('t', 'c').decrypt('a', { text: 'x', keyNumber: 1 })).toThrow(
+      'data key 1 is not available',
+    );
+  });
+
+  test.each(['number', 'wrapped'] as const)(
+    'are not loaded if the column %s was changed',
+    (column) => {
+      const changed = {
+        ...first,
+        ...(column === 'number' ? { number: 2 } : { wrapped: flipped(first.wrapped, 20) }),
+      };
+      expect(createKeyring([master]).load([changed])).toEqual([changed]);
+    },
+  );
+
+  test('unwrap with any of several master keys, and are wrapped again by the first', () => {
+    const newer = masterKeyOf(randomBytes(32));
+    const ring = createKeyring([newer, master]);
+    expect(ring.load([first])).toEqual([]);
+    const again = ring.rewrap(first);
+    expect([first.wrappedBy, again.wrappedBy]).toEqual([master.id, newer.id]);
+    const { text, keyNumber } = keyring.cipherOf('t', 'c').encrypt('a', SECRET);
+    const alone = createKeyring([newer]);
+    expect(alone.load([again])).toEqual([]);
+    expect(alone.cipherOf('t', 'c').decrypt('a', { text, keyNumber })).toBe(SECRET);
+  });
+
+  test('cannot be created or wrapped again without the master key', () => {
+    expect(() => createKeyring([]).newDataKey(1, 'secrets', NOW)).toThrow('No master key');
+    expect(() => createKeyring([masterKeyOf(randomBytes(32))]).rewrap(first)).toThrow('data key 1');
+  });
+});

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  formatMasterKey,
+  masterKeyOf,
+  parseMasterKeys,
+} from '../../src/domain/encryption/master-key.ts';
+import {
+  addMasterKey,
+  createMasterKeyFile,
+  findMasterKeys,
+  readMasterKeyFile,
+} from '../../src/encryption/master-keys.ts';
+import { temporaryFolder } from '../harness/service.ts';
+
+const [one, two] = [masterKeyOf(randomBytes(32)), masterKeyOf(randomBytes(32))];
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+  file = join(folder, 'master.key');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a text of master keys', () => {
+  test('has one key a line, comments and empty lines', () => {
+    const text = `# new\n${formatMasterKey(one)} # first\r\n\n  ${formatMasterKey(two)}\n`;
+    expect(parseMasterKeys(text)).toEqual({ keys: [one, two] });
+  });
+
+  test('the id of a key is constant and differs from key to key', () => {
+    expect(masterKeyOf(Buffer.alloc(32, 1)).id).toBe('IYV7T24K');
+    expect(one.id).toMatch(/^[A-Z2-7]{8}$/);
+    expect(one.id).not.toBe(two.id);
+  });
+
+  test.each([
+    'tsigilmk_',
+    'tsigilmk_AA',
+    formatMasterKey(one).slice(0, -1),
+    `${formatMasterKey(one)}A`,
+    'password',
+  ])('an error names the line of %s and does not quote it', (line) => {
+    const parsed = parseMasterKeys(`${formatMasterKey(two)}\n${line}\n`);
+    expect(parsed).toEqual({
+      problem: expect.stringMatching(/^line 2 is not a master key/) as string,
+    });
+    expect(JSON.stringify(parsed)).not.toContain('password');
+  });
+
+  test('without a key is refused', () => {
+    expect(parseMasterKeys('# none\n')).toEqual({ problem: 'it has no master key' });
+  });
+});
+
+describe('a file of master keys', () => {
+  test('is created with mode 0600 and can be read again', () => {
+    const key = createMasterKeyFile(file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readMasterKeyFile(file)).toMatchObject({ file, keys: [key], isReadable: false });
+    expect(readdirSync(folder)).toEqual(['master.key']);
+  });
+
+  test('gets a new first line and keeps the others and its mode', () => {
+    const first = createMasterKeyFile(file);
+    const before = readFileSync(file, 'utf8');
+    chmodSync(file, 0o640);
+    const second = addMasterKey(file);
+    expect(readMasterKeyFile(file).keys).toEqual([second, first]);
+    expect(readFileSync(file, 'utf8').endsWith(before)).toBe(true);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+  });
+
+  test('that does not exist is created with its first key', () => {
+    const key = addMasterKey(file);
+    expect(readMasterKeyFile(file).keys).toEqual([key]);
+  });
+
+  test.each([
+    [0o602, 'can be changed by other users (mode 0602)'],
+    [0o620, 'can be changed by other users (mode 0620)'],
+    [0o666, 'can be changed by other users (mode 0666)'],
+  ])('with mode %o is refused', (mode, problem) => {
+    createMasterKeyFile(file);
+    chmodSync(file, mode);
+    const found = readMasterKeyFile(file);
+    expect(found).toMatchObject({ keys: [], problem: expect.stringContaining(problem) as string });
+  });
+
+  test('that everyone can read is accepted and reported', () => {
+    createMasterKeyFile(file);
+    chmodSync(file, 0o644);
+    expect(readMasterKeyFile(file)).toMatchObject({ isReadable: true, keys: [{}] });
+  });
+
+  test.each([
+    ['is missing', () => undefined, 'cannot be read: no such file or folder'],
+    ['is empty', () => writeFileSync(file, '\n', { mode: 0o600 }), 'is empty'],
+    ['is a folder', () => mkdirSync(file), 'is a folder, not a file'],
+    [
+      'is too large',
+      () => writeFileSync(file, '#'.repeat(70_000), { mode: 0o600 }),
+      'is not a file of at most',
+    ],
+    [
+      'has no key',
+      () => writeFileSync(file, 'hello\n', { mode: 0o600 }),
+      'line 1 is not a master key',
+    ],
+  ])('that %s is refused with the reason', (_case, prepare, problem) => {
+    prepare();
+    expect(readMasterKeyFile(file)).toMatchObject({
+      keys: [],
+      source: `'${file}'`,
+      problem: expect.stringContaining(problem) as string,
+    });
+  });
+});
+
+describe('the master keys of a service', () => {
+  test('come from the setting, then from the file, then from beside the database', () => {
+    const beside = createMasterKeyFile(join(folder, 'beside.key'));
+    const inFile = createMasterKeyFile(file);
+    const settings = { masterKey: formatMasterKey(one), masterKeyFile: file };
+    const find = (given: object) => findMasterKeys(given, join(folder, 'beside.key'))?.keys;
+    expect(find(settings)).toEqual([one]);
+    expect(find({ masterKeyFile: file })).toEqual([inFile]);
+    expect(find({})).toEqual([beside]);
+    expect(findMasterKeys({}, join(folder, 'nosuch.key'))).toBeUndefined();
+    expect(findMasterKeys({}, undefined)).toBeUndefined();
+  });
+
+  test('a file that is set and missing is not replaced by the one beside the database', () => {
+    createMasterKeyFile(file);
+    expect(findMasterKeys({ masterKeyFile: join(folder, 'nosuch') }, file)?.problem).toContain(
+      'no such file',
+    );
+  });
+});

@@ -1,0 +1,313 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  formatMasterKey,
+  masterKeyOf,
+  parseMasterKeys,
+} from '../../src/domain/encryption/master-key.ts';
+import { sizeOf } from '../harness/sizes.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const BODY = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+const OTHER = masterKeyOf(randomBytes(32));
+
+let folder: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const keyFile = () => join(folder, 'var/master.key');
+
+/** Returns the content of all files of the database folder except the master key. */
+function filesOf(): string {
+  return readdirSync(join(folder, 'var'))
+    .filter((name) => name !== 'master.key')
+    .map((name) => readFileSync(join(folder, 'var', name), 'latin1'))
+    .join('\n');
+}
+
+/** Runs the service, which must not start. */
+function serveInVain(variables: Record<string, string> = {}): {
+  status: number | null;
+  stderr: string;
+  milliseconds: number;
+} {
+  const began = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env: cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0', ...variables }),
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  return { status, stderr, milliseconds: performance.now() - began };
+}
+
+/** Starts a service, creates a key and stops it. Returns the key and the id of the master key. */
+async function createService(): Promise<{ id: string; secret: string; masterKey: string }> {
+  const service = await startServiceProcess(folder);
+  const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: 'k' });
+  await service.stop('SIGTERM');
+  return { id: body.id as string, secret: body.secret as string, masterKey: masterKeyId() };
+}
+
+function masterKeyId(): string {
+  const parsed = parseMasterKeys(readFileSync(keyFile(), 'utf8'));
+  return 'keys' in parsed ? (parsed.keys[0]?.id ?? '') : '';
+}
+
+async function secretOf(service: ServiceProcess, id: string): Promise<unknown> {
+  return (await service.get(`/v2/tsigkeys/${id}`)).body.secret;
+}
+
+describe('the first start with SQLite', () => {
+  test('creates a master key with mode 0600, and reports once what it protects', async () => {
+    const service = await startServiceProcess(folder);
+    expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
+    const line = service
+      .output()
+      .split('\n')
+      .find((each) => each.includes('Created the master key'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({
+      level: 'info',
+      file: keyFile(),
+      masterKey: masterKeyId(),
+    });
+    await service.stop('SIGTERM');
+    expect(service.output()).not.toContain(readFileSync(keyFile(), 'utf8').trim());
+    const again = await startServiceProcess(folder);
+    expect(again.output()).not.toContain('master key');
+    await again.stop('SIGTERM');
+  });
+
+  test('uses the master key of a start that was killed before it stored a data key', async () => {
+    mkdirSync(join(folder, 'var'));
+    writeFileSync(keyFile(), `${formatMasterKey(OTHER)}\n`, { mode: 0o600 });
+    await createService();
+    expect(masterKeyId()).toBe(OTHER.id);
+  });
+
+  test.each([
+    ['the setting', { TSIGIL_ENCRYPTION_MASTER_KEY: formatMasterKey(OTHER) }],
+    ['a file', { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: 'own.key' }],
+    ['the systemd credential', { CREDENTIALS_DIRECTORY: 'credentials' }],
+  ])('uses the master key in %s and creates none', async (_source, variables) => {
+    mkdirSync(join(folder, 'credentials'));
+    for (const file of ['own.key', 'credentials/tsigil-master-key'])
+      writeFileSync(join(folder, file), `${formatMasterKey(OTHER)}\n`, { mode: 0o400 });
+    const service = await startServiceProcess(folder, variables);
+    await service.stop('SIGTERM');
+    expect(existsSync(keyFile())).toBe(false);
+    expect(serveInVain().stderr).toContain(`Secrets are encrypted with master key ${OTHER.id}.`);
+  });
+});
+
+test('no secret is in any file after 1000 keys were created, and half of them changed and deleted', async () => {
+  const service = await startServiceProcess(folder);
+  const count = sizeOf('keysSearched');
+  const secrets: string[] = [];
+  const newSecret = () => {
+    const secret = randomBytes(32).toString('base64');
+    secrets.push(secret);
+    return secret;
+  };
+  const keys = await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const { body } = await service.post('/v2/tsigkeys', {
+        ...BODY,
+        name: `k${index}`,
+        secret: newSecret(),
+      });
+      return body.id as string;
+    }),
+  );
+  const half = keys.slice(0, count / 2);
+  await Promise.all(half.map((id) => service.patch(`/v2/tsigkeys/${id}`, { secret: newSecret() })));
+  await Promise.all(half.map((id) => service.delete(`/v2/tsigkeys/${id}`)));
+  const expectNone = () => {
+    const text = filesOf();
+    const found = secrets.filter(
+      (secret) =>
+        text.includes(secret) || text.includes(Buffer.from(secret, 'base64').toString('latin1')),
+    );
+    expect(found).toEqual([]);
+  };
+  expectNone();
+  await service.stop('SIGKILL');
+  expectNone();
+});
+
+describe('a start with a master key that does not fit', () => {
+  test.each([
+    [
+      'another key',
+      () => writeFileSync(keyFile(), `${formatMasterKey(OTHER)}\n`),
+      `'FILE' contains ${OTHER.id}.`,
+    ],
+    ['a missing file', () => rmSync(keyFile()), 'No master key is configured.'],
+    ['an empty file', () => writeFileSync(keyFile(), ''), "The master key in 'FILE' is empty"],
+    [
+      'a folder',
+      () => {
+        rmSync(keyFile());
+        mkdirSync(keyFile());
+      },
+      "The master key in 'FILE' is a folder, not a file",
+    ],
+    [
+      'a file with something else',
+      () => writeFileSync(keyFile(), 'hello'),
+      "The master key in 'FILE' cannot be used: line 1 is not a master key.",
+    ],
+    [
+      'a world-writable file',
+      () => chmodSync(keyFile(), 0o606),
+      "The master key in 'FILE' can be changed by other users (mode 0606).",
+    ],
+  ])('%s: exit code 1 with the ids, and nothing is written', async (_case, damage, message) => {
+    const { masterKey } = await createService();
+    damage();
+    const key =
+      existsSync(keyFile()) && statSync(keyFile()).isFile()
+        ? readFileSync(keyFile(), 'utf8')
+        : undefined;
+    const { status, stderr } = serveInVain();
+    expect(stderr).toContain(`Secrets are encrypted with master key ${masterKey}. `);
+    expect(stderr).toContain(message.replace('FILE', keyFile()));
+    expect(status).toBe(1);
+    if (key !== undefined) expect(readFileSync(keyFile(), 'utf8')).toBe(key);
+    else if (message.startsWith('No')) expect(existsSync(keyFile())).toBe(false);
+    const database = new DatabaseSync(join(folder, 'var/tsigil.db'), { readOnly: true });
+    expect(database.prepare('SELECT count(*) AS count FROM data_keys').get()).toEqual({ count: 1 });
+    database.close();
+  });
+
+  test('exits within 1 s', async () => {
+    await createService();
+    rmSync(keyFile());
+    // The fastest of several runs, because other programs may use the processor meanwhile.
+    const durations = Array.from({ length: 5 }, () => serveInVain().milliseconds);
+    expect(Math.min(...durations)).toBeLessThan(1000);
+  });
+
+  test.each(['nosuch.key', 'empty.key'])(
+    'a new database is not created if the configured file is unusable: %s',
+    (name) => {
+      writeFileSync(join(folder, 'empty.key'), '');
+      const { status, stderr } = serveInVain({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: name });
+      expect([status, stderr]).toEqual([1, expect.stringContaining(`The master key in '${name}'`)]);
+      expect(readdirSync(folder)).toEqual(['empty.key']);
+    },
+  );
+
+  test('a file that everyone can read is accepted with a warning', async () => {
+    const { id, secret } = await createService();
+    chmodSync(keyFile(), 0o644);
+    const service = await startServiceProcess(folder);
+    expect(service.output()).toContain('Every user of this machine can read the master key');
+    expect(await secretOf(service, id)).toBe(secret);
+    await service.stop('SIGTERM');
+  });
+});
+
+describe('an upgrade', () => {
+  /** Turns the database of a stopped service into one of the version before encryption. */
+  function downgrade(secrets: ReadonlyMap<string, string>): void {
+    rmSync(keyFile());
+    const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
+    database.exec('PRAGMA foreign_keys = OFF; DROP INDEX tsigkeys_by_secret_key; BEGIN');
+    for (const [id, secret] of secrets)
+      database.prepare('UPDATE tsigkeys SET secret = ? WHERE id = ?').run(secret, id);
+    database.exec(`COMMIT; ALTER TABLE tsigkeys DROP COLUMN secret_key; DROP TABLE data_keys;
+      DROP TABLE encryption_steps; DROP TABLE encryption_processes; DELETE FROM schema_migrations WHERE number >= 5`);
+    database.close();
+  }
+
+  async function createOld(count: number): Promise<{ secrets: Map<string, string>; list: string }> {
+    const service = await startServiceProcess(folder);
+    const secrets = new Map<string, string>();
+    await Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: `k${index}` });
+        secrets.set(body.id as string, body.secret as string);
+      }),
+    );
+    const [first = ''] = secrets.keys();
+    await service.patch(`/v2/tsigkeys/${first}`, { name: 'changed' });
+    const list = await listOf(service);
+    await service.stop('SIGTERM');
+    downgrade(secrets);
+    return { secrets, list };
+  }
+
+  async function listOf(service: ServiceProcess): Promise<string> {
+    return (await service.get('/v2/tsigkeys?sort_key=name')).text.replaceAll(
+      /127\.0\.0\.1:\d+/g,
+      '',
+    );
+  }
+
+  test('encrypts every secret, changes no response, and leaves no secret in any file', async () => {
+    const { secrets, list } = await createOld(50);
+    expect(filesOf()).toContain([...secrets.values()][0]);
+    const service = await startServiceProcess(folder);
+    expect(await listOf(service)).toBe(list);
+    const text = filesOf();
+    expect([...secrets.values()].filter((secret) => text.includes(secret))).toEqual([]);
+    await service.stop('SIGTERM');
+  });
+
+  test('loses nothing if it is killed at any point, and the next start finishes it', async () => {
+    const { secrets, list } = await createOld(sizeOf('keysUpgraded'));
+    cpSync(join(folder, 'var'), join(folder, 'old'), { recursive: true });
+    const rounds = sizeOf('killRounds');
+    for (let round = 0; round < rounds; round += 1) {
+      rmSync(join(folder, 'var'), { recursive: true });
+      cpSync(join(folder, 'old'), join(folder, 'var'), { recursive: true });
+      // Kills during the start: the process lives for a few hundred milliseconds before it listens.
+      const timeout = Math.ceil(150 + (round * 450) / rounds);
+      spawnSync(process.execPath, [PROGRAM, 'serve'], {
+        cwd: folder,
+        env: cleanEnvironment({ TSIGIL_LISTEN: '127.0.0.1:0' }),
+        timeout,
+        killSignal: 'SIGKILL',
+      });
+      const service = await startServiceProcess(folder);
+      expect(await listOf(service)).toBe(list);
+      const text = filesOf();
+      expect([...secrets.values()].filter((secret) => text.includes(secret))).toEqual([]);
+      await service.stop('SIGTERM');
+    }
+  });
+});
+
+test('encryption.required refuses to start with PostgreSQL and without a master key', () => {
+  const server = process.env.TEST_POSTGRES_URL;
+  if (server === undefined) return;
+  const { status, stderr } = serveInVain({
+    TSIGIL_DATABASE_URL: server,
+    TSIGIL_ENCRYPTION_REQUIRED: 'true',
+  });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('no master key is configured')]);
+});
