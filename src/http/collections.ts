@@ -10,8 +10,14 @@ import {
   updateResource,
 } from '../domain/operations/collection.ts';
 import type { Parameter } from '../domain/operations/list-query.ts';
-import { pendingMembers, successStatus } from '../domain/model/response.ts';
+import {
+  pendingMembers,
+  revealRight,
+  secretFields,
+  successStatus,
+} from '../domain/model/response.ts';
 import type { Operation, ResourceType } from '../domain/model/resource.ts';
+import { may } from '../domain/resources/policy.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
@@ -48,7 +54,13 @@ export function addCollection(
 ): void {
   const path = `/v2/${type.collection}`;
   const { maxPageBytes } = dependencies.settings;
-  const writer = createWriter(type);
+  const whole = createWriter(type);
+  const withoutSecrets = createWriter(type, secretFields(type));
+  const reveal = revealRight(type);
+  const writerFor = (request: FastifyRequest) =>
+    reveal === undefined || may(dependencies.policy, signedIn(request), reveal)
+      ? whole
+      : withoutSecrets;
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const collectionName = JSON.stringify(type.collection);
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
@@ -75,6 +87,7 @@ export function addCollection(
       let location = '';
       let text = '';
       const context = withWarnings(type, request);
+      const writer = writerFor(request);
       await createResource(dependencies, type, context, body, (resource) => {
         location = `${urlOf(request)}/${resource.id}`;
         validateHeaderValue('location', location);
@@ -115,9 +128,10 @@ export function addCollection(
         const metadata = total === undefined ? '' : `,"metadata":{"total_count":${total}}`;
         return `{${collectionName}:${items},"links":${JSON.stringify(links)}${metadata}}`;
       };
-      const whole = pageOf(writer.writeList(resources, base), resources.length);
+      const writer = writerFor(request);
+      const page = pageOf(writer.writeList(resources, base), resources.length);
       reply.type(JSON_TYPE);
-      if (!isLonger(whole, maxPageBytes)) return whole;
+      if (!isLonger(page, maxPageBytes)) return page;
       const texts = resources.map((resource) => writer.write(resource, base));
       const shown = countFitting(texts, maxPageBytes);
       return pageOf(`[${texts.slice(0, shown).join(',')}]`, shown);
@@ -127,7 +141,7 @@ export function addCollection(
       const resource = await getResource(dependencies, type, caller, idOf(request));
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       reply.type(JSON_TYPE);
-      return writer.write(resource, urlOf(request));
+      return writerFor(request).write(resource, urlOf(request));
     },
     async update(request, reply) {
       const id = idOf(request);
@@ -137,7 +151,7 @@ export function addCollection(
       addWarnings(reply, context);
       reply.code(statusOf('update', 200)).type(JSON_TYPE);
       const shown = updatedMembers === undefined ? resource : { ...resource, ...updatedMembers };
-      return writer.write(shown, urlOf(request));
+      return writerFor(request).write(shown, urlOf(request));
     },
     async delete(request, reply) {
       const resource = await deleteResource(
@@ -149,7 +163,7 @@ export function addCollection(
       const status = statusOf('delete', 204);
       if (status !== 204) {
         reply.code(status).type(JSON_TYPE);
-        return writer.write(resource, urlOf(request));
+        return writerFor(request).write(resource, urlOf(request));
       }
       return reply.code(204).header('content-length', '0').send();
     },

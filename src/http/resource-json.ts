@@ -22,9 +22,13 @@ const PLAIN_MEMBERS = ['id', 'created_at', 'updated_at'];
  */
 const ESCAPED = /[\0-\x1f"\\\ud800-\udfff]/;
 
-/** Prepares the JSON of a type once, because its resources always have the same members. */
-export function createWriter(type: ResourceType): ResourceWriter {
-  const [first, ...others] = shownMembers(type).map((name, index) =>
+/**
+ * Prepares the JSON of a type once, because its resources always have the same members. Leaves out
+ * the members `hidden`.
+ */
+export function createWriter(type: ResourceType, hidden: readonly string[] = []): ResourceWriter {
+  const members = shownMembers(type).filter((name) => !hidden.includes(name));
+  const [first, ...others] = members.map((name, index) =>
     memberWriter(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`, name),
   );
   const writeMembers = (resource: Resource, linkStart: string) => {

@@ -86,7 +86,7 @@ test.each([
     'an algorithm that the consumer lacks',
     'cert-manager',
     { name: 'sha384', algorithm: 'hmac-sha384' },
-    'cert-manager does not support hmac-sha384',
+    'cert-manager cannot use hmac-sha384',
   ],
 ])('409 with the reason for %s', async (_case, format, members, reason) => {
   const made = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('any'), ...members });

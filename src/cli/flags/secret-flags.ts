@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import { givenFields, type ResourceType } from '../../domain/model/resource.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { readTextFile } from '../service/input.ts';
+import { assertSecrets } from '../service/resource-requests.ts';
 import type { FlagValues } from './resource-flags.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -71,13 +72,14 @@ export async function readSecret(
   return file === undefined ? {} : { [name]: oneLine(readTextFile(file), `'${file}'`) };
 }
 
-/** Returns a resource without its secret; with the secret if `--reveal` is set. */
+/** Returns a resource without its secret; with the secret if `--reveal` is set. Throws `CommandError` if the service left out a secret to reveal. */
 export function hideSecret<T extends Readonly<Record<string, unknown>>>(
   type: ResourceType,
   item: T,
   flags: FlagValues,
 ): T {
   const name = secretField(type);
+  if (flags.reveal === true) assertSecrets(type, item);
   return name === undefined || flags.reveal === true || !(name in item)
     ? item
     : { ...item, [name]: HIDDEN };

@@ -4,7 +4,7 @@ import { givenFields, uniqueOf, type ResourceType } from '../../domain/model/res
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import type { Report } from '../output/import-report.ts';
-import { listItems, type Item } from '../service/resource-requests.ts';
+import { assertSecrets, listItems, type Item } from '../service/resource-requests.ts';
 
 /** The maximum size of one request. Every Designate and Tsigil service accepts it. */
 const MAX_REQUEST_BYTES = 90_000;
@@ -23,6 +23,7 @@ export async function copyResources(
   report: Report,
 ): Promise<void> {
   const items = (await listItems(source, type, [])).map((item) => normalise(type, item));
+  for (const item of items) assertSecrets(type, item);
   const existing = (await listItems(target, type, [])).map((item) => normalise(type, item));
   const byId = new Map(existing.map((item) => [item.id, item]));
   const byName = new Map(existing.map((item) => [nameKey(type, item), item]));

@@ -1,7 +1,7 @@
 import type { Key } from '../../domain/key-formats/key.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { call, type Connection } from './client.ts';
-import { findPath, withHints, type Item } from './resource-requests.ts';
+import { assertSecrets, findPath, withHints, type Item } from './resource-requests.ts';
 
 /** Returns the key with this id or name. Throws `CommandError`. */
 export async function getKey(connection: Connection, idOrName: string): Promise<Key> {
@@ -12,7 +12,9 @@ export async function getKey(connection: Connection, idOrName: string): Promise<
   );
 }
 
-/** Returns the name, algorithm and secret of a TSIG key resource. */
-export function keyOf({ name, algorithm, secret }: Item): Key {
+/** Returns the name, algorithm and secret of a TSIG key resource. Throws `CommandError` if the service left out the secret. */
+export function keyOf(item: Item): Key {
+  assertSecrets(tsigkey, item);
+  const { name, algorithm, secret } = item;
   return { name: String(name), algorithm: String(algorithm), secret: String(secret) };
 }

@@ -1,5 +1,6 @@
 import { normaliseUuid } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
+import { revealRight, secretFields } from '../../domain/model/response.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { call, type Connection } from './client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -79,6 +80,16 @@ async function findByName(
     EXIT.refused,
     `${equal.length} ${type.collection} are named '${name}' (ids: ${ids})`,
     'Use an id instead.',
+  );
+}
+
+/** Throws `CommandError` if the service left the secrets out of a resource. */
+export function assertSecrets(type: ResourceType, item: Item): void {
+  if (secretFields(type).every((name) => item[name] !== undefined)) return;
+  throw new CommandError(
+    EXIT.refused,
+    `The service does not show the secret of the ${type.noun} '${String(item.name)}' to this token`,
+    `Use a token with the right '${String(revealRight(type))}', such as one with the role keymanager.`,
   );
 }
 

@@ -13,7 +13,6 @@ export const certManagerSecret: KeyWriter = {
   mediaType: 'application/yaml',
   extension: 'yaml',
   algorithms: ['hmac-md5', 'hmac-sha1', 'hmac-sha256', 'hmac-sha512'],
-  algorithmNote: 'supports only four algorithms',
   write({ name, algorithm, secret }) {
     const secretName = objectName(name);
     return lines(
@@ -71,7 +70,6 @@ export const lego: KeyWriter = {
   mediaType: 'text/plain',
   extension: 'env',
   algorithms: WITHOUT_MD5,
-  algorithmNote: 'no longer supports hmac-md5',
   write: ({ name, algorithm, secret }) =>
     environmentFile('Add RFC2136_NAMESERVER: the address and port of the name server.', {
       RFC2136_TSIG_KEY: `${name}.`,

@@ -48,7 +48,7 @@ export function exportProblems(format: KeyWriter, key: Key): string[] {
   const problems = keyProblems(key);
   if (problems.length > 0 || format.algorithms.includes(key.algorithm)) return problems;
   return [
-    `${format.consumer} does not support ${key.algorithm}: it ${format.algorithmNote ?? `supports ${format.algorithms.join(', ')}`}`,
+    `${format.consumer} cannot use ${key.algorithm}. Use one of: ${format.algorithms.join(', ')}`,
   ];
 }
 

@@ -10,8 +10,6 @@ export interface KeyWriter {
   readonly extension: string;
   /** The algorithms that the consumer supports. */
   readonly algorithms: readonly string[];
-  /** Why the consumer supports no other algorithm. The text follows the consumer's name. */
-  readonly algorithmNote?: string;
   /** Returns the text for a key. The key must be valid and canonical. */
   write(key: Key): string;
 }

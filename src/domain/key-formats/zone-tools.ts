@@ -16,7 +16,6 @@ export const externalDns: KeyWriter = {
   mediaType: 'text/plain',
   extension: 'env',
   algorithms: WITHOUT_MD5,
-  algorithmNote: 'no longer supports hmac-md5',
   write: ({ name, algorithm, secret }) =>
     environmentFile(
       'Add --provider=rfc2136, --rfc2136-host and --rfc2136-zone. Add --rfc2136-tsig-axfr so that it can read existing records.',
@@ -52,7 +51,6 @@ export const terraform: KeyWriter = {
   mediaType: 'text/plain',
   extension: 'env',
   algorithms: ['hmac-md5', 'hmac-sha1', 'hmac-sha256', 'hmac-sha512'],
-  algorithmNote: 'supports only four algorithms',
   write: ({ name, algorithm, secret }) =>
     environmentFile('Add DNS_UPDATE_SERVER: the address of the name server.', {
       DNS_UPDATE_KEYNAME: `${name}.`,

@@ -192,7 +192,9 @@ export const ERRORS = {
     when: 'The consumer of the format cannot use the key: its name is not a domain name, its secret is not base64, or the consumer does not know the algorithm.',
     message: (problems: readonly string[]) =>
       `The key cannot be exported in this format: ${problems.join('; ')}`,
-    example: () => ['dig does not support hmac-md5'],
+    example: () => [
+      'dig cannot use hmac-md5. Use one of: hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512',
+    ],
   }),
   not_found: entry({
     status: 404,

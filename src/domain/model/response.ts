@@ -1,4 +1,10 @@
-import type { Operation, Resource, ResourceType } from './resource.ts';
+import {
+  perType,
+  shownFields,
+  type Operation,
+  type Resource,
+  type ResourceType,
+} from './resource.ts';
 import type { Settings } from './settings.ts';
 
 type ResponseSettings = Pick<Settings, 'pendingStatus'>;
@@ -25,3 +31,13 @@ export function successStatus(
   const isPending = pendingMembers(type, operation, settings) !== undefined;
   return isPending ? 202 : (type.statuses?.[operation] ?? usual);
 }
+
+/** Returns the names of the fields that only callers with the right of `revealRight` see. */
+export const secretFields = perType((type): readonly string[] =>
+  shownFields(type).filter((name) => type.fields[name]?.secret === true),
+);
+
+/** Returns the right to see the secrets of a type; undefined for a type without secrets. */
+export const revealRight = perType((type) =>
+  secretFields(type).length > 0 ? `${type.collection}:reveal` : undefined,
+);

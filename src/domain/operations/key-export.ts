@@ -2,11 +2,15 @@ import { defineAction } from './action.ts';
 import { getResource } from './collection.ts';
 import { EXPORT_FORMATS, exportKey } from '../key-formats/formats.ts';
 import { enumeration } from '../model/field.ts';
+import { requireRight } from '../resources/policy.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
   ([name, { consumer }]) => `\`${name}\` for ${consumer}`,
 );
+
+/** The right to see secrets, which an export needs in addition to the right to read the key. */
+const REVEAL = `${tsigkey.collection}:reveal`;
 
 /** Returns a key in a program's format. */
 export const keyExport = defineAction({
@@ -16,7 +20,7 @@ export const keyExport = defineAction({
   operationId: 'export_tsigkey',
   summary: `Export a ${tsigkey.title}`,
   description:
-    'Returns the key as the configuration, key file or settings of a consumer. If the consumer cannot use the key, the response is 409 and has the reason.',
+    'Returns the key as the configuration, key file or settings of a consumer. Requires the right `tsigkeys:reveal` in addition. If the consumer cannot use the key, the response is 409 and has the reason.',
   type: tsigkey,
   errors: ['not_exportable', 'unreadable_secret'],
   parameters: {
@@ -40,6 +44,7 @@ export const keyExport = defineAction({
     },
   },
   async run({ dependencies, context, id, parameters }) {
+    requireRight(dependencies.policy, context.caller, REVEAL);
     const { name, algorithm, secret } = await getResource(
       dependencies,
       tsigkey,

@@ -1,7 +1,11 @@
 import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
+import type { ResourceType } from '../model/resource.ts';
+import { revealRight } from '../model/response.ts';
+import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
 import { token } from './token.ts';
+import { tsigkey } from './tsigkey.ts';
 import { CHOOSE_POOL } from './zone-fields.ts';
 
 /** The roles that may perform each operation, by operation: `tlds:list`. */
@@ -16,25 +20,55 @@ export const FURTHER_RIGHTS = [
   'all_projects',
   'edit_managed_records',
   'hard_delete',
-  ...RESOURCE_TYPES.flatMap((type) =>
-    Object.values(type.computedFilters ?? {}).flatMap(({ right }) => right ?? []),
-  ),
+  ...RESOURCE_TYPES.flatMap(computedFilterRights),
   CHOOSE_POOL,
+  ...RESOURCE_TYPES.flatMap((type) => revealRight(type) ?? []),
   ...IMPORTABLE_TYPES.map(importRight),
 ] as const;
 
-/** The default policy. */
-export const DEFAULT_POLICY: Policy = {
-  ...Object.fromEntries(
-    RESOURCE_TYPES.flatMap((type) =>
-      type.operations.map((operation) => [
-        `${type.collection}:${operation}`,
-        type.roles?.[operation] ?? [ADMIN],
-      ]),
-    ),
-  ),
-  ...Object.fromEntries(FURTHER_RIGHTS.map((right) => [right, [ADMIN]])),
+/**
+ * The roles besides `admin` that have rights on more than the zones of one project. `auditor` reads
+ * everything except secrets; `keymanager` manages keys, and reads the pools that they apply to.
+ */
+const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
+  auditor: [
+    ...RESOURCE_TYPES.flatMap(readRights),
+    ...RESOURCE_TYPES.flatMap(computedFilterRights),
+    'all_projects',
+  ],
+  keymanager: [
+    ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),
+    `${tsigkey.collection}:reveal`,
+    importRight(tsigkey),
+    ...readRights(pool),
+  ],
 };
+
+function readRights({ collection, operations }: ResourceType): string[] {
+  return operations
+    .filter((operation) => operation === 'list' || operation === 'get')
+    .map((operation) => `${collection}:${operation}`);
+}
+
+function computedFilterRights({ computedFilters = {} }: ResourceType): string[] {
+  return Object.values(computedFilters).flatMap(({ right }) => right ?? []);
+}
+
+/** The default policy. */
+export const DEFAULT_POLICY: Policy = Object.fromEntries(
+  [
+    ...RESOURCE_TYPES.flatMap((type) =>
+      type.operations.map(
+        (operation) =>
+          [`${type.collection}:${operation}`, type.roles?.[operation] ?? [ADMIN]] as const,
+      ),
+    ),
+    ...FURTHER_RIGHTS.map((right) => [right, [ADMIN]] as const),
+  ].map(([right, roles]) => [
+    right,
+    [...roles, ...Object.keys(GLOBAL_ROLES).filter((role) => GLOBAL_ROLES[role]?.includes(right))],
+  ]),
+);
 
 /**
  * The rights that a configuration may give to other roles. Rights on tokens are excluded, because a

@@ -1,3 +1,4 @@
+import { revealRight, secretFields } from '../../domain/model/response.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 import type { JsonSchema } from '../../domain/model/field.ts';
 import { timestampsOf, type Operation, type ResourceType } from '../../domain/model/resource.ts';
@@ -127,7 +128,10 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
       name,
       {
         ...schema,
-        description,
+        description:
+          type.fields[name]?.secret === true
+            ? `${description} Responses contain it only for callers with the right \`${String(revealRight(type))}\`.`
+            : description,
         examples: [example],
         ...(set === 'by the service' ? { readOnly: true } : {}),
       },
@@ -137,6 +141,7 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
     givenFieldsOf(type, 'update').map(([name]) => [name, fields[name] ?? {}]),
   );
   const members = { ...BEFORE_FIELDS, ...fields, ...afterFields(type) };
+  const always = Object.keys(members).filter((name) => !secretFields(type).includes(name));
   const once: Properties = Object.fromEntries(
     Object.entries(type.shownOnce ?? {}).map(([name, { schema, description, example }]) => [
       name,
@@ -149,12 +154,16 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
     ]),
   );
   const possible: Record<string, JsonSchema> = {
-    [title]: object(type.description, members),
+    [title]: object(type.description, members, always),
     [`${title}Create`]: creation(type, fields),
-    [`${title}Created`]: object(`The response to the creation of a ${title}.`, {
-      ...members,
-      ...once,
-    }),
+    [`${title}Created`]: object(
+      `The response to the creation of a ${title}.`,
+      {
+        ...members,
+        ...once,
+      },
+      [...always, ...Object.keys(once)],
+    ),
     [`${title}Update`]: {
       type: 'object',
       description: `The changes to a ${title}. Omitted members do not change.`,

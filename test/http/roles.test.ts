@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
+import type { Client } from '../harness/client.ts';
+import { create, expectError, itemsOf, SECRET, TSIGKEYS, UNKNOWN_ID } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { clientFor } from '../harness/zones.ts';
+
+const ROLES = ['admin', 'keymanager', 'auditor', 'member', 'reader'];
+
+type Request = [
+  method: string,
+  path: string,
+  body?: object | undefined,
+  headers?: Record<string, string>,
+];
+
+/** Returns the requests of the operations on a collection, which change nothing. */
+function operations(collection: string): Record<string, Request> {
+  return {
+    [`${collection}:create`]: ['POST', `/v2/${collection}`, {}],
+    [`${collection}:list`]: ['GET', `/v2/${collection}`],
+    [`${collection}:get`]: ['GET', `/v2/${collection}/${UNKNOWN_ID}`],
+    [`${collection}:update`]: ['PATCH', `/v2/${collection}/${UNKNOWN_ID}`, {}],
+    [`${collection}:delete`]: ['DELETE', `/v2/${collection}/${UNKNOWN_ID}`],
+  };
+}
+
+/** A request that needs each right. Other rights that it needs come with the role. */
+const REQUESTS: Readonly<Record<string, Request>> = {
+  ...operations('tlds'),
+  ...operations('tsigkeys'),
+  ...operations('pools'),
+  ...operations('zones'),
+  ...Object.fromEntries(
+    Object.entries(operations('tokens')).filter(([right]) => right !== 'tokens:update'),
+  ),
+  use_sudo: ['GET', '/v2/zones', undefined, { 'x-auth-sudo-project-id': 'other' }],
+  all_projects: ['GET', '/v2/zones', undefined, { 'x-auth-all-projects': 'true' }],
+  edit_managed_records: [
+    'GET',
+    '/v2/zones',
+    undefined,
+    { 'x-designate-edit-managed-records': 'true' },
+  ],
+  hard_delete: ['GET', '/v2/zones', undefined, { 'x-designate-hard-delete': 'true' }],
+  'zones:outside_tlds': ['GET', '/v2/zones?outside_tlds=true'],
+  'zones:choose_pool': [
+    'POST',
+    '/v2/zones',
+    { name: 'roles.example.', email: 'hostmaster@example.org', pool_id: UNKNOWN_ID },
+  ],
+  'tsigkeys:reveal': ['GET', '/v2/tsigkeys/{key}/export?format=bind'],
+  'tlds:import': ['POST', '/v2/tlds/import', {}],
+  'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
+};
+
+/** Returns a key without its secret. */
+function withoutSecret(key: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(key).filter(([name]) => name !== 'secret'));
+}
+
+/** The table of rights in docs/api.md, as rows of right and roles. */
+const TABLE = [
+  ...readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8').matchAll(
+    /^\| `([\w:]+)` \|((?:(?: yes)? \|){5})$/gm,
+  ),
+].map(([, right = '', cells = '']): [string, string[]] => [
+  right,
+  ROLES.filter((_, index) => cells.split('|')[index]?.trim() === 'yes'),
+]);
+
+test('docs/api.md has the right of every role', () => {
+  expect(Object.fromEntries(TABLE)).toEqual(
+    Object.fromEntries(
+      Object.entries(DEFAULT_POLICY).map(([right, allowed]) => [
+        right,
+        ROLES.filter((role) => allowed.includes(role)),
+      ]),
+    ),
+  );
+});
+
+test('every right has a request', () => {
+  expect(Object.keys(REQUESTS).toSorted()).toEqual(Object.keys(DEFAULT_POLICY).toSorted());
+});
+
+describe('rights of roles', () => {
+  let service: TestService;
+  const clients = new Map<string, Client>();
+  let keyId: string;
+  beforeAll(async () => {
+    service = await startTestService();
+    keyId = (await create(service, TSIGKEYS, 'shown')).id;
+    for (const role of ROLES) clients.set(role, await clientFor(service, [role], 'own'));
+  });
+  afterAll(() => service.close());
+  const clientOf = (role: string) => clients.get(role) as Client;
+
+  test.each(TABLE)(
+    '%s: allowed for %j, 401 access_denied for other roles',
+    async (right, roles) => {
+      const [method, path, body, headers] = REQUESTS[right] as Request;
+      for (const role of ROLES) {
+        const answer = await clientOf(role).call(
+          method,
+          path.replace('{key}', keyId),
+          body,
+          headers,
+        );
+        expect([role, answer.text.includes('"access_denied"')], answer.text).toEqual([
+          role,
+          !roles.includes(role),
+        ]);
+      }
+    },
+  );
+
+  test('an auditor gets every member of keys except the secret', async () => {
+    const members = withoutSecret((await service.get(`/v2/tsigkeys/${keyId}`)).body);
+    const auditor = clientOf('auditor');
+    const answer = await auditor.get(`/v2/tsigkeys/${keyId}`);
+    expect(answer.body).toEqual(members);
+    expect(itemsOf(await auditor.get('/v2/tsigkeys'), TSIGKEYS)).toEqual([members]);
+    expect(answer.text).not.toContain(SECRET);
+    const exported = await auditor.get(`/v2/tsigkeys/${keyId}/export?format=bind`);
+    expectError(exported, 401, 'access_denied');
+    expect(exported.text).toContain("'tsigkeys:reveal'");
+  });
+
+  test('a caller who may create and change keys, but not see secrets, gets none', async () => {
+    const other = await startTestService({
+      TSIGIL_POLICY: JSON.stringify({
+        'tsigkeys:create': ['creator'],
+        'tsigkeys:update': ['creator'],
+      }),
+    });
+    const creator = await clientFor(other, ['creator'], null);
+    const body = TSIGKEYS.body('new');
+    const created = await creator.post('/v2/tsigkeys', body);
+    expect(created.status).toBe(201);
+    const changed = await creator.call('PATCH', `/v2/tsigkeys/${String(created.body.id)}`, body);
+    expect(changed.status).toBe(200);
+    const rest = withoutSecret(await create(clientOf('keymanager'), TSIGKEYS, 'with-secret'));
+    for (const { body: shown } of [created, changed])
+      expect(Object.keys(shown)).toEqual(Object.keys(rest));
+    await other.close();
+  });
+
+  test('a key manager sees secrets', async () => {
+    const keymanager = clientOf('keymanager');
+    expect((await keymanager.get(`/v2/tsigkeys/${keyId}`)).body.secret).toBe(SECRET);
+    const created = await create(keymanager, TSIGKEYS, 'managed');
+    expect((await keymanager.call('DELETE', `/v2/tsigkeys/${created.id}`)).status).toBe(204);
+  });
+});
