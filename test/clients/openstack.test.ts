@@ -122,7 +122,7 @@ describe.runIf(installed)(
         [['tld', 'show', 'nosuch'], /Name nosuch didn't resolve/],
         [['tld', 'delete', UNKNOWN_ID], /Could not find Tld/],
         [['tld', 'create', '--name', 'taken'], /Duplicate Tld/],
-        [['tld', 'create', '--name', 'with space'], /Invalid Tld: 'name' must be labels/],
+        [['tld', 'create', '--name', 'with space'], /Invalid Tld: 'name' must consist of labels/],
         [
           [...create, '--algorithm', 'hmac-none'],
           /Invalid TsigKey: 'algorithm' must be one of hmac-md5/,
