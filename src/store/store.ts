@@ -144,7 +144,7 @@ function writerOn(
     list: reader.list,
     count: reader.count,
     exists: reader.exists,
-    ...(sql.lock === undefined ? {} : { lock: sql.lock }),
+    lock: sql.lock,
     async getToChange(type, id) {
       const table = tableFor(type);
       const row = await sql.one(table.getToChange, [id]);

@@ -39,7 +39,7 @@ export interface Writer extends Reader {
    * Waits until no other transaction holds a conflicting lock, and holds `locks` until the end of
    * the transaction. Absent if transactions run one after another.
    */
-  lock?(locks: readonly Lock[]): Promise<void>;
+  readonly lock?: ((locks: readonly Lock[]) => Promise<void>) | undefined;
   /**
    * Reads a resource to change or delete it. No other transaction can change it until the end of
    * this one.

@@ -123,15 +123,22 @@ function changesOn(
   warn: Warn,
 ): Changes {
   const context = { caller, settings: dependencies.settings };
-  const admit = async <F extends Fields>(
+  const admitLocked = async <F extends Fields>(
     type: ResourceType<F>,
     change: Change<F>,
     now: string,
   ): Promise<Admitted<F>> => {
-    if (writer.lock !== undefined)
-      await writer.lock([{ type, exclusive: false }, ...locksOf(type, change, context)]);
+    await writer.lock?.([{ type, exclusive: false }, ...locksOf(type, change, context)]);
     return admitChange(dependencies, caller, type, change, writer, now);
   };
+  const admit = <F extends Fields>(
+    type: ResourceType<F>,
+    change: Change<F>,
+    now: string,
+  ): Promise<Admitted<F>> =>
+    writer.lock === undefined
+      ? admitChange(dependencies, caller, type, change, writer, now)
+      : admitLocked(type, change, now);
   const claim = async <F extends Fields>(
     type: ResourceType<F>,
     changes: readonly Change<F>[] = [],

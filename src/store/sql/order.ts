@@ -6,28 +6,40 @@ import type { SqlRow } from './sql.ts';
 /** The sort key of a row in a list: the value of its order column, and its id. */
 export type Key = readonly [sortValue: string | number, id: string];
 
+/** The sort fields whose values are ASCII, so that JavaScript compares them as the database does. */
+const ASCII_FIELDS: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at']);
+
 /**
  * Returns the rows of a page in the order of its list. SQLite returns a page as one JSON text of an aggregate, and promises the order of an
- * aggregate only for ORDER BY inside it. That costs 28 µs for 100 rows. Comparing rows that are already in order costs 4 µs.
+ * aggregate only for ORDER BY inside it. That costs 28 µs for 100 rows. To compare rows that are already in order costs 1 to 5 µs.
  */
 export function inListOrder<F extends Fields>(
   type: ResourceType<F>,
   query: Pick<ListQuery, 'sortField' | 'descending'>,
   rows: SqlRow[],
 ): SqlRow[] {
-  const keyOf = (row: SqlRow): Key => [
-    orderValue(type, query.sortField, row[query.sortField]),
-    row.id as string,
-  ];
-  const sign = query.descending ? -1 : 1;
-  let previous: Key | undefined;
+  const { sortField, descending } = query;
+  const isAscii = ASCII_FIELDS.has(sortField);
+  const valueOf = (row: SqlRow) => orderValue(type, sortField, row[sortField]);
+  let previous = rows[0];
+  let previousValue = previous === undefined ? '' : valueOf(previous);
   for (const row of rows) {
-    const key = keyOf(row);
-    if (previous !== undefined && compareKeys(previous, key) * sign > 0)
-      return rows.toSorted((one, other) => compareKeys(keyOf(one), keyOf(other)) * sign);
-    previous = key;
+    const value = valueOf(row);
+    const isAscending =
+      isAscii && value !== previousValue
+        ? value > previousValue
+        : compareKeys([previousValue, previous?.id as string], [value, row.id as string]) < 0;
+    if (row !== previous && isAscending === descending) return sorted();
+    previous = row;
+    previousValue = value;
   }
   return rows;
+
+  function sorted(): SqlRow[] {
+    const keyOf = (row: SqlRow): Key => [valueOf(row), row.id as string];
+    const sign = descending ? -1 : 1;
+    return rows.toSorted((one, other) => compareKeys(keyOf(one), keyOf(other)) * sign);
+  }
 }
 
 /** Compares two keys as every database does: numbers by value, text by code point. */

@@ -28,7 +28,7 @@ export interface Sql {
 /** Runs the statements of one transaction. */
 export interface TransactionSql extends Sql {
   /** Acquires locks, and holds them until the end of the transaction. Absent if transactions run one after another. */
-  lock?(locks: readonly Lock[]): Promise<void>;
+  readonly lock?: ((locks: readonly Lock[]) => Promise<void>) | undefined;
 }
 
 /** A condition as SQL, and its parameters. */
