@@ -65,6 +65,20 @@ test('every file in the archives has the time of the commit, and belongs to root
   expect(context.filter((line) => !/^\S+ (?:0\/0|root\/root) /.test(line))).toEqual([]);
 });
 
+test('npm installs the checkout without a warning about the version of Node.js', () => {
+  const checkout = join(folder, 'checkout');
+  mkdirSync(checkout);
+  for (const name of ['package.json', 'package-lock.json'])
+    copyFileSync(join(ROOT, name), join(checkout, name));
+  const install = ['ci', '--dry-run', '--offline', '--ignore-scripts', '--no-audit'];
+  const { status, stdout, stderr } = spawnSync('npm', install, {
+    cwd: checkout,
+    encoding: 'utf8',
+  });
+  expect(stdout + stderr).not.toMatch(/EBADENGINE|deprecated/);
+  expect(status).toBe(0);
+});
+
 describe('the npm package', () => {
   const unpacked = join(folder, 'npm');
 

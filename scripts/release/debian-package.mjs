@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { copy, copyAll, filesBelow, run } from './files.mjs';
-import { dependenciesOf, readJson } from './program.mjs';
+import { dependenciesOf, nameOf, readJson } from './program.mjs';
 
 /** The folder of the program, and of its documents. */
 const HOME = 'usr/lib/tsigil';
@@ -112,8 +112,7 @@ function writeDocuments({ checkout, root, manifest, time }) {
 `;
   write(join(root, DOCUMENTS, 'changelog.gz'), gzipSync(changes, { level: 9 }));
   const licences = dependenciesOf(checkout).map(({ path, version, license }) => {
-    const name = path.replace(/^.*node_modules\//, '');
-    return ` ${name} ${version}: ${license}`;
+    return ` ${nameOf(path)} ${version}: ${license}`;
   });
   const copyright = readFileSync(join(checkout, 'deploy/debian/copyright'), 'utf8');
   write(

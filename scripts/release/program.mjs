@@ -16,18 +16,23 @@ export function buildProgram(checkout, target) {
   const dist = join(target, 'dist');
   run(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', dist], checkout);
   chmodSync(join(dist, 'main.js'), 0o755);
-  const manifest = publishable(readJson(join(checkout, 'package.json')));
+  const shipped = new Set(dependenciesOf(checkout).map(({ path }) => nameOf(path)));
+  const manifest = publishable(readJson(join(checkout, 'package.json')), shipped);
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   return manifest;
 }
 
 /**
  * Returns a package.json without what only a checkout needs. npm ignores the overrides of an
- * installed package, so they become dependencies.
+ * installed package, so those of the packages in `shipped` become dependencies.
  */
-function publishable({ dependencies, overrides, ...members }) {
+function publishable({ dependencies, overrides, ...members }, shipped) {
   const kept = Object.entries(members).filter(([name]) => !CHECKOUT_MEMBERS.includes(name));
-  return { ...Object.fromEntries(kept), dependencies: { ...dependencies, ...overrides } };
+  const exact = Object.entries(overrides).filter(([name]) => shipped.has(name));
+  return {
+    ...Object.fromEntries(kept),
+    dependencies: { ...dependencies, ...Object.fromEntries(exact) },
+  };
 }
 
 /** Returns the folders of the program's dependencies in a checkout, by package-lock.json. */
@@ -36,6 +41,11 @@ export function dependenciesOf(checkout) {
   return Object.entries(packages)
     .filter(([path, { dev }]) => path !== '' && !dev)
     .map(([path, { version, license }]) => ({ path, version, license }));
+}
+
+/** Returns the name of the package in a folder below node_modules. */
+export function nameOf(path) {
+  return path.replace(/^.*node_modules\//, '');
 }
 
 /** Reads a JSON file. */
