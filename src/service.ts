@@ -184,6 +184,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       dependencies,
       metrics,
       readMetrics: given.readMetrics,
+      metricsAccess: config.metrics,
       log,
       version: VERSION,
       authenticate: authentication.authenticate,

@@ -1,6 +1,6 @@
 import { boolean, integer, list } from '../domain/model/field.ts';
 import { MAX_LIMIT } from '../domain/model/settings.ts';
-import { origin, word } from './kinds.ts';
+import { network, origin, tokenText, word } from './kinds.ts';
 import { option } from './option.ts';
 
 const KIB = 1024;
@@ -78,6 +78,18 @@ export const API_SECTIONS = {
       default: [],
       meaning:
         'Origins whose pages may call the API from a browser, such as `https://console.example`.',
+    }),
+  },
+  metrics: {
+    token: option(tokenText(), {
+      secret: true,
+      meaning:
+        'The token that a request for `/metrics` must have, as `Authorization: Bearer T` or `X-Auth-Token: T`. It gives no other rights. Unset, the path needs no token.',
+    }),
+    addresses: option(list(network(), 0, 1000), {
+      default: [],
+      meaning:
+        'The addresses and networks from which `/metrics` can be read, such as `10.0.0.0/8`. With an empty list, it can be read from everywhere.',
     }),
   },
   rateLimit: {

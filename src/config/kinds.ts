@@ -1,4 +1,5 @@
 /** The kinds of values that only settings have. The others are in `src/domain/model/field.ts`. */
+import { isIP } from 'node:net';
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { parseMasterKeys } from '../domain/encryption/master-key.ts';
 import { list, map, text, type Kind } from '../domain/model/field.ts';
@@ -99,6 +100,18 @@ export function origin(): Kind<string> {
   return textOf('an origin such as `https://console.example`, without a path', (value) => {
     const ascii = asciiUrl(value);
     return ascii !== undefined && new URL(ascii).origin === ascii ? ascii : undefined;
+  });
+}
+
+/** An IP address, or a network of addresses with the length of its prefix. */
+export function network(): Kind<string> {
+  return textOf('an IP address or a network such as `10.0.0.0/8`', (value) => {
+    const [address = '', prefix, ...more] = value.split('/');
+    const longest = { 4: 32, 6: 128 }[isIP(address)];
+    const isPrefix = prefix === undefined || /^\d{1,3}$/.test(prefix);
+    if (longest === undefined || address.includes('%') || !isPrefix || more.length > 0)
+      return undefined;
+    return Number(prefix ?? 0) <= longest ? value : undefined;
   });
 }
 

@@ -11,6 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
+import { createMetricsCheck, type MetricsAccess } from './metrics-access.ts';
 import { addRoutes } from './request/routes.ts';
 
 /** The metrics of the service. */
@@ -111,6 +112,7 @@ export interface MetricsSources {
   readonly ping: () => Promise<void>;
   /** Reads the metrics of all processes of the service, if there are several. */
   readonly readAll: (() => Promise<string>) | undefined;
+  readonly access: MetricsAccess;
 }
 
 /**
@@ -121,7 +123,7 @@ export interface MetricsSources {
 export function addMetrics(
   app: FastifyInstance,
   { registry }: Metrics,
-  { store, ping, readAll }: MetricsSources,
+  { store, ping, readAll, access }: MetricsSources,
 ): void {
   const registers = [registry];
   const countAll = cachedFlight(
@@ -156,12 +158,15 @@ export function addMetrics(
       for (const [collection, count] of counts) this.set({ collection }, count);
     },
   });
+  const check = createMetricsCheck(access);
   const read = singleFlight(readAll ?? (() => registry.metrics()));
   addRoutes(app, '/metrics', [
     {
       method: 'GET',
-      handler: async (_request, reply) =>
-        reply.header('content-type', registry.contentType).send(await read()),
+      async handler(request, reply) {
+        check(request);
+        return reply.header('content-type', registry.contentType).send(await read());
+      },
     },
   ]);
 }

@@ -14,6 +14,7 @@ import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
 import { createGuard, requestOwner, type Passed } from './request/guard.ts';
 import { createLongWork } from './sharing/long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
+import type { MetricsAccess } from './metrics-access.ts';
 import { addDocuments } from './docs/documents.ts';
 import { createNodeServer, type NodeServerSettings } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
@@ -37,6 +38,7 @@ export interface ServerOptions extends NodeServerSettings {
   readonly metrics: Metrics;
   /** Returns the metrics of all processes of the service, if there are several. */
   readonly readMetrics: (() => Promise<string>) | undefined;
+  readonly metricsAccess: MetricsAccess;
   readonly log: Log;
   readonly version: string;
   readonly urls: UrlSettings;
@@ -169,7 +171,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   const ping = singleFlight(() => dependencies.store.ping());
   addProbes(app, ping);
-  addMetrics(app, metrics, { store: dependencies.store, ping, readAll: options.readMetrics });
+  addMetrics(app, metrics, {
+    store: dependencies.store,
+    ping,
+    readAll: options.readMetrics,
+    access: options.metricsAccess,
+  });
   const { version, errors } = options;
   const { defaultLimit, pendingStatus } = dependencies.settings;
   addDocuments(

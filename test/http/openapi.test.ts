@@ -213,6 +213,7 @@ async function servedPaths(): Promise<string[]> {
     known: () => undefined,
     databaseConnections: undefined,
     readMetrics: undefined,
+    metricsAccess: { token: undefined, addresses: [] },
     metrics: createMetrics('test'),
     log: pino({ level: 'silent' }),
     version: 'test',

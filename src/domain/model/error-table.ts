@@ -19,6 +19,11 @@ export const ERRORS = {
     message: (right: string) => `Access denied: the caller has no role with the right '${right}'`,
     example: ({ collection }) => `${collection}:list`,
   }),
+  address_denied: entry({
+    status: 403,
+    when: 'The address of the caller is not in the setting `metrics.addresses`.',
+    message: () => 'The metrics cannot be read from this address',
+  }),
   bad_request: entry({
     status: 400,
     when: 'The URL or the `Host` header is malformed, the body length differs from `Content-Length`, or a list filter is unknown or repeated.',

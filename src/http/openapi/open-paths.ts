@@ -108,10 +108,10 @@ export function openPaths(settings: ApiSettings, type: ResourceType): Paths {
     '/metrics': open(
       'get_metrics',
       'Get metrics',
-      'Returns the metrics of requests, errors, durations, commits, resources and the process, in the text format of Prometheus.',
+      'Returns the metrics of requests, errors, durations, commits, resources and the process, in the text format of Prometheus. Needs the token in the setting `metrics.token`, if it is set.',
       'The metrics.',
       text('tsigil_database_up 1\n', 'One line of the metrics.'),
-      LIMITED,
+      [...LIMITED, 'unauthenticated', 'address_denied'],
     ),
     '/openapi.json': open(
       'get_description',

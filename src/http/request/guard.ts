@@ -186,7 +186,7 @@ function admit(
 }
 
 /** Returns the `T` of `X-Auth-Token: T` or `Authorization: Bearer T` (RFC 6750 section 2.1). */
-function tokenOf({ headers }: FastifyRequest): string | undefined {
+export function tokenOf({ headers }: FastifyRequest): string | undefined {
   const header = headers['x-auth-token'];
   const token =
     typeof header === 'string' && header !== ''

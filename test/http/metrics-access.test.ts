@@ -1,0 +1,74 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { expectDocumented, readDocument } from '../harness/description.ts';
+import { expectError } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const TOKEN = 'a-token-of-prometheus-that-nobody-guesses';
+let service: TestService;
+afterEach(() => service.close());
+
+/** The status and error type of a request for the metrics. */
+async function read(headers: Record<string, string> = {}) {
+  const answer = await service.with('').call('GET', '/metrics', undefined, headers);
+  expectDocumented(await readDocument(service), '/metrics', 'GET', answer);
+  return answer;
+}
+
+describe('/metrics', () => {
+  test('200 without a token from every address by default', async () => {
+    service = await startTestService();
+    const { status, text } = await read();
+    expect([status, text]).toEqual([200, expect.stringContaining('tsigil_database_up 1')]);
+  });
+
+  test('200 with the token of metrics.token in either header, 401 with another or none', async () => {
+    service = await startTestService({ TSIGIL_METRICS_TOKEN: TOKEN });
+    for (const headers of [{ authorization: `Bearer ${TOKEN}` }, { 'x-auth-token': TOKEN }])
+      expect((await read(headers)).status).toBe(200);
+    for (const headers of [
+      {},
+      { authorization: `Bearer ${TOKEN}x` },
+      { 'x-auth-token': '' },
+      { 'x-auth-token': service.token },
+    ]) {
+      const refused = await read(headers);
+      expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(refused.text).not.toContain('tsigil_');
+    }
+    expect((await service.with('').call('HEAD', '/metrics')).status).toBe(401);
+  });
+
+  test('the token of metrics.token gives no other right', async () => {
+    service = await startTestService({ TSIGIL_METRICS_TOKEN: TOKEN });
+    expect((await service.with(TOKEN).get('/v2/tlds')).status).toBe(401);
+  });
+
+  test.each([
+    [['127.0.0.1'], 200],
+    [['10.0.0.0/8', '127.0.0.0/8'], 200],
+    [['10.0.0.0/8', '::1'], 403],
+  ])('with metrics.addresses %j: %d', async (addresses, status) => {
+    service = await startTestService({ TSIGIL_METRICS_ADDRESSES: JSON.stringify(addresses) });
+    const answer = await read();
+    if (status === 200) expect(answer.status).toBe(200);
+    else expectError(answer, 403, 'address_denied');
+  });
+
+  test('the address is that of the caller behind a trusted proxy', async () => {
+    service = await startTestService({
+      TSIGIL_METRICS_ADDRESSES: '["2001:db8::/32"]',
+      TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+    });
+    expect((await read({ 'x-forwarded-for': '2001:db8::5' })).status).toBe(200);
+    expect((await read({ 'x-forwarded-for': '2001:db9::5' })).status).toBe(403);
+    expect((await read()).status).toBe(403);
+  });
+
+  test('with both settings, a request must meet both', async () => {
+    service = await startTestService({
+      TSIGIL_METRICS_ADDRESSES: '["192.0.2.0/24"]',
+      TSIGIL_METRICS_TOKEN: TOKEN,
+    });
+    expect((await read({ 'x-auth-token': TOKEN })).status).toBe(403);
+  });
+});
