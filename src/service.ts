@@ -149,6 +149,8 @@ export async function startService(config: Config, given: ServiceDependencies): 
         defaultLimit: config.api.defaultLimit,
         otherAdministrators:
           config.adminToken !== undefined || config.auth.method.includes('keystone'),
+        ownTokens: config.auth.method.includes('tokens'),
+        keystoneTokenDays: config.auth.keystone.maxTokenDays,
         maxPageBytes: config.api.maxPageBytes,
       },
       newId: given.newId ?? randomUUID,

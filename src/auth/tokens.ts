@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../domain/model/ports.ts';
-import { ADMIN, ADMIN_PROJECT, type Caller } from '../domain/model/caller.ts';
+import { ADMIN, ADMIN_PROJECT, CONFIGURED_ID, type Caller } from '../domain/model/caller.ts';
 import { hashToken, token as tokenType } from '../domain/resources/token.ts';
 import { looksLikeToken } from '../domain/text/token-form.ts';
 import { createCache } from './cache.ts';
@@ -8,7 +8,7 @@ import type { Method } from './method.ts';
 
 /** The caller of the administrator token in the configuration. */
 export const CONFIGURED_ADMIN: Caller = {
-  id: 'configured',
+  id: CONFIGURED_ID,
   name: 'admin',
   roles: [ADMIN],
   projectId: ADMIN_PROJECT,

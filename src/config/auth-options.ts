@@ -42,6 +42,11 @@ const KEYSTONE = {
     meaning:
       'How long a request waits for Keystone, in seconds: sign-in, validation and retries together.',
   }),
+  maxTokenDays: option(integer(0, 3650), {
+    default: 90,
+    meaning:
+      'How many days a token of the service is valid at most if a caller with a token of Keystone creates it. A token that is created with such a token expires no later than it. 0 sets no limit.',
+  }),
   cacheSeconds: option(integer(0, 86_400), {
     default: 300,
     meaning:

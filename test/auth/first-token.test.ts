@@ -34,6 +34,8 @@ beforeEach(async () => {
       pendingStatus: false,
       defaultLimit: 1000,
       otherAdministrators: false,
+      ownTokens: true,
+      keystoneTokenDays: 90,
       maxPageBytes: 1_048_576,
     },
     policy: DEFAULT_POLICY,

@@ -43,6 +43,8 @@ function dependencies(store: Store, otherAdministrators = true): Dependencies {
     pendingStatus: false,
     defaultLimit: 1000,
     otherAdministrators,
+    ownTokens: true,
+    keystoneTokenDays: 90,
     maxPageBytes: 1_048_576,
   } as const;
   const refuseToken = (id: string) => void refused.add(id);

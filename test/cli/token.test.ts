@@ -16,7 +16,7 @@ import { hasProgram } from '../harness/tools.ts';
 import { runProgram, tsigil, type Ended } from './run.ts';
 
 const TOKEN = /^tsigil_[\w-]{43}$/;
-const COLUMNS = ['id', 'name', 'roles', 'project_id', 'expires_at', 'created_at'];
+const COLUMNS = ['id', 'name', 'roles', 'project_id', 'expires_at', 'created_by', 'created_at'];
 
 const folder = temporaryFolder();
 let service: TestService;

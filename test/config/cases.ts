@@ -56,6 +56,7 @@ export const CASES: Readonly<
     ['a'],
   ],
   'auth.keystone.timeoutSeconds': ['TSIGIL_AUTH_KEYSTONE_TIMEOUT_SECONDS', 1, 0],
+  'auth.keystone.maxTokenDays': ['TSIGIL_AUTH_KEYSTONE_MAX_TOKEN_DAYS', 7, -1],
   'auth.keystone.cacheSeconds': ['TSIGIL_AUTH_KEYSTONE_CACHE_SECONDS', 0, -1],
   'auth.keystone.cacheEntries': ['TSIGIL_AUTH_KEYSTONE_CACHE_ENTRIES', 10, 0],
   policy: ['TSIGIL_POLICY', { 'tlds:list': ['admin', 'reader'] }, { 'tlds:steal': ['admin'] }],

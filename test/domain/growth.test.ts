@@ -31,6 +31,8 @@ const SETTINGS = {
   zonesPerProject: 0,
   pendingStatus: false,
   defaultLimit: 1000,
+  ownTokens: true,
+  keystoneTokenDays: 90,
   maxPageBytes: 1_048_576,
   otherAdministrators: false,
 } as const;

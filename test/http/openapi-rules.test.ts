@@ -53,6 +53,12 @@ describe('collection rules', () => {
     onTestFinished(() => administrators.service.close());
     const [last] = administrators.tokens;
 
+    const keystoneOnly = await startTestService({
+      TSIGIL_AUTH_METHOD: 'keystone',
+      TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:9',
+    });
+    onTestFinished(() => keystoneOnly.close());
+
     const mishaps: [right: string, type: string, () => Promise<Answer>][] = [
       ['zones:create', 'forbidden', () => zone(ruled, 'catalog.com.', { type: 'CATALOG' })],
       ['zones:create', 'missing_project_id', () => zone(projectless, 'free.com.')],
@@ -66,6 +72,11 @@ describe('collection rules', () => {
         () => zone(ruled, 'example2.com.', { pool_id: UNKNOWN_ID }),
       ],
       ['zones:delete', 'zone_has_sub_zone', () => other.delete(`/v2/zones/${parent}`)],
+      [
+        'tokens:create',
+        'invalid_operation',
+        () => keystoneOnly.post('/v2/tokens', { name: 't', roles: ['reader'] }),
+      ],
       ['pools:delete', 'invalid_operation', () => ruled.delete(`/v2/pools/${pool}`)],
       [
         'tsigkeys:create',

@@ -10,6 +10,7 @@ const MEMBERS = [
   'roles',
   'project_id',
   'expires_at',
+  'created_by',
   'created_at',
   'updated_at',
   'links',

@@ -48,6 +48,8 @@ const SETTINGS: Settings = {
   maxPageBytes: 1_048_576,
   otherAdministrators: false,
   tldRule: 'last-label',
+  ownTokens: true,
+  keystoneTokenDays: 90,
   pendingStatus: false,
 };
 const LIMITS = {

@@ -28,6 +28,8 @@ const SETTINGS = {
   pendingStatus: false,
   defaultLimit: 10,
   otherAdministrators: true,
+  ownTokens: true,
+  keystoneTokenDays: 90,
   maxPageBytes: 1_048_576,
   tldRule: 'last-label',
 } as const;

@@ -208,6 +208,8 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       zonesPerProject: 0,
       pendingStatus: false,
       defaultLimit: 10,
+      ownTokens: true,
+      keystoneTokenDays: 90,
       maxPageBytes: 1e6,
       otherAdministrators: true,
       tldRule: 'last-label',

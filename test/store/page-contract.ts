@@ -19,6 +19,8 @@ const SETTINGS = {
   zonesPerProject: 0,
   pendingStatus: false,
   defaultLimit: 10,
+  ownTokens: true,
+  keystoneTokenDays: 90,
   maxPageBytes: 1e6,
   otherAdministrators: true,
   tldRule: 'last-label',

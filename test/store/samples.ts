@@ -53,6 +53,7 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
     roles: ['reader', 'a.b:c'],
     project_id: null,
     expires_at: null,
+    created_by: 'keystone:ada',
     hash: 'f'.repeat(64),
   },
 };

@@ -41,6 +41,8 @@ const SETTINGS = {
   zonesPerProject: 1_000_000,
   pendingStatus: false,
   defaultLimit: 1000,
+  ownTokens: true,
+  keystoneTokenDays: 90,
   maxPageBytes: 1_048_576,
   otherAdministrators: true,
 };

@@ -4,6 +4,9 @@ export const ADMIN = 'admin';
 /** The administrators' project: the project of the first token and of the configured token. */
 export const ADMIN_PROJECT = 'admin';
 
+/** The id of the caller with the configured token, and of the service's own changes. */
+export const CONFIGURED_ID = 'configured';
+
 /** The caller of a request, as identified by its token. */
 export interface Caller {
   /** The id of the token, or of the user if an identity service knows one. It is logged. */

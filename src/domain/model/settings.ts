@@ -20,6 +20,10 @@ export interface Settings {
    * token or through Keystone.
    */
   readonly otherAdministrators: boolean;
+  /** Whether the service accepts its own tokens. */
+  readonly ownTokens: boolean;
+  /** The maximum age in days of tokens that Keystone users create; 0 for no limit. */
+  readonly keystoneTokenDays: number;
   /** The maximum size of the items of one page, in bytes. */
   readonly maxPageBytes: number;
 }

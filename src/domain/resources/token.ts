@@ -73,6 +73,14 @@ const fields = defineFields({
     example: '2030-01-31T12:00:00.000000',
     onCreate: { default: null },
   },
+  created_by: {
+    ...nullable(text({ min: 1, max: 320 })),
+    description:
+      'The caller who created the token: `token:` and the id of a token, `keystone:` and the id of a user, or `configured` for `adminToken` and for the first token. A token that a Keystone user creates with a token of this kind has the user too. Null for tokens from before version 0.1.0.',
+    example: 'token:3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+    onCreate: { default: null },
+    set: 'by the service',
+  },
   hash,
 });
 
@@ -101,5 +109,5 @@ export const token = defineResource({
     },
   },
   identifiesCaller: true,
-  refusals: { delete: ['last_administrator'] },
+  refusals: { create: ['invalid_operation'], delete: ['last_administrator'] },
 });

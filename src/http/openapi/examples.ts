@@ -34,6 +34,8 @@ export const LENIENT: Settings = {
   pendingStatus: false,
   defaultLimit: MAX_LIMIT,
   otherAdministrators: true,
+  ownTokens: true,
+  keystoneTokenDays: 0,
   maxPageBytes: 1_048_576,
 };
 

@@ -37,6 +37,8 @@ const SETTINGS = {
   zonesPerProject: 0,
   pendingStatus: false,
   defaultLimit: 1000,
+  ownTokens: true,
+  keystoneTokenDays: 90,
   maxPageBytes: 8 * 1024 * 1024,
   otherAdministrators: true,
 } as const;

@@ -1,0 +1,109 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { expectError, problemsOf } from '../harness/samples.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const DAY = 86_400_000;
+
+/** Starts a service that accepts both kinds of tokens. For its Keystone, every token is one of the administrator ada. */
+async function start(settings: Record<string, string> = {}): Promise<TestService> {
+  const keystone = createServer((_request, response) => {
+    const domain = { id: 'default', name: 'Default' };
+    const token = {
+      methods: ['password'],
+      user: { id: 'ada-id', name: 'ada', domain },
+      project: { id: 'web', name: 'web', domain },
+      roles: [{ id: 'r', name: 'admin' }],
+      issued_at: new Date().toISOString(),
+      expires_at: new Date(Date.now() + DAY).toISOString(),
+    };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token }));
+  }).listen(0, '127.0.0.1');
+  await once(keystone, 'listening');
+  onTestFinished(() => {
+    keystone.close();
+    keystone.closeAllConnections();
+  });
+  const service = await startTestService({
+    TSIGIL_AUTH_METHOD: '[tokens, keystone]',
+    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
+    ...settings,
+  });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+const admin = (name: string, more: object = {}) => ({ name, roles: ['admin'], ...more });
+const after = (days: number) => new Date(Date.now() + days * DAY).toISOString().slice(0, 19);
+
+describe('a token that a Keystone user creates', () => {
+  test('201 with the user as its creator, and an expiry after 90 days', async () => {
+    const ada = (await start()).with('a-keystone-token');
+    for (const more of [{}, { expires_at: null }]) {
+      const { status, body } = await ada.post('/v2/tokens', admin(JSON.stringify(more), more));
+      expect([status, body.created_by]).toEqual([201, 'keystone:ada-id']);
+      expect(body.expires_at.slice(0, 15)).toBe(after(90).slice(0, 15));
+      expect((await ada.get(`/v2/tokens/${body.id}`)).body).toMatchObject({
+        created_by: 'keystone:ada-id',
+        expires_at: body.expires_at,
+      });
+    }
+  });
+
+  test('201 with an earlier expiry, 400 with a later one', async () => {
+    const ada = (await start({ TSIGIL_AUTH_KEYSTONE_MAX_TOKEN_DAYS: '2' })).with('a-token');
+    const tomorrow = after(1);
+    const early = await ada.post('/v2/tokens', admin('early', { expires_at: tomorrow }));
+    expect([early.status, early.body.expires_at]).toEqual([201, `${tomorrow}.000000`]);
+    const late = await ada.post('/v2/tokens', admin('late', { expires_at: after(3) }));
+    expectError(late, 400, 'invalid_object');
+    expect(problemsOf(late)).toEqual(['expires_at: maximum']);
+    expect(late.body.message).toMatch(/must be at most \d{4}-/);
+  });
+
+  test('creates only tokens of the same user that expire no later', async () => {
+    const service = await start();
+    const first = (await service.with('a-token').post('/v2/tokens', admin('first'))).body;
+    const holder = service.with(first.token);
+    const second = (await holder.post('/v2/tokens', admin('second'))).body;
+    expect([second.created_by, second.expires_at]).toEqual(['keystone:ada-id', first.expires_at]);
+    const third = await service
+      .with(second.token)
+      .post('/v2/tokens', admin('third', { expires_at: after(120) }));
+    expectError(third, 400, 'invalid_object');
+  });
+
+  test('201 without an expiry if the setting is 0', async () => {
+    const ada = (await start({ TSIGIL_AUTH_KEYSTONE_MAX_TOKEN_DAYS: '0' })).with('a-token');
+    const { body } = await ada.post('/v2/tokens', admin('unlimited'));
+    expect([body.expires_at, body.created_by]).toEqual([null, 'keystone:ada-id']);
+  });
+});
+
+describe('other tokens', () => {
+  test('201 with their creator, and without an expiry', async () => {
+    const service = await start();
+    const one = (await service.post('/v2/tokens', admin('one'))).body;
+    expect([one.created_by, one.expires_at]).toEqual(['configured', null]);
+    const two = (await service.with(one.token).post('/v2/tokens', admin('two'))).body;
+    expect([two.created_by, two.expires_at]).toEqual([`token:${one.id}`, null]);
+    expect(problemsOf(await service.post('/v2/tokens', admin('x', { created_by: 'me' })))).toEqual([
+      'created_by: readOnly',
+    ]);
+  });
+
+  test('400 with the reason if the service accepts tokens of Keystone only', async () => {
+    const service = await start({ TSIGIL_AUTH_METHOD: 'keystone' });
+    for (const client of [service, service.with('a-token')]) {
+      const message = expectError(
+        await client.post('/v2/tokens', admin('useless')),
+        400,
+        'invalid_operation',
+      );
+      expect(message).toContain("'auth.method' is keystone");
+    }
+    expect((await service.get('/v2/tokens')).body.tokens).toEqual([]);
+  });
+});
