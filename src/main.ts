@@ -124,8 +124,27 @@ Try it:
 `;
 }
 
-function checkConfig(configPath: string | undefined): void {
-  process.stdout.write(formatYaml(describeConfig(configFrom(configPath, fileProblems))));
+/**
+ * Prints the effective configuration. With `connect`, also connects to the database and Keystone,
+ * and prints the outcome as comments. Throws `CommandError` with everything that does not work.
+ */
+async function checkConfig(configPath: string | undefined, connect: boolean): Promise<void> {
+  const config = configFrom(configPath, fileProblems);
+  process.stdout.write(formatYaml(describeConfig(config)));
+  if (!connect) return;
+  const { checkConnections } = await import('./connection-checks.ts');
+  const checks = await checkConnections(config);
+  for (const { works, message } of checks)
+    if (works) process.stdout.write(`# ${plainText(message)}\n`);
+  const problems = checks.flatMap(({ works, message }) =>
+    works ? [] : [`  - ${plainText(message)}`],
+  );
+  if (problems.length > 0)
+    throw new CommandError(
+      EXIT.refused,
+      'The service cannot work with this configuration:',
+      problems.join('\n'),
+    );
 }
 
 async function backUp(configPath: string | undefined, target: string): Promise<void> {

@@ -12,7 +12,7 @@ const PROGRAM = createProgram(
   '0.0.0',
   {
     serve: noCommand,
-    checkConfig: nothing,
+    checkConfig: () => Promise.resolve(),
     backUp: noCommand,
     migrate: noCommand,
     copyDatabase: noCommand,

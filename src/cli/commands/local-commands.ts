@@ -4,7 +4,7 @@ import { addExamples } from '../flags/help.ts';
 /** The commands that run on this machine instead of sending HTTP requests. The main program implements them. */
 export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
-  checkConfig(config: string | undefined): void;
+  checkConfig(config: string | undefined, connect: boolean): Promise<void>;
   backUp(config: string | undefined, target: string): Promise<void>;
   migrate(config: string | undefined): Promise<void>;
   copyDatabase(
@@ -30,10 +30,14 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     .description('check the configuration and print the effective settings, with secrets hidden')
     .summary('check the configuration and print the effective settings')
     .addOption(config())
-    .action((flags: { config?: string }) => {
-      local.checkConfig(flags.config);
-    });
-  addExamples(checkConfig, ['tsigil check-config --config /etc/tsigil/tsigil.yaml']);
+    .option('--connect', 'also connect to the database and Keystone, and report what is wrong')
+    .action((flags: { config?: string; connect?: true }) =>
+      local.checkConfig(flags.config, flags.connect === true),
+    );
+  addExamples(checkConfig, [
+    'tsigil check-config --config /etc/tsigil/tsigil.yaml',
+    'tsigil check-config --connect',
+  ]);
   const backup = program
     .command('backup')
     .description('copy the embedded database to a new file while the service runs')

@@ -1,0 +1,138 @@
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { checkConnections } from '../../src/connection-checks.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { tsigil } from '../cli/run.ts';
+import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Returns the messages of the checks, those of problems after an exclamation mark. */
+async function check(environment: Record<string, string>): Promise<string[]> {
+  const checks = await checkConnections(readConfig(undefined, environment));
+  return checks.map(({ works, message }) => (works ? message : `! ${message}`));
+}
+
+const sqlite = (file: string) => ({ TSIGIL_DATABASE_URL: `sqlite:${join(folder, file)}` });
+
+/** Starts a Keystone that signs the service in with `login` and responds to validations with `validation`. */
+async function keystone(login: number, validation: number): Promise<Record<string, string>> {
+  const server = createServer((request, response) => {
+    const status = request.method === 'POST' ? login : validation;
+    const token = { issued_at: '2026-01-01T00:00:00Z', expires_at: '2036-01-02T00:00:00Z' };
+    const body = status === 201 ? { token } : { error: { code: status, message: 'no' } };
+    response.writeHead(status, { 'x-subject-token': 'own' }).end(JSON.stringify(body));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    ...sqlite('new.db'),
+    TSIGIL_AUTH_METHOD: 'keystone',
+    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    TSIGIL_AUTH_KEYSTONE_USERNAME: 'tsigil',
+    TSIGIL_AUTH_KEYSTONE_PASSWORD: 'a-password',
+    TSIGIL_AUTH_KEYSTONE_PROJECT: 'service',
+  };
+}
+
+describe('the check of the database', () => {
+  test('accepts a file that does not exist yet, and does not create it', async () => {
+    expect(await check(sqlite('var/deep/new.db'))).toEqual([
+      expect.stringMatching(/^The service creates the database file '.*new\.db' at its start\.$/),
+    ]);
+  });
+
+  test('reports a file that is no database, and a folder', async () => {
+    writeFileSync(join(folder, 'text.db'), 'this is not a database');
+    mkdirSync(join(folder, 'folder.db'));
+    expect(await check(sqlite('text.db'))).toEqual([
+      expect.stringMatching(/^! 'database': '.*text\.db' is not a SQLite database$/),
+    ]);
+    expect(await check(sqlite('folder.db'))).toEqual([
+      expect.stringMatching(/^! 'database': '.*folder\.db' is not a file$/),
+    ]);
+  });
+
+  test.runIf(process.getuid?.() !== 0)('reports a folder that cannot be written', async () => {
+    mkdirSync(join(folder, 'closed'));
+    chmodSync(join(folder, 'closed'), 0o500);
+    expect(await check(sqlite('closed/new.db'))).toEqual([
+      expect.stringMatching(/^! 'database': permission denied/),
+    ]);
+  });
+
+  test('reports a PostgreSQL server that does not respond, without its password', async () => {
+    const [message = ''] = await check({
+      TSIGIL_DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:9/tsigil',
+    });
+    expect(message).toMatch(/^! 'database': .*nothing listens there/);
+    expect(message).not.toContain('secret-word');
+  });
+});
+
+describe('the check of Keystone', () => {
+  test('accepts credentials that may validate tokens', async () => {
+    expect(await check(await keystone(201, 404))).toContainEqual(
+      expect.stringMatching(/^Keystone at 'http.*' responds, and the service may validate tokens/),
+    );
+  });
+
+  test.each([
+    ['wrong credentials', 401, 404, /own credentials\. Check 'auth\.keystone\.username'/],
+    ['a user without the role', 201, 403, /token validation\. Give .* the role 'service'/],
+    ['another server', 404, 404, /own credentials\. Check 'auth\.keystone\.url'/],
+  ])('reports %s, and what to do', async (_name, login, validation, message) => {
+    const [, problem = ''] = await check(await keystone(login, validation));
+    expect(problem).toMatch(/^! 'auth\.keystone': Keystone: returned /);
+    expect(problem).toMatch(message);
+    expect(problem).not.toContain('a-password');
+  });
+
+  test('reports that nothing listens at the URL', async () => {
+    const settings = await keystone(201, 404);
+    const [, problem = ''] = await check({
+      ...settings,
+      TSIGIL_AUTH_KEYSTONE_URL: 'http://127.0.0.1:9',
+    });
+    expect(problem).toMatch(/nothing listens there.*Check 'auth\.keystone\.url'/);
+  });
+});
+
+describe('tsigil check-config --connect', () => {
+  test('prints the configuration, and what works as comments, also while the service runs', async () => {
+    const service = await startServiceProcess(folder, sqlite('running.db'));
+    const { status, out, err } = await tsigil(
+      folder,
+      sqlite('running.db'),
+      'check-config',
+      '--connect',
+    );
+    await service.stop('SIGTERM');
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(/^# The database file '.*running\.db' can be read and written\.$/m);
+    expect(parse(out)).toMatchObject({ listen: '127.0.0.1:9001' });
+  });
+
+  test('lists what does not work on standard error: exit code 1', async () => {
+    writeFileSync(join(folder, 'broken.db'), 'this is not a database');
+    const { status, out, err } = await tsigil(
+      folder,
+      { ...(await keystone(401, 404)), ...sqlite('broken.db') },
+      'check-config',
+      '--connect',
+    );
+    expect([status, out]).toEqual([1, expect.stringContaining('listen:')]);
+    expect(err).toMatch(
+      /^tsigil: The service cannot work with this configuration:\n {2}- 'database': .*\n {2}- 'auth\.keystone': .*\n$/,
+    );
+  });
+});
