@@ -239,6 +239,8 @@ describe('names in documents', () => {
       const variables = [
         ...OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
         'TSIGIL_CONFIG',
+        'TSIGIL_PROFILE',
+        'TSIGIL_CACERT',
         'TSIGIL_URL',
         'TSIGIL_TOKEN',
         'TSIGIL_FROM_TOKEN',

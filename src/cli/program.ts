@@ -12,6 +12,8 @@ import { addNameList } from './commands/name-list.ts';
 import { plainLines } from './output/plain-text.ts';
 import { addResourceCommands } from './commands/resource-commands.ts';
 import { bold, textStyleOf, red, type Stream, type Terminal } from './output/terminal.ts';
+import { acceptConnectionFlagsFirst } from './flags/flags.ts';
+import { addSessionCommands } from './commands/session-commands.ts';
 import { addTldImport } from './commands/tld-import.ts';
 import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyCommands } from './commands/tsigkey-commands.ts';
@@ -76,11 +78,13 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addTokenRevoke(commandOf('token'), terminal);
   for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
   program.commandsGroup(COMMAND_GROUPS.client);
+  addSessionCommands(program, terminal);
   addCompletion(program, out);
   addNameList(program, terminal);
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);
   addLocalCommands(program, local);
+  acceptConnectionFlagsFirst(program);
   reportUsageErrors(program);
   return program;
 }

@@ -21,7 +21,7 @@ const VARIABLES = new Set(
 
 /** Variables that begin like ours and are not settings: those of the client, and those that Kubernetes sets for a service named tsigil. */
 const FOREIGN_VARIABLES =
-  /^TSIGIL_(?:CONFIG|URL|TOKEN|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
+  /^TSIGIL_(?:CONFIG|URL|TOKEN|CACERT|PROFILE|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
 
 /** Returns the variables of `environment` that are settings or begin like them. */
 export function settingVariables(environment: Environment): string[] {

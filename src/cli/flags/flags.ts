@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Connection } from '../service/client.ts';
 import { findConnection, type ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -28,7 +28,38 @@ export function withConnectionFlags(command: Command): Command {
       '--os-cloud <name>',
       'use the service and the credentials of this cloud in clouds.yaml (default: OS_CLOUD)',
     )
-    .option('--cacert <file>', 'trust the CA certificates in this PEM file (default: OS_CACERT)');
+    .option(
+      '--profile <name>',
+      'use the service and the token that "tsigil login" stored under this name (default: TSIGIL_PROFILE)',
+    )
+    .option(
+      '--cacert <file>',
+      'trust only the CA certificates in this PEM file (default: TSIGIL_CACERT or OS_CACERT, or those of the system)',
+    );
+}
+
+/**
+ * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. A command
+ * without them then throws `CommandError`.
+ */
+export function acceptConnectionFlagsFirst(program: Command): void {
+  const options = withConnectionFlags(new Command()).options;
+  for (const { flags, description } of options)
+    program.addOption(new Option(flags, description).hideHelp());
+  program.hook('preAction', (_program, command) => {
+    for (const { long } of options) {
+      const name = new Option(long ?? '').attributeName();
+      const value: unknown = program.getOptionValue(name);
+      if (value === undefined) continue;
+      if (!command.options.some((option) => option.long === long))
+        throw new CommandError(
+          EXIT.usage,
+          `The command '${command.name()}' has no flag ${long}`,
+          'Run the command with --help to see its flags.',
+        );
+      command.setOptionValueWithSource(name, value, 'cli');
+    }
+  });
 }
 
 /**

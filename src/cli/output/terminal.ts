@@ -14,6 +14,8 @@ export interface Terminal {
   readonly input: AsyncIterable<unknown> & {
     readonly isTTY?: boolean;
     readonly readableEnded?: boolean;
+    /** Disables the echo and the line editing of the terminal. */
+    setRawMode?(raw: boolean): unknown;
   };
   readonly out: Stream;
   readonly err: Stream;

@@ -13,6 +13,8 @@ export interface Connection {
   readonly timeoutSeconds?: number;
   /** Headers for every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The name of the stored profile that provides the token. */
+  readonly profile?: string;
   /** Receives each warning of the service about an accepted request. */
   warn?(message: string): void;
 }

@@ -6,6 +6,8 @@ import { findCloud, type Cloud } from './clouds.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { readCertificates } from './input.ts';
 import { signIn } from './keystone.ts';
+import { profileNamed, readProfiles, type Profile } from './profiles.ts';
+import { systemCertificates } from './trust.ts';
 
 /** The flags that select a service and a token. */
 export interface ConnectionFlags {
@@ -13,6 +15,7 @@ export interface ConnectionFlags {
   readonly tokenFile?: string;
   readonly cacert?: string;
   readonly osCloud?: string;
+  readonly profile?: string;
 }
 
 /** The address of a service on this machine, and the file with its first token. */
@@ -22,34 +25,62 @@ export interface ServiceDefaults {
 }
 
 /** The defaults for a service with the default configuration that was started in this folder. */
-const DEFAULTS: ServiceDefaults = { url: 'http://127.0.0.1:9001', tokenFile: 'var/admin.token' };
+export const DEFAULTS: ServiceDefaults = {
+  url: 'http://127.0.0.1:9001',
+  tokenFile: 'var/admin.token',
+};
 
 /**
- * Returns the connection that the flags and variables select. The first of these provides the token: `--os-cloud`; `--token-file`;
- * `TSIGIL_TOKEN`; a cloud in `OS_*` variables; the first token of the service that `findDefaults` returns, or of one that was started in
- * this folder. `--url` and `TSIGIL_URL` set the URL in every case. A token is never an argument, because other users of the machine can read arguments. Throws `CommandError`.
+ * Returns the connection that the flags and variables select. The first of these provides the token: `--os-cloud`, `--token-file` or
+ * `--profile`; `TSIGIL_TOKEN`; the profile in `TSIGIL_PROFILE`; a cloud in `OS_*` variables; the current profile; the first token of the
+ * service that `findDefaults` returns, or of one that was started in this folder. `--url` and `TSIGIL_URL` set the URL, except for
+ * profiles: their tokens are only sent to their own URLs. A token is never an argument, because other users of the machine can read
+ * arguments. Throws `CommandError`.
  */
 export async function findConnection(
   flags: ConnectionFlags,
   environment: NodeJS.ProcessEnv,
   findDefaults: () => ServiceDefaults | undefined = () => undefined,
 ): Promise<Connection> {
-  if (flags.osCloud !== undefined && flags.tokenFile !== undefined) {
+  const sources = {
+    'os-cloud': flags.osCloud,
+    'token-file': flags.tokenFile,
+    profile: flags.profile,
+  };
+  const given = Object.entries(sources).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`],
+  );
+  if (given.length > 1) {
     throw new CommandError(
       EXIT.usage,
-      'Cannot use --os-cloud and --token-file together: each provides a token. Use one of them.',
+      `Cannot use ${given.join(' and ')} together: each provides a token. Use one of them.`,
     );
   }
-  const ownToken =
-    flags.tokenFile === undefined ? environment.TSIGIL_TOKEN || undefined : undefined;
+  const ownToken = given.length === 0 ? environment.TSIGIL_TOKEN || undefined : undefined;
+  const named =
+    flags.profile ??
+    (given.length === 0 && ownToken === undefined
+      ? environment.TSIGIL_PROFILE || undefined
+      : undefined);
+  if (named !== undefined)
+    return connectToProfile(
+      profileNamed(readProfiles(environment), named),
+      named,
+      flags,
+      environment,
+    );
   const hasOwnToken = flags.tokenFile !== undefined || ownToken !== undefined;
   const cloud =
     flags.osCloud !== undefined || !hasOwnToken ? findCloud(flags.osCloud, environment) : undefined;
-  const trust = readTrust(flags.cacert ?? cloud?.cacert, cloud?.verify);
+  const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || cloud?.cacert);
+  const trustFor = (address: string) => readTrust(cacert, cloud?.verify, address, environment);
   // --os-cloud has priority over TSIGIL_URL; OS_CLOUD does not.
   const url =
     flags.url ?? (flags.osCloud === undefined ? environment.TSIGIL_URL || undefined : undefined);
-  if (cloud !== undefined) return connectToCloud(cloud, url, trust);
+  if (cloud !== undefined) return connectToCloud(cloud, url, trustFor('https:'));
+  const stored = hasOwnToken ? undefined : currentProfile(url, environment);
+  if (stored !== undefined)
+    return connectToProfile(stored.profile, stored.name, flags, environment);
   const needsDefaults = url === undefined || !hasOwnToken;
   const defaults = (needsDefaults ? findDefaults() : undefined) ?? DEFAULTS;
   const file = flags.tokenFile ?? defaults.tokenFile;
@@ -57,7 +88,43 @@ export async function findConnection(
     ownToken === undefined
       ? checkToken(readTokenFile(file), file)
       : checkToken(ownToken, 'TSIGIL_TOKEN');
-  return { url: checkUrl(url ?? defaults.url), token, trust };
+  const address = checkUrl(url ?? defaults.url);
+  return { url: address, token, trust: trustFor(address) };
+}
+
+/** Returns the current profile, unless the caller selects another service. */
+function currentProfile(
+  url: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): { readonly name: string; readonly profile: Profile } | undefined {
+  const { current, profiles } = readProfiles(environment);
+  const profile = current === undefined ? undefined : profiles[current];
+  if (current === undefined || profile === undefined) return undefined;
+  return url === undefined || checkUrl(url) === profile.url
+    ? { name: current, profile }
+    : undefined;
+}
+
+/** Connects to the service of a profile. Throws `CommandError` if `--url` selects another service. */
+function connectToProfile(
+  profile: Profile,
+  name: string,
+  flags: ConnectionFlags,
+  environment: NodeJS.ProcessEnv,
+): Connection {
+  if (flags.url !== undefined && checkUrl(flags.url) !== profile.url)
+    throw new CommandError(
+      EXIT.usage,
+      `The token of profile '${name}' is for '${profile.url}', not for the URL in --url. Omit --url, or use --token-file.`,
+    );
+  const url = checkUrl(profile.url);
+  const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || profile.cacert);
+  return {
+    url,
+    token: checkToken(profile.token, `The profile '${name}'`),
+    trust: readTrust(cacert, undefined, url, environment),
+    profile: name,
+  };
 }
 
 /** Connects to a cloud. Either it contains URL and token, or its identity service provides them. */
@@ -90,7 +157,7 @@ async function connectToCloud(
 }
 
 /** Returns a valid URL without a final `/v2`, which endpoints in service catalogues may have. Throws `CommandError`. */
-function checkUrl(text: string): string {
+export function checkUrl(text: string): string {
   const url = text.replace(/\/+$/, '').replace(/\/v2$/, '');
   if (!/\s|\p{Cc}/u.test(url) && /^https?:\/\/[^/@]+(?:\/[^@?#]*)?$/.test(url) && URL.canParse(url))
     return url;
@@ -102,8 +169,15 @@ function checkUrl(text: string): string {
   );
 }
 
-function readTrust(cacert: string | undefined, verify: boolean | undefined): Trust {
-  return { ca: cacert === undefined ? undefined : readCertificates(cacert), verify };
+/** Returns how to validate certificates: with a file, or with those that the system trusts. Plain HTTP needs neither. */
+function readTrust(
+  cacert: string | undefined,
+  verify: boolean | undefined,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Trust {
+  if (cacert !== undefined) return { ca: readCertificates(cacert), verify };
+  return { ca: url.startsWith('https:') ? systemCertificates(environment) : undefined, verify };
 }
 
 function readTokenFile(path: string): string {
@@ -122,7 +196,7 @@ function readTokenFile(path: string): string {
 }
 
 /** Returns a valid token. Throws `CommandError` before the HTTP client sees an invalid header value, because its error would quote the token. */
-function checkToken(token: string, source: string): string {
+export function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new CommandError(
     EXIT.usage,

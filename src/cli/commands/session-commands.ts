@@ -1,0 +1,185 @@
+import type { Command } from 'commander';
+import { normaliseUuid } from '../../domain/model/field.ts';
+import { connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
+import { addExamples } from '../flags/help.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+import { formatItem, formatList, type OutputFlags } from '../output/output.ts';
+import { ask } from '../output/prompt.ts';
+import { textStyleOf, type Terminal } from '../output/terminal.ts';
+import { callWithHeaders, type Connection } from '../service/client.ts';
+import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
+import { readText } from '../service/input.ts';
+import { profileNamed, readProfiles, writeProfiles } from '../service/profiles.ts';
+import { readStatus } from '../service/status.ts';
+
+const DEFAULT_PROFILE = 'default';
+
+/** Adds the commands that store services and tokens, and that describe the service and the token in use. */
+export function addSessionCommands(program: Command, terminal: Terminal): void {
+  addLogin(program, terminal);
+  addLogout(program, terminal);
+  addWhoami(program, terminal);
+  addStatus(program, terminal);
+  addProfiles(program, terminal);
+}
+
+function addLogin(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('login')
+    .description(
+      'check a service and a token, and store them as a profile that later commands use; the file has mode 0600',
+    )
+    .summary('store the address of a service and a token')
+    .option('--url <url>', 'store this URL (default: TSIGIL_URL, or asked for)')
+    .option('--token-file <file>', 'read the token from this file, or from standard input for -')
+    .option('--cacert <file>', 'trust only the CA certificates in this PEM file')
+    .option('--profile <name>', `store the profile under this name (default: ${DEFAULT_PROFILE})`)
+    .action(async (flags: ConnectionFlags) => {
+      const { environment, out } = terminal;
+      const name = flags.profile ?? (environment.TSIGIL_PROFILE || DEFAULT_PROFILE);
+      const { url, token } = await readCredentials(flags, terminal);
+      const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
+      const stored = readProfiles(environment);
+      const profile = { url, token, ...(cacert === undefined ? {} : { cacert }) };
+      const checked = { TSIGIL_URL: url, TSIGIL_TOKEN: token };
+      const connection = await connect(
+        { ...(cacert === undefined ? {} : { cacert }) },
+        { ...terminal, environment: { ...environment, ...checked } },
+      );
+      await identify(connection);
+      const path = writeProfiles(environment, {
+        current: name,
+        profiles: { ...stored.profiles, [name]: profile },
+      });
+      out.write(`Stored the profile '${name}' for '${url}' in ${path}\n`);
+    });
+  addExamples(command, [
+    'tsigil login',
+    'tsigil login --profile staging --url https://dns.example.org --token-file staging.token',
+  ]);
+}
+
+/** Returns the URL and the token from flags and variables, and asks for what they do not contain. */
+async function readCredentials(
+  flags: ConnectionFlags,
+  terminal: Terminal,
+): Promise<{ readonly url: string; readonly token: string }> {
+  const { environment, input } = terminal;
+  const givenUrl = flags.url ?? (environment.TSIGIL_URL || undefined);
+  const file = flags.tokenFile;
+  const givenToken = file === undefined ? environment.TSIGIL_TOKEN || undefined : undefined;
+  if (file !== undefined || givenToken !== undefined) {
+    const token = givenToken ?? (await readText(file ?? '', terminal)).trim();
+    const source = file === undefined ? 'TSIGIL_TOKEN' : file === '-' ? 'Standard input' : file;
+    return { url: checkUrl(givenUrl ?? DEFAULTS.url), token: checkToken(token, source) };
+  }
+  if (input.isTTY !== true || terminal.err.isTTY !== true)
+    throw new CommandError(
+      EXIT.usage,
+      'Cannot ask for the token: standard input or standard error is not a terminal',
+      'Use --token-file FILE, or --token-file - to read the token from standard input.',
+    );
+  const questions = [
+    ...(givenUrl === undefined ? [{ text: `URL of the service [${DEFAULTS.url}]: ` }] : []),
+    { text: 'Token (not shown): ', hidden: true },
+  ];
+  const replies = await ask(questions, terminal);
+  const url = givenUrl ?? (replies[0]?.trim() || DEFAULTS.url);
+  return { url: checkUrl(url), token: checkToken(replies.at(-1)?.trim() ?? '', 'The reply') };
+}
+
+function addLogout(program: Command, { environment, out }: Terminal): void {
+  const command = program
+    .command('logout', { hidden: true })
+    .description('remove a stored profile; the token stays valid until it is revoked')
+    .summary('remove a stored profile')
+    .option('--profile <name>', 'remove this profile (default: the current one)')
+    .action(({ profile }: ConnectionFlags) => {
+      const stored = readProfiles(environment);
+      const name = profile ?? (environment.TSIGIL_PROFILE || stored.current);
+      if (name === undefined)
+        throw new CommandError(EXIT.usage, 'No profile is stored', "Run 'tsigil login' first.");
+      profileNamed(stored, name);
+      const others = Object.entries(stored.profiles).filter(([other]) => other !== name);
+      const profiles = Object.fromEntries(others);
+      const current = stored.current === name ? others[0]?.[0] : stored.current;
+      writeProfiles(environment, { current, profiles });
+      out.write(`Removed the profile '${name}'. Its token is still valid.\n`);
+    });
+  addExamples(command, ['tsigil logout', 'tsigil logout --profile staging']);
+}
+
+function addWhoami(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('whoami')
+    .description('show the service and the token in use')
+    .action(async (flags: ConnectionFlags & OutputFlags) => {
+      const connection = await connect(flags, terminal);
+      const item = {
+        url: connection.url,
+        profile: connection.profile ?? null,
+        ...(await identify(connection)),
+      };
+      const { out, environment } = terminal;
+      out.write(formatItem(item, Object.keys(item), flags, textStyleOf(out, environment)));
+    });
+  withConnectionFlags(withOutputFlags(command));
+  addExamples(command, ['tsigil whoami', 'tsigil whoami --profile staging -f json']);
+}
+
+/** Returns what the service reports about the token in use. Throws `CommandError` if the token is not valid. */
+async function identify(connection: Connection): Promise<Readonly<Record<string, unknown>>> {
+  const unknown = { token_id: null, name: null, roles: null, project_id: null, expires_at: null };
+  let id: string | undefined;
+  try {
+    const { header } = await callWithHeaders(connection, 'GET', '/v2/tokens?limit=1');
+    id = normaliseUuid(header('x-tsigil-caller-id') ?? '');
+    if (id === undefined) return unknown; // a token of Keystone or of the configuration
+    const { content } = await callWithHeaders(connection, 'GET', `/v2/tokens/${id}`);
+    const { name, roles, project_id, expires_at } = content;
+    return { token_id: id, name, roles, project_id, expires_at };
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    // A token without the right to list tokens is valid. A token of Keystone is not in the list.
+    const isValid = error.exitCode === EXIT.denied || (id !== undefined && error.status === 404);
+    if (!isValid) throw error;
+    return unknown;
+  }
+}
+
+function addStatus(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('status')
+    .description(
+      'show the version and the database of the service, count its resources, and warn about problems',
+    )
+    .summary('show the state of the service')
+    .action(async (flags: ConnectionFlags & OutputFlags) => {
+      const { out, err, environment } = terminal;
+      const { item, warnings } = await readStatus(await connect(flags, terminal));
+      out.write(formatItem(item, Object.keys(item), flags, textStyleOf(out, environment)));
+      for (const warning of warnings) err.write(`Warning: ${warning}\n`);
+    });
+  withConnectionFlags(withOutputFlags(command));
+  addExamples(command, ['tsigil status', 'tsigil status -f json']);
+}
+
+function addProfiles(program: Command, { environment, out }: Terminal): void {
+  const parent = program
+    .command('profile', { hidden: true })
+    .description('list the stored profiles');
+  addExamples(parent, ['tsigil profile list']);
+  const list = parent
+    .command('list')
+    .description('list the stored profiles without their tokens; current is the default')
+    .action((flags: OutputFlags) => {
+      const { current, profiles } = readProfiles(environment);
+      const rows = Object.entries(profiles).map(([name, { url }]) => ({
+        name,
+        url,
+        current: name === current,
+      }));
+      out.write(formatList(rows, ['name', 'url', 'current'], flags, textStyleOf(out, environment)));
+    });
+  addExamples(withOutputFlags(list), ['tsigil profile list', 'tsigil profile list -f json']);
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { faultOf } from '../../net/faults.ts';
+import { parseJson } from '../../net/http.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+
+/** A service and a token for it, which `tsigil login` stored. */
+export interface Profile {
+  readonly url: string;
+  readonly token: string;
+  /** A file with CA certificates. */
+  readonly cacert?: string | undefined;
+}
+
+/** The stored profiles. */
+export interface Profiles {
+  /** The name of the profile that commands use by default. */
+  readonly current: string | undefined;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+const NONE: Profiles = { current: undefined, profiles: {} };
+
+/** Returns the path of the user's profiles, or undefined if the user has no folder for configuration. */
+export function profilesPath({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string | undefined {
+  const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : undefined);
+  return folder === undefined ? undefined : join(folder, 'tsigil', 'profiles.json');
+}
+
+/** Returns the stored profiles; none if the file does not exist. Throws `CommandError` if it cannot be read. */
+export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
+  const path = profilesPath(environment);
+  if (path === undefined) return NONE;
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return NONE;
+    throw unusable(path, `cannot be read: ${faultOf(cause).reason}`);
+  }
+  const content = parseJson(text);
+  if (!isTree(content) || !isTree(content.profiles)) throw unusable(path, 'contains no profiles');
+  const { current, profiles } = content;
+  for (const profile of Object.values(profiles))
+    if (!isTree(profile) || typeof profile.url !== 'string' || typeof profile.token !== 'string')
+      throw unusable(path, 'contains a profile without url or token');
+  return {
+    current: typeof current === 'string' ? current : undefined,
+    profiles: profiles as Readonly<Record<string, Profile>>,
+  };
+}
+
+/** Stores the profiles in a file with mode 0600 that replaces the old one. Returns its path. Throws `CommandError`. */
+export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles): string {
+  const path = profilesPath(environment);
+  if (path === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      'No folder for the profile: HOME and XDG_CONFIG_HOME are not set',
+      'Set XDG_CONFIG_HOME to a folder of your own.',
+    );
+  const written = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(written, `${JSON.stringify(content, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
+    renameSync(written, path);
+  } catch (cause) {
+    rmSync(written, { force: true });
+    throw unusable(path, `cannot be written: ${faultOf(cause).reason}`);
+  }
+  return path;
+}
+
+/** Returns the profile with this name. Throws `CommandError` if it does not exist. */
+export function profileNamed({ profiles }: Profiles, name: string): Profile {
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile !== undefined) return profile;
+  throw new CommandError(
+    EXIT.usage,
+    `Unknown profile '${name}'. Use one of: ${Object.keys(profiles).join(', ') || '(none stored)'}.`,
+    `Run 'tsigil login --profile ${name}' to store it.`,
+  );
+}
+
+function unusable(path: string, problem: string): CommandError {
+  return new CommandError(
+    EXIT.usage,
+    `The profiles in '${path}' cannot be used: the file ${problem}`,
+    "Correct or remove the file, then run 'tsigil login'.",
+  );
+}
+
+function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,241 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findConnection } from '../../src/cli/service/connection.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createAuthority, createCertificate } from '../harness/certificates.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { runInside, type RunOptions } from './session.ts';
+
+const folder = temporaryFolder();
+let service: TestService;
+let count = 0;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Variables of a user without profiles. */
+const newUser = () => ({ XDG_CONFIG_HOME: join(folder, `user-${(count += 1)}`) });
+type User = ReturnType<typeof newUser>;
+const run = (user: User, ...argv: string[]) => runInside({ variables: user }, ...argv);
+const fileOf = ({ XDG_CONFIG_HOME }: User) => join(XDG_CONFIG_HOME, 'tsigil/profiles.json');
+
+function logIn(user: User, input = `${service.token}\n`, ...argv: string[]) {
+  return runInside(
+    { variables: user, input },
+    ...['login', '--url', service.url, '--token-file', '-', ...argv],
+  );
+}
+
+/** A terminal at which the user types these lines. */
+function typing(lines: readonly string[]): RunOptions & { readonly raw: boolean[] } {
+  const raw: boolean[] = [];
+  const input = {
+    isTTY: true,
+    setRawMode: (on: boolean) => raw.push(on),
+    async *[Symbol.asyncIterator]() {
+      for (const line of lines) yield line;
+    },
+  };
+  return { raw, input, errorTerminal: true };
+}
+
+describe('tsigil login', () => {
+  test('stores a profile that later commands use, in a file with mode 0600', async () => {
+    const user = newUser();
+    const { status, out, err } = await logIn(user);
+    expect({ status, out, err }).toEqual({
+      status: 0,
+      out: `Stored the profile 'default' for '${service.url}' in ${fileOf(user)}\n`,
+      err: '',
+    });
+    expect(statSync(fileOf(user)).mode & 0o777).toBe(0o600);
+    expect((await run(user, 'pool', 'list', '-f', 'value', '-c', 'name')).out).toBe('default\n');
+  });
+
+  test('asks for the address and the token, and disables the echo for the token', async () => {
+    const user = newUser();
+    const { raw, ...terminal } = typing([`${service.url}\n`, `x\u007f${service.token}\r`]);
+    const { status, err } = await runInside({ variables: user, ...terminal }, 'login');
+    expect(status).toBe(0);
+    expect(err).toBe('URL of the service [http://127.0.0.1:9001]: Token (not shown): \n');
+    expect(raw).toEqual([true, false]);
+    expect((await run(user, 'pool', 'list')).status).toBe(0);
+  });
+
+  test('stores nothing for a token that the service does not accept: exit code 3', async () => {
+    const user = newUser();
+    const { status, err } = await logIn(user, 'wrong-token\n');
+    expect(status).toBe(3);
+    expect(err).not.toContain('wrong-token');
+    expect(() => statSync(fileOf(user))).toThrow('ENOENT');
+  });
+
+  test('does not ask without a terminal: exit code 2', async () => {
+    const { status, err } = await run(newUser(), 'login', '--url', service.url);
+    expect([status, err]).toEqual([2, expect.stringContaining('Cannot ask for the token')]);
+  });
+});
+
+describe('profiles', () => {
+  test('are selected by --profile and TSIGIL_PROFILE, listed without tokens, and removed', async () => {
+    const user = newUser();
+    await logIn(user);
+    await logIn(user, undefined, '--profile', 'second');
+    const stored = JSON.parse(readFileSync(fileOf(user), 'utf8'));
+    stored.profiles.default.url = 'http://127.0.0.1:1';
+    writeFileSync(fileOf(user), JSON.stringify(stored));
+    const list = (variables: Record<string, string>, ...argv: string[]) =>
+      runInside({ variables: { ...user, ...variables } }, ...argv, 'pool', 'list');
+    expect((await list({})).status).toBe(0);
+    expect((await list({}, '--profile', 'default')).status).toBe(3);
+    expect((await list({ TSIGIL_PROFILE: 'default' })).status).toBe(3);
+    expect((await list({ TSIGIL_PROFILE: 'default' }, '--profile', 'second')).status).toBe(0);
+    expect((await run(user, 'profile', 'list', '-f', 'value')).out).toBe(
+      `default http://127.0.0.1:1 false\nsecond ${service.url} true\n`,
+    );
+    expect(await run(user, 'logout')).toMatchObject({
+      status: 0,
+      out: "Removed the profile 'second'. Its token is still valid.\n",
+    });
+    expect(await list({}, '--profile', 'second')).toMatchObject({
+      status: 2,
+      err: expect.stringContaining("Unknown profile 'second'. Use one of: default.") as string,
+    });
+  });
+
+  test('a token of a profile is never sent to another address', async () => {
+    const user = newUser();
+    await logIn(user);
+    const other = 'http://127.0.0.1:1';
+    const { status, err } = await run(user, 'pool', 'list', '--profile', 'default', '--url', other);
+    expect([status, err]).toEqual([
+      2,
+      expect.stringContaining(`is for '${service.url}', not for the URL in --url`),
+    ]);
+    const unused = await run(user, 'pool', 'list', '--url', other);
+    expect([unused.status, unused.err]).toEqual([3, expect.stringContaining('No token')]);
+  });
+
+  test('TSIGIL_TOKEN has priority over the current profile, and a broken file is reported', async () => {
+    const user = newUser();
+    await logIn(user);
+    const variables = { ...user, TSIGIL_URL: service.url, TSIGIL_TOKEN: 'another-token' };
+    expect((await runInside({ variables }, 'pool', 'list')).status).toBe(3);
+    mkdirSync(join(user.XDG_CONFIG_HOME, 'tsigil'), { recursive: true });
+    writeFileSync(fileOf(user), '{"profiles": 1}');
+    const { status, err } = await run(user, 'pool', 'list');
+    expect([status, err]).toEqual([2, expect.stringContaining('contains no profiles')]);
+  });
+
+  test('the variables of the client are no unknown settings of the service', () => {
+    expect(() =>
+      readConfig(undefined, { TSIGIL_PROFILE: 'a', TSIGIL_CACERT: '/ca.pem' }),
+    ).not.toThrow();
+  });
+});
+
+describe('tsigil whoami and status', () => {
+  test('whoami shows the service, the profile and the token', async () => {
+    const user = newUser();
+    const { body } = await service.post('/v2/tokens', { name: 'ada', roles: ['admin'] });
+    await logIn(user, `${body.token}\n`, '--profile', 'work');
+    const { status, out } = await run(user, 'whoami', '-f', 'json');
+    expect(status).toBe(0);
+    expect(JSON.parse(out)).toEqual({
+      url: service.url,
+      profile: 'work',
+      token_id: body.id,
+      name: 'ada',
+      roles: ['admin'],
+      project_id: null,
+      expires_at: null,
+    });
+  });
+
+  test('whoami accepts a valid token without the right to list tokens', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
+    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: String(body.token) };
+    const { status, out } = await runInside({ variables }, 'whoami', '-f', 'json');
+    expect([status, JSON.parse(out)]).toMatchObject([0, { url: service.url, token_id: null }]);
+  });
+
+  test('status shows the version, the database and counts, and warns of orphaned keys', async () => {
+    await service.post('/v2/tsigkeys', {
+      name: 'orphan',
+      algorithm: 'hmac-sha256',
+      scope: 'ZONE',
+      resource_id: '00000000-0000-4000-8000-000000000000',
+    });
+    const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+    const { status, out, err } = await runInside({ variables }, 'status', '-f', 'json');
+    expect(status).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      url: service.url,
+      version: expect.any(String) as string,
+      database: 'available',
+      tsigkeys: 1,
+      pools: 1,
+    });
+    expect(err).toBe(
+      "Warning: keys without an existing pool or zone: 1. Run 'tsigil tsigkey list --orphaned'.\n",
+    );
+  });
+});
+
+describe('flags before the command', () => {
+  test('have the same effect as after it', async () => {
+    const file = join(folder, 'token');
+    writeFileSync(file, service.token);
+    const { status, out } = await runInside(
+      {},
+      ...['--url', service.url, '--token-file', file],
+      ...['pool', 'list', '-f', 'value', '-c', 'name'],
+    );
+    expect([status, out]).toEqual([0, 'default\n']);
+  });
+
+  test('are refused for a command that has no such flag: exit code 2', async () => {
+    const { status, err } = await runInside({}, '--url', service.url, 'profile', 'list');
+    expect([status, err]).toEqual([2, expect.stringContaining("'list' has no flag --url")]);
+  });
+});
+
+describe.runIf(hasProgram('openssl', 'openssl'))('certificates', () => {
+  test('TSIGIL_CACERT and the certificates of the system are trusted', async () => {
+    const authority = createAuthority(folder, 'authority');
+    const server = createServer(createCertificate(folder, 'authority'), (_request, response) =>
+      response
+        .setHeader('content-type', 'application/json')
+        .end('{"pools": [{"name": "over tls"}], "links": {}}'),
+    ).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 'some-token' };
+    const list = (more: Record<string, string>) =>
+      runInside(
+        { variables: { ...variables, ...more } },
+        ...['pool', 'list', '-f', 'value', '-c', 'name'],
+      );
+    try {
+      expect((await list({})).status).toBe(3);
+      for (const variable of ['TSIGIL_CACERT', 'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'])
+        expect(await list({ [variable]: authority }), variable).toEqual({
+          status: 0,
+          out: 'over tls\n',
+          err: '',
+        });
+      expect((await findConnection({}, variables)).trust?.ca).toContain('BEGIN CERTIFICATE');
+    } finally {
+      server.close();
+    }
+  });
+});
