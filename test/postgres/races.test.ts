@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import type { Caller } from '../../src/domain/model/caller.ts';
+import { CONFIGURED_ID, type Caller } from '../../src/domain/model/caller.ts';
 import { ServiceError } from '../../src/domain/model/errors.ts';
 import type { Resource } from '../../src/domain/model/resource.ts';
 import type { Settings } from '../../src/domain/model/settings.ts';
@@ -126,7 +126,7 @@ function holding(dependencies: Dependencies): Held {
 function serviceOn(dependencies: Dependencies) {
   const as = (projectId: string) => {
     const caller: Caller = {
-      id: projectId,
+      id: ids.get(projectId) ?? CONFIGURED_ID,
       name: projectId,
       roles: ['admin'],
       projectId,
@@ -313,6 +313,16 @@ const RACES: Record<string, Race> = {
     first: (one) => one.delete(token, 'one'),
     second: (other) => other.delete(token, 'two'),
     outcome: 'last_administrator',
+  },
+  'a token that a deleted token creates': {
+    before: async (service) => {
+      await service.create(token, admin('red'));
+      ids.set('deleted', ids.get('red') ?? '');
+      await service.create(token, admin('other'));
+    },
+    first: (one) => one.delete(token, 'deleted'),
+    second: (other) => other.create(token, admin('new')),
+    outcome: 'unauthenticated',
   },
   'an update of a zone that is updated': {
     before: ZONE,

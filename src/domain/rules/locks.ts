@@ -48,11 +48,15 @@ const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
         }));
     }
   }),
-  locks(token, ({ operation }, { settings }) =>
-    operation === 'delete' && !settings.otherAdministrators
-      ? [{ type: token, key: 'administrators', exclusive: true }]
-      : [],
-  ),
+  locks(token, ({ operation, resource }, { caller, settings }) => {
+    if (operation !== 'delete')
+      return caller.identity === undefined
+        ? [{ type: token, key: caller.id, exclusive: false }]
+        : [];
+    return [resource.id, ...(settings.otherAdministrators ? [] : ['administrators'])].map(
+      (key) => ({ type: token, key, exclusive: true }),
+    );
+  }),
 ]);
 
 /** Returns what `change` depends on, in addition to the resource that it changes. */
