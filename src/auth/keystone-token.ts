@@ -1,3 +1,4 @@
+import { parseTimestamp } from '../domain/model/field.ts';
 import type { Caller, Scope } from '../domain/model/caller.ts';
 
 /** A token that Keystone validated. */
@@ -28,11 +29,13 @@ export function readToken(body: unknown): ValidToken | undefined {
   if (!isDescription(description)) return undefined;
   const { user, roles = [], project, domain } = description;
   const scope = scopeOf(description);
+  const expires = Date.parse(description.expires_at);
   const caller: Caller = {
     id: user.id,
     name: user.name,
     roles: roles.map(({ name }) => name),
     projectId: project?.id ?? null,
+    expiresAt: parseTimestamp(description.expires_at) ?? null,
     allProjects: false,
     identity: {
       userId: user.id,
@@ -41,7 +44,7 @@ export function readToken(body: unknown): ValidToken | undefined {
       domainId: domain?.id ?? null,
     },
   };
-  return { caller, expiresAt: Date.parse(description.expires_at) };
+  return { caller, expiresAt: expires };
 }
 
 /** Returns the lifetime of a token, from its issue to its expiry. Both times are from Keystone's clock, so clock skew has no effect. */

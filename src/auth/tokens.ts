@@ -92,7 +92,7 @@ async function findToken(store: Store, hash: string): Promise<KnownToken | undef
   const [row] = await store.find(tokenType, 'hash', [hash]);
   if (row === undefined || !equalHashes(hash, row.hash)) return undefined;
   const { id, name, roles, project_id: projectId, expires_at: expiresAt } = row;
-  return { caller: { id, name, roles, projectId, allProjects: false }, expiresAt };
+  return { caller: { id, name, roles, projectId, expiresAt, allProjects: false }, expiresAt };
 }
 
 function equalHashes(one: string, other: string): boolean {

@@ -51,7 +51,7 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
       ? {}
       : { maxBodyBytes: Math.max(body.maxBytes, settings.maxBodyBytes) };
   addRoutes(app, action.path.replaceAll(/\{(\w+)\}/g, ':$1'), [
-    { method, right, ...limit, handler },
+    { method, ...(right === undefined ? {} : { right }), ...limit, handler },
     ...itemRoutes(action),
   ]);
 }

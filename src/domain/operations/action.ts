@@ -79,8 +79,8 @@ interface ActionBase<B, P extends Parameters> {
   /** The path in OpenAPI form. `{id}` is the id of a resource of `type`. */
   readonly path: string;
   readonly method: 'GET' | 'POST';
-  /** The right that callers need. */
-  readonly right: string;
+  /** The right that callers need. Absent if every valid token is enough. */
+  readonly right?: string;
   /** The id of the operation in the OpenAPI document. */
   readonly operationId: string;
   readonly summary: string;

@@ -2,6 +2,7 @@ import type { Action } from './action.ts';
 import { importAction } from './import.ts';
 import { keyExport } from './key-export.ts';
 import { tldBulk } from './tld-bulk.ts';
+import { whoami } from './whoami.ts';
 import { zoneNameCheck } from './zone-name-check.ts';
 import { limits, zoneNameServers } from './zone-queries.ts';
 import { IMPORTABLE_TYPES } from '../resources/resources.ts';
@@ -14,4 +15,5 @@ export const ACTIONS: readonly Action[] = [
   zoneNameCheck,
   zoneNameServers,
   limits,
+  whoami,
 ];

@@ -65,7 +65,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
   return {
     operationId,
     summary,
-    description: `${description}\n\nNeeds the right \`${right}\`.`,
+    description: `${description}\n\n${right === undefined ? 'Needs a valid token.' : `Needs the right \`${right}\`.`}`,
     tags: [type.collection],
     security: [{ token: [] }, { bearer: [] }],
     ...(parameters === undefined ? {} : { parameters: describeParameters(parameters) }),

@@ -1,0 +1,63 @@
+import { defineAction } from './action.ts';
+import { EXAMPLE_ID } from '../model/error-entry.ts';
+import { anyText, nullable, timestamp } from '../model/field.ts';
+import { described, responseObject, sequence } from '../model/object.ts';
+import { DEFAULT_POLICY, may } from '../resources/policy.ts';
+import { token } from '../resources/token.ts';
+
+const WHOAMI = responseObject({
+  id: described(
+    anyText(),
+    "The id of the token, or of the user in Keystone. 'configured' for `adminToken`.",
+  ),
+  name: described(anyText(), 'The name of the token, or of the user in Keystone.'),
+  roles: described(sequence(anyText()), 'The roles of the token.'),
+  project_id: described(nullable(anyText()), 'The project of the token.'),
+  rights: described(
+    sequence(anyText()),
+    'The rights that the roles have. `member` and `reader` have theirs in the project only.',
+  ),
+  expires_at: described(
+    nullable(timestamp()),
+    'The time at which the token expires. Null if it does not expire.',
+  ),
+});
+
+/** Returns the caller's own name, roles and rights. Every valid token is enough. */
+export const whoami = defineAction({
+  path: '/v2/whoami',
+  method: 'GET',
+  operationId: 'whoami',
+  summary: 'Get the own roles and rights',
+  description: 'Returns who the caller is, and what it may do.',
+  type: token,
+  response: {
+    kind: described(WHOAMI, 'The caller.'),
+    schemaName: 'Whoami',
+    description: 'The caller.',
+    examples: {
+      reader: {
+        summary: 'A token with the role reader.',
+        value: {
+          id: EXAMPLE_ID,
+          name: 'reporting',
+          roles: ['reader'],
+          project_id: null,
+          rights: ['zones:list', 'zones:get'],
+          expires_at: '2027-01-31T12:00:00.000000',
+        },
+      },
+    },
+  },
+  async run({ dependencies: { policy }, context: { caller } }) {
+    const { id, name, roles, projectId, expiresAt = null } = caller;
+    return {
+      id,
+      name,
+      roles,
+      project_id: projectId,
+      rights: Object.keys(DEFAULT_POLICY).filter((right) => may(policy, caller, right)),
+      expires_at: expiresAt,
+    };
+  },
+});

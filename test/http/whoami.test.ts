@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+
+test('200 with the id, roles, rights and expiry of a token without any right', async () => {
+  const { body: made } = await service.post('/v2/tokens', {
+    name: 'guest',
+    roles: ['reader'],
+    project_id: 'red',
+    expires_at: '2999-01-31T12:00:00',
+  });
+  const { status, body, text } = await service.with(String(made.token)).get('/v2/whoami');
+  expect([status, body]).toEqual([
+    200,
+    {
+      id: made.id,
+      name: 'guest',
+      roles: ['reader'],
+      project_id: 'red',
+      rights: ['zones:list', 'zones:get'],
+      expires_at: '2999-01-31T12:00:00.000000',
+    },
+  ]);
+  expect(text).not.toContain(made.token);
+});
+
+test('200 with every right for an administrator', async () => {
+  const { body } = await service.get('/v2/whoami');
+  expect(body).toMatchObject({ roles: ['admin'], expires_at: null });
+  expect(body.rights).toEqual(Object.keys(DEFAULT_POLICY));
+});
+
+test('401 without a valid token', async () => {
+  expect((await service.with('wrong').get('/v2/whoami')).status).toBe(401);
+  expect((await fetch(`${service.url}/v2/whoami`)).status).toBe(401);
+});
