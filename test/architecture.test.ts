@@ -62,6 +62,7 @@ const ROOMS: Record<string, string[]> = {
     'dns',
     'rules',
     'operations',
+    'actions',
   ],
   http: ['connection', 'request', 'sharing', 'openapi', 'docs', ''],
   store: [

@@ -4,7 +4,7 @@ import {
   readActionParameters,
   type Action,
   type ActionRequest,
-} from '../domain/operations/action.ts';
+} from '../domain/actions/action.ts';
 import type { Dependencies } from '../domain/operations/change.ts';
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';

@@ -1,6 +1,6 @@
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { ACTIONS } from '../domain/operations/actions.ts';
+import { ACTIONS } from '../domain/actions/actions.ts';
 import type { Dependencies } from '../domain/operations/change.ts';
 import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import tlds from 'tlds';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { MAX_ENTRIES } from '../../src/domain/operations/bulk-request.ts';
+import { MAX_ENTRIES } from '../../src/domain/actions/bulk-request.ts';
 import { toAsciiName } from '../../src/domain/text/dns-name.ts';
 import { recordShown } from '../harness/evidence.ts';
 import { hasPublicSuffixList, PUBLIC_SUFFIX_LIST } from '../harness/public-suffix-list.ts';

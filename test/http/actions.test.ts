@@ -9,8 +9,8 @@ import {
   unparsedList,
   withDefault,
 } from '../../src/domain/model/object.ts';
-import { defineAction, type Action } from '../../src/domain/operations/action.ts';
-import { ACTIONS } from '../../src/domain/operations/actions.ts';
+import { defineAction, type Action } from '../../src/domain/actions/action.ts';
+import { ACTIONS } from '../../src/domain/actions/actions.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
 import {

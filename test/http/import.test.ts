@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { IMPORTABLE_TYPES } from '../../src/domain/resources/resources.ts';
-import { ACTIONS } from '../../src/domain/operations/actions.ts';
+import { ACTIONS } from '../../src/domain/actions/actions.ts';
 import { actionPaths } from '../../src/http/openapi/actions.ts';
 import { create, expectError, itemsOf, problemsOf, SAMPLES } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';

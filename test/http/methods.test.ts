@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ACTIONS } from '../../src/domain/operations/actions.ts';
+import { ACTIONS } from '../../src/domain/actions/actions.ts';
 import {
   create,
   expectError,

@@ -12,8 +12,8 @@ import {
   deleteResource,
   updateResource,
 } from '../../src/domain/operations/collection.ts';
-import { importResources } from '../../src/domain/operations/import.ts';
-import { changeTlds } from '../../src/domain/operations/tld-bulk.ts';
+import { importResources } from '../../src/domain/actions/import.ts';
+import { changeTlds } from '../../src/domain/actions/tld-bulk.ts';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { DEFAULT_POOL_ID, pool } from '../../src/domain/resources/pool.ts';
 import { tld } from '../../src/domain/resources/tld.ts';

@@ -2,7 +2,7 @@ import {
   MAX_ENTRIES,
   MAX_LIST_BYTES,
   type BulkRequest,
-} from '../../domain/operations/bulk-request.ts';
+} from '../../domain/actions/bulk-request.ts';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { quote, type Report } from '../output/import-report.ts';

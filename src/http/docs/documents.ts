@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { ACTIONS } from '../../domain/operations/actions.ts';
+import { ACTIONS } from '../../domain/actions/actions.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
 import { CONTENT_SECURITY_POLICY, renderDocsPage } from './page.ts';
 import { JSON_TYPE } from '../request/errors.ts';

@@ -5,7 +5,7 @@ import {
   type Action,
   type ActionBody,
   type ActionFiles,
-} from '../../domain/operations/action.ts';
+} from '../../domain/actions/action.ts';
 import type {
   Content,
   OperationObject,

@@ -12,16 +12,16 @@ import {
   updateResource,
 } from '../../../src/domain/operations/collection.ts';
 import { ServiceError } from '../../../src/domain/model/errors.ts';
-import { importResources } from '../../../src/domain/operations/import.ts';
+import { importResources } from '../../../src/domain/actions/import.ts';
 import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
 import type { Store } from '../../../src/domain/model/ports.ts';
 import type { Change, ResourceType } from '../../../src/domain/model/resource.ts';
 import { RULES } from '../../../src/domain/rules/rules.ts';
 import { createSlicer } from '../../../src/domain/scheduling/slicer.ts';
 import { tld } from '../../../src/domain/resources/tld.ts';
-import { BULK_BODY } from '../../../src/domain/operations/bulk-request.ts';
-import { changeTlds } from '../../../src/domain/operations/tld-bulk.ts';
-import { readActionBody } from '../../../src/domain/operations/action.ts';
+import { BULK_BODY } from '../../../src/domain/actions/bulk-request.ts';
+import { changeTlds } from '../../../src/domain/actions/tld-bulk.ts';
+import { readActionBody } from '../../../src/domain/actions/action.ts';
 import { token } from '../../../src/domain/resources/token.ts';
 import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
 import { migrate } from '../../../src/store/migrate.ts';

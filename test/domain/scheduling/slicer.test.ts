@@ -8,7 +8,7 @@ import {
   sortInSlices,
   type Slicer,
 } from '../../../src/domain/scheduling/slicer.ts';
-import { checkZoneNames } from '../../../src/domain/operations/zone-name-check.ts';
+import { checkZoneNames } from '../../../src/domain/actions/zone-name-check.ts';
 
 /** A slicer whose every slice is over at once, and how often the work let others run. */
 function impatient(): { slicer: Slicer; turns: () => number } {

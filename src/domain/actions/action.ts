@@ -1,5 +1,5 @@
-import type { ChangeContext, Dependencies } from './change.ts';
-import type { Parameter } from './list-query.ts';
+import type { ChangeContext, Dependencies } from '../operations/change.ts';
+import type { Parameter } from '../operations/list-query.ts';
 import { ServiceError, type ErrorCode, type Problem } from '../model/errors.ts';
 import type { Kind, ValueOf } from '../model/field.ts';
 import type { ResourceType } from '../model/resource.ts';

@@ -1,5 +1,5 @@
 import { defineAction } from './action.ts';
-import { getResource } from './collection.ts';
+import { getResource } from '../operations/collection.ts';
 import { EXPORT_FORMATS, exportKey } from '../key-formats/formats.ts';
 import { enumeration } from '../model/field.ts';
 import { requireRight } from '../resources/policy.ts';

@@ -8,7 +8,12 @@ import {
   type BulkResult,
 } from './bulk-request.ts';
 import { defineAction } from './action.ts';
-import { change, type ChangeContext, type Changes, type Dependencies } from './change.ts';
+import {
+  change,
+  type ChangeContext,
+  type Changes,
+  type Dependencies,
+} from '../operations/change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
 import { requireRight } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';

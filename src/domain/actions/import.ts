@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defineAction, invalidBody } from './action.ts';
 import { MAX_LIST_BYTES } from './bulk-request.ts';
-import { readCreation } from './body.ts';
-import { change, type ChangeContext, type Dependencies } from './change.ts';
+import { readCreation } from '../operations/body.ts';
+import { change, type ChangeContext, type Dependencies } from '../operations/change.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
 import { integer, nullable, timestamp, uuid, type Kind } from '../model/field.ts';
 import {

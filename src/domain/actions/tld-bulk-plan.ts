@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readCreation } from './body.ts';
+import { readCreation } from '../operations/body.ts';
 import type { BulkRequest } from './bulk-request.ts';
 import type { Caller } from '../model/caller.ts';
-import type { Dependencies } from './change.ts';
+import type { Dependencies } from '../operations/change.ts';
 import { ERRORS, ServiceError, type Problem } from '../model/errors.ts';
 import { may } from '../resources/policy.ts';
 import type { Reader } from '../model/ports.ts';

@@ -1,5 +1,5 @@
 import { defineAction } from './action.ts';
-import { getResource } from './collection.ts';
+import { getResource } from '../operations/collection.ts';
 import { integer, nullable, text } from '../model/field.ts';
 import { described, responseObject, sequence } from '../model/object.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
