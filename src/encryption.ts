@@ -5,6 +5,7 @@ import {
   createMasterKeyFile,
   findMasterKeys,
   readMasterKeyFile,
+  type FoundMasterKeys,
 } from './encryption/master-keys.ts';
 import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
@@ -29,6 +30,8 @@ export interface OpenedKeyring extends MasterKeySource {
   /** Whether every user of the machine can read the file. */
   readonly isReadable: boolean;
   readonly createMasterKey: (() => MasterKey) | undefined;
+  /** Reads the master keys again. */
+  readMasterKeys(): Pick<FoundMasterKeys, 'keys' | 'problem'>;
 }
 
 /** Returns the file with the master key beside an embedded database; undefined for others. */
@@ -54,6 +57,7 @@ export function openKeyring(database: string, settings: Config['encryption']): O
     file: found === undefined ? beside : found.file,
     isReadable: found?.isReadable === true,
     createMasterKey: beside === undefined ? undefined : () => createAt(beside),
+    readMasterKeys: () => findMasterKeys(settings, beside) ?? { keys: [] },
   };
 }
 

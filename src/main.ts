@@ -32,7 +32,7 @@ process.stderr.on('error', () => {
 process.exitCode = await runCommand(
   process.argv.slice(2),
   VERSION,
-  { serve: run, checkConfig, backUp, migrate: migrateDatabase, copyDatabase },
+  { serve: run, checkConfig, backUp, migrate: migrateDatabase, copyDatabase, newMasterKey },
   {
     environment: process.env,
     now: Date.now,
@@ -183,6 +183,15 @@ async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Prom
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop);
     if (received !== undefined) process.kill(process.pid, received);
   }
+}
+
+/** Adds a master key to a file, and returns its id. */
+async function newMasterKey(file: string): Promise<string> {
+  const { addMasterKey, readMasterKeyFile } = await import('./encryption/master-keys.ts');
+  const { existsSync } = await import('node:fs');
+  const problem = existsSync(file) ? readMasterKeyFile(file).problem : undefined;
+  if (problem !== undefined) throw new CommandError(EXIT.refused, `'${file}' ${problem}`);
+  return addMasterKey(file).id;
 }
 
 /** Updates the schema of the configured database, and prints the applied steps. */

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isIPv4 } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createFirstToken } from './auth/first-token.ts';
 import { openAuthentication } from './auth/methods.ts';
@@ -13,11 +14,12 @@ import type { ServiceError } from './domain/model/errors.ts';
 import { logSecrets, openKeyring, prepareSecrets, type OpenedKeyring } from './encryption.ts';
 import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import { listen, listenAddresses } from './http/connection/listen.ts';
-import { createMetrics } from './http/metrics.ts';
+import { addEncryptionMetrics, createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
+import { runEncryption } from './store/secrets/encryption.ts';
 import type { EncryptionReport } from './store/secrets/start.ts';
 import { setStrictTsigkeysByDefault, strictTsigkeysByDefault } from './store/setting-defaults.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
@@ -40,6 +42,8 @@ export interface ServiceDependencies {
   readonly clock?: Clock;
   readonly newId?: () => string;
   readonly randomBytes?: (size: number) => Buffer;
+  /** How often a process follows changes of keys by other processes. */
+  readonly encryptionIntervalMs?: number;
   /** Returns the metrics of all processes of the service, if there are several. */
   readonly readMetrics?: () => Promise<string>;
 }
@@ -134,6 +138,16 @@ export async function startService(config: Config, given: ServiceDependencies): 
       () => migrate(database, clock()),
       clock,
     );
+    const encryption = runEncryption({
+      ...secrets,
+      database,
+      now: clock,
+      process: { id: randomUUID(), host: hostname() },
+      failed: (err) => log.error({ err }, 'The keys of the database could not be updated'),
+      intervalMs: given.encryptionIntervalMs,
+    });
+    closers.push(() => encryption.close());
+    addEncryptionMetrics(metrics, encryption);
     const policy = { ...DEFAULT_POLICY, ...config.policy };
     const refusedTokens = new Set<string>();
     const dependencies: Dependencies = {
@@ -155,6 +169,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       },
       newId: given.newId ?? randomUUID,
       randomBytes: given.randomBytes ?? randomBytes,
+      encryption,
       refuseToken: (id) => refusedTokens.add(id),
       warn({ type, id, requestId, message }) {
         log.warn(

@@ -7,6 +7,7 @@ import { addExamples } from './flags/help.ts';
 import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { addHelpCommand, COMMAND_GROUPS, formatHelp, optionDescription } from './root-help.ts';
+import { addEncryptionCommands } from './commands/encryption-commands.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
 import { addNameList } from './commands/name-list.ts';
 import { plainLines } from './output/plain-text.ts';
@@ -84,6 +85,7 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);
   addLocalCommands(program, local);
+  addEncryptionCommands(program, (file) => local.newMasterKey(file), terminal);
   acceptConnectionFlagsFirst(program);
   reportUsageErrors(program);
   return program;

@@ -21,7 +21,6 @@ export function formatHelp(command: Command, helper: Help): string {
   const flags = helper.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
   return `${[
     `${title('Usage:')} ${helper.commandUsage(command)}`,
-    '',
     ...Object.values(COMMAND_GROUPS).flatMap((group) => [
       title(group),
       ...commands

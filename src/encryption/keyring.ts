@@ -48,7 +48,15 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
     return { ...details, wrapped, wrappedBy: masterKey.id };
   };
 
+  const ciphers = new Map<string, SecretCipher>();
   const cipherOf = (table: string, column: string): SecretCipher => {
+    const place = `${table}.${column}`;
+    const cipher = ciphers.get(place) ?? createCipher(table, column);
+    ciphers.set(place, cipher);
+    return cipher;
+  };
+
+  const createCipher = (table: string, column: string): SecretCipher => {
     const cache = createSecretCache(CACHED_SECRETS);
     const contextFor = (id: string) => `tsigil/1/${table}/${column}/${id}`;
     const decrypt = (id: string, keyNumber: number | null, text: string): string => {

@@ -8,6 +8,7 @@ import {
   Registry,
 } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
+import type { Encryption, EncryptionStatus } from '../domain/encryption/status.ts';
 import type { Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
@@ -169,6 +170,46 @@ export function addMetrics(
       },
     },
   ]);
+}
+
+/** Adds the metrics of the encryption of secrets. They are omitted if the database does not respond. */
+export function addEncryptionMetrics({ registry }: Metrics, encryption: Encryption): void {
+  const registers = [registry];
+  const read = cachedFlight(
+    COUNTS_MAX_AGE_SECONDS,
+    () => performance.now() / 1000,
+    () => encryption.status(),
+  );
+  const gauge = (name: string, help: string, valueOf: (status: EncryptionStatus) => number) =>
+    new Gauge({
+      name,
+      help,
+      aggregator: 'max',
+      registers,
+      async collect() {
+        const status = await inTime(read());
+        if (status === undefined) this.reset();
+        else this.set(valueOf(status));
+      },
+    });
+  gauge(
+    'tsigil_secrets_in_clear',
+    'Secrets in the database that are not encrypted.',
+    ({ clearText }) => clearText,
+  );
+  gauge(
+    'tsigil_secrets_unreadable',
+    'Secrets that a process could not decrypt and that were not repaired since.',
+    ({ unreadable }) => unreadable,
+  );
+  gauge(
+    'tsigil_data_key_age_seconds',
+    'Age of the data key that encrypts new secrets. 0 without encryption.',
+    ({ dataKeys }) => {
+      const active = dataKeys.find(({ state }) => state === 'active');
+      return active === undefined ? 0 : (Date.now() - Date.parse(`${active.createdAt}Z`)) / 1000;
+    },
+  );
 }
 
 /** Returns the result of `work`, or undefined if it fails or takes too long. */

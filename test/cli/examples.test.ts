@@ -15,6 +15,7 @@ const PROGRAM = createProgram(
     checkConfig: () => Promise.resolve(),
     backUp: noCommand,
     migrate: noCommand,
+    newMasterKey: async () => '',
     copyDatabase: noCommand,
   },
   {

@@ -26,6 +26,7 @@ export const NO_LOCAL_COMMANDS: LocalCommands = {
   checkConfig: refuse,
   backUp: refuse,
   migrate: refuse,
+  newMasterKey: refuse,
   copyDatabase: refuse,
 };
 

@@ -7,6 +7,8 @@ export interface LocalCommands {
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
   backUp(config: string | undefined, target: string): Promise<void>;
   migrate(config: string | undefined): Promise<void>;
+  /** Adds a master key to a file, and returns its id. */
+  newMasterKey(file: string): Promise<string>;
   copyDatabase(
     config: string | undefined,
     from: string,

@@ -1,4 +1,5 @@
 import type { Action } from './action.ts';
+import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
 import { importAction } from './import.ts';
 import { keyExport } from './key-export.ts';
 import { tldBulk } from './tld-bulk.ts';
@@ -16,4 +17,5 @@ export const ACTIONS: readonly Action[] = [
   zoneNameServers,
   limits,
   whoami,
+  ...ENCRYPTION_ACTIONS,
 ];

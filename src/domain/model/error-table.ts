@@ -172,6 +172,13 @@ export const ERRORS = {
       `marker ${id} is not the id of an existing ${title}`,
     example: ({ title }) => ({ id: EXAMPLE_ID, title }),
   }),
+  key_not_distributed: entry({
+    status: 409,
+    when: 'Another process of the service does not have the new master key yet.',
+    message: asItIs,
+    example: () =>
+      "A process on 'dns-2' does not have master key 7Q4KZ2XA yet. Copy the file there, wait 10 s and repeat the request",
+  }),
   method_not_allowed: entry({
     status: 405,
     when: 'The path does not have this method. `Allow` lists its methods.',

@@ -1,3 +1,4 @@
+import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
 import { may, type Policy } from '../resources/policy.ts';
 import type { Clock, Reader, Store, Writer } from '../model/ports.ts';
@@ -29,6 +30,8 @@ export interface Dependencies {
   randomBytes(size: number): Buffer;
   /** Makes this process reject the token with this id until the process exits. */
   refuseToken(id: string): void;
+  /** Operations on the keys that encrypt secrets. Undefined where only resources change. */
+  readonly encryption?: Encryption | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
 }

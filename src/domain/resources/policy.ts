@@ -20,6 +20,8 @@ export const FURTHER_RIGHTS = [
   'all_projects',
   'edit_managed_records',
   'hard_delete',
+  'encryption:get',
+  'encryption:manage',
   ...RESOURCE_TYPES.flatMap(computedFilterRights),
   CHOOSE_POOL,
   ...RESOURCE_TYPES.flatMap((type) => revealRight(type) ?? []),

@@ -1,0 +1,110 @@
+import type { Command } from 'commander';
+import { connect, withConnectionFlags } from '../flags/flags.ts';
+import { addExamples } from '../flags/help.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+import { plainText } from '../output/plain-text.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { call } from '../service/client.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
+
+/** The commands that send one request and print the state of the encryption. */
+const REQUESTS = [
+  ['status', 'GET', '', 'print the keys that encrypt secrets, and how many secrets each encrypts'],
+  [
+    'rotate-data-key',
+    'POST',
+    '/rotate-data-key',
+    'create a data key, and encrypt all secrets again in the background',
+  ],
+  [
+    'rotate-master-key',
+    'POST',
+    '/rotate-master-key',
+    'encrypt the data keys with the first key in the file of master keys',
+  ],
+  ['prune', 'POST', '/prune', 'delete data keys that encrypt no secret any more'],
+] as const;
+
+/** Adds the commands for the encryption of secrets. `newMasterKey` adds a master key to a file and returns its id. */
+export function addEncryptionCommands(
+  program: Command,
+  newMasterKey: (file: string) => Promise<string>,
+  terminal: Terminal,
+): void {
+  const parent = program
+    .command('encryption')
+    .description('manage the keys that encrypt secrets in the database');
+  addExamples(parent, ['tsigil encryption status', 'tsigil encryption rotate-data-key']);
+  for (const [name, method, path, description] of REQUESTS) {
+    const command = parent.command(name).description(description);
+    command.action(async (flags: ConnectionFlags) => {
+      const status = await call(await connect(flags, terminal), method, `/v2/encryption${path}`);
+      terminal.out.write(
+        `${describeStatus(status as unknown as Status)
+          .map(plainText)
+          .join('\n')}\n`,
+      );
+    });
+    addExamples(withConnectionFlags(command), [`tsigil encryption ${name}`]);
+  }
+  const verify = parent
+    .command('verify')
+    .description('decrypt every secret; exit code 1 if one cannot be decrypted');
+  verify.action(async (flags: ConnectionFlags) => {
+    const result = await call(await connect(flags, terminal), 'POST', '/v2/encryption/verify');
+    const { checked, unreadable, unreadable_count: count } = result as unknown as Verification;
+    for (const { collection, id } of unreadable)
+      terminal.out.write(`${plainText(`${collection} ${id}: cannot be decrypted`)}\n`);
+    terminal.out.write(`${checked} secrets checked, ${count} unreadable\n`);
+    if (count > 0)
+      throw new CommandError(
+        EXIT.refused,
+        `${count} secrets cannot be decrypted`,
+        'Restore a backup, or set new secrets.',
+      );
+  });
+  addExamples(withConnectionFlags(verify), ['tsigil encryption verify']);
+  const create = parent
+    .command('new-master-key')
+    .description('create a master key, and add it to a file as the first line')
+    .requiredOption('--file <file>', 'file of master keys; it is created if it does not exist')
+    .action(async ({ file }: { file: string }) => {
+      const id = await newMasterKey(file);
+      terminal.out.write(`${plainText(`Added master key ${id} to '${file}'.`)}\n`);
+    });
+  addExamples(create, ['tsigil encryption new-master-key --file /etc/tsigil/master.key']);
+}
+
+/** The state of the encryption in a response. */
+interface Status {
+  readonly master_keys: readonly string[];
+  readonly data_keys: readonly {
+    readonly number: number;
+    readonly state: string;
+    readonly master_key: string;
+    readonly created_at: string;
+    readonly secrets: number;
+  }[];
+  readonly clear_text: number;
+  readonly unreadable: number;
+}
+
+/** The result of the check of all secrets in a response. */
+interface Verification {
+  readonly checked: number;
+  readonly unreadable_count: number;
+  readonly unreadable: readonly { readonly collection: string; readonly id: string }[];
+}
+
+function describeStatus(status: Status): string[] {
+  const keys = status.data_keys.map(
+    ({ number, state, master_key: masterKey, created_at: created, secrets }) =>
+      `Data key ${number}: ${state}, ${secrets} secrets, created ${created}, master key ${masterKey}`,
+  );
+  return [
+    `Master keys: ${status.master_keys.length === 0 ? 'none' : status.master_keys.join(', ')}`,
+    ...keys,
+    `Secrets in clear: ${status.clear_text}`,
+    `Unreadable secrets: ${status.unreadable}`,
+  ];
+}

@@ -1,0 +1,263 @@
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import type { MasterKey } from '../../domain/encryption/master-key.ts';
+import type {
+  Encryption,
+  EncryptionStatus,
+  UnreadableSecret,
+  Verification,
+} from '../../domain/encryption/status.ts';
+import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import type { Database, Sql } from '../sql/sql.ts';
+import { removeProcess, reportProcess } from './processes.ts';
+import { insertDataKey } from './start.ts';
+import { reEncrypt, rowsAfter, SECRET_PLACES } from './re-encrypt.ts';
+
+/** How often a process loads the data keys that other processes may have changed, and reports its master keys. */
+const INTERVAL_MS = 10_000;
+
+/** The number of intervals without a secret under a draining key, after which no process encrypts with it. */
+const EMPTY_INTERVALS = 2;
+
+/** The maximum number of unreadable secrets in one response. */
+const MAX_LISTED = 100;
+
+/** The dependencies of the operations on keys. */
+export interface EncryptionDependencies {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly required: boolean;
+  /** Returns the current master keys, or why they cannot be read. */
+  readMasterKeys(): { readonly keys: readonly MasterKey[]; readonly problem?: string | undefined };
+  /** The current time, as a timestamp of the API. */
+  now(): string;
+  /** The id and the host of this process. */
+  readonly process: { readonly id: string; readonly host: string };
+  /** Reports a failure in the background. */
+  failed(error: unknown): void;
+  readonly intervalMs?: number | undefined;
+}
+
+/** Operations on keys, and a job that follows the changes of other processes. */
+export interface RunningEncryption extends Encryption {
+  close(): Promise<void>;
+}
+
+/** Starts the job, and returns the operations on the keys of an open database. */
+export function runEncryption({
+  database,
+  keyring,
+  required,
+  readMasterKeys,
+  now,
+  process,
+  failed,
+  intervalMs = INTERVAL_MS,
+}: EncryptionDependencies): RunningEncryption {
+  let closed = false;
+  const emptyIntervals = new Map<number, number>();
+
+  /** Reads the master keys again, if they can be read, and loads the data keys. */
+  const reload = async (): Promise<readonly WrappedKey[]> => {
+    const { keys, problem } = readMasterKeys();
+    if (problem === undefined && keys.length > 0) keyring.useMasterKeys(keys);
+    await loadDataKeys(database.reads, keyring);
+    return readDataKeys(database.reads);
+  };
+
+  /** Encrypts secrets under other keys than the active one again, and retires keys without secrets. */
+  const drain = async (): Promise<void> => {
+    const keys = await reload();
+    const active = keys.find(({ state }) => state === 'active');
+    if (active === undefined) return;
+    if (!required && !database.exclusive) await reEncrypt(database, keyring, null, () => closed);
+    for (const { number, state } of keys) {
+      if (number === active.number) continue;
+      await reEncrypt(database, keyring, number, () => closed);
+      if (state !== 'draining') continue;
+      const isEmpty = (await countUnder(database.reads, number)) === 0;
+      const intervals = isEmpty ? (emptyIntervals.get(number) ?? 0) + 1 : 0;
+      emptyIntervals.set(number, intervals);
+      if (intervals > (database.exclusive ? 0 : EMPTY_INTERVALS))
+        await database.migrate(async (sql) => {
+          await setState(sql, number, 'draining', 'retired');
+        });
+    }
+  };
+
+  const tick = async () => {
+    if (!database.exclusive) await report();
+    await drain();
+  };
+
+  const report = async () => {
+    const masterKeys = keyring.masterKeys.map(({ id }) => id);
+    let processes: Awaited<ReturnType<typeof reportProcess>> = [];
+    await database.migrate(async (sql) => {
+      processes = await reportProcess(sql, { ...process, masterKeys });
+    });
+    return processes;
+  };
+
+  /** Runs the job, and repeats it if it is wanted again meanwhile. */
+  let isWanted = false;
+  let running: Promise<void> | undefined;
+  const run = async () => {
+    while (isWanted && !closed) {
+      isWanted = false;
+      await tick().catch((error: unknown) => {
+        if (!closed) failed(error);
+      });
+    }
+    running = undefined;
+  };
+  const start = () => {
+    isWanted = true;
+    running ??= run();
+  };
+
+  const status = async (): Promise<EncryptionStatus> => {
+    const keys = await readDataKeys(database.reads);
+    const dataKeys = [];
+    for (const { number, state, wrappedBy: masterKey, createdAt } of keys) {
+      const secrets = await countUnder(database.reads, number);
+      dataKeys.push({ number, state, masterKey, createdAt, secrets });
+    }
+    return {
+      masterKeys: keyring.masterKeys.map(({ id }) => id),
+      dataKeys,
+      clearText: await countUnder(database.reads, null),
+      unreadable: keyring.unreadable(),
+      required,
+    };
+  };
+
+  const assertKeys = () => {
+    if (keyring.masterKeys.length === 0)
+      throw new ServiceError(
+        'bad_request',
+        'No master key is configured. Set encryption.masterKeyFile and restart the service',
+      );
+  };
+
+  const timer = database.exclusive ? undefined : setInterval(start, intervalMs).unref();
+  if (keyring.masterKeys.length > 0) start();
+
+  return {
+    status,
+    verify: () => verifySecrets(database, keyring),
+    async rotateDataKey() {
+      assertKeys();
+      const at = now();
+      await database.migrate(async (sql) => {
+        const keys = await readDataKeys(sql);
+        const number = Math.max(...keys.map((key) => key.number)) + 1;
+        for (const key of keys) await setState(sql, key.number, 'active', 'draining');
+        await insertDataKey(sql, keyring.newDataKey(number, 'secrets', at));
+      });
+      await reload();
+      start();
+      return status();
+    },
+    async rotateMasterKey() {
+      const { keys: masterKeys, problem } = readMasterKeys();
+      if (problem !== undefined)
+        throw new ServiceError('bad_request', `The master keys cannot be used: ${problem}`);
+      keyring.useMasterKeys(masterKeys);
+      assertKeys();
+      const [wrapping] = keyring.masterKeys;
+      const id = wrapping?.id ?? '';
+      if (!database.exclusive) {
+        const lacking = (await report()).find((each) => !each.masterKeys.includes(id));
+        if (lacking !== undefined)
+          throw new ServiceError(
+            'key_not_distributed',
+            `A process on '${lacking.host}' does not have master key ${id} yet. Copy the file there, wait 10 s and repeat the request`,
+          );
+      }
+      await database.migrate(async (sql) => {
+        for (const key of await readDataKeys(sql)) {
+          const { wrapped, wrappedBy } = keyring.rewrap(key);
+          await sql.run('UPDATE data_keys SET wrapped = ?, wrapped_by = ? WHERE number = ?', [
+            wrapped,
+            wrappedBy,
+            key.number,
+          ]);
+        }
+        // Unwraps every key before the commit.
+        if (keyring.load(await readDataKeys(sql)).length > 0)
+          throw new Error('A data key cannot be unwrapped with the new master key');
+      });
+      return status();
+    },
+    async prune() {
+      await database.migrate(async (sql) => {
+        for (const { number, state } of await readDataKeys(sql))
+          if (state === 'retired' && (await countUnder(sql, number)) === 0)
+            await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
+      });
+      await reload();
+      return status();
+    },
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await running;
+      if (!database.exclusive)
+        await database.migrate((sql) => removeProcess(sql, process.id)).catch(() => undefined);
+    },
+  };
+}
+
+async function setState(sql: Sql, number: number, from: string, to: string): Promise<void> {
+  await sql.run('UPDATE data_keys SET state = ? WHERE number = ? AND state = ?', [
+    to,
+    number,
+    from,
+  ]);
+}
+
+/** Returns the number of secrets under a data key; null counts those that are not encrypted. */
+export async function countUnder(sql: Sql, number: number | null): Promise<number> {
+  let count = 0;
+  for (const { table, keyColumn } of SECRET_PLACES) {
+    const condition = number === null ? `${keyColumn} IS NULL` : `${keyColumn} = ?`;
+    const row = await sql.one(
+      `SELECT count(*) AS count FROM ${table} WHERE ${condition}`,
+      number === null ? [] : [number],
+    );
+    count += Number(row?.count);
+  }
+  return count;
+}
+
+/** Decrypts every secret of a database. */
+export async function verifySecrets(database: Database, keyring: Keyring): Promise<Verification> {
+  const unreadable: UnreadableSecret[] = [];
+  let checked = 0;
+  let unreadableCount = 0;
+  const numbers = [null, ...(await readDataKeys(database.reads)).map(({ number }) => number)];
+  for (const place of SECRET_PLACES) {
+    const { table: collection, column } = place;
+    const cipher = keyring.cipherOf(collection, column);
+    for (const keyNumber of numbers) {
+      for (let after = ''; ;) {
+        const rows = await rowsAfter(database.reads, place, keyNumber, after);
+        for (const { id, secret } of rows) {
+          checked += 1;
+          try {
+            cipher.decrypt(id, { text: secret, keyNumber });
+          } catch {
+            unreadableCount += 1;
+            if (unreadable.length < MAX_LISTED) unreadable.push({ collection, id });
+          }
+        }
+        const last = rows.at(-1);
+        if (last === undefined) break;
+        after = last.id;
+        await new Promise((resume) => setImmediate(resume));
+      }
+    }
+  }
+  return { checked, unreadable, unreadableCount };
+}

@@ -1,0 +1,171 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { expectError } from '../harness/samples.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+
+const BODY = {
+  algorithm: 'hmac-sha256',
+  scope: 'POOL',
+  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+};
+
+interface Status {
+  master_keys: string[];
+  data_keys: { number: number; state: string; master_key: string; secrets: number }[];
+  clear_text: number;
+  unreadable: number;
+}
+
+let folder: string;
+let service: TestService;
+let masterKey: string;
+let secrets: Map<string, string>;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  masterKey = createMasterKeyFile(join(folder, 'own.key')).id;
+  await start();
+  secrets = new Map();
+  for (let index = 0; index < 20; index += 1) {
+    const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: `k${index}.example` });
+    secrets.set(body.id as string, body.secret as string);
+  }
+});
+afterEach(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  service = await startTestService(
+    { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: join(folder, 'own.key') },
+    { folder, encryptionIntervalMs: 200 },
+  );
+}
+
+async function status(): Promise<Status> {
+  return (await service.get('/v2/encryption')).body;
+}
+
+/** Waits until a status has the wanted property. */
+async function until(wanted: (status: Status) => boolean): Promise<Status> {
+  return expect
+    .poll(status, { timeout: 20_000, interval: 20 })
+    .toSatisfy(wanted)
+    .then(() => status());
+}
+
+async function expectSameSecrets(): Promise<void> {
+  const listed = (await service.get('/v2/tsigkeys')).body.tsigkeys as {
+    id: string;
+    secret: string;
+  }[];
+  expect(new Map(listed.map(({ id, secret }) => [id, secret]))).toEqual(secrets);
+}
+
+describe('/v2/encryption', () => {
+  test('200 with the keys and the number of their secrets', async () => {
+    expect(await status()).toMatchObject({
+      master_keys: [masterKey],
+      data_keys: [{ number: 1, state: 'active', master_key: masterKey, secrets: 20 }],
+      clear_text: 0,
+      unreadable: 0,
+    });
+  });
+
+  test('401 for callers without the right', async () => {
+    const { body } = await service.post('/v2/tokens', {
+      name: 'r',
+      roles: ['reader'],
+      project_id: 'p',
+    });
+    const reader = service.with(body.token);
+    expectError(await reader.get('/v2/encryption'), 401, 'access_denied');
+    expectError(
+      await reader.post('/v2/encryption/rotate-data-key', undefined),
+      401,
+      'access_denied',
+    );
+  });
+
+  test('200 for a rotation of the data key, after which every secret is encrypted with the new one', async () => {
+    expect((await service.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
+    const after = await until(({ data_keys: keys }) => keys[0]?.state === 'retired');
+    expect(after.data_keys).toMatchObject([
+      { number: 1, state: 'retired', secrets: 0 },
+      { number: 2, state: 'active', secrets: 20 },
+    ]);
+    await expectSameSecrets();
+    const pruned = (await service.post('/v2/encryption/prune', undefined))
+      .body as unknown as Status;
+    expect(pruned.data_keys.map(({ number }) => number)).toEqual([2]);
+    await service.close();
+    await start();
+    await expectSameSecrets();
+  });
+
+  test('200 for a rotation of the master key, after which the old one is not needed', async () => {
+    const { id } = addMasterKey(join(folder, 'own.key'));
+    const rotated = await service.post('/v2/encryption/rotate-master-key', undefined);
+    expect(rotated.body).toMatchObject({
+      master_keys: [id, masterKey],
+      data_keys: [{ number: 1, master_key: id }],
+    });
+    await service.close();
+    const lines = readFileSync(join(folder, 'own.key'), 'utf8').split('\n');
+    writeFileSync(join(folder, 'own.key'), `${lines[0]}\n`);
+    await start();
+    await expectSameSecrets();
+  });
+
+  test('400 for a rotation with an unusable file, which changes nothing', async () => {
+    writeFileSync(join(folder, 'own.key'), 'junk');
+    const answer = await service.post('/v2/encryption/rotate-master-key', undefined);
+    expectError(answer, 400, 'bad_request');
+    await expectSameSecrets();
+    expect((await status()).master_keys).toEqual([masterKey]);
+    rmSync(join(folder, 'own.key'));
+    writeFileSync(join(folder, 'own.key'), '');
+  });
+
+  test('200 for a check that lists the ids of unreadable secrets, and the metrics count them', async () => {
+    const good = await service.post('/v2/encryption/verify', undefined);
+    expect(good.body).toEqual({ checked: 20, unreadable_count: 0, unreadable: [] });
+    if (process.env.TEST_DATABASE === 'postgres') return;
+    await service.close();
+    const database = new DatabaseSync(join(folder, 'tsigil.db'));
+    database.exec("UPDATE tsigkeys SET secret = 'AAAA' WHERE name = 'k3.example'");
+    database.close();
+    await start();
+    const [id] = [...secrets.keys()].slice(3);
+    const bad = await service.post('/v2/encryption/verify', undefined);
+    expect(bad.body).toEqual({
+      checked: 20,
+      unreadable_count: 1,
+      unreadable: [{ collection: 'tsigkeys', id }],
+    });
+    const metrics = (await service.get('/metrics')).text;
+    expect(metrics).toMatch(/^tsigil_secrets_unreadable 1$/m);
+    expect(metrics).toMatch(/^tsigil_secrets_in_clear 0$/m);
+    expect(metrics).toMatch(/^tsigil_data_key_age_seconds \d/m);
+  });
+
+  test('concurrent changes during ten rotations lose nothing', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const changes = [...secrets.keys()].map(async (id, index) => {
+        const secret = Buffer.from(`round ${round} key ${index} `).toString('base64');
+        expect((await service.patch(`/v2/tsigkeys/${id}`, { secret })).status).toBe(200);
+        secrets.set(id, secret);
+      });
+      const rotations = [service.post('/v2/encryption/rotate-data-key', undefined)];
+      expect((await Promise.all(rotations)).map((answer) => answer.status)).toEqual([200]);
+      await Promise.all(changes);
+    }
+    await until(({ data_keys: keys }) =>
+      keys.every(({ state, secrets: count }) => state === 'active' || count === 0),
+    );
+    await expectSameSecrets();
+  });
+});
