@@ -1,0 +1,131 @@
+import pg from 'pg';
+import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { createDatabase } from '../harness/postgres.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+
+const BODY = {
+  algorithm: 'hmac-sha256',
+  scope: 'POOL',
+  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+};
+const ADMIN = 'an-administrator-token-for-all-processes';
+
+let folder: string;
+let url: string;
+let services: TestService[];
+beforeEach(async () => {
+  folder = temporaryFolder();
+  url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `encryption-${Date.now()}`);
+  services = [];
+});
+afterEach(async () => {
+  for (const service of services) await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(variables: Record<string, string> = {}): Promise<TestService> {
+  const service = await startTestService(
+    { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: ADMIN, ...variables },
+    { folder, encryptionIntervalMs: 200 },
+  );
+  services.push(service);
+  return service;
+}
+
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(text);
+  await client.end();
+  return rows;
+}
+
+test('a master key encrypts the secrets that were stored in clear, and changes no response', async () => {
+  const before = await start();
+  for (let index = 0; index < 30; index += 1)
+    await before.post('/v2/tsigkeys', { ...BODY, name: `k${index}.example` });
+  const list = async (service: TestService) =>
+    (await service.get('/v2/tsigkeys')).text.replaceAll(service.url, '');
+  const wanted = await list(before);
+  expect(before.log.join('')).toContain('Secrets are stored in clear');
+  expect((await before.get('/metrics')).text).toMatch(/^tsigil_secrets_in_clear 30$/m);
+  await before.close();
+  services = [];
+  createMasterKeyFile(join(folder, 'own.key'));
+  const after = await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: join(folder, 'own.key') });
+  await expect
+    .poll(async () => (await after.get('/v2/encryption')).body.clear_text, { timeout: 20_000 })
+    .toBe(0);
+  expect(await list(after)).toBe(wanted);
+  const secrets = (JSON.parse(wanted) as { tsigkeys: { secret: string }[] }).tsigkeys;
+  const stored = JSON.stringify(await query('SELECT secret, secret_key FROM tsigkeys'));
+  expect(secrets.filter(({ secret }) => stored.includes(secret))).toEqual([]);
+});
+
+test('four processes write while both keys rotate ten times: no request fails, and every secret is under the last key', async () => {
+  const file = join(folder, 'own.key');
+  createMasterKeyFile(file);
+  for (let count = 0; count < 4; count += 1)
+    await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file });
+  const [first] = services;
+  if (first === undefined) throw new Error('No service was started');
+  const secrets = new Map<string, string>();
+  let isDone = false;
+  const failures: number[] = [];
+  const writers = services.map(async (service, number) => {
+    for (let round = 0; !isDone || round < 5; round += 1) {
+      const created = await service.post('/v2/tsigkeys', {
+        ...BODY,
+        name: `k${number}-${round}.example`,
+      });
+      if (created.status !== 201) failures.push(created.status);
+      const id = created.body.id as string;
+      secrets.set(id, created.body.secret as string);
+      for (const each of services) {
+        const answer = await each.get(`/v2/tsigkeys/${id}`);
+        if (answer.status !== 200 || answer.body.secret !== secrets.get(id))
+          failures.push(answer.status);
+      }
+    }
+  });
+  for (let round = 0; round < 10; round += 1) {
+    expect((await first.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
+    addMasterKey(file);
+    await expect
+      .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status, {
+        timeout: 20_000,
+      })
+      .toBe(200);
+  }
+  isDone = true;
+  await Promise.all(writers);
+  expect(failures).toEqual([]);
+  await expect
+    .poll(() => query('SELECT DISTINCT secret_key FROM tsigkeys'), { timeout: 20_000 })
+    .toEqual([{ secret_key: 11 }]);
+  expect((await first.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
+}, 120_000);
+
+test('a master key that another process lacks is refused with the name of its host', async () => {
+  const [one, other] = [join(folder, 'one.key'), join(folder, 'other.key')];
+  createMasterKeyFile(one);
+  copyFileSync(one, other);
+  const first = await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: one });
+  await start({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: other });
+  await expect
+    .poll(() => query('SELECT count(*)::int AS n FROM encryption_processes'))
+    .toEqual([{ n: 2 }]);
+  const { id } = addMasterKey(one);
+  const refused = await first.post('/v2/encryption/rotate-master-key', undefined);
+  expect([refused.status, refused.body.type]).toEqual([409, 'key_not_distributed']);
+  expect(refused.body.message).toContain(id);
+  copyFileSync(one, other);
+  await expect
+    .poll(async () => (await first.post('/v2/encryption/rotate-master-key', undefined)).status, {
+      timeout: 20_000,
+    })
+    .toBe(200);
+});
