@@ -142,10 +142,11 @@ export function tableOf<F extends Fields>(
       for (const column of booleans) row[column] = row[column] === 1;
       // The definition and the migrations agree, as tests show.
       if (secrets.length === 0) return row as ResourceOf<F>;
-      const resource: SqlRow = {};
-      for (const member of members) resource[member] = row[member];
-      for (const secret of secrets) resource[secret.field] = readSecret(secret, row);
-      return resource as ResourceOf<F>;
+      for (const secret of secrets) row[secret.field] = readSecret(secret, row);
+      // Deletes the columns that were added last, which is faster than copying the others.
+      for (let index = columns.length - 1; index >= members.length; index -= 1)
+        Reflect.deleteProperty(row, columns[index] as string);
+      return row as ResourceOf<F>;
     },
     lacksKey: (row) =>
       keyring !== undefined &&
