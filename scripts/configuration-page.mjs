@@ -117,9 +117,9 @@ ${formatYaml(describeConfig(readConfig(undefined, {}))).trimEnd()}
 
 | Variable | Read by | Meaning |
 | --- | --- | --- |
-| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\` | The configuration file, unless \`--config\` is set. |
-| \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is \`http://127.0.0.1:9001\`. |
-| \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is the content of \`var/admin.token\`. |
+| \`TSIGIL_CONFIG\` | \`serve\`, \`check-config\`, \`backup\`, \`migrate\`, \`copy-database\`, the client | The configuration file, unless \`--config\` is set. The client finds the service on this machine in it. |
+| \`TSIGIL_URL\` | the client | The address of the service, unless \`--url\` is set. The default is the current profile, or the service on this machine. |
+| \`TSIGIL_TOKEN\` | the client | The token, unless \`--token-file\` is set. The default is that of the current profile, or the first token of the service on this machine. |
 | \`PGPASSFILE\` | \`serve\`, \`migrate\`, \`copy-database\` | A password file of PostgreSQL. Used if the database URL has no password and \`PGPASSWORD\` is not set. |
 
 The client is every command that sends requests to a service.
