@@ -12,7 +12,7 @@ const variablesOf = (option) =>
     .join(' or ');
 const rows = OPTIONS.map(
   (option) =>
-    `| \`${option.key}\` | ${variablesOf(option)} | ${valuesOf(option.kind.schema)} | ${defaultOf(option)} | ${option.meaning} |`,
+    `| \`${option.key}\` | ${variablesOf(option)} | ${valuesOf(option.kind.schema)} | ${defaultOf(option)} | ${option.reload} | ${option.meaning} |`,
 );
 
 process.stdout.write(`# Configuration
@@ -47,7 +47,17 @@ The service does not start with:
 The message lists all problems, and the exit code is 2.
 \`tsigil check-config\` makes the same checks and prints the effective configuration.
 It hides secrets, and the password in a database URL.
-The service reads its configuration only at startup: restart it to apply changes.
+
+The service reads its configuration at startup, and again at SIGHUP.
+The column Reload below states what SIGHUP does to a changed setting:
+
+| Reload | Effect of SIGHUP |
+| --- | --- |
+| yes | The service applies the new value to later requests. |
+| while set | The same, if the setting has a value before and after. Otherwise, the change needs a restart. |
+| no | The change needs a restart. The service logs the name of the setting. |
+
+[Operations](operations.md#change-the-configuration-without-a-restart) shows the steps.
 
 A secret can also be in a file.
 Set the variable that ends in \`_FILE\` to its path.
@@ -57,8 +67,8 @@ If both variables are set, the service does not start.
 
 ## Settings
 
-| Key | Variable | Value | Default | Meaning |
-| --- | --- | --- | --- | --- |
+| Key | Variable | Value | Default | Reload | Meaning |
+| --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
 A key with dots is a nested map in the file: \`log.level\` is \`level\` under \`log\`.

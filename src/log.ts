@@ -3,6 +3,12 @@ import { destination, pino, type DestinationStream } from 'pino';
 import { withoutTokens } from './domain/text/token-form.ts';
 import type { Log } from './http/request-log.ts';
 
+/** The service's log, whose level may change. */
+export interface ServiceLog extends Log {
+  /** Logs from `level` upwards from now on. */
+  setLevel(level: string): void;
+}
+
 /** How often a write is tried, at intervals of 0.1 s, while the reader of the log does not read. */
 const TRIES = 10;
 
@@ -11,7 +17,7 @@ const TRIES = 10;
  * written, because the disk is full or the reader does not read, the service drops it and continues. It logs the number of lost lines once
  * writing works again. Tokens are masked in every line.
  */
-export function createLog(level: string, fields: Readonly<Record<string, unknown>>): Log {
+export function createLog(level: string, fields: Readonly<Record<string, unknown>>): ServiceLog {
   const time = isoTime();
   const options = {
     level,
@@ -21,7 +27,7 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
   };
   const output = standardOutput((lines) => log.warn({ lines }, 'log lines were lost'));
   const log = pino(options, output);
-  const isOn = log.isLevelEnabled('info');
+  let isOn = log.isLevelEnabled('info');
   const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
   return {
     // Each request logs one such line. JSON.stringify formats it in less than half the time of pino. It does not format errors.
@@ -34,6 +40,10 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
     },
     warn: (given, message) => log.warn(given, message),
     error: (given, message) => log.error(given, message),
+    setLevel(next) {
+      log.level = next;
+      isOn = log.isLevelEnabled('info');
+    },
   };
 }
 

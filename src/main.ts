@@ -5,7 +5,7 @@ import { formatYaml, plainText } from './cli/output/plain-text.ts';
 import { fileProblems, startFileProblems } from './config/checks.ts';
 import { ConfigError, describeConfig, readConfig } from './config/config.ts';
 import { findLocalService } from './config/local-service.ts';
-import { settingVariables } from './config/environment.ts';
+import { settingVariables, type Environment } from './config/environment.ts';
 import type { Config } from './config/options.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
 import { ServiceError } from './domain/model/errors.ts';
@@ -50,11 +50,12 @@ process.exitCode = await runCommand(
   },
 );
 
-/** Runs `work`. A failure becomes a `CommandError` that contains both the message for callers and the underlying cause. */
+/** Runs `work`. A failure becomes a `CommandError` that contains both the message for callers and the underlying cause, or all problems of the configuration. */
 async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof ConfigError) throw invalidConfig(error);
     if (!(error instanceof ServiceError)) throw error;
     const { cause } = error.details;
     throw new CommandError(
@@ -74,33 +75,40 @@ function configFrom(
   try {
     return readConfig(path, process.env, furtherProblems);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const problems = error.problems.map((problem) => `  - ${plainText(problem)}`);
-    throw new CommandError(
-      EXIT.usage,
-      'The configuration is not valid:',
-      problems.join('\n'),
-      error,
-    );
+    throw error instanceof ConfigError ? invalidConfig(error) : error;
   }
 }
 
-/** Returns the configuration, and removes all settings from the environment, so that child processes do not inherit secrets. */
-function takeConfig(path: string | undefined): Config {
-  const config = configFrom(path, startFileProblems);
-  for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
-  return config;
+function invalidConfig(error: ConfigError): CommandError {
+  const problems = error.problems.map((problem) => `  - ${plainText(problem)}`);
+  return new CommandError(
+    EXIT.usage,
+    'The configuration is not valid:',
+    problems.join('\n'),
+    error,
+  );
+}
+
+/**
+ * Returns a function that reads the configuration at each call, with the environment of the first call. That call removes all settings from
+ * the environment, so that child processes do not inherit secrets. Throws `ConfigError` with all problems.
+ */
+function configReader(path: string | undefined): () => Config {
+  let environment: Environment | undefined;
+  return () => {
+    environment ??= { ...process.env };
+    const config = readConfig(path, environment, startFileProblems);
+    for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
+    return config;
+  };
 }
 
 async function run(configPath: string | undefined): Promise<void> {
   const { serve } = await import('./serve.ts');
   const code = await forOperator(() =>
-    serve(
-      () => takeConfig(configPath),
-      ({ url, tokenFile }) => {
-        if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
-      },
-    ),
+    serve(configReader(configPath), ({ url, tokenFile }) => {
+      if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
+    }),
   ).catch((error: unknown) => {
     // A connection that waits for a password, or the channel to a supervising process, cannot be closed. Neither may delay the exit.
     setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();

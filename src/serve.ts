@@ -4,8 +4,8 @@ import { AggregatorRegistry } from 'prom-client';
 import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { singleFlight } from './domain/scheduling/single-flight.ts';
-import type { Log } from './http/request-log.ts';
-import { createLog } from './log.ts';
+import { createLog, type ServiceLog } from './log.ts';
+import { reload, type Change } from './reload.ts';
 import { startService, type Service } from './service.ts';
 import { VERSION } from './version.ts';
 
@@ -19,18 +19,22 @@ const RESTART_PAUSE_MS = 1000;
 type Message =
   | { readonly tsigil: 'stop' }
   | { readonly tsigil: 'config'; readonly config?: Config }
+  | { readonly tsigil: 'change'; readonly change: Change }
   | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
 
 /**
  * Serves until SIGTERM or SIGINT, in this process or in several workers, as the setting `workers` states. A second signal ends the service
- * immediately. Calls `readConfig` in the first process only; workers receive the configuration from it. Calls `started` in each serving
- * process once it listens. Log lines go to standard output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
+ * immediately. SIGHUP reads the configuration again. Calls `readConfig` in the first process only; workers receive the configuration and
+ * its changes from it. Calls `started` in each serving process once it listens. Log lines go to standard output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
  */
 export async function serve(
   readConfig: () => Config,
   started: (service: Service) => void,
 ): Promise<number> {
   const stopRequested = stopRequest();
+  const hangUps = createMailbox<string>();
+  process.on('SIGHUP', hangUps.put); // without a listener, the signal would end the process
+  const changes = cluster.isWorker ? receiveChanges() : undefined;
   const config = cluster.isWorker
     ? await Promise.race([receiveConfig(), stopRequested.then(() => undefined)])
     : readConfig();
@@ -39,12 +43,29 @@ export async function serve(
     return EXIT_CODES.stopped;
   }
   const log = createLog(config.log.level, config.workers > 1 ? { pid: process.pid } : {});
-  ignoreHangUp(log);
-  if (config.workers > 1 && cluster.isPrimary) return superviseWorkers(config, stopRequested, log);
+  let current = config;
+  const reloadInto = (apply: (change: Change) => void) => () => {
+    current = reload(current, readConfig, apply, log);
+  };
+  if (config.workers > 1 && cluster.isPrimary) {
+    hangUps.receive(
+      reloadInto((change) => {
+        log.setLevel(change.config.log.level);
+        for (const worker of listWorkers()) sendTo(worker, { tsigil: 'change', change });
+      }),
+    );
+    return superviseWorkers(() => current, stopRequested, log);
+  }
   const service = await startService(config, {
     log,
     ...(cluster.isWorker ? { readMetrics: readClusterMetrics() } : {}),
   });
+  const apply = ({ config: next, certificate }: Change) => {
+    service.change(next, certificate);
+    log.setLevel(next.log.level);
+  };
+  if (changes === undefined) hangUps.receive(reloadInto(apply));
+  else changes.receive(apply);
   started(service);
   log.info({ url: service.url, version: VERSION, node: process.version }, 'listening');
   log.info({ reason: await stopRequested }, 'stopping');
@@ -68,15 +89,33 @@ function receiveConfig(): Promise<Config> {
   });
 }
 
-/** Survives SIGHUP, which would end the process. One line reports it, whatever the number of workers. */
-function ignoreHangUp(log: Log): void {
-  process.on('SIGHUP', () => {
-    if (cluster.isWorker) return;
-    log.warn(
-      {},
-      'SIGHUP received: the configuration is not re-read. Restart the service to apply changes.',
-    );
+/** In a worker: receives the changes of the configuration from the supervising process, also those that arrive while the worker starts. */
+function receiveChanges(): Mailbox<Change> {
+  const changes = createMailbox<Change>();
+  process.on('message', (message: Message) => {
+    if (message.tsigil === 'change') changes.put(message.change);
   });
+  return changes;
+}
+
+/** Passes values to a receiver. Until there is one, it stores the latest value. */
+interface Mailbox<T> {
+  readonly put: (value: T) => void;
+  receive(handle: (value: T) => void): void;
+}
+
+function createMailbox<T>(): Mailbox<T> {
+  let waiting: readonly T[] = [];
+  let handle = (value: T): void => {
+    waiting = [value];
+  };
+  return {
+    put: (value) => handle(value),
+    receive(next) {
+      handle = next;
+      waiting.forEach(next);
+    },
+  };
 }
 
 /** Resolves with the first signal or message that requests a stop. A worker may receive several. */
@@ -99,17 +138,17 @@ function endAtNextSignal(): void {
     process.once(signal, () => process.exit(EXIT_CODES.failed));
 }
 
-/** Runs the configured number of workers until `stopRequested` resolves, and replaces those that exit. Ends the service if no worker can start. */
+/** Runs the number of workers in the configuration that `current` returns until `stopRequested` resolves, and replaces those that exit. Ends the service if no worker can start. */
 async function superviseWorkers(
-  config: Config,
+  current: () => Config,
   stopRequested: Promise<string>,
-  log: Log,
+  log: ServiceLog,
 ): Promise<number> {
   let stopping = false;
   const seen = { listening: false };
   cluster.on('message', (worker, message: Message) => {
     // Node.js drops messages to a worker that does not listen yet. A worker that requests its configuration during a stop receives 'stop' here.
-    const reply: Message = stopping ? { tsigil: 'stop' } : { tsigil: 'config', config };
+    const reply: Message = stopping ? { tsigil: 'stop' } : { tsigil: 'config', config: current() };
     if (message.tsigil === 'config') sendTo(worker, reply);
   });
   serveMetricsRequests();
@@ -132,13 +171,11 @@ async function superviseWorkers(
       }, RESTART_PAUSE_MS);
     });
   });
-  for (let number = 0; number < config.workers; number += 1) cluster.fork();
+  for (let number = 0; number < current().workers; number += 1) cluster.fork();
   const reason = await Promise.race([stopRequested, failed]);
   stopping = true;
   log.info({ reason }, 'stopping');
-  const workers = Object.values(cluster.workers ?? {}).filter(
-    (worker): worker is Worker => worker !== undefined,
-  );
+  const workers = listWorkers();
   for (const signal of ['SIGTERM', 'SIGINT']) {
     process.once(signal, () => {
       for (const worker of workers) worker.process.kill('SIGKILL');
@@ -156,6 +193,10 @@ async function superviseWorkers(
   return seen.listening && codes.every((code) => code === 0)
     ? EXIT_CODES.stopped
     : EXIT_CODES.failed;
+}
+
+function listWorkers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).flatMap((worker) => worker ?? []);
 }
 
 /** Sends a message to a worker. Ignores a failure, because a worker that has exited needs no message. Without a callback, Node.js would throw. */

@@ -8,15 +8,15 @@ import { closeAll } from './close-all.ts';
 import { createClock, systemTime } from './clock.ts';
 import { connectionLimits, readOpenFilesLimit } from './config/connection-limits.ts';
 import type { Config } from './config/options.ts';
-import type { Dependencies } from './domain/operations/change.ts';
 import type { Clock, Store } from './domain/model/ports.ts';
 import type { ServiceError } from './domain/model/errors.ts';
 import { logSecrets, openKeyring, prepareSecrets, type OpenedKeyring } from './encryption.ts';
-import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import { listen, listenAddresses } from './http/connection/listen.ts';
+import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
 import { addEncryptionMetrics, createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
+import { liveSettings, type LastingDependencies } from './live-settings.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
@@ -32,6 +32,11 @@ export interface Service {
   readonly url: string;
   /** The file that contains the first administrator token, if this start created one. */
   readonly tokenFile: string | undefined;
+  /**
+   * Follows a changed configuration. Requests that begin later use it, and later connections use the certificate. Throws Node's error, and
+   * changes nothing, if the certificate cannot be used.
+   */
+  change(config: Config, certificate: Certificate | undefined): void;
   /** Stops accepting connections, waits up to `stopGraceSeconds` for requests to finish, and closes the database. */
   close(): Promise<void>;
 }
@@ -148,25 +153,11 @@ export async function startService(config: Config, given: ServiceDependencies): 
     });
     closers.push(() => encryption.close());
     addEncryptionMetrics(metrics, encryption);
-    const policy = { ...DEFAULT_POLICY, ...config.policy };
     const refusedTokens = new Set<string>();
-    const dependencies: Dependencies = {
+    const strictTsigkeys = config.tsigkeys.strict ?? (await strictTsigkeysByDefault(database));
+    const lasting: LastingDependencies = {
       store,
       clock,
-      policy,
-      settings: {
-        strictTsigkeys: config.tsigkeys.strict ?? (await strictTsigkeysByDefault(database)),
-        requireResource: config.tsigkeys.requireResource,
-        tldRule: config.zones.tldRule,
-        zonesPerProject: config.zones.perProject,
-        pendingStatus: config.zones.pendingStatus,
-        defaultLimit: config.api.defaultLimit,
-        otherAdministrators:
-          config.adminToken !== undefined || config.auth.method.includes('keystone'),
-        ownTokens: config.auth.method.includes('tokens'),
-        keystoneTokenDays: config.auth.keystone.maxTokenDays,
-        maxPageBytes: config.api.maxPageBytes,
-      },
       newId: given.newId ?? randomUUID,
       randomBytes: given.randomBytes ?? randomBytes,
       encryption,
@@ -182,6 +173,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
         );
       },
     };
+    const settings = liveSettings(config, strictTsigkeys, lasting);
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
       clock: given.clock ?? systemTime,
@@ -195,13 +187,12 @@ export async function startService(config: Config, given: ServiceDependencies): 
     closers.push(() => authentication.close());
     const limits = connectionLimits(config, kind.shared, readOpenFilesLimit());
     if (limits.openFiles !== undefined) log.warn(limits, FEW_FILES);
-    const app = createServer({
+    const { app, change } = createServer({
       ...config.api,
       ...limits,
-      dependencies,
+      ...settings,
       metrics,
       readMetrics: given.readMetrics,
-      metricsAccess: config.metrics,
       log,
       version: VERSION,
       authenticate: authentication.authenticate,
@@ -215,19 +206,11 @@ export async function startService(config: Config, given: ServiceDependencies): 
         insufficientRightsStatus: insufficientRightsStatus(config.auth),
         challenges: authentication.challenges,
       },
-      rateLimit: config.rateLimit,
-      addressRateLimit: {
-        requestsPerSecond: config.rateLimit.anonymousRequestsPerSecond,
-        burst: config.rateLimit.anonymousBurst,
-      },
-      allowedOrigins: config.cors.allowedOrigins,
       tls: config.tls,
     });
+    let { stopGraceSeconds } = config;
     closers.push(async () => {
-      const deadline = setTimeout(
-        () => app.server.closeAllConnections(),
-        config.stopGraceSeconds * 1000,
-      );
+      const deadline = setTimeout(() => app.server.closeAllConnections(), stopGraceSeconds * 1000);
       await app.close().finally(() => clearTimeout(deadline));
     });
     const { host, port } = splitAddress(config.listen);
@@ -235,7 +218,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     // Last, so that only a successful start creates a token and reports its file.
     const tokenFile = join(kind.folder(location), 'admin.token');
     const needsToken = config.adminToken === undefined && config.auth.method.includes('tokens');
-    const createdToken = needsToken && (await createFirstToken(dependencies, tokenFile));
+    const createdToken = needsToken && (await createFirstToken(settings.dependencies, tokenFile));
     if (!isLoopback(host) && config.tls.cert === undefined) {
       log.warn(
         { listen: config.listen },
@@ -253,6 +236,12 @@ export async function startService(config: Config, given: ServiceDependencies): 
     return {
       url,
       tokenFile: createdToken ? tokenFile : undefined,
+      change(next, certificate) {
+        if (certificate !== undefined) changeCertificate(app.server, certificate);
+        authentication.changeAdminToken(next.adminToken);
+        change(liveSettings(next, strictTsigkeys, lasting));
+        ({ stopGraceSeconds } = next);
+      },
       close: () => closeAll(closers),
     };
   } catch (error) {

@@ -28,6 +28,8 @@ export interface Authentication {
   readonly known: KnownCaller;
   /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
+  /** Accepts `adminToken` from now on, and no longer the one before. */
+  changeAdminToken(adminToken: string | undefined): void;
   close(): void;
 }
 
@@ -43,13 +45,17 @@ export function openAuthentication(
   const methods = Object.entries(METHODS)
     .filter(([name]) => names.some((chosen) => chosen === name))
     .map(([, open]) => open(dependencies));
-  const authenticators =
-    adminToken === undefined ? methods : [configuredToken(adminToken), ...methods];
+  const withAdminToken = (token: string | undefined) =>
+    token === undefined ? methods : [configuredToken(token), ...methods];
+  let authenticators = withAdminToken(adminToken);
   return {
     authenticate: async (token) =>
       authenticators.find(({ claims }) => claims(token))?.authenticate(token),
     known: (token) => authenticators.find(({ claims }) => claims(token))?.known(token),
     challenges: methods.map(({ challenge }) => challenge),
+    changeAdminToken(token) {
+      authenticators = withAdminToken(token);
+    },
     close: () => methods.forEach(({ close }) => close()),
   };
 }

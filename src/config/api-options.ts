@@ -53,6 +53,7 @@ export const API_SECTIONS = {
         'How long a list without an index may take, such as one with a pattern, in seconds. After that, the request gets 503.',
     }),
     maxPageBytes: option(integer(16 * KIB, 64 * MIB), {
+      reload: 'yes',
       default: MIB,
       meaning:
         'How many bytes of items a page may have. A page ends before the item that would exceed this, and `links.next` begins with that item.',
@@ -75,6 +76,7 @@ export const API_SECTIONS = {
   },
   cors: {
     allowedOrigins: option(list(origin(), 0, 1000), {
+      reload: 'yes',
       default: [],
       meaning:
         'Origins whose pages may call the API from a browser, such as `https://console.example`.',
@@ -82,11 +84,13 @@ export const API_SECTIONS = {
   },
   metrics: {
     token: option(tokenText(), {
+      reload: 'yes',
       secret: true,
       meaning:
         'The token that a request for `/metrics` must have, as `Authorization: Bearer T` or `X-Auth-Token: T`. It gives no other rights. Unset, the path needs no token.',
     }),
     addresses: option(list(network(), 0, 1000), {
+      reload: 'yes',
       default: [],
       meaning:
         'The addresses and networks from which `/metrics` can be read, such as `10.0.0.0/8`. With an empty list, it can be read from everywhere.',
@@ -94,19 +98,23 @@ export const API_SECTIONS = {
   },
   rateLimit: {
     requestsPerSecond: option(integer(0, 1_000_000), {
+      reload: 'yes',
       default: 0,
       meaning: 'How many requests per second one caller may make on average. 0 sets no limit.',
     }),
     burst: option(integer(1, 1_000_000), {
+      reload: 'yes',
       default: 100,
       meaning: 'How many requests one caller may make at once before the rate limit applies.',
     }),
     anonymousRequestsPerSecond: option(integer(0, 1_000_000), {
+      reload: 'yes',
       default: 50,
       meaning:
         'How many requests per second without a valid token one IPv4 address or IPv6 /64 network may make on average. 0 sets no limit. `/healthcheck` and `/readyz` do not count.',
     }),
     anonymousBurst: option(integer(1, 1_000_000), {
+      reload: 'yes',
       default: 200,
       meaning:
         'How many requests without a valid token one address may make at once before the rate limit applies.',

@@ -43,6 +43,7 @@ const KEYSTONE = {
       'How long a request waits for Keystone, in seconds: sign-in, validation and retries together.',
   }),
   maxTokenDays: option(integer(0, 3650), {
+    reload: 'yes',
     default: 90,
     meaning:
       'How many days a token of the service is valid at most if a caller with a token of Keystone creates it. A token that is created with such a token expires no later than it. 0 sets no limit.',
@@ -60,6 +61,7 @@ const KEYSTONE = {
 
 /** The settings about who may call the API. */
 export const ADMIN_TOKEN = option(tokenText(), {
+  reload: 'while set',
   secret: true,
   meaning:
     'An administrator token that is valid while it is configured, for containers and tests. Without one, the service creates a token at the first start. It writes that to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
@@ -81,6 +83,7 @@ export const AUTH_SECTIONS = {
     keystone: KEYSTONE,
   },
   policy: option(policy(), {
+    reload: 'yes',
     default: {},
     meaning:
       'The roles that may do an operation, such as `tlds:list: [admin, reader]`. Other operations keep the roles listed below.',

@@ -61,7 +61,8 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
   });
 }
 
-function freeze(value: unknown): void {
+/** Freezes a value and everything in it. */
+export function freeze(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   Object.values(value).forEach(freeze);
   Object.freeze(value);

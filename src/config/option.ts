@@ -16,7 +16,14 @@ export interface Definition<T = unknown> {
   readonly hasFileSetting: boolean;
   /** The systemd credential whose path is the value where the setting is not set. */
   readonly credential: string | undefined;
+  readonly reload: Reload;
 }
+
+/**
+ * Whether a running service applies a new value of a setting at SIGHUP. `while set` means that it does so if the setting had a value before
+ * and has one afterwards.
+ */
+export type Reload = 'yes' | 'while set' | 'no';
 
 /** Settings by name, and sections of more settings. */
 export interface Section {
@@ -41,6 +48,7 @@ interface Details<T> {
   readonly variable?: string;
   readonly hasFileSetting?: boolean;
   readonly credential?: string;
+  readonly reload?: Reload;
 }
 
 /** Returns the definition of a setting of the kind `kind`. Without a default, the setting is undefined where it is not set. */
@@ -51,7 +59,7 @@ export function option<T>(
 export function option<T>(kind: Kind<T>, details: Details<NoInfer<T>>): Definition<T | undefined>;
 export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | undefined> {
   const { meaning, designate, secret = false, variable } = details;
-  const { hasFileSetting = false, credential } = details;
+  const { hasFileSetting = false, credential, reload = 'no' } = details;
   return {
     kind,
     default: details.default,
@@ -61,6 +69,7 @@ export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | un
     variable,
     hasFileSetting,
     credential,
+    reload,
   };
 }
 

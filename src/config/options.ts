@@ -54,10 +54,14 @@ export const TABLE = {
   adminToken: ADMIN_TOKEN,
   tls: {
     cert: option(path(), {
+      reload: 'while set',
       meaning:
         'A PEM file with the certificate chain. With `tls.key`, the service accepts HTTPS only.',
     }),
-    key: option(path(), { meaning: 'A PEM file with the private key of the certificate.' }),
+    key: option(path(), {
+      reload: 'while set',
+      meaning: 'A PEM file with the private key of the certificate.',
+    }),
     handshakeTimeoutSeconds: option(integer(1, 600), {
       default: 10,
       meaning:
@@ -110,6 +114,7 @@ export const TABLE = {
         "Which part of a new zone's name must be a TLD entry, if there are entries: the last label (`last-label`) or any suffix (`any-suffix`).",
     }),
     perProject: option(integer(0, 10_000_000), {
+      reload: 'yes',
       default: 0,
       designate: 10,
       meaning: 'How many zones one project may have. 0 sets no limit.',
@@ -123,11 +128,13 @@ export const TABLE = {
   },
   log: {
     level: option(enumeration(['info', 'warn', 'error']), {
+      reload: 'yes',
       default: 'info',
       meaning: 'The lowest level to log. The service logs requests at `info`.',
     }),
   },
   stopGraceSeconds: option(integer(0, 3600), {
+    reload: 'yes',
     default: 10,
     meaning: 'How long requests in progress may take to finish when the service stops, in seconds.',
   }),

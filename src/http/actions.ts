@@ -5,7 +5,6 @@ import {
   type Action,
   type ActionRequest,
 } from '../domain/actions/action.ts';
-import type { Dependencies } from '../domain/operations/change.ts';
 import { readId } from '../domain/operations/collection.ts';
 import type { Slicer } from '../domain/scheduling/slicer.ts';
 import { parametersOf } from './request/context.ts';
@@ -17,7 +16,6 @@ import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.
 
 /** The dependencies of the routes of actions. */
 export interface ActionSettings {
-  readonly dependencies: Dependencies;
   readonly errors: ErrorSettings;
   /** The maximum body size of requests without their own limit. */
   readonly maxBodyBytes: number;
@@ -88,7 +86,7 @@ async function readRequest(
 ): Promise<ActionRequest> {
   const { id } = request.params as { readonly id?: string };
   return {
-    dependencies: settings.dependencies,
+    dependencies: request.settings.dependencies,
     context: changeContext(request),
     id: id === undefined ? '' : readId(action.type, id),
     parameters:

@@ -1,6 +1,6 @@
 import { validateHeaderValue } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ChangeContext, Dependencies } from '../domain/operations/change.ts';
+import type { ChangeContext } from '../domain/operations/change.ts';
 import {
   createResource,
   deleteResource,
@@ -17,6 +17,7 @@ import {
   successStatus,
 } from '../domain/model/response.ts';
 import type { Operation, ResourceType } from '../domain/model/resource.ts';
+import type { Settings } from '../domain/model/settings.ts';
 import { may } from '../domain/resources/policy.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
@@ -50,15 +51,14 @@ function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): voi
 export function addCollection(
   app: FastifyInstance,
   type: ResourceType,
-  dependencies: Dependencies,
+  settings: Pick<Settings, 'pendingStatus'>,
 ): void {
   const path = `/v2/${type.collection}`;
-  const { maxPageBytes } = dependencies.settings;
   const whole = createWriter(type);
   const withoutSecrets = createWriter(type, secretFields(type));
   const reveal = revealRight(type);
   const writerFor = (request: FastifyRequest) =>
-    reveal === undefined || may(dependencies.policy, signedIn(request), reveal)
+    reveal === undefined || may(request.settings.dependencies.policy, signedIn(request), reveal)
       ? whole
       : withoutSecrets;
   const shownOnce = Object.keys(type.shownOnce ?? {});
@@ -66,7 +66,6 @@ export function addCollection(
   const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
   const urlOf = (request: FastifyRequest) => `${request.base}${path}`;
 
-  const { settings } = dependencies;
   const statusOf = (operation: Operation, usual: number) =>
     successStatus(type, operation, settings, usual);
   const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
@@ -81,6 +80,7 @@ export function addCollection(
 
   const handlers: Record<Operation, Handler> = {
     async create(request, reply) {
+      const { dependencies } = request.settings;
       const body = readJsonBody(request);
       // The response is built before the commit, so that no resource is stored if the response
       // cannot be built or sent.
@@ -99,6 +99,8 @@ export function addCollection(
       return text;
     },
     async list(request, reply) {
+      const { dependencies } = request.settings;
+      const { maxPageBytes } = dependencies.settings;
       const caller = signedIn(request);
       const parameters = parametersOf(request);
       const { resources, more, total } = await listResources(
@@ -137,6 +139,7 @@ export function addCollection(
       return pageOf(`[${texts.slice(0, shown).join(',')}]`, shown);
     },
     async get(request, reply) {
+      const { dependencies } = request.settings;
       const caller = signedIn(request);
       const resource = await getResource(dependencies, type, caller, idOf(request));
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
@@ -144,6 +147,7 @@ export function addCollection(
       return writerFor(request).write(resource, urlOf(request));
     },
     async update(request, reply) {
+      const { dependencies } = request.settings;
       const id = idOf(request);
       const body = readJsonBody(request);
       const context = withWarnings(type, request);
@@ -155,7 +159,7 @@ export function addCollection(
     },
     async delete(request, reply) {
       const resource = await deleteResource(
-        dependencies,
+        request.settings.dependencies,
         type,
         changeContext(request),
         idOf(request),

@@ -12,7 +12,6 @@ import type { Encryption, EncryptionStatus } from '../domain/encryption/status.t
 import type { Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
-import { createMetricsCheck, type MetricsAccess } from './metrics-access.ts';
 import { addRoutes } from './request/routes.ts';
 
 /** The metrics of the service. */
@@ -113,7 +112,6 @@ export interface MetricsSources {
   readonly ping: () => Promise<void>;
   /** Reads the metrics of all processes of the service, if there are several. */
   readonly readAll: (() => Promise<string>) | undefined;
-  readonly access: MetricsAccess;
 }
 
 /**
@@ -124,7 +122,7 @@ export interface MetricsSources {
 export function addMetrics(
   app: FastifyInstance,
   { registry }: Metrics,
-  { store, ping, readAll, access }: MetricsSources,
+  { store, ping, readAll }: MetricsSources,
 ): void {
   const registers = [registry];
   const countAll = cachedFlight(
@@ -159,13 +157,12 @@ export function addMetrics(
       for (const [collection, count] of counts) this.set({ collection }, count);
     },
   });
-  const check = createMetricsCheck(access);
   const read = singleFlight(readAll ?? (() => registry.metrics()));
   addRoutes(app, '/metrics', [
     {
       method: 'GET',
       async handler(request, reply) {
-        check(request);
+        request.settings.checkMetrics(request);
         return reply.header('content-type', registry.contentType).send(await read());
       },
     },

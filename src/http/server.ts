@@ -1,7 +1,6 @@
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ACTIONS } from '../domain/actions/actions.ts';
-import type { Dependencies } from '../domain/operations/change.ts';
 import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
@@ -14,20 +13,18 @@ import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
 import { createGuard, requestOwner, type Passed } from './request/guard.ts';
 import { createLongWork } from './sharing/long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
-import type { MetricsAccess } from './metrics-access.ts';
 import { addDocuments } from './docs/documents.ts';
 import { createNodeServer, type NodeServerSettings } from './connection/node-server.ts';
 import { hasWaiting } from './connection/pipelining.ts';
 import { addProbes } from './probes.ts';
-import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
+import { createSettings, type LiveSettings } from './live-settings.ts';
 import { createRequestLog, type Log } from './request-log.ts';
 import { knowAllMethods } from './request/routes.ts';
 import { pathAndQuery, type UrlSettings } from './request/urls.ts';
 import { limitUnsentResponses } from './connection/unsent-responses.ts';
 
 /** The dependencies of the HTTP server. */
-export interface ServerOptions extends NodeServerSettings {
-  readonly dependencies: Dependencies;
+export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
   /**
@@ -38,16 +35,10 @@ export interface ServerOptions extends NodeServerSettings {
   readonly metrics: Metrics;
   /** Returns the metrics of all processes of the service, if there are several. */
   readonly readMetrics: (() => Promise<string>) | undefined;
-  readonly metricsAccess: MetricsAccess;
   readonly log: Log;
   readonly version: string;
   readonly urls: UrlSettings;
   readonly errors: ErrorResponseSettings;
-  /** The limit for each caller. */
-  readonly rateLimit: RateLimit;
-  /** The limit for requests of each address without a valid token. */
-  readonly addressRateLimit: RateLimit;
-  readonly allowedOrigins: readonly string[];
   /** The word in the name of the request id header. */
   readonly platform: string;
   readonly maxBodyBytes: number;
@@ -59,8 +50,15 @@ export interface ServerOptions extends NodeServerSettings {
 
 const NO_QUERY = Object.freeze({});
 
-/** Returns the HTTP server, ready to listen. */
-export function createServer(options: ServerOptions): FastifyInstance {
+/** The HTTP server, ready to listen. */
+export interface HttpServer {
+  readonly app: FastifyInstance;
+  /** Changes settings for all later requests. */
+  change(settings: LiveSettings): void;
+}
+
+/** Returns the HTTP server. */
+export function createServer(options: ServerOptions): HttpServer {
   const { dependencies, log, metrics } = options;
   const sendError = (
     error: unknown,
@@ -109,9 +107,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   );
   knowAllMethods(app);
 
-  const seconds = () => performance.now() / 1000;
-  const limitRate = createRateLimiter(options.rateLimit, seconds);
-  const addressLimit = createAddressLimit(options.addressRateLimit, seconds);
+  const settings = createSettings(options, () => performance.now() / 1000);
   const unsent = limitUnsentResponses(options.maxUnsentBytes, metrics.registry);
   const requestLog = createRequestLog(app, { log, metrics, requestIdHeader });
   let connections = 0;
@@ -122,13 +118,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     connections: () => connections,
   });
   const waitForTurn = addFairTurns(app, turns, (request) => requestOwner(request, options));
-  const guard = createGuard(app, {
-    ...options,
-    policy: dependencies.policy,
-    requestIdHeader,
-    limitRate,
-    addressLimit,
-  });
+  const guard = createGuard(app, { ...options, requestIdHeader });
   const largeBodies = ACTIONS.flatMap(({ body }) => body?.maxBytes ?? []);
   addBodyBudget(app, {
     maxBytesInFlight: options.maxBodyBytesInFlight,
@@ -148,8 +138,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   };
   // One hook instead of several, because every request pays for each.
   app.decorateRequest('route');
+  app.decorateRequest('settings');
   app.addHook('onRequest', (request, reply, done) => {
     request.route = request.routeOptions;
+    request.settings = settings.current();
     requestLog.begin(request);
     if (turns.mayBegin()) enter(request, reply, done);
     else waitForTurn(request, () => enter(request, reply, done), done);
@@ -175,7 +167,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     store: dependencies.store,
     ping,
     readAll: options.readMetrics,
-    access: options.metricsAccess,
   });
   const { version, errors } = options;
   const { defaultLimit, pendingStatus } = dependencies.settings;
@@ -184,10 +175,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     { version, requestIdHeader, defaultLimit, pendingStatus, errors },
     options.urls.publicUrl,
   );
-  for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies);
+  for (const type of RESOURCE_TYPES) addCollection(app, type, dependencies.settings);
   const runLongWork = createLongWork();
   for (const action of ACTIONS) addAction(app, action, { ...options, runLongWork });
-  return app;
+  return { app, change: settings.change };
 }
 
 function noCompiler(): never {

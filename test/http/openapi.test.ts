@@ -198,7 +198,7 @@ async function servedPaths(): Promise<string[]> {
   const store = createStore(
     await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }),
   );
-  const app = createServer({
+  const { app } = createServer({
     dependencies: {
       store,
       settings: LENIENT,

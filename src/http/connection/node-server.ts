@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { countCutOffs, limitConnections, type ConnectionLimits } from './connections.ts';
@@ -83,6 +83,20 @@ export function createNodeServer(
     refuse(new Error('CONNECT'), socket);
   });
   return server;
+}
+
+/** A certificate chain and its private key, in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/**
+ * Uses `certificate` for all later connections. Has no effect on a server without TLS. Throws Node's
+ * error if the certificate cannot be used.
+ */
+export function changeCertificate(server: Server, certificate: Certificate): void {
+  if (server instanceof SecureServer) server.setSecureContext({ ...certificate });
 }
 
 /** Returns `handle` with the headers of every response added. */

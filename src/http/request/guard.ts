@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/model/caller.ts';
-import type { ChangeContext } from '../../domain/operations/change.ts';
+import type { ChangeContext, Dependencies } from '../../domain/operations/change.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
-import { requireRight, type Policy } from '../../domain/resources/policy.ts';
+import { requireRight } from '../../domain/resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
 import { addressGroup, clientAddress } from '../connection/client-address.ts';
 import { allowOrigin } from './cors.ts';
@@ -14,18 +14,26 @@ import { baseUrl, type UrlSettings } from './urls.ts';
 export interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
-  readonly policy: Policy;
   readonly urls: UrlSettings;
-  readonly allowedOrigins: readonly string[];
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
+}
+
+/** Settings that may change while the service runs. A request keeps those it began with. */
+export interface RequestSettings {
+  readonly dependencies: Dependencies;
+  readonly allowedOrigins: readonly string[];
   /** Counts one request against a caller's rate limit. Throws `too_many_requests`. */
   readonly limitRate: (caller: string) => void;
   readonly addressLimit: AddressLimit;
+  /** Throws the error for a request that may not read the metrics. */
+  readonly checkMetrics: (request: FastifyRequest) => void;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The settings of this request. Undefined until the server's first hook. */
+    settings: RequestSettings;
     /** The caller. Undefined outside the API and before the token is checked. */
     caller: Caller | undefined;
     /** The URL of the service for this caller, without a final slash. */
@@ -63,22 +71,22 @@ export function createGuard(
     reply.header(requestIdHeader, request.id);
     reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
-    allowOrigin(request, reply, settings.allowedOrigins, settings.requestIdHeader);
+    allowOrigin(request, reply, request.settings.allowedOrigins, settings.requestIdHeader);
     const isOptions = request.method === 'OPTIONS';
     const needsToken = isApi(url);
     const token = needsToken ? tokenOf(request) : undefined;
     const known = token === undefined ? undefined : settings.known(token);
     if (token !== undefined && known === undefined && !isOptions) {
       return checkToken(request, reply, settings, token).then((caller) =>
-        admit(request, reply, settings, caller),
+        admit(request, reply, caller),
       );
     }
     if (known === undefined && config.unlimited !== true)
-      settings.addressLimit.take(addressOf(request));
+      request.settings.addressLimit.take(addressOf(request));
     checkHead(request, reply, settings);
     if (isOptions) return respondToOptions(request, reply);
     if (needsToken && known === undefined) throw unauthenticated();
-    return admit(request, reply, settings, known);
+    return admit(request, reply, known);
   };
 }
 
@@ -146,7 +154,7 @@ async function checkToken(
   settings: GuardSettings,
   token: string,
 ): Promise<Caller> {
-  const endCheck = settings.addressLimit.beginCheck(addressOf(request), token);
+  const endCheck = request.settings.addressLimit.beginCheck(addressOf(request), token);
   let valid: boolean | undefined;
   try {
     checkHead(request, reply, settings);
@@ -164,15 +172,11 @@ async function checkToken(
  * and the errors for an unknown path, an unknown method and a missing right. `caller` is undefined
  * outside the API.
  */
-function admit(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  settings: GuardSettings,
-  caller: Caller | undefined,
-): true {
+function admit(request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): true {
+  const { limitRate, dependencies } = request.settings;
   if (caller !== undefined) {
-    settings.limitRate(caller.id);
-    request.caller = applyContext(request, caller, settings.policy);
+    limitRate(caller.id);
+    request.caller = applyContext(request, caller, dependencies.policy);
   }
   const { url, config } = request.route;
   const { allow, refused, right } = config;
@@ -181,7 +185,7 @@ function admit(
     reply.header('allow', allow ?? '');
     throw new ServiceError('method_not_allowed', { method: request.method, allow: allow ?? '' });
   }
-  if (right !== undefined) requireRight(settings.policy, signedIn(request), right);
+  if (right !== undefined) requireRight(dependencies.policy, signedIn(request), right);
   return true;
 }
 

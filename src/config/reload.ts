@@ -1,0 +1,34 @@
+import { freeze } from './config.ts';
+import { valuesOf, type Option } from './option.ts';
+import { TABLE, valueAt, type Config } from './options.ts';
+
+/** How a running service follows a configuration that was read again. */
+export interface ConfigChange {
+  /** The configuration to run with from now on, frozen: settings that need a restart have their former values. */
+  readonly config: Config;
+  /** The keys of the settings that have new values. */
+  readonly applied: readonly string[];
+  /** The keys of the settings whose new values need a restart. */
+  readonly needsRestart: readonly string[];
+}
+
+/** Returns how a service that runs with `current` follows `next`. */
+export function planChange(current: Config, next: Config): ConfigChange {
+  const applied: string[] = [];
+  const needsRestart: string[] = [];
+  const config = valuesOf(TABLE, <T>(option: Option<T>): T => {
+    const [before, after] = [current, next].map((each) => valueAt(each, option.key) as T);
+    if (JSON.stringify(before) === JSON.stringify(after)) return before as T;
+    const isApplied = isReloadable(option, before, after);
+    (isApplied ? applied : needsRestart).push(option.key);
+    return (isApplied ? after : before) as T;
+  });
+  freeze(config);
+  return { config, applied, needsRestart };
+}
+
+function isReloadable({ reload }: Option, before: unknown, after: unknown): boolean {
+  return (
+    reload === 'yes' || (reload === 'while set' && before !== undefined && after !== undefined)
+  );
+}

@@ -1,0 +1,58 @@
+import type { Dependencies } from '../domain/operations/change.ts';
+import { createMetricsCheck, type MetricsAccess } from './metrics-access.ts';
+import type { RequestSettings } from './request/guard.ts';
+import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
+
+/** The settings of the HTTP server that may change while it runs. */
+export interface LiveSettings {
+  readonly dependencies: Dependencies;
+  /** The limit for each caller. */
+  readonly rateLimit: RateLimit;
+  /** The limit for requests of each address without a valid token. */
+  readonly addressRateLimit: RateLimit;
+  readonly allowedOrigins: readonly string[];
+  readonly metricsAccess: MetricsAccess;
+}
+
+/** The settings in force. */
+export interface CurrentSettings {
+  /** Returns the settings for a request that begins now. */
+  current(): RequestSettings;
+  change(next: LiveSettings): void;
+}
+
+/**
+ * Creates the settings in force from `initial`. A limit whose rate does not change keeps its
+ * counts, so that a change gives no caller a further burst. `seconds` is a monotonic clock.
+ */
+export function createSettings(initial: LiveSettings, seconds: () => number): CurrentSettings {
+  let settings = initial;
+  let current: RequestSettings = {
+    dependencies: initial.dependencies,
+    allowedOrigins: initial.allowedOrigins,
+    limitRate: createRateLimiter(initial.rateLimit, seconds),
+    addressLimit: createAddressLimit(initial.addressRateLimit, seconds),
+    checkMetrics: createMetricsCheck(initial.metricsAccess),
+  };
+  return {
+    current: () => current,
+    change(next) {
+      current = {
+        dependencies: next.dependencies,
+        allowedOrigins: next.allowedOrigins,
+        limitRate: isSame(next.rateLimit, settings.rateLimit)
+          ? current.limitRate
+          : createRateLimiter(next.rateLimit, seconds),
+        addressLimit: isSame(next.addressRateLimit, settings.addressRateLimit)
+          ? current.addressLimit
+          : createAddressLimit(next.addressRateLimit, seconds),
+        checkMetrics: createMetricsCheck(next.metricsAccess),
+      };
+      settings = next;
+    },
+  };
+}
+
+function isSame(one: RateLimit, other: RateLimit): boolean {
+  return one.requestsPerSecond === other.requestsPerSecond && one.burst === other.burst;
+}

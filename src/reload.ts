@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { ConfigError } from './config/config.ts';
+import type { Config } from './config/options.ts';
+import { planChange } from './config/reload.ts';
+import type { Certificate } from './http/connection/node-server.ts';
+import type { Log } from './http/request-log.ts';
+import { describeFault } from './net/faults.ts';
+
+/** What a running service changes to. It contains the certificate, so that all processes use the same one. */
+export interface Change {
+  readonly config: Config;
+  readonly certificate: Certificate | undefined;
+}
+
+/**
+ * Reads the configuration again, passes what the service can follow to `apply`, and returns the configuration in force. Logs the keys of
+ * the settings that were applied and of those that need a restart. If anything is wrong with the new configuration, logs all problems and
+ * changes nothing.
+ */
+export function reload(
+  current: Config,
+  readConfig: () => Config,
+  apply: (change: Change) => void,
+  log: Log,
+): Config {
+  try {
+    const { config, applied, needsRestart } = planChange(current, readConfig());
+    apply({ config, certificate: readCertificate(config.tls) });
+    log.info({ applied }, 'SIGHUP received: the configuration was read again');
+    if (needsRestart.length > 0)
+      log.warn({ settings: needsRestart }, 'Changed settings need a restart of the service');
+    return config;
+  } catch (error) {
+    const problems = error instanceof ConfigError ? error.problems : [describeFault(error)];
+    log.error(
+      { problems },
+      'SIGHUP received: the configuration is not valid. The service keeps the former one.',
+    );
+    return current;
+  }
+}
+
+/** Reads the certificate and its key once. Throws Node's errors if they cannot be used. */
+function readCertificate({ cert, key }: Config['tls']): Certificate | undefined {
+  if (cert === undefined || key === undefined) return undefined;
+  const certificate = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+  createSecureContext(certificate);
+  return certificate;
+}

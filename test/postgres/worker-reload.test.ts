@@ -1,0 +1,57 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createDatabase } from '../harness/postgres.ts';
+import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+
+const folder = temporaryFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const REQUESTS = 10;
+
+describe.runIf(process.platform === 'linux')('SIGHUP to a service with two workers', () => {
+  test('changes the policy of every worker, and of a worker that starts later', async () => {
+    const file = join(folder, 'tsigil.yaml');
+    const writePolicy = (roles: string) => writeFileSync(file, `policy: {"tlds:list": ${roles}}\n`);
+    writePolicy('[admin]');
+    const service = await startServiceProcess(folder, {
+      TSIGIL_DATABASE_URL: await createDatabase(
+        process.env.TEST_POSTGRES_URL ?? '',
+        'worker-reload',
+      ),
+      TSIGIL_WORKERS: '2',
+      TSIGIL_CONFIG: file,
+    });
+    onTestFinished(async () => {
+      if (service.process.exitCode === null) await service.stop('SIGTERM');
+    });
+    const workers = () =>
+      [...service.output().matchAll(/"pid":(\d+).*"listening"/g)].map(([, pid]) => Number(pid));
+    await vi.waitFor(() => expect(workers()).toHaveLength(2), { timeout: 30_000 });
+    const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
+    const team = service.with(body.token as string);
+    /** Connections go to the workers in turn. */
+    const statuses = async () => {
+      const answers = [];
+      for (let count = 0; count < REQUESTS; count += 1)
+        answers.push(await team.get('/v2/tlds', { connection: 'close' }));
+      return [...new Set(answers.map(({ status }) => status))];
+    };
+    expect(await statuses()).toEqual([401]);
+
+    writePolicy('[admin, team]');
+    service.process.kill('SIGHUP');
+    await vi.waitFor(async () => expect(await statuses()).toEqual([200]), { timeout: 30_000 });
+    expect(service.output().match(/"applied":\["policy"\]/g)).toHaveLength(1);
+
+    process.kill(workers()[0] ?? 0, 'SIGKILL');
+    await vi.waitFor(() => expect(workers()).toHaveLength(3), { timeout: 30_000 });
+    expect(await statuses()).toEqual([200]);
+
+    writePolicy('12');
+    service.process.kill('SIGHUP');
+    await vi.waitFor(() => expect(service.output()).toContain('keeps the former one'));
+    expect(await statuses()).toEqual([200]);
+    expect(await service.stop('SIGTERM')).toBe(0);
+  });
+});

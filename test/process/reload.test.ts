@@ -1,0 +1,218 @@
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { request as startRequest } from 'node:http';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createAuthority, createCertificate } from '../harness/certificates.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+
+/** Starts a service with `settings` in its configuration file. */
+async function start(
+  settings: string,
+  variables: Record<string, string> = {},
+): Promise<ServiceProcess> {
+  write('tsigil.yaml', settings);
+  const service = await startServiceProcess(folder, { TSIGIL_CONFIG: 'tsigil.yaml', ...variables });
+  onTestFinished(async () => {
+    if (service.process.exitCode === null && service.process.signalCode === null)
+      await service.stop('SIGKILL');
+  });
+  return service;
+}
+
+/** Writes `settings` to the configuration file, sends SIGHUP, and returns the lines that the service logs about it. */
+async function reload(service: ServiceProcess, settings: string): Promise<string> {
+  write('tsigil.yaml', settings);
+  const before = service.output().length;
+  service.process.kill('SIGHUP');
+  const lines = () => service.output().slice(before);
+  while (!lines().includes('SIGHUP received'))
+    await once(service.process.stdout ?? service.process, 'data');
+  return lines();
+}
+
+/** Creates a caller with the role `team`, who has no rights by default. */
+async function createTeam(service: ServiceProcess) {
+  const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
+  return service.with(body.token as string);
+}
+
+const POLICY = 'policy: {"tlds:list": [admin, team], "tlds:create": [admin, team]}\n';
+
+describe('SIGHUP applies', () => {
+  test('a new policy to callers whose tokens are cached', async () => {
+    const service = await start('');
+    const team = await createTeam(service);
+    expect((await team.get('/v2/tlds')).status).toBe(401);
+    expect(await reload(service, POLICY)).toContain('"applied":["policy"]');
+    expect((await team.get('/v2/tlds')).status).toBe(200);
+    await reload(service, '');
+    expect((await team.get('/v2/tlds')).status).toBe(401);
+  });
+
+  test('a new policy to later requests, while a request in progress ends under the former one', async () => {
+    const service = await start(POLICY);
+    const team = await createTeam(service);
+    await team.get('/v2/tlds'); // the token is cached, so the next request passes the guard at once
+    const body = '{"name": "begun-before"}';
+    const upload = startRequest(`${service.url}/v2/tlds`, {
+      method: 'POST',
+      headers: {
+        'x-auth-token': team.token,
+        'content-type': 'application/json',
+        'content-length': body.length,
+        expect: '100-continue',
+      },
+    });
+    upload.flushHeaders();
+    await once(upload, 'continue'); // the service has begun the request
+    await reload(service, 'policy: {"tlds:list": [admin]}\n');
+    upload.end(body);
+    const [response] = (await once(upload, 'response')) as [{ statusCode: number; resume(): void }];
+    response.resume();
+    expect(response.statusCode).toBe(201);
+    expect((await team.post('/v2/tlds', { name: 'begun-after' })).status).toBe(401);
+  });
+
+  test('log level, rate limit, origins, zones per project and the token of metrics', async () => {
+    const [first, second] = ['first', 'second'].map(
+      (name) => `${name}-token-0123456789-0123456789-01`,
+    );
+    write('metrics-token', `${first}\n`);
+    const service = await start('', { TSIGIL_METRICS_TOKEN_FILE: 'metrics-token' });
+    const scrape = async (token = '') => (await service.with(token).get('/metrics')).status;
+    expect([await scrape(first), await scrape(second)]).toEqual([200, 401]);
+
+    write('metrics-token', `${second}\n`);
+    write('tsigil.yaml', 'log: {level: error}\n');
+    service.process.kill('SIGHUP');
+    await vi.waitFor(async () => expect(await scrape(second)).toBe(200));
+    expect(await scrape(first)).toBe(401);
+    const quiet = service.output();
+    await service.get('/v2/limits');
+    expect(service.output()).toBe(quiet);
+
+    const lines = await reload(
+      service,
+      'rateLimit: {requestsPerSecond: 1, burst: 5}\ncors: {allowedOrigins: ["https://a.example"]}\nzones: {perProject: 7}\n',
+    );
+    expect(JSON.parse(/"applied":(\[.*?\])/.exec(lines)?.[1] ?? '[]')).toEqual([
+      'cors.allowedOrigins',
+      'rateLimit.requestsPerSecond',
+      'rateLimit.burst',
+      'zones.perProject',
+      'log.level',
+    ]);
+    expect(service.output()).not.toContain('-token-0123');
+    const { headers, body } = await service.get('/v2/limits', { origin: 'https://a.example' });
+    expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
+    expect(body).toMatchObject({ max_zones: 7 });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/v2/tlds')));
+    expect(answers.map(({ status }) => status)).toContain(429);
+    await vi.waitFor(() => expect(service.output()).toContain('"route":"/v2/limits"'));
+  });
+
+  test('a new administrator token from its file, and refuses the former one', async () => {
+    const [first, second] = ['first', 'second'].map(
+      (name) => `${name}-admin-token-0123456789-0123`,
+    );
+    write('admin-token', `${first}\n`);
+    const service = await start('', {
+      TSIGIL_ADMIN_TOKEN: '',
+      TSIGIL_ADMIN_TOKEN_FILE: 'admin-token',
+    });
+    expect((await service.with(first ?? '').get('/v2/tlds')).status).toBe(200);
+    write('admin-token', `${second}\n`);
+    expect(await reload(service, '')).toContain('"applied":["adminToken"]');
+    expect((await service.with(first ?? '').get('/v2/tlds')).status).toBe(401);
+    expect((await service.with(second ?? '').get('/v2/tlds')).status).toBe(200);
+  });
+
+  test.runIf(hasProgram('openssl', 'openssl'))(
+    'a renewed certificate to later connections, and open ones stay open',
+    async () => {
+      createAuthority(folder, 'authority');
+      const renew = () => {
+        const { key, cert } = createCertificate(folder, 'authority');
+        write('cert.pem', cert);
+        write('key.pem', key);
+      };
+      renew();
+      const settings = 'tls: {cert: cert.pem, key: key.pem}\n';
+      const service = await start(settings);
+      const open = async () => {
+        const { hostname, port } = new URL(service.url);
+        const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false });
+        onTestFinished(() => void socket.destroy());
+        await once(socket, 'secureConnect');
+        return socket;
+      };
+      const before = await open();
+      const serial = (socket: TLSSocket) => socket.getPeerCertificate().serialNumber;
+      renew();
+      await reload(service, settings);
+      const after = await open();
+      expect(serial(after)).not.toBe(serial(before));
+      before.write('GET /healthcheck HTTP/1.1\r\nhost: x\r\n\r\n');
+      const [data] = (await once(before, 'data')) as [Buffer];
+      expect(data.toString()).toContain('HTTP/1.1 200 OK');
+
+      write('key.pem', 'no key');
+      expect(await reload(service, settings)).toContain("'tls.cert' and 'tls.key': cannot use");
+      expect(serial(await open())).toBe(serial(after));
+    },
+  );
+});
+
+describe('SIGHUP', () => {
+  test('names changed settings that need a restart, and applies the others', async () => {
+    const service = await start('');
+    const lines = await reload(service, `${POLICY}api: {platform: Other}\nworkers: 1\n`);
+    expect(lines).toContain('"applied":["policy"]');
+    expect(lines).toMatch(/"level":"warn".*"settings":\["api.platform"\].*need a restart/);
+    const { headers } = await service.get('/v2/tlds');
+    expect(headers.has('x-openstack-request-id')).toBe(true);
+  });
+
+  test('keeps the configuration after a mistake, and logs every problem without secrets', async () => {
+    write('metrics-token', 'metrics-token-0123456789-0123456789');
+    const service = await start(POLICY, { TSIGIL_METRICS_TOKEN_FILE: 'metrics-token' });
+    const team = await createTeam(service);
+    write('metrics-token', 'too short');
+    const lines = await reload(
+      service,
+      'policy: {"tlds:lisst": [admin]}\nlog: {level: loud}\nnosuch: 1\ncors: {allowedOrigins: ["https://b.example"]}\n',
+    );
+    expect(lines).toContain('"level":"error"');
+    for (const name of ['policy', 'log.level', 'nosuch', 'TSIGIL_METRICS_TOKEN_FILE'])
+      expect(lines).toContain(name);
+    expect(lines).not.toContain('too short');
+    expect((await team.get('/v2/tlds')).status).toBe(200);
+    const { headers } = await service.get('/v2/tlds', { origin: 'https://b.example' });
+    expect(headers.has('access-control-allow-origin')).toBe(false);
+    write('metrics-token', 'metrics-token-0123456789-0123456789');
+    expect(await reload(service, '')).toContain('"applied":["policy"]');
+  });
+
+  test('keeps the configuration if its file is gone', async () => {
+    const service = await start(POLICY);
+    const team = await createTeam(service);
+    rmSync(join(folder, 'tsigil.yaml'));
+    service.process.kill('SIGHUP');
+    while (!service.output().includes('SIGHUP received'))
+      await once(service.process.stdout ?? service.process, 'data');
+    expect(service.output()).toContain('tsigil.yaml');
+    expect((await team.get('/v2/tlds')).status).toBe(200);
+    expect(await service.stop('SIGTERM')).toBe(0);
+  });
+});
