@@ -1,10 +1,17 @@
 import pg from 'pg';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
-import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
 
 const BODY = {
   algorithm: 'hmac-sha256',
@@ -128,4 +135,18 @@ test('a master key that another process lacks is refused with the name of its ho
       timeout: 20_000,
     })
     .toBe(200);
+});
+
+test('encryption.required refuses to start without a master key, with exit code 1', () => {
+  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'serve'], {
+    cwd: folder,
+    env: cleanEnvironment({
+      TSIGIL_LISTEN: '127.0.0.1:0',
+      TSIGIL_DATABASE_URL: url,
+      TSIGIL_ENCRYPTION_REQUIRED: 'true',
+    }),
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('no master key is configured')]);
 });
