@@ -245,7 +245,8 @@ describe('an upgrade', () => {
     for (const [id, secret] of secrets)
       database.prepare('UPDATE tsigkeys SET secret = ? WHERE id = ?').run(secret, id);
     database.exec(`COMMIT; ALTER TABLE tsigkeys DROP COLUMN secret_key; DROP TABLE data_keys;
-      DROP TABLE encryption_steps; DROP TABLE encryption_processes; DELETE FROM schema_migrations WHERE number >= 5`);
+      DROP TABLE encryption_steps; DROP TABLE encryption_processes; DROP TABLE IF EXISTS lost_secrets;
+      ALTER TABLE tokens DROP COLUMN created_by; DELETE FROM schema_migrations WHERE number >= 5`);
     database.close();
   }
 
