@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { TOKEN_PREFIX } from '../../src/domain/text/token-form.ts';
 import { createAuthority, createCertificate } from '../harness/certificates.ts';
 import { startGateway } from '../harness/gateway.ts';
 import type { Keystone } from '../harness/keystone.ts';
@@ -155,8 +156,9 @@ describe.runIf(installed)('keystone', () => {
 
     test('401 for a Tsigil token if Keystone is the only method, 200 for adminToken', async () => {
       const [service, gateway] = await startBehind();
-      const { body } = await service.post('/v2/tokens', { name: 'own', roles: ['admin'] });
-      expect(await statusOf(service, body.token)).toBe(401);
+      const refused = await service.post('/v2/tokens', { name: 'own', roles: ['admin'] });
+      expect(refused.status).toBe(400);
+      expect(await statusOf(service, `${TOKEN_PREFIX}${'A'.repeat(43)}`)).toBe(401);
       expect(await statusOf(service, service.token)).toBe(200);
       expect(gateway.passed).toEqual([]);
     });

@@ -42,6 +42,7 @@ function insert(id: string, token: string): Promise<void> {
     roles: ['reader'],
     project_id: null,
     expires_at: '2026-01-01T00:00:01.000000',
+    created_by: null,
     hash: hashToken(token),
   };
   return store.write((writer) =>

@@ -20,7 +20,7 @@ const COLLECTIONS = {
   tsigkeys: (name: string) => ({
     name,
     algorithm: 'hmac-sha256',
-    secret: `s-${name}`,
+    secret: Buffer.from(`s-${name}`).toString('base64'),
     scope: 'POOL',
     resource_id: RESOURCE_ID,
   }),

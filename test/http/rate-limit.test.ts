@@ -283,7 +283,7 @@ describe('behind a proxy', () => {
       answers.push(await from(service, `203.0.113.${index}, 2001:db8::${index}`));
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
     expect((await from(service, '2001:db8::1, 192.0.2.7')).status).toBe(401);
-    const addresses = service.log.map((line) => (JSON.parse(line) as { address?: string }).address);
+    const addresses = addressesIn(service);
     expect(addresses).toEqual([
       ...Array.from({ length: 5 }, (_, index) => `2001:db8::${index}`),
       '192.0.2.7',
@@ -299,7 +299,7 @@ describe('behind a proxy', () => {
         TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
       });
       expect((await from(service, forwarded)).status).toBe(401);
-      expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
+      expect(addressesIn(service)).toEqual(['127.0.0.1']);
       await service.close();
     },
   );
@@ -310,10 +310,17 @@ describe('behind a proxy', () => {
     for (let index = 0; index < 5; index += 1)
       answers.push(await from(service, `192.0.2.${index}`));
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
-    expect(JSON.parse(service.log[0] ?? '')).toMatchObject({ address: '127.0.0.1' });
+    expect(new Set(addressesIn(service))).toEqual(new Set(['127.0.0.1']));
     await service.close();
   });
 });
+
+/** Returns the address in every log line of a request. */
+function addressesIn(service: TestService): unknown[] {
+  return service.log
+    .map((line) => JSON.parse(line) as { status?: number; address?: string })
+    .flatMap(({ status, address }) => (status === undefined ? [] : [address]));
+}
 
 async function makeToken(service: TestService, name: string): Promise<Client> {
   const { status, body } = await service.post('/v2/tokens', { name, roles: ['admin'] });

@@ -76,7 +76,7 @@ async function startWithLogIn(
   const url = await new Promise<string>((resolve, reject) => {
     stderr?.on('data', (text: string) => {
       complaints += text;
-      const [, found] = /(http:\S+)\/v2\/tlds/.exec(complaints) ?? [];
+      const [, found] = /TSIGIL_URL=(http:\S+)/.exec(complaints) ?? [];
       if (found !== undefined) resolve(found);
     });
     void exited.then(([code]) =>

@@ -193,8 +193,8 @@ describe.skipIf(process.platform !== 'linux')('a database file that was removed'
     });
     for (const name of ['com', 'net', 'org'])
       expect((await running.post('/v2/tlds', { name })).status).toBe(201);
-    for (const file of readdirSync(data)) rmSync(join(data, file));
-    const copy = join(folder, 'rescued.db');
+    for (const file of readdirSync(data)) if (file !== 'master.key') rmSync(join(data, file));
+    const copy = join(data, 'rescued.db');
     const descriptors = `/proc/${running.process.pid}/fd`;
     for (const suffix of ['', '-wal']) {
       const descriptor = readdirSync(descriptors).find(
