@@ -22,7 +22,7 @@ const SIZES = {
   /** Seconds during which services and databases are killed. */
   chaosSeconds: { short: 20, long: 300 },
   /** Seconds during which 64 callers create TLD entries and zones. */
-  contentionSeconds: { short: 4, long: 600 },
+  contentionSeconds: { short: 4, long: 60 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
   killRounds: { short: 4, long: 20 },
   /** Keys whose secrets no file may contain, and keys that an upgrade encrypts while it is killed. */
@@ -82,7 +82,9 @@ export const ON_SQLITE_WHEN_SHORT = [
       'listen',
       'long-work',
       'methods',
+      'metrics-access',
       'openapi',
+      'openapi-lint',
       'openapi-conformance',
       'openapi-rules',
     ],
@@ -91,6 +93,7 @@ export const ON_SQLITE_WHEN_SHORT = [
       'pipelined-requests',
       'pipelining',
       'rate-limit',
+      'roles',
       'unsent-responses',
       'zone-members',
     ],
