@@ -106,7 +106,7 @@ function flagsOf({ short, long }: Option): string[] {
 function choicesOf({ argChoices, flags }: Option): Choices {
   const [, placeholder = ''] = /<([\w-]+)>/.exec(flags) ?? [];
   if (argChoices !== undefined) return argChoices;
-  if (placeholder === 'file') return 'files';
+  if (placeholder === 'file' || placeholder === 'folder') return 'files';
   if (placeholder === '-') return ['-'];
   return NOUNS.includes(placeholder) ? { namesOf: placeholder } : undefined;
 }

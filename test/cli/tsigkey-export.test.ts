@@ -10,8 +10,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.ts';
-import { SECRET, TSIGKEYS, create, type Resource } from '../harness/samples.ts';
+import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/key-formats/formats.ts';
+import { holdsSeveral } from '../../src/domain/key-formats/writer.ts';
+import { SECRET, TSIGKEYS, UNKNOWN_ID, create, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
@@ -119,4 +120,175 @@ test.each([
   const ended = await tsigil('tsigkey', ...argv);
   expect([ended.status, ended.out]).toEqual([status, '']);
   expect(ended.err).toContain(message);
+});
+
+describe('several keys', () => {
+  const KEY = { algorithm: 'hmac-sha256', secret: SECRET };
+  const LISTS = Object.entries(EXPORT_FORMATS).filter(([, format]) => holdsSeveral(format));
+  const SINGLES = Object.entries(EXPORT_FORMATS).filter(([, format]) => !holdsSeveral(format));
+  let own: TestService;
+  beforeAll(async () => {
+    own = await startTestService();
+    const [poolId] = await Promise.all(
+      ['edge', 'empty'].map(async (name) => {
+        const ns_records = [{ hostname: 'ns1.example.org.', priority: 1 }];
+        const { body } = await own.post('/v2/pools', { name, ns_records });
+        return (body as { id: string }).id;
+      }),
+    );
+    for (const [name, rest] of [
+      ['c.example.', {}],
+      ['B.example', { algorithm: 'hmac-md5' }],
+      ['a.example', { scope: 'POOL', resource_id: poolId }],
+      ['d.example', { scope: 'ZONE', resource_id: UNKNOWN_ID }],
+    ] as const) {
+      const { status } = await own.post('/v2/tsigkeys', { ...TSIGKEYS.body(name), ...rest });
+      expect(status).toBe(201);
+    }
+  });
+  afterAll(() => own.close());
+  const run = (...argv: string[]) =>
+    runInside(
+      { variables: { TSIGIL_URL: own.url, TSIGIL_TOKEN: own.token } },
+      'tsigkey',
+      'export',
+      ...argv,
+    );
+  const named = (...names: string[]) => names.map((name) => ({ name, ...KEY }));
+
+  test.each(LISTS)('0 for %s writes the named keys once, in the order of names', async (format) => {
+    expect(await run('c.example', 'a.example', 'C.example.', '--format', format)).toEqual({
+      status: 0,
+      out: exportKeys(format, named('a.example', 'c.example')),
+      err: '',
+    });
+  });
+
+  test('0 with --pool writes the keys for every zone of the pool', async () => {
+    const { status, out } = await run('--pool', 'edge', '--format', 'bind');
+    expect([status, out]).toEqual([0, exportKeys('bind', named('a.example'))]);
+  });
+
+  test('0 with --all writes all keys, and names each key with a weak algorithm', async () => {
+    const { status, out, err } = await run('--all', '--format', 'knot');
+    const [a, b, ...rest] = named('a.example', 'b.example', 'c.example', 'd.example');
+    const keys = [a, { ...b, algorithm: 'hmac-md5' }, ...rest] as typeof rest;
+    expect([status, out]).toEqual([0, exportKeys('knot', keys)]);
+    expect(err).toBe('B.example: hmac-md5 must not be used (RFC 8945 section 6)\n');
+  });
+
+  test('1 reports a key that the consumer cannot use, and writes the others', async () => {
+    const { status, out, err } = await run('--all', '--format', 'coredns');
+    expect([status, out]).toEqual([
+      1,
+      exportKeys('coredns', named('a.example', 'c.example', 'd.example')),
+    ]);
+    expect(err).toContain('B.example: not exported: CoreDNS');
+    expect(err).toContain('cannot use hmac-md5. Use one of: hmac-sha1');
+    expect(err).toContain('3 of 4 keys exported, 1 not exported');
+    expect(err).not.toContain(SECRET);
+  });
+
+  test.each(SINGLES)('2 for %s without --output-dir, and nothing is written', async (format) => {
+    const path = join(folder, 'keys');
+    for (const selection of [['a.example', 'c.example'], ['--all'], ['--pool', 'edge']]) {
+      const { status, out, err } = await run(...selection, '--format', format, '-o', path);
+      expect([status, out, existsSync(path)]).toEqual([2, '', false]);
+      expect(err).toContain(`A file in the format '${format}' for `);
+      expect(err).toContain('can hold one key only');
+      expect(err).toContain('--output-dir');
+    }
+  });
+
+  test.each(Object.keys(EXPORT_FORMATS))(
+    '0 for %s with --output-dir writes a file with mode 0600 for each key',
+    async (format) => {
+      const target = join(folder, 'new/keys');
+      const argv = ['a.example', 'c.example', '--format', format, '--output-dir', target];
+      expect(await run(...argv)).toEqual({ status: 0, out: '', err: '' });
+      const files = named('a.example', 'c.example').map((each) => exportKey(format, each));
+      expect(readdirSync(target).sort()).toEqual(files.map(({ fileName }) => fileName));
+      for (const { fileName, text } of files) {
+        expect(readFileSync(join(target, fileName), 'utf8')).toBe(text);
+        expect(statSync(join(target, fileName)).mode & 0o777).toBe(0o600);
+      }
+    },
+  );
+
+  test('2 with --output-dir if one of the files exists, and no file is written', async () => {
+    writeFileSync(join(folder, 'c.example.env'), 'precious');
+    const argv = ['a.example', 'c.example', '--format', 'lego', '--output-dir', folder];
+    const { status, err } = await run(...argv);
+    expect([status, readdirSync(folder)]).toEqual([2, ['c.example.env']]);
+    expect(err).toContain("c.example.env' already exists. It was not changed.");
+    expect((await run(...argv, '--overwrite')).status).toBe(0);
+    expect(readdirSync(folder)).toEqual(['a.example.env', 'c.example.env']);
+    expect(readFileSync(join(folder, 'c.example.env'), 'utf8')).toContain(SECRET);
+  });
+
+  test('2 with --output-dir if two names are too long for different files', async () => {
+    const long = ['x', 'y'].map((end) =>
+      [63, 63, 63, 50]
+        .map((length) => 'l'.repeat(length))
+        .join('.')
+        .concat(end),
+    );
+    for (const name of long) await own.post('/v2/tsigkeys', TSIGKEYS.body(name));
+    const argv = ['--format', 'lego', '--output-dir', folder, '--overwrite'];
+    const { status, err } = await run(...long, ...argv);
+    expect([status, readdirSync(folder)]).toEqual([2, []]);
+    expect(err).toContain('Two keys have the file name');
+    for (const name of long) expect((await own.get(`/v2/tsigkeys?name=${name}`)).status).toBe(200);
+  });
+
+  test('1 if no key can be exported, and no file is created', async () => {
+    await own.post('/v2/tsigkeys', TSIGKEYS.body('two words'));
+    const path = join(folder, 'keys.conf');
+    const { status, err } = await run(
+      'two words',
+      'B.example',
+      '--format',
+      'lego',
+      '--output-dir',
+      path,
+    );
+    expect([status, existsSync(path)]).toEqual([1, false]);
+    expect(err).toContain('two words: not exported: the name must be a domain name');
+    expect(err).toContain('0 of 2 keys exported, 2 not exported');
+  });
+
+  test('1 if a name does not exist, and nothing is written', async () => {
+    const { status, out, err } = await run('a.example', 'nobody', '--format', 'bind');
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toContain("No tsigkey is named 'nobody'");
+  });
+
+  test('1 if the pool has no keys, and the file stays unchanged', async () => {
+    const path = join(folder, 'keys.conf');
+    writeFileSync(path, 'precious');
+    const { status, err } = await run(
+      '--pool',
+      'empty',
+      '--format',
+      'bind',
+      '-o',
+      path,
+      '--overwrite',
+    );
+    expect([status, readFileSync(path, 'utf8')]).toEqual([1, 'precious']);
+    expect(err).toContain("no key applies to every zone of the pool 'empty'");
+  });
+
+  test.each([
+    [['--format', 'bind'], 'ids or names, --pool or --all'],
+    [['a.example', '--all', '--format', 'bind'], 'ids or names, --pool or --all'],
+    [['--pool', 'edge', '--all', '--format', 'bind'], 'cannot be used with'],
+    [['--format', 'bind', '--all', '--pool', 'edge', 'a.example'], 'cannot be used with'],
+    [['--all'], "tsigil: required option '--format <format>' not specified"],
+    [['--all', '--format', 'bind', '-o', 'x', '--output-dir', 'y'], 'cannot be used with'],
+  ])('2 for %j', async (argv, message) => {
+    const { status, out, err } = await run(...argv);
+    expect([status, out]).toEqual([2, '']);
+    expect(err).toContain(message);
+  });
 });

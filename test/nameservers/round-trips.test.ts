@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparisonForm } from '../../src/domain/text/dns-name.ts';
-import { EXPORT_FORMATS, exportKey } from '../../src/domain/key-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey, exportKeys } from '../../src/domain/key-formats/formats.ts';
 import { canonicalKey, type Key } from '../../src/domain/key-formats/key.ts';
 import { detectFormat, IMPORT_FORMATS } from '../../src/domain/key-formats/readers.ts';
 import { ALGORITHMS } from '../../src/domain/resources/tsigkey.ts';
@@ -41,22 +41,32 @@ const CHECKERS = [
     program: 'named-checkconf',
     debian: 'bind9-utils',
     argv: (file: string) => [file],
-    join: (texts: string[]) => texts.join(''),
+    configure: (text: string) => text,
+    // BIND refuses allow-update beside update-policy.
+    permit(text: string) {
+      const statements = [...text.matchAll(/^# {3}(.*)$/gm)].map(([, statement = '']) => statement);
+      const policy = statements.pop() ?? '';
+      return `${text}${[statements.join(' '), policy]
+        .map((body, index) => `zone "${index}.test" { type primary; file "${index}"; ${body} };\n`)
+        .join('')}`;
+    },
   },
   {
     format: 'knot',
     program: 'knotc',
     debian: 'knot',
     argv: (file: string) => ['-c', file, 'conf-check'],
-    // A Knot configuration has only one key section.
-    join: (texts: string[]) => `key:\n${texts.map((text) => text.replace(/^key:\n/, '')).join('')}`,
+    configure: (text: string) => text,
+    permit: (text: string) => text.replaceAll(/^# (?!To )/gm, ''),
   },
   {
     format: 'nsd',
     program: 'nsd-checkconf',
     debian: 'nsd',
     argv: (file: string) => [file],
-    join: (texts: string[]) => `server:\n  port: 5300\n${texts.join('')}`,
+    configure: (text: string) => `server:\n  port: 5300\n${text}`,
+    permit: (text: string) =>
+      `${text}zone:\n    name: a.test\n    zonefile: a.test\n${[...text.matchAll(/^#( {4}.*\n)/gm)].map(([, line]) => line).join('')}`,
   },
 ];
 
@@ -66,7 +76,7 @@ const keyLists = fc.uniqueArray(keysWith(Object.keys(ALGORITHMS)), {
   selector: ({ name }) => comparisonForm(name),
 });
 
-for (const { format, program, debian, argv, join: joined } of CHECKERS) {
+for (const { format, program, debian, argv, configure, permit } of CHECKERS) {
   describe.runIf(hasProgram(program, debian))(format, () => {
     const check = (file: string) => {
       const { status, stdout, stderr } = spawnSync(program, argv(file), {
@@ -79,12 +89,33 @@ for (const { format, program, debian, argv, join: joined } of CHECKERS) {
     test(`${program} accepts exported keys, and an import reads the same keys`, () => {
       fc.assert(
         fc.property(keyLists, (keys) => {
-          const text = joined(keys.map((key) => exportKey(format, key).text));
+          const text = configure(exportKeys(format, keys));
           expect(check(fileOf(`${format}.conf`, text))).toMatchObject({ status: 0 });
           expect(readBack(text)).toEqual(keys.map(canonicalKey));
         }),
         { numRuns: randomCases(25) },
       );
+    });
+
+    test(`${program} accepts the lines in the comments, which permit every key`, () => {
+      fc.assert(
+        fc.property(keyLists, (keys) => {
+          const text = configure(permit(exportKeys(format, keys)));
+          for (const { name } of keys.map(canonicalKey))
+            expect(text.split(`"${name}`).length).toBeGreaterThan(2);
+          expect(check(fileOf(`${format}-permit.conf`, text))).toMatchObject({ status: 0 });
+        }),
+        { numRuns: randomCases(10) },
+      );
+    });
+
+    test(`${program} checks the lines in the comments: it refuses misspelt ones`, () => {
+      const text = permit(
+        exportKeys(format, [{ name: 'a', algorithm: 'hmac-sha256', secret: SECRET }]),
+      );
+      const broken = text.replaceAll(/allow-transfer|action:|provide-xfr:/g, 'alow-transfer:');
+      expect(broken).not.toBe(text);
+      expect(check(fileOf(`${format}-misspelt.conf`, configure(broken))).status).not.toBe(0);
     });
 
     test(`${program} validates keys: it refuses an unknown algorithm and a secret that is not base64`, () => {
@@ -93,11 +124,50 @@ for (const { format, program, debian, argv, join: joined } of CHECKERS) {
         text.replace('hmac-sha256', 'hmac-sha9'),
         text.replace(SECRET, '===='),
       ]) {
-        expect(check(fileOf(`${format}-broken.conf`, joined([broken]))).status).not.toBe(0);
+        expect(check(fileOf(`${format}-broken.conf`, configure(broken))).status).not.toBe(0);
       }
     });
   });
 }
+
+describe.runIf(hasProgram('kea-dhcp-ddns', 'kea-dhcp-ddns-server'))('kea', () => {
+  /** Checks a configuration that includes a list of keys, and uses the key with this name. */
+  const check = (keys: string, name: string) => {
+    const configuration = fileOf(
+      'kea.conf',
+      `{ "DhcpDdns": {
+  "tsig-keys": <?include "${fileOf('kea-keys.json', keys)}"?>,
+  "forward-ddns": { "ddns-domains": [
+    { "name": "a.test.", "key-name": ${JSON.stringify(name)}, "dns-servers": [{ "ip-address": "192.0.2.1" }] }
+  ] },
+  "reverse-ddns": {}
+} }\n`,
+    );
+    const { status, stdout, stderr } = spawnSync('kea-dhcp-ddns', ['-t', configuration], {
+      encoding: 'utf8',
+      env: { ...TOOL_ENVIRONMENT, KEA_LOCKFILE_DIR: 'none' },
+    });
+    return { status, printed: stdout + stderr };
+  };
+
+  test('kea-dhcp-ddns -t accepts exported keys', () => {
+    fc.assert(
+      fc.property(keyLists, (keys) => {
+        const [first] = keys.map(canonicalKey);
+        expect(check(exportKeys('kea', keys), first?.name ?? '')).toMatchObject({ status: 0 });
+      }),
+      { numRuns: randomCases(10) },
+    );
+  });
+
+  test('kea-dhcp-ddns -t validates keys: it refuses an unknown algorithm and a secret that is not base64', () => {
+    const text = exportKeys('kea', [{ name: 'a', algorithm: 'hmac-sha256', secret: SECRET }]);
+    expect(check(text, 'a')).toMatchObject({ status: 0 });
+    expect(check(text, 'b')).toMatchObject({ status: 1 });
+    for (const broken of [text.replace('SHA256', 'SHA9'), text.replace(SECRET, '====')])
+      expect(check(broken, 'a')).toMatchObject({ status: 1 });
+  });
+});
 
 describe.runIf(hasProgram('tsig-keygen', 'bind9') && hasProgram('keymgr', 'knot'))(
   "keys from servers' tools",
@@ -158,14 +228,14 @@ describe.runIf(
       expect(run(folder, 'dig', ...at(), ZONE, 'AXFR')).toContain('Transfer failed.');
     });
 
-    test('nsupdate -k FILE changes the zone', () => {
-      const file = fileOf('nsupdate.key', exportKey('nsupdate', key).text);
+    test.each(['nsupdate', 'acme-sh'])('nsupdate -k FILE changes the zone (%s)', (format) => {
+      const file = fileOf(`${format}.key`, exportKey(format, key).text);
       const script = fileOf(
         'nsupdate.txt',
-        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`,
+        `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add ${format}.${ZONE} 60 TXT "new"\nsend\n`,
       );
       run(folder, 'nsupdate', '-k', file, script);
-      expect(run(folder, 'dig', ...at(), '+short', `new.${ZONE}`, 'TXT')).toBe('"new"\n');
+      expect(run(folder, 'dig', ...at(), '+short', `${format}.${ZONE}`, 'TXT')).toBe('"new"\n');
     });
 
     test.runIf(hasProgram('kdig', 'knot-dnsutils'))('kdig -k FILE transfers the zone', () => {
@@ -232,6 +302,32 @@ describe.runIf(powerdns?.installed)('pdnsutil', () => {
       const byName = (one: Key | string, other: Key | string) =>
         (one as Key).name < (other as Key).name ? -1 : 1;
       expect(readBack(printed).toSorted(byName)).toEqual(KEYS.map(canonicalKey).toSorted(byName));
+    } finally {
+      await server?.stop();
+    }
+  });
+});
+
+describe.runIf(powerdns?.installed && hasProgram('nsupdate', 'bind9-dnsutils'))('PowerDNS', () => {
+  test('the commands in an exported key permit transfers and updates', async () => {
+    const [allowed, key] = KEYS.slice(2).map(canonicalKey);
+    if (allowed === undefined || key === undefined) throw new Error('There are algorithms');
+    const server = await powerdns?.start({ allowed, others: [key] });
+    try {
+      const { comment } = JSON.parse(exportKey('powerdns', key).text) as { comment: string[] };
+      const commands = comment.filter((line) => line.startsWith('pdnsutil '));
+      expect(commands).toHaveLength(3);
+      for (const command of commands) {
+        const words = command.replace('example.org', 'a.test').split(' ').slice(1);
+        run(folder, 'pdnsutil', `--config-dir=${server?.folder}`, ...words);
+      }
+      const at = ['@127.0.0.1', '-p', String(server?.port)];
+      const file = fileOf('powerdns.key', exportKey('nsupdate', key).text);
+      const script = `server 127.0.0.1 ${server?.port}\nzone ${ZONE}\nupdate add new.${ZONE} 60 TXT "new"\nsend\n`;
+      run(folder, 'nsupdate', '-k', file, fileOf('powerdns.txt', script));
+      const transfer = run(folder, 'dig', ...at, '-k', file, ZONE, 'AXFR');
+      expect(transfer).toMatch(/^new\.a\.test\.\s.*"new"$/m);
+      expect(() => run(folder, 'nsupdate', fileOf('unsigned.txt', script))).toThrow('REFUSED');
     } finally {
       await server?.stop();
     }

@@ -1,47 +1,86 @@
-import { randomBytes } from 'node:crypto';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { ServiceError } from '../../domain/model/errors.ts';
-import { EXPORT_FORMATS, exportKey, type KeyFile } from '../../domain/key-formats/formats.ts';
-import type { Key } from '../../domain/key-formats/key.ts';
+import {
+  EXPORT_FORMATS,
+  exportKey,
+  exportKeys,
+  exportProblems,
+  findFormat,
+  type KeyFile,
+} from '../../domain/key-formats/formats.ts';
+import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
+import { holdsSeveral } from '../../domain/key-formats/writer.ts';
 import { weaknessOf } from '../../domain/resources/tsigkey.ts';
 import { faultOf } from '../../net/faults.ts';
+import type { Connection } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
+import { plainCell } from '../output/output.ts';
+import { fileExists, saveFile } from '../output/save-file.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
-import { getKey } from '../service/key-requests.ts';
+import { getKeys, listKeys } from '../service/key-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 interface ExportFlags extends ConnectionFlags {
   readonly format: string;
+  readonly pool?: string;
+  readonly all?: boolean;
   readonly output?: string;
+  readonly outputDir?: string;
   readonly overwrite?: boolean;
 }
 
-/** Adds the command that writes a key in the format of a program. */
+/** Adds the command that writes keys in the format of a program. */
 export function addExport(tsigkey: Command, terminal: Terminal): void {
   const command = tsigkey
     .command('export')
-    .description('write a key in the format of a program; refuse a key that the program cannot use')
-    .argument('<tsigkey>', 'id or name of the tsigkey')
+    .description(
+      'write keys in the format of a program; refuse a key that the program cannot use, and write the others',
+    )
+    .argument('[tsigkey...]', 'ids or names of the tsigkeys')
     .addOption(
       new Option('--format <format>', 'write the format of this program')
         .choices(Object.keys(EXPORT_FORMATS))
         .makeOptionMandatory(),
     )
-    .option(
-      '-o, --output <file>',
-      'write to a new file with mode 0600; - is standard output (default)',
+    .addOption(
+      new Option(
+        '--pool <pool>',
+        'write the keys for every zone of this pool, by its name or id',
+      ).conflicts(['tsigkey', 'all']),
     )
-    .option('--overwrite', 'replace the file if it exists')
-    .action(async (idOrName: string, flags: ExportFlags) => {
-      const key = await getKey(await connect(flags, terminal), idOrName);
-      const { text } = write(flags.format, key);
-      const weakness = weaknessOf(key.algorithm);
-      if (weakness !== undefined) terminal.err.write(`${key.algorithm} ${weakness}\n`);
-      if (flags.output === undefined || flags.output === '-') terminal.out.write(text);
-      else saveFile(flags.output, text, flags.overwrite === true);
+    .addOption(new Option('--all', 'write all keys').conflicts('tsigkey'))
+    .addOption(
+      new Option(
+        '-o, --output <file>',
+        'write to a new file with mode 0600; - is standard output (default)',
+      ).conflicts('outputDir'),
+    )
+    .option('--output-dir <folder>', 'write a new file with mode 0600 for each key in this folder')
+    .option('--overwrite', 'replace files that exist')
+    .action(async (idsOrNames: string[], flags: ExportFlags) => {
+      assertOneSelection(idsOrNames, flags);
+      assertFits(idsOrNames, flags);
+      const keys = await readKeys(await connect(flags, terminal), idsOrNames, flags);
+      const [only, ...others] = keys;
+      // The error of a single key is that of the API.
+      if (only !== undefined && others.length === 0) tryExport(flags.format, only);
+      const usable = keys.filter((key) => isUsable(key, flags.format, terminal));
+      for (const { name, algorithm } of usable) {
+        const weakness = weaknessOf(algorithm);
+        const subject = keys.length > 1 ? `${plainCell(name)}: ${algorithm}` : algorithm;
+        if (weakness !== undefined) terminal.err.write(`${subject} ${weakness}\n`);
+      }
+      if (usable.length > 0) write(usable, flags, terminal);
+      const refused = keys.length - usable.length;
+      if (refused > 0)
+        throw new CommandError(
+          EXIT.refused,
+          `${usable.length} of ${keys.length} keys exported, ${refused} not exported`,
+        );
     });
   addExamples(withConnectionFlags(command), [
     'tsigil tsigkey export transfer-key --format bind -o /etc/bind/transfer-key.conf',
@@ -49,10 +88,72 @@ export function addExport(tsigkey: Command, terminal: Terminal): void {
       command: 'tsigil tsigkey export transfer-key --format knot | sudo tee -a /etc/knot/knot.conf',
       purpose: 'appends the key to a configuration file',
     },
+    {
+      command:
+        'tsigil tsigkey export --pool default --format nsd -o /etc/nsd/nsd.conf.d/keys.conf --overwrite',
+      purpose: 'replaces a file by one with the current keys of a pool',
+    },
+    {
+      command: 'tsigil tsigkey export --all --format lego --output-dir ./keys',
+      purpose: 'writes one file for each key',
+    },
   ]);
 }
 
-function write(format: string, key: Key): KeyFile {
+/** Throws `CommandError` unless the keys are selected in exactly one way. */
+function assertOneSelection(idsOrNames: readonly string[], { pool, all }: ExportFlags): void {
+  const ways = [idsOrNames.length > 0, pool !== undefined, all === true].filter(Boolean);
+  if (ways.length !== 1)
+    throw new CommandError(
+      EXIT.usage,
+      'Select the keys in exactly one way: ids or names, --pool or --all',
+    );
+}
+
+/** Throws `CommandError` if one text in the format cannot hold the keys that may be selected. */
+function assertFits(idsOrNames: readonly string[], { format: name, outputDir }: ExportFlags): void {
+  const format = findFormat(name);
+  if (holdsSeveral(format) || outputDir !== undefined || idsOrNames.length === 1) return;
+  throw new CommandError(
+    EXIT.usage,
+    `A file in the format '${name}' for ${format.consumer} can hold one key only`,
+    'Use --output-dir to write one file for each key.',
+  );
+}
+
+/** Returns the selected keys by name. Throws `CommandError` if there are none. */
+async function readKeys(
+  connection: Connection,
+  idsOrNames: readonly string[],
+  { pool }: ExportFlags,
+): Promise<Key[]> {
+  const keys =
+    idsOrNames.length > 0
+      ? await getKeys(connection, idsOrNames)
+      : await listKeys(connection, pool);
+  if (keys.length === 0)
+    throw new CommandError(
+      EXIT.refused,
+      pool === undefined
+        ? 'Nothing was exported: there are no keys'
+        : `Nothing was exported: no key applies to every zone of the pool '${pool}'`,
+      "Run 'tsigil tsigkey list' to list all tsigkeys.",
+    );
+  return keys.toSorted((one, other) =>
+    canonicalKey(one).name < canonicalKey(other).name ? -1 : 1,
+  );
+}
+
+/** Returns whether the consumer can use a key. Reports the reason if it cannot. */
+function isUsable(key: Key, format: string, { err }: Terminal): boolean {
+  const problems = exportProblems(findFormat(format), key);
+  if (problems.length > 0)
+    err.write(`${plainCell(key.name)}: not exported: ${problems.join('; ')}\n`);
+  return problems.length === 0;
+}
+
+/** Returns the file of one key. Throws `CommandError` if the consumer cannot use the key. */
+function tryExport(format: string, key: Key): KeyFile {
   try {
     return exportKey(format, key);
   } catch (error) {
@@ -62,23 +163,36 @@ function write(format: string, key: Key): KeyFile {
   }
 }
 
-/** Writes a file with mode 0600. To replace a file, renames a new one over it, because other users may have permission to read the old one. */
-function saveFile(path: string, text: string, overwrite: boolean): void {
-  const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
-  try {
-    writeFileSync(written, text, { flag: 'wx', mode: 0o600 });
-    if (overwrite) renameSync(written, path);
-  } catch (cause) {
-    if (overwrite) rmSync(written, { force: true });
-    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    if (exists)
-      throw new CommandError(
-        EXIT.usage,
-        `'${path}' already exists. It was not changed.`,
-        'Use --overwrite to replace it.',
-        cause,
-      );
-    const { reason, hint } = faultOf(cause);
-    throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
+/** Writes usable keys to standard output, a file or a folder. Throws `CommandError`. */
+function write(keys: readonly Key[], flags: ExportFlags, { out }: Terminal): void {
+  const { output, outputDir, overwrite = false } = flags;
+  if (outputDir !== undefined) {
+    const files = keys.map((key) => exportKey(flags.format, key));
+    saveFiles(outputDir, files, overwrite);
+    return;
   }
+  const text = exportKeys(flags.format, keys);
+  if (output === undefined || output === '-') out.write(text);
+  else saveFile(output, text, overwrite);
+}
+
+/** Writes files in a folder, which it creates. Writes none if one exists already. */
+function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean): void {
+  const paths = files.map(({ fileName }) => join(folder, fileName));
+  const repeated = paths.find((path, index) => paths.indexOf(path) < index);
+  if (repeated !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `Two keys have the file name '${repeated}', because their names are too long for it`,
+      'Export one of them with --output.',
+    );
+  const existing = paths.find((path) => !overwrite && existsSync(path));
+  if (existing !== undefined) throw fileExists(existing);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const { reason, hint } = faultOf(cause);
+    throw new CommandError(EXIT.usage, `'${folder}' cannot be created: ${reason}`, hint, cause);
+  }
+  for (const [index, { text }] of files.entries()) saveFile(paths[index] ?? '', text, overwrite);
 }

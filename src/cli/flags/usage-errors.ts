@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { commandsBelow } from './help.ts';
 
 /** The methods with which commander reports usage errors. Its types omit them. */
@@ -37,15 +37,22 @@ function unknownFlag({ args }: Command, { rawArgs }: Command & { rawArgs?: strin
 
 /**
  * Returns a clause for the missing arguments, and one for the missing flags. An optional argument is
- * missing if a flag with its name exists and is absent too.
+ * missing if flags exist that have its name or conflict with it, and all are absent too.
  */
 function missingParts(command: Command): string[] {
-  const hasFlag = (name: string) => command.options.some((each) => each.attributeName() === name);
+  const replacements = (name: string) =>
+    command.options.filter(
+      (each: Option & { conflictsWith?: readonly string[] }) =>
+        each.attributeName() === name || each.conflictsWith?.includes(name) === true,
+    );
   const isAbsent = (name: string) => command.getOptionValue(name) === undefined;
   const names = command.registeredArguments
     .filter((_, index) => command.args[index] === undefined)
     .filter(
-      (argument) => argument.required || (hasFlag(argument.name()) && isAbsent(argument.name())),
+      (argument) =>
+        argument.required ||
+        (replacements(argument.name()).length > 0 &&
+          replacements(argument.name()).every((option) => isAbsent(option.attributeName()))),
     )
     .map((argument) => `'${argument.name()}'`);
   const flags = command.options

@@ -1,7 +1,15 @@
-import type { Key } from '../../domain/key-formats/key.ts';
+import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
+import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { call, type Connection } from './client.ts';
-import { assertSecrets, findPath, withHints, type Item } from './resource-requests.ts';
+import {
+  assertSecrets,
+  findId,
+  findPath,
+  listItems,
+  withHints,
+  type Item,
+} from './resource-requests.ts';
 
 /** Returns the key with this id or name. Throws `CommandError`. */
 export async function getKey(connection: Connection, idOrName: string): Promise<Key> {
@@ -10,6 +18,35 @@ export async function getKey(connection: Connection, idOrName: string): Promise<
       call(connection, 'GET', await findPath(connection, tsigkey, idOrName, (name) => name)),
     ),
   );
+}
+
+/** Returns the keys with these ids or names, each only once. Throws `CommandError`. */
+export async function getKeys(
+  connection: Connection,
+  idsOrNames: readonly string[],
+): Promise<Key[]> {
+  const keys = new Map<string, Key>();
+  for (const idOrName of idsOrNames) {
+    const key = await getKey(connection, idOrName);
+    keys.set(canonicalKey(key).name, key);
+  }
+  return [...keys.values()];
+}
+
+/**
+ * Returns all keys. With the id or name of a pool, returns those for every zone of the pool. Throws
+ * `CommandError`.
+ */
+export async function listKeys(connection: Connection, poolIdOrName?: string): Promise<Key[]> {
+  const poolId =
+    poolIdOrName === undefined
+      ? undefined
+      : await findId(connection, pool, poolIdOrName, (name) => name);
+  const filters = [
+    ['scope', 'POOL'],
+    ['resource_id', poolId ?? ''],
+  ] as const;
+  return (await listItems(connection, tsigkey, poolId === undefined ? [] : filters)).map(keyOf);
 }
 
 /** Returns the name, algorithm and secret of a TSIG key resource. Throws `CommandError` if the service left out the secret. */

@@ -1,4 +1,6 @@
+import { bindClause } from './name-servers.ts';
 import {
+  comments,
   environmentFile,
   EVERY_ALGORITHM,
   lines,
@@ -76,4 +78,35 @@ export const lego: KeyWriter = {
       RFC2136_TSIG_ALGORITHM: `${algorithm}.`,
       RFC2136_TSIG_SECRET: secret,
     }),
+};
+
+/** The provider block of caddy-dns/rfc2136, for a file that a `tls` block of a Caddyfile imports. */
+export const caddy: KeyWriter = {
+  consumer: 'Caddy (caddy-dns/rfc2136)',
+  mediaType: 'text/plain',
+  extension: 'conf',
+  algorithms: WITHOUT_MD5,
+  write: ({ name, algorithm, secret }) =>
+    lines(
+      '# Import this file in a tls block of the Caddyfile.',
+      'dns rfc2136 {',
+      `\tkey_name ${quoted(`${name}.`)}`,
+      `\tkey_alg ${quoted(algorithm)}`,
+      `\tkey ${quoted(secret)}`,
+      '\t# Add server: the address and port of the name server.',
+      '}',
+    ),
+};
+
+/** The key file that `NSUPDATE_KEY` of acme.sh names. acme.sh passes it to `nsupdate -k`. */
+export const acmeSh: KeyWriter = {
+  consumer: 'acme.sh (dns_nsupdate)',
+  mediaType: 'text/plain',
+  extension: 'key',
+  algorithms: EVERY_ALGORITHM,
+  write: (key) =>
+    comments(
+      'Set NSUPDATE_KEY to the path of this file, and NSUPDATE_SERVER to the name server. Then run:',
+      '  acme.sh --issue --dns dns_nsupdate -d www.example.org',
+    ) + bindClause(key),
 };

@@ -1,17 +1,18 @@
 import { ServiceError } from '../model/errors.ts';
-import { certbot, certManagerSecret, lego } from './certificate-tools.ts';
+import { acmeSh, caddy, certbot, certManagerSecret, lego } from './certificate-tools.ts';
 import { canonicalKey, keyProblems, type Key } from './key.ts';
-import { bind, knot, nsd, powerdns } from './name-servers.ts';
+import { bind, coredns, knot, nsd, powerdns } from './name-servers.ts';
 import { dnspython, knsupdate, nsupdate } from './query-tools.ts';
-import type { KeyWriter } from './writer.ts';
-import { dnscontrol, externalDns, octodns, terraform } from './zone-tools.ts';
+import { holdsSeveral, type ExportFormat } from './writer.ts';
+import { dnscontrol, externalDns, kea, octodns, terraform } from './zone-tools.ts';
 
 /** Every export format, by name. */
-export const EXPORT_FORMATS: Readonly<Record<string, KeyWriter>> = {
+export const EXPORT_FORMATS: Readonly<Record<string, ExportFormat>> = {
   bind,
   knot,
   nsd,
   powerdns,
+  coredns,
   nsupdate,
   knsupdate,
   dnspython,
@@ -19,9 +20,12 @@ export const EXPORT_FORMATS: Readonly<Record<string, KeyWriter>> = {
   'cert-manager': certManagerSecret,
   certbot,
   lego,
+  caddy,
+  'acme-sh': acmeSh,
   octodns,
   terraform,
   dnscontrol,
+  kea,
 };
 
 /** An exported key. */
@@ -33,7 +37,7 @@ export interface KeyFile {
 }
 
 /** Returns the export format with this name. Throws `bad_request` if there is none. */
-export function findFormat(name: string): KeyWriter {
+export function findFormat(name: string): ExportFormat {
   const format = Object.hasOwn(EXPORT_FORMATS, name) ? EXPORT_FORMATS[name] : undefined;
   if (format === undefined)
     throw new ServiceError(
@@ -44,7 +48,7 @@ export function findFormat(name: string): KeyWriter {
 }
 
 /** Returns why the consumer of `format` cannot use the key. The list is empty if it can. */
-export function exportProblems(format: KeyWriter, key: Key): string[] {
+export function exportProblems(format: ExportFormat, key: Key): string[] {
   const problems = keyProblems(key);
   if (problems.length > 0 || format.algorithms.includes(key.algorithm)) return problems;
   return [
@@ -58,13 +62,23 @@ export function exportProblems(format: KeyWriter, key: Key): string[] {
  * unknown format, and `not_exportable` for a key that its consumer cannot use.
  */
 export function exportKey(formatName: string, key: Key): KeyFile {
+  const text = exportKeys(formatName, [key]);
+  const { mediaType, extension } = findFormat(formatName);
+  return { text, mediaType, fileName: `${canonicalKey(key).name.slice(0, 200)}.${extension}` };
+}
+
+/**
+ * Returns keys as one text in the format with this name. Throws like `exportKey`, and also
+ * `bad_request` for several keys in a format whose files hold one key.
+ */
+export function exportKeys(formatName: string, keys: readonly Key[]): string {
   const format = findFormat(formatName);
-  const problems = exportProblems(format, key);
+  const problems = keys.flatMap((key) => exportProblems(format, key));
   if (problems.length > 0) throw new ServiceError('not_exportable', problems);
-  const canonical = canonicalKey(key);
-  return {
-    text: format.write(canonical),
-    mediaType: format.mediaType,
-    fileName: `${canonical.name.slice(0, 200)}.${format.extension}`,
-  };
+  const canonical = keys.map(canonicalKey);
+  if (holdsSeveral(format)) return format.writeAll(canonical);
+  const [only, ...others] = canonical;
+  if (only === undefined || others.length > 0)
+    throw new ServiceError('bad_request', `a file in the format ${formatName} holds one key`);
+  return format.write(only);
 }

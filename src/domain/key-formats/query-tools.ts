@@ -1,5 +1,6 @@
+import type { Key } from './key.ts';
 import { bindClause } from './name-servers.ts';
-import { EVERY_ALGORITHM, lines, quoted, type KeyWriter } from './writer.ts';
+import { EVERY_ALGORITHM, lines, quoted, type KeyListWriter, type KeyWriter } from './writer.ts';
 
 /** The key file for `-k` of BIND's tools. */
 export const nsupdate: KeyWriter = {
@@ -20,20 +21,25 @@ export const knsupdate: KeyWriter = {
 };
 
 /**
- * A Python module with a `keyring`. It includes the algorithm: a keyring without one accepts
+ * A Python module with a `keyring`. It includes the algorithms: a keyring without them accepts
  * signatures with any algorithm.
  */
-export const dnspython: KeyWriter = {
+export const dnspython: KeyListWriter = {
   consumer: 'dnspython',
   mediaType: 'text/x-python',
   extension: 'py',
   algorithms: EVERY_ALGORITHM,
-  write: ({ name, algorithm, secret }) =>
+  writeAll: (keys) =>
     lines(
       'import dns.tsigkeyring',
       '',
       'keyring = dns.tsigkeyring.from_text(',
-      `    {${quoted(`${name}.`)}: (${quoted(algorithm === 'hmac-md5' ? 'hmac-md5.sig-alg.reg.int' : algorithm)}, ${quoted(secret)})}`,
+      `    {${keys.map(keyringEntry).join(',\n     ')}}`,
       ')',
     ),
 };
+
+function keyringEntry({ name, algorithm, secret }: Key): string {
+  const algorithmName = algorithm === 'hmac-md5' ? 'hmac-md5.sig-alg.reg.int' : algorithm;
+  return `${quoted(`${name}.`)}: (${quoted(algorithmName)}, ${quoted(secret)})`;
+}

@@ -1,8 +1,8 @@
 import { ALGORITHMS } from '../resources/tsigkey.ts';
 import type { Key } from './key.ts';
 
-/** An export format: the form in which a program accepts a key. */
-export interface KeyWriter {
+/** What every export format states about itself and the program that accepts it. */
+interface FormatDescription {
   /** The program that accepts this format, for help and documentation. */
   readonly consumer: string;
   readonly mediaType: string;
@@ -10,8 +10,26 @@ export interface KeyWriter {
   readonly extension: string;
   /** The algorithms that the consumer supports. */
   readonly algorithms: readonly string[];
+}
+
+/** An export format whose files hold one key each. */
+export interface KeyWriter extends FormatDescription {
   /** Returns the text for a key. The key must be valid and canonical. */
   write(key: Key): string;
+}
+
+/** An export format whose files hold any number of keys. */
+export interface KeyListWriter extends FormatDescription {
+  /** Returns the text for at least one key. The keys must be valid and canonical. */
+  writeAll(keys: readonly Key[]): string;
+}
+
+/** An export format: the form in which a program accepts keys. */
+export type ExportFormat = KeyWriter | KeyListWriter;
+
+/** Returns whether a file in this format can hold several keys. */
+export function holdsSeveral(format: ExportFormat): format is KeyListWriter {
+  return 'writeAll' in format;
 }
 
 /** All algorithms that the service supports. */
@@ -33,6 +51,11 @@ export function quoted(text: string): string {
 /** Returns the texts as lines, each with a newline at its end. */
 export function lines(...texts: readonly string[]): string {
   return texts.map((text) => `${text}\n`).join('');
+}
+
+/** Returns the texts as lines of comments that begin with `#`. */
+export function comments(...texts: readonly string[]): string {
+  return lines(...texts.map((text) => `# ${text}`));
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   lines,
   quoted,
   WITHOUT_MD5,
+  type KeyListWriter,
   type KeyWriter,
 } from './writer.ts';
 
@@ -75,4 +76,24 @@ export const dnscontrol: KeyWriter = {
       ),
     );
   },
+};
+
+/** The list `tsig-keys` of Kea's DHCP-DDNS server, for a file that its configuration includes. */
+export const kea: KeyListWriter = {
+  consumer: 'Kea (`tsig-keys` of kea-dhcp-ddns)',
+  mediaType: 'application/json',
+  extension: 'json',
+  algorithms: EVERY_ALGORITHM,
+  writeAll: (keys) =>
+    lines(
+      JSON.stringify(
+        keys.map(({ name, algorithm, secret }) => ({
+          name,
+          algorithm: algorithm.toUpperCase(),
+          secret,
+        })),
+        null,
+        2,
+      ),
+    ),
 };

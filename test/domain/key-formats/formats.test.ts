@@ -2,14 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ServiceError } from '../../../src/domain/model/errors.ts';
-import { EXPORT_FORMATS, exportKey } from '../../../src/domain/key-formats/formats.ts';
+import { EXPORT_FORMATS, exportKey, exportKeys } from '../../../src/domain/key-formats/formats.ts';
 import {
   canonicalKey,
   isSameKey,
   readAlgorithm,
   type Key,
 } from '../../../src/domain/key-formats/key.ts';
-import { IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
+import { detectFormat, IMPORT_FORMATS } from '../../../src/domain/key-formats/readers.ts';
+import { holdsSeveral } from '../../../src/domain/key-formats/writer.ts';
 import { ALGORITHMS } from '../../../src/domain/resources/tsigkey.ts';
 import { INJECTIONS, keysWith } from '../../harness/keys.ts';
 
@@ -25,7 +26,8 @@ const WRITTEN: Readonly<Record<string, string>> = {
   bind: `key "transfer.example" {\n\talgorithm hmac-sha256;\n\tsecret "${K}";\n};\n`,
   knot: `key:\n  - id: "transfer.example."\n    algorithm: hmac-sha256\n    secret: "${K}"\n`,
   nsd: `key:\n    name: "transfer.example"\n    algorithm: hmac-sha256\n    secret: "${K}"\n`,
-  powerdns: `{"name":"transfer.example.","algorithm":"hmac-sha256","key":"${K}"}\n`,
+  powerdns: `{\n  "name": "transfer.example.",\n  "algorithm": "hmac-sha256",\n  "key": "${K}",\n`,
+  coredns: `key "transfer.example" {\n\talgorithm hmac-sha256;\n\tsecret "${K}";\n};\n`,
   nsupdate: `key "transfer.example" {\n\talgorithm hmac-sha256;\n\tsecret "${K}";\n};\n`,
   knsupdate: `hmac-sha256:transfer.example:${K}\n`,
   dnspython: `import dns.tsigkeyring\n\nkeyring = dns.tsigkeyring.from_text(\n    {"transfer.example.": ("hmac-sha256", "${K}")}\n)\n`,
@@ -33,9 +35,12 @@ const WRITTEN: Readonly<Record<string, string>> = {
   'cert-manager': `kind: Secret\nmetadata:\n  name: "tsig-transfer-example"\ntype: Opaque\nstringData:\n  tsig-secret-key: "${K}"\n`,
   certbot: `dns_rfc2136_name = transfer.example.\ndns_rfc2136_secret = ${K}\ndns_rfc2136_algorithm = HMAC-SHA256\n`,
   lego: `RFC2136_TSIG_KEY=transfer.example.\nRFC2136_TSIG_ALGORITHM=hmac-sha256.\nRFC2136_TSIG_SECRET=${K}\n`,
+  caddy: `dns rfc2136 {\n\tkey_name "transfer.example."\n\tkey_alg "hmac-sha256"\n\tkey "${K}"\n`,
+  'acme-sh': `key "transfer.example" {\n\talgorithm hmac-sha256;\n\tsecret "${K}";\n};\n`,
   octodns: `    key_name: "transfer.example."\n    key_secret: "${K}"\n    key_algorithm: "hmac-sha256"\n`,
   terraform: `DNS_UPDATE_KEYNAME=transfer.example.\nDNS_UPDATE_KEYALGORITHM=hmac-sha256\nDNS_UPDATE_KEYSECRET=${K}\n`,
   dnscontrol: `"update-key": "hmac-sha256:transfer.example:${K}"`,
+  kea: `[\n  {\n    "name": "transfer.example",\n    "algorithm": "HMAC-SHA256",\n    "secret": "${K}"\n  }\n]\n`,
 };
 
 /** Parses an exported text, by the name of the format: with the service's reader, or with a parser of the consumer's language. */
@@ -45,16 +50,15 @@ const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
   knot: readWith('knot'),
   nsd: readWith('nsd'),
   knsupdate: readWith('lines'),
+  'acme-sh': readWith('bind'),
+  coredns: (text) => only(readCoredns(text)),
+  caddy: readCaddyfile,
+  kea: (text) => only(readKea(text)),
   powerdns(text) {
     const { key, ...rest } = JSON.parse(text) as { name: string; algorithm: string; key: string };
     return { ...rest, secret: key };
   },
-  dnspython(text) {
-    const [name, algorithm, secret] = [...text.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
-      ([literal]) => JSON.parse(literal) as string,
-    );
-    return spelt(name, algorithm, secret);
-  },
+  dnspython: (text) => only(readKeyring(text)),
   'external-dns': readVariables('KEYNAME', 'SECRET_ALG', 'SECRET'),
   lego: readVariables('KEY', 'ALGORITHM', 'SECRET'),
   terraform: readVariables('KEYNAME', 'KEYALGORITHM', 'KEYSECRET'),
@@ -113,12 +117,73 @@ function readVariables(...endings: [string, string, string]) {
 }
 
 function readWith(reader: string) {
+  return (text: string) => only(readAllWith(reader)(text));
+}
+
+function readAllWith(reader: string) {
   return (text: string) => {
-    const entries = IMPORT_FORMATS[reader]?.read(text) ?? [];
-    expect(entries).toHaveLength(1);
-    return entries[0] !== undefined && 'key' in entries[0] ? entries[0].key : {};
+    expect(detectFormat(text)).toBe(reader);
+    return (IMPORT_FORMATS[reader]?.read(text) ?? []).map((entry) =>
+      'key' in entry ? entry.key : {},
+    );
   };
 }
+
+function only(keys: readonly Partial<Key>[]): Partial<Key> {
+  expect(keys).toHaveLength(1);
+  return keys[0] ?? {};
+}
+
+/** Reads a key file as plugin/tsig/setup.go of CoreDNS does: by lines and words, without comments. */
+function readCoredns(text: string): Partial<Key>[] {
+  const keys: Record<string, string>[] = [];
+  for (const line of text.split('\n').filter((each) => each !== '')) {
+    const [word = '', value = '', ...rest] = line.trim().split(/\s+/);
+    if (word === 'key' && rest.join('') === '{') keys.push({ name: value.replaceAll('"', '') });
+    else if (word === 'algorithm' || word === 'secret')
+      Object.assign(keys.at(-1) ?? {}, { [word]: value.replaceAll(/[";]/g, '') });
+    else expect(word).toBe('};');
+  }
+  return keys;
+}
+
+/** Reads a provider block as UnmarshalCaddyfile in module.go of caddy-dns/rfc2136 does: one value for each property. */
+function readCaddyfile(text: string): Partial<Key> {
+  const lines = text.split('\n').filter((line) => line !== '' && !/^\s*#/.test(line));
+  expect([lines.shift(), lines.pop()]).toEqual(['dns rfc2136 {', '}']);
+  const properties = lines.map((line): [string, unknown] => {
+    const [, property = '', value = ''] = /^\t(key(?:_name|_alg)?) ("[^"{}]*")$/.exec(line) ?? [];
+    return [property, JSON.parse(value)];
+  });
+  const { key_name: name, key_alg: algorithm, key } = Object.fromEntries(properties);
+  return spelt(String(name), String(algorithm), String(key));
+}
+
+function readKea(text: string): Partial<Key>[] {
+  return (JSON.parse(text) as Key[]).map(({ name, algorithm, secret, ...rest }) => {
+    expect(rest).toEqual({});
+    return spelt(name, algorithm, secret);
+  });
+}
+
+function readKeyring(text: string): Partial<Key>[] {
+  const literals = [...text.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(
+    ([literal]) => JSON.parse(literal) as string,
+  );
+  return Array.from({ length: literals.length / 3 }, (_, index) =>
+    spelt(...(literals.slice(index * 3, index * 3 + 3) as [])),
+  );
+}
+
+/** Parses the text of several keys, by the name of the format. */
+const READ_ALL_BACK: Readonly<Record<string, (text: string) => Partial<Key>[]>> = {
+  bind: readAllWith('bind'),
+  knot: readAllWith('knot'),
+  nsd: readAllWith('nsd'),
+  coredns: readCoredns,
+  dnspython: readKeyring,
+  kea: readKea,
+};
 
 const refusalOf = (format: string, key: Key): unknown => {
   try {
@@ -131,6 +196,8 @@ const refusalOf = (format: string, key: Key): unknown => {
 test('every export format has expectations in this file', () => {
   expect(Object.keys(WRITTEN)).toEqual(Object.keys(EXPORT_FORMATS));
   expect(Object.keys(READ_BACK).sort()).toEqual(Object.keys(EXPORT_FORMATS).sort());
+  const lists = Object.entries(EXPORT_FORMATS).filter(([, format]) => holdsSeveral(format));
+  expect(Object.keys(READ_ALL_BACK).sort()).toEqual(lists.map(([name]) => name).sort());
 });
 
 describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
@@ -196,14 +263,46 @@ describe.each(Object.entries(EXPORT_FORMATS))('%s', (format, writer) => {
   );
 });
 
-test('four consumers do not support every algorithm', () => {
+describe.each(Object.entries(READ_ALL_BACK))('several keys for %s', (format, read) => {
+  const algorithms = EXPORT_FORMATS[format]?.algorithms ?? [];
+
+  test('are one text that parses to the same keys in the same order', () => {
+    fc.assert(
+      fc.property(fc.array(keysWith(algorithms), { minLength: 2, maxLength: 20 }), (keys) => {
+        const back = read(exportKeys(format, keys)) as Key[];
+        expect(back).toHaveLength(keys.length);
+        for (const [index, key] of keys.entries())
+          expect(isSameKey(key, back[index] ?? key)).toBe(true);
+      }),
+    );
+  });
+
+  test('are refused if one of them is invalid', () => {
+    expect(() => exportKeys(format, [KEY, { ...KEY, name: 'two words' }])).toThrow(
+      'the name must be a domain name',
+    );
+  });
+});
+
+test.each(Object.keys(EXPORT_FORMATS).filter((format) => !Object.hasOwn(READ_ALL_BACK, format)))(
+  'several keys for %s are refused, because a file holds one key',
+  (format) => {
+    expect(() => exportKeys(format, [KEY, { ...KEY, name: 'other' }])).toThrow(
+      `a file in the format ${format} holds one key`,
+    );
+  },
+);
+
+test('six consumers do not support every algorithm', () => {
   const picky = Object.entries(EXPORT_FORMATS).filter(
     ([, { algorithms }]) => algorithms.length < Object.keys(ALGORITHMS).length,
   );
   expect(picky.map(([format]) => format)).toEqual([
+    'coredns',
     'external-dns',
     'cert-manager',
     'lego',
+    'caddy',
     'terraform',
   ]);
 });
