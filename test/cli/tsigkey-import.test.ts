@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -339,5 +339,110 @@ describe.runIf(powerdns?.installed)('PowerDNS', () => {
     } finally {
       await server?.stop();
     }
+  });
+});
+
+describe('include statements', () => {
+  const importFile = (file: string, ...argv: string[]) =>
+    tsigil('', {}, 'tsigkey', 'import', file, ...APPLIES_TO, ...argv);
+  const bindKey = (name: string) => exportKey('bind', key(name)).text;
+  function write(files: Readonly<Record<string, string>>): string {
+    const inside = mkdtempSync(join(folder, 'includes-'));
+    for (const [name, text] of Object.entries(files))
+      writeFileSync(join(inside, name), text.replaceAll('{}', inside));
+    return inside;
+  }
+
+  test('0 with the keys of included files, and the files on standard error', async () => {
+    const inside = write({
+      main: 'include "{}/a";\n',
+      a: `include "{}/b"; ${bindKey('a')}`,
+      b: bindKey('b'),
+    });
+    const { status, out, err } = await importFile(`${inside}/main`);
+    expect({ status, out, err }).toEqual({
+      status: 0,
+      out: `${inside}/b:1: added: b\n${inside}/a:1: added: a\n2 added\n`,
+      err: `Read '${inside}/a', included at ${inside}/main:1\nRead '${inside}/b', included at ${inside}/a:1\n`,
+    });
+    expect((await kept()).map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test('1 for a missing file, a folder and a loop, with their lines, and imports the other keys', async () => {
+    const inside = write({
+      main: 'include "{}/none";\ninclude "{}";\ninclude "{}/a";\n',
+      a: `${bindKey('a')}\ninclude "{}/main";\n`,
+    });
+    const { status, out, err } = await importFile(`${inside}/main`);
+    expect([status, out.split('\n')]).toEqual([
+      1,
+      [
+        `${inside}/main:1: not read: '${inside}/none' cannot be read: no such file or folder`,
+        `${inside}/main:2: not read: '${inside}' is not a regular file`,
+        `${inside}/a:6: not read: '${inside}/main' includes itself`,
+        `${inside}/a:1: added: a`,
+        '',
+      ],
+    ]);
+    expect(err).toContain('1 added, 3 not read');
+  });
+
+  test.runIf(process.getuid?.() !== 0)('1 for a file without permission to read it', async () => {
+    const inside = write({
+      main: 'include "{}/a"; include "{}/b";',
+      a: bindKey('a'),
+      b: bindKey('b'),
+    });
+    chmodSync(`${inside}/a`, 0);
+    const { status, out } = await importFile(`${inside}/main`);
+    expect([status, out]).toEqual([
+      1,
+      `${inside}/main:1: not read: '${inside}/a' cannot be read: permission denied\n${inside}/b:1: added: b\n`,
+    ]);
+  });
+
+  test('1 for relative paths in standard input, which has no folder', async () => {
+    for (const text of [
+      'include "keys.conf";\n',
+      'include: keys.conf\nkey:\n  - id: ""\n',
+      'include: "keys.conf"\nzonesdir: "/"\n',
+    ]) {
+      const { status, out } = await importText(text);
+      expect([status, out]).toEqual([
+        1,
+        expect.stringContaining(
+          "line 1: not read: 'keys.conf' is a relative path, and standard input has no folder",
+        ),
+      ]);
+    }
+  });
+
+  test('0 for relative paths in standard input after an absolute directory', async () => {
+    const inside = write({ a: bindKey('a') });
+    const { status } = await importText(`options { directory "${inside}"; };\ninclude "a";\n`);
+    expect(status).toBe(0);
+  });
+
+  test('1 for a syntax error in an included file, with its line, and imports nothing', async () => {
+    const inside = write({
+      main: `${bindKey('m')} include "{}/a";`,
+      a: '\nkey "a" { secret TOPSECRET',
+    });
+    const { status, out, err } = await importFile(`${inside}/main`);
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toContain(`Nothing was imported: ${inside}/a:2: `);
+    expect(err).not.toContain('TOPSECRET');
+    expect(await kept()).toEqual([]);
+  });
+
+  test('reads at most 1000 files, so files that include others twice do not run without end', async () => {
+    const files = Array.from({ length: 30 }, (_, index) => [
+      String(index),
+      `include "{}/${index + 1}"; include "{}/${index + 1}";`,
+    ]);
+    const inside = write({ ...Object.fromEntries(files), 30: bindKey('a') });
+    const { status, out } = await importFile(`${inside}/0`);
+    expect(status).toBe(1);
+    expect(out).toContain('is one of more than 1000 included files');
   });
 });

@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { normaliseUuid } from '../../domain/model/field.ts';
-import { KeyFileError, type Entry } from '../../domain/key-formats/reader.ts';
-import { detectFormat, IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
+import { IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
 import { tsigkey as tsigkeyType } from '../../domain/resources/tsigkey.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -9,7 +8,7 @@ import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { KEY_REFERENCES, readReferences, referenceOptions } from '../flags/references.ts';
 import { createReport } from '../output/import-report.ts';
-import { readText } from '../service/input.ts';
+import { readKeyFile } from '../imports/key-file.ts';
 import { importKeys, type FoundKey } from '../imports/key-import.ts';
 import { readPowerdnsKeys } from '../imports/powerdns.ts';
 import {
@@ -76,10 +75,10 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
       }
       const { update = false, dryRun = false } = flags;
       assertTarget(flags);
-      const keys =
+      const { keys, unread } =
         file === undefined
-          ? await readPowerdns(flags.fromPowerdns ?? '', terminal)
-          : readKeys(await readText(file, terminal), flags.format);
+          ? { keys: await readPowerdns(flags.fromPowerdns ?? '', terminal), unread: [] }
+          : await readKeyFile(file, flags.format, terminal);
       const report = createReport((line) => terminal.out.write(line));
       const connection = await connect(flags, terminal);
       const { scope = '', resource_id: resourceId = '' } = {
@@ -87,6 +86,7 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
         resource_id: flags.resourceId,
         ...(await readReferences(KEY_REFERENCES, { ...flags }, connection)),
       };
+      for (const { place, problem } of unread) report.add('not read', problem, place);
       const { signal, release } = catchInterrupt(terminal);
       const processed = await importKeys(
         connection,
@@ -137,30 +137,6 @@ function assertOneSource(file: string | undefined, flags: ImportFlags): void {
     );
   if (flags.format !== undefined && file === undefined)
     throw new CommandError(EXIT.usage, 'Cannot use --format without a file. Omit --format.');
-}
-
-function readKeys(content: string, format: string | undefined): FoundKey[] {
-  const name = format ?? detectFormat(content);
-  if (name === undefined) {
-    const hint = `Set --format to one of: ${Object.entries(IMPORT_FORMATS)
-      .map(([each, { source }]) => `${each} (${source})`)
-      .join(', ')}.`;
-    throw new CommandError(EXIT.usage, 'Unrecognised key file format', hint);
-  }
-  let entries: Entry[];
-  try {
-    entries = IMPORT_FORMATS[name]?.read(content) ?? [];
-  } catch (error) {
-    if (error instanceof KeyFileError)
-      throw new CommandError(
-        EXIT.refused,
-        `Nothing was imported: ${error.message}`,
-        undefined,
-        error,
-      );
-    throw error;
-  }
-  return entries.map((found) => ({ place: `line ${found.line}`, found }));
 }
 
 async function readPowerdns(url: string, { environment }: Terminal): Promise<FoundKey[]> {

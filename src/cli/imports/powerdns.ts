@@ -20,7 +20,7 @@ export async function readPowerdnsKeys(url: string, apiKey: string): Promise<Fou
     const parts = Object.entries({ name, algorithm, secret: key }).filter(
       ([, part]) => part !== undefined,
     );
-    found.push({ place: id, found: entryOf(0, Object.fromEntries(parts)) });
+    found.push({ place: id, found: entryOf({ line: 0 }, Object.fromEntries(parts)) });
   }
   return found;
 }

@@ -9,6 +9,7 @@ const OUTCOMES = [
   'different',
   'invalid',
   'refused',
+  'not read',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -16,7 +17,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 const SIGNS: Partial<Record<Outcome, string>> = { added: '+', updated: '~', removed: '-' };
 
 /** The outcomes that need a correction by the operator. */
-const FAILURES: readonly Outcome[] = ['different', 'invalid', 'refused'];
+const FAILURES: readonly Outcome[] = ['different', 'invalid', 'refused', 'not read'];
 
 /** The origin of an item: a line number, or text such as an id. */
 export type Place = number | string;

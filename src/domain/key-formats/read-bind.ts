@@ -1,9 +1,17 @@
-import { entryOf, KeyFileError, type Entry, type KeyReader, type Parts } from './reader.ts';
+import {
+  entryOf,
+  KeyFileError,
+  type Entry,
+  type IncludedFile,
+  type KeyReader,
+  type Origin,
+  type Parts,
+  type ReadIncluded,
+} from './reader.ts';
 
-interface Token {
+interface Token extends Origin {
   readonly kind: 'word' | 'quoted' | '{' | '}' | ';';
   readonly text: string;
-  readonly line: number;
 }
 
 /**
@@ -12,40 +20,96 @@ interface Token {
  */
 export const bindClauses: KeyReader = {
   source: 'BIND key clauses (tsig-keygen, named.conf)',
-  recognises: (text) => /(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text),
-  read(text) {
-    const tokens = tokensOf(text);
+  includes: {
+    relativeTo: 'working directory',
+    mayMatchNothing: false,
+    braces: false,
+    skipsFolders: false,
+  },
+  recognises: (text) =>
+    /(?:^|[\s;{}/])key\s+(?:"[^"\n]*"|[^\s"{};]+)\s*\{/i.test(text) ||
+    /(?:^|[\s;{}/])include\s+"[^"\n]*"\s*;/i.test(text),
+  read(text, include = () => []) {
+    const tokens: Token[] = [];
+    addTokens(tokens, text, undefined, include, {
+      depth: 0,
+      clause: '',
+      directories: [],
+      starts: true,
+    });
     const entries: Entry[] = [];
     for (const [index, token] of tokens.entries()) {
       const [name, brace] = tokens.slice(index + 1, index + 3);
       // A `key` without a brace after the name is a reference.
       if (!isWord(token, 'key') || !isText(name) || brace?.kind !== '{') continue;
-      entries.push(entryOf(token.line, readClause(tokens, index + 3, name.text, token.line)));
+      entries.push(entryOf(token, readClause(tokens, index + 3, name.text, token)));
     }
     return entries;
   },
 };
 
+/** The position in the nesting of a configuration. An included file continues at the position of its statement. */
+interface Position {
+  depth: number;
+  /** The name of the outermost clause. */
+  clause: string;
+  directories: readonly string[];
+  /** Whether a statement starts at the next token. */
+  starts: boolean;
+}
+
+/** Adds the tokens of a file to `tokens`. The tokens of an included file replace its statement, also within a key clause. */
+function addTokens(
+  tokens: Token[],
+  text: string,
+  file: IncludedFile | undefined,
+  include: ReadIncluded,
+  position: Position,
+): void {
+  const own = tokensOf(text, file);
+  for (let index = 0; index < own.length; index += 1) {
+    const [token, value, end] = own.slice(index, index + 3);
+    if (token === undefined) return;
+    const { depth, starts, directories } = position;
+    if (starts && isWord(token, 'include') && isText(value) && end?.kind === ';') {
+      const { line } = token;
+      for (const included of include({ line, file, pattern: value.text, directories }))
+        addTokens(tokens, included.text, included, include, position);
+      index += 2;
+      continue;
+    }
+    if (starts && depth === 0) position.clause = token.text.toLowerCase();
+    const isDirectory = starts && depth === 1 && isWord(token, 'directory') && isText(value);
+    // Statements after the option are relative to it, also those outside the clause.
+    if (isDirectory && position.clause === 'options')
+      position.directories = [...directories, value.text];
+    if (token.kind === '{') position.depth += 1;
+    if (token.kind === '}') position.depth -= 1;
+    position.starts = ['{', '}', ';'].includes(token.kind);
+    tokens.push(token);
+  }
+}
+
 /**
  * Returns the values of the statements of a key clause. `start` is the index of its first token.
  * Throws `KeyFileError`.
  */
-function readClause(tokens: readonly Token[], start: number, name: string, line: number): Parts {
+function readClause(tokens: readonly Token[], start: number, name: string, origin: Origin): Parts {
   const parts: Parts = { name };
   for (let index = start; index < tokens.length; index += 3) {
     const [statement, value, semicolon] = tokens.slice(index, index + 3);
     if (statement?.kind === '}') return parts;
     if (!isText(statement) || !isText(value) || semicolon?.kind !== ';') {
       throw new KeyFileError(
-        statement?.line ?? line,
+        statement ?? origin,
         'a key clause holds statements such as `algorithm hmac-sha256;`',
       );
     }
     if (isWord(statement, 'algorithm')) parts.algorithm = value.text;
     else if (isWord(statement, 'secret')) parts.secret = value.text;
-    else throw new KeyFileError(statement.line, 'a key clause holds `algorithm` and `secret` only');
+    else throw new KeyFileError(statement, 'a key clause holds `algorithm` and `secret` only');
   }
-  throw new KeyFileError(line, 'the key clause that begins here has no end');
+  throw new KeyFileError(origin, 'the key clause that begins here has no end');
 }
 
 function isWord(token: Token, word: string): boolean {
@@ -57,23 +121,24 @@ function isText(token: Token | undefined): token is Token & { kind: 'word' | 'qu
 }
 
 /** Returns the tokens of a configuration without its comments. */
-function tokensOf(text: string): Token[] {
+function tokensOf(text: string, file: IncludedFile | undefined): Token[] {
   const tokens: Token[] = [];
   let line = 1;
   let index = 0;
   while (index < text.length) {
     const character = text.charAt(index);
-    const end = endOfToken(text, index, line);
+    const end = endOfToken(text, index, { line, file });
     if (character === '{' || character === '}' || character === ';')
-      tokens.push({ kind: character, text: character, line });
+      tokens.push({ kind: character, text: character, line, file });
     else if (character === '"')
       tokens.push({
         kind: 'quoted',
         text: text.slice(index + 1, end - 1).replaceAll(/\\(.)/g, '$1'),
         line,
+        file,
       });
     else if (!/\s/.test(character) && !isComment(text, index))
-      tokens.push({ kind: 'word', text: text.slice(index, end), line });
+      tokens.push({ kind: 'word', text: text.slice(index, end), line, file });
     for (; index < end; index += 1) if (text[index] === '\n') line += 1;
   }
   return tokens;
@@ -83,11 +148,11 @@ function tokensOf(text: string): Token[] {
  * Returns the end of the comment, quoted text, punctuation, blank or word that begins at `start`.
  * Throws `KeyFileError`.
  */
-function endOfToken(text: string, start: number, line: number): number {
+function endOfToken(text: string, start: number, origin: Origin): number {
   const character = text.charAt(start);
   if (text.startsWith('/*', start)) {
     const end = text.indexOf('*/', start + 2);
-    if (end < 0) throw new KeyFileError(line, 'the comment that begins here has no end');
+    if (end < 0) throw new KeyFileError(origin, 'the comment that begins here has no end');
     return end + 2;
   }
   if (isComment(text, start)) {
@@ -97,7 +162,7 @@ function endOfToken(text: string, start: number, line: number): number {
   if (character === '"') {
     for (let index = start + 1; index < text.length; index += text[index] === '\\' ? 2 : 1)
       if (text[index] === '"') return index + 1;
-    throw new KeyFileError(line, 'the quotation mark that stands here has no counterpart');
+    throw new KeyFileError(origin, 'the quotation mark that stands here has no counterpart');
   }
   if (/[\s{};]/.test(character)) return start + 1;
   let end = start + 1;

@@ -15,7 +15,7 @@ export const pdnsutilLines: KeyReader = {
       ) {
         return { line, problem: 'the line must have a name, an algorithm and a secret' };
       }
-      return entryOf(line, { name, algorithm, secret });
+      return entryOf({ line }, { name, algorithm, secret });
     }),
 };
 
@@ -38,7 +38,7 @@ export const colonLines: KeyReader = {
       ) {
         return { line, problem: 'the line must be `algorithm:name:secret`' };
       }
-      return entryOf(line, { name: name.trim(), algorithm: algorithm.trim(), secret });
+      return entryOf({ line }, { name: name.trim(), algorithm: algorithm.trim(), secret });
     }),
 };
 

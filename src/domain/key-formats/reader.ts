@@ -1,9 +1,42 @@
 import { keyProblems, readAlgorithm, type Key } from './key.ts';
 
-/** One entry of a key file: a key, or the problem with an invalid one. Lines count from 1. */
-export type Entry =
-  | { readonly line: number; readonly key: Key }
-  | { readonly line: number; readonly problem: string };
+/** A file that an include statement names. */
+export interface IncludedFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A place in a configuration. Lines count from 1. `file` is undefined in the file that the caller gave. */
+export interface Origin {
+  readonly line: number;
+  readonly file?: IncludedFile | undefined;
+}
+
+/** One entry of a key file: a key, or the problem with an invalid one. */
+export type Entry = Origin & ({ readonly key: Key } | { readonly problem: string });
+
+/** An include statement, as written. */
+export interface IncludeStatement extends Origin {
+  /** A path, or a pattern of paths. */
+  readonly pattern: string;
+  /** The values of the `directory` options of BIND before the statement, in order. */
+  readonly directories: readonly string[];
+}
+
+/** Returns the files that a statement includes, in the order of their names. */
+export type ReadIncluded = (statement: IncludeStatement) => readonly IncludedFile[];
+
+/** How a program finds the files of an include statement. */
+export interface IncludeRules {
+  /** The folder of a relative path: that of the including file, or the working directory of the program. */
+  readonly relativeTo: 'file' | 'working directory';
+  /** Whether a pattern may match no file. */
+  readonly mayMatchNothing: boolean;
+  /** Whether `{a,b}` in a pattern stands for both words. */
+  readonly braces: boolean;
+  /** Whether the program skips folders. */
+  readonly skipsFolders: boolean;
+}
 
 /** An import format. */
 export interface KeyReader {
@@ -11,24 +44,32 @@ export interface KeyReader {
   readonly source: string;
   /** Returns whether a text appears to be in this format. */
   recognises(text: string): boolean;
+  /** Undefined for a format without include statements. */
+  readonly includes?: IncludeRules;
   /**
-   * Returns every entry in the text, in order. Throws `KeyFileError` if the rest of the text cannot
-   * be parsed.
+   * Returns every entry in the text and in the files that `include` returns, in order. Ignores
+   * include statements without `include`. Throws `KeyFileError` if the rest of the text cannot be
+   * parsed.
    */
-  read(text: string): Entry[];
+  read(text: string, include?: ReadIncluded): Entry[];
+}
+
+/** Returns a place as text: `line 3`, or `/etc/bind/keys.conf:3` in an included file. */
+export function placeOf({ line, file }: Origin): string {
+  return file === undefined ? `line ${line}` : `${file.path}:${line}`;
 }
 
 /**
- * A syntax error in a key file. The message states the line but quotes no text, because the text
+ * A syntax error in a key file. The message states the place but quotes no text, because the text
  * may be a secret.
  */
 export class KeyFileError extends Error {
   readonly line: number;
 
-  constructor(line: number, problem: string) {
-    super(`line ${line}: ${problem}`);
+  constructor(origin: Origin, problem: string) {
+    super(`${placeOf(origin)}: ${problem}`);
     this.name = 'KeyFileError';
-    this.line = line;
+    this.line = origin.line;
   }
 }
 
@@ -40,19 +81,21 @@ export interface Parts {
 }
 
 /**
- * Returns the entry for `parts`, which begin at `line`. Ignores blanks in base64, as the programs
+ * Returns the entry for `parts`, which begin at `origin`. Ignores blanks in base64, as the programs
  * that write these formats do.
  */
-export function entryOf(line: number, parts: Parts): Entry {
+export function entryOf({ line, file }: Origin, parts: Parts): Entry {
+  const origin = file === undefined ? { line } : { line, file };
   const missing = (['name', 'algorithm', 'secret'] as const).filter(
     (part) => parts[part] === undefined,
   );
   const { name = '', algorithm = '', secret = '' } = parts;
   const known = readAlgorithm(algorithm);
-  if (missing.length > 0) return { line, problem: `the key has no ${missing.join(' and no ')}` };
+  if (missing.length > 0)
+    return { ...origin, problem: `the key has no ${missing.join(' and no ')}` };
   const key = { name, algorithm: known ?? algorithm, secret: secret.replaceAll(/\s/g, '') };
   const problems = keyProblems(key);
-  return problems.length > 0 ? { line, problem: problems.join('; ') } : { line, key };
+  return problems.length > 0 ? { ...origin, problem: problems.join('; ') } : { ...origin, key };
 }
 
 /** Returns the lines of a text, with any line ending and with or without a byte order mark. */
