@@ -1,0 +1,14 @@
+/** Returns the results of `work` in the order of `items`, at most `limit` at a time. */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  const remaining = items.entries();
+  const run = async () => {
+    for (const [index, item] of remaining) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: limit }, run));
+  return results;
+}
