@@ -153,19 +153,57 @@ describe('tsigil whoami and status', () => {
     expect(JSON.parse(out)).toEqual({
       url: service.url,
       profile: 'work',
-      token_id: body.id,
+      id: body.id,
       name: 'ada',
       roles: ['admin'],
       project_id: null,
       expires_at: null,
+      rights: expect.arrayContaining(['tokens:create', 'tsigkeys:reveal']) as string[],
     });
   });
 
-  test('whoami accepts a valid token without the right to list tokens', async () => {
-    const { body } = await service.post('/v2/tokens', { name: 'member', roles: ['member'] });
+  test('whoami shows the rights in a table with --long only', async () => {
+    const user = newUser();
+    await logIn(user);
+    const { out } = await run(user, 'whoami', '-f', 'table');
+    expect(out).toContain('| expires_at');
+    expect(out).not.toContain('rights');
+    expect((await run(user, 'whoami', '--long')).out).toMatch(/^rights\t.*tsigkeys:reveal/m);
+    expect(await run(user, 'whoami', '-f', 'value', '-c', 'rigths')).toMatchObject({
+      status: 2,
+      err: expect.stringContaining("Unknown column 'rigths'") as string,
+    });
+  });
+
+  test('whoami works for a valid token without the right to list tokens', async () => {
+    const { body } = await service.post('/v2/tokens', {
+      name: 'member',
+      roles: ['member'],
+      project_id: 'p1',
+      expires_at: '2099-01-31T12:00:00.000000',
+    });
     const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: String(body.token) };
     const { status, out } = await runInside({ variables }, 'whoami', '-f', 'json');
-    expect([status, JSON.parse(out)]).toMatchObject([0, { url: service.url, token_id: null }]);
+    expect([status, JSON.parse(out)]).toEqual([
+      0,
+      {
+        url: service.url,
+        profile: null,
+        id: body.id,
+        name: 'member',
+        roles: ['member'],
+        project_id: 'p1',
+        expires_at: '2099-01-31T12:00:00.000000',
+        rights: expect.arrayContaining(['zones:create']) as string[],
+      },
+    ]);
+  });
+
+  test('login and whoami work for a token with the role reader', async () => {
+    const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
+    const user = newUser();
+    expect((await logIn(user, `${body.token}\n`)).status).toBe(0);
+    expect((await run(user, 'whoami', '-f', 'value', '-c', 'name')).out).toBe('reader\n');
   });
 
   test('status shows the version, the database and counts, and warns of orphaned keys', async () => {

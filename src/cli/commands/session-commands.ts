@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import { normaliseUuid } from '../../domain/model/field.ts';
-import { connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
+import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { formatItem, formatList, type OutputFlags } from '../output/output.ts';
 import { ask } from '../output/prompt.ts';
 import { textStyleOf, type Terminal } from '../output/terminal.ts';
-import { callWithHeaders, type Connection } from '../service/client.ts';
+import { call, type Connection } from '../service/client.ts';
 import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
 import { readText } from '../service/input.ts';
 import { profileNamed, readProfiles, writeProfiles } from '../service/profiles.ts';
@@ -109,11 +108,18 @@ function addLogout(program: Command, { environment, out }: Terminal): void {
   addExamples(command, ['tsigil logout', 'tsigil logout --profile staging']);
 }
 
+/** The columns that describe the caller. */
+const CALLER_COLUMNS = ['url', 'profile', 'id', 'name', 'roles', 'project_id', 'expires_at'];
+const LONG_CALLER_COLUMNS = [...CALLER_COLUMNS, 'rights'];
+
 function addWhoami(program: Command, terminal: Terminal): void {
   const command = program
     .command('whoami')
-    .description('show the service and the token in use')
-    .action(async (flags: ConnectionFlags & OutputFlags) => {
+    .description('show the service and the token in use: its id, name, roles, project and expiry')
+    .summary('show the service and the token in use')
+    .option('--long', 'show the rights too; json and yaml always contain them')
+    .action(async (flags: ConnectionFlags & OutputFlags & { readonly long?: boolean }) => {
+      checkColumns(flags, LONG_CALLER_COLUMNS);
       const connection = await connect(flags, terminal);
       const item = {
         url: connection.url,
@@ -121,30 +127,21 @@ function addWhoami(program: Command, terminal: Terminal): void {
         ...(await identify(connection)),
       };
       const { out, environment } = terminal;
-      out.write(formatItem(item, Object.keys(item), flags, textStyleOf(out, environment)));
+      const isLong = flags.long === true || ['json', 'yaml'].includes(flags.format ?? '');
+      const columns = isLong ? LONG_CALLER_COLUMNS : CALLER_COLUMNS;
+      out.write(formatItem(item, columns, flags, textStyleOf(out, environment)));
     });
   withConnectionFlags(withOutputFlags(command));
-  addExamples(command, ['tsigil whoami', 'tsigil whoami --profile staging -f json']);
+  addExamples(command, [
+    'tsigil whoami',
+    'tsigil whoami --long',
+    'tsigil whoami --profile staging -f json',
+  ]);
 }
 
-/** Returns what the service reports about the token in use. Throws `CommandError` if the token is not valid. */
-async function identify(connection: Connection): Promise<Readonly<Record<string, unknown>>> {
-  const unknown = { token_id: null, name: null, roles: null, project_id: null, expires_at: null };
-  let id: string | undefined;
-  try {
-    const { header } = await callWithHeaders(connection, 'GET', '/v2/tokens?limit=1');
-    id = normaliseUuid(header('x-tsigil-caller-id') ?? '');
-    if (id === undefined) return unknown; // a token of Keystone or of the configuration
-    const { content } = await callWithHeaders(connection, 'GET', `/v2/tokens/${id}`);
-    const { name, roles, project_id, expires_at } = content;
-    return { token_id: id, name, roles, project_id, expires_at };
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    // A token without the right to list tokens is valid. A token of Keystone is not in the list.
-    const isValid = error.exitCode === EXIT.denied || (id !== undefined && error.status === 404);
-    if (!isValid) throw error;
-    return unknown;
-  }
+/** Returns what the service reports about the caller. Throws `CommandError` if the token is not valid. */
+function identify(connection: Connection): Promise<Readonly<Record<string, unknown>>> {
+  return call(connection, 'GET', '/v2/whoami');
 }
 
 function addStatus(program: Command, terminal: Terminal): void {
