@@ -71,7 +71,7 @@ export const API_SECTIONS = {
     trustProxyHeaders: option(boolean(), {
       default: false,
       meaning:
-        "Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`, and the caller's address from the last element of `X-Forwarded-For`. Set this only behind a proxy that sets all three headers.",
+        "Read the scheme and host of links from `X-Forwarded-Proto` and `X-Forwarded-Host`. Read the caller's address from the last element of `X-Forwarded-For`. Set this only behind a proxy that sets all three headers.",
     }),
   },
   cors: {
@@ -93,7 +93,7 @@ export const API_SECTIONS = {
       reload: 'yes',
       default: [],
       meaning:
-        'The addresses and networks from which `/metrics` can be read, such as `10.0.0.0/8`. With an empty list, it can be read from everywhere.',
+        'The addresses and networks from which `/metrics` can be read, such as `10.0.0.0/8`. An empty list allows every address.',
     }),
   },
   rateLimit: {
@@ -111,7 +111,7 @@ export const API_SECTIONS = {
       reload: 'yes',
       default: 50,
       meaning:
-        'How many requests per second without a valid token one IPv4 address or IPv6 /64 network may make on average. 0 sets no limit. `/healthcheck` and `/readyz` do not count.',
+        'How many requests per second without a valid token an address may send on average. An address is an IPv4 address or an IPv6 /64 network. 0 sets no limit. `/healthcheck` and `/readyz` do not count.',
     }),
     anonymousBurst: option(integer(1, 1_000_000), {
       reload: 'yes',

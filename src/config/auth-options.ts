@@ -14,7 +14,7 @@ const KEYSTONE = {
   }),
   caFile: option(path(), {
     meaning:
-      "A PEM file with the CA certificates that the service trusts for Keystone. Unset, it trusts Node.js's. Needs an https URL.",
+      "A PEM file with the CA certificates that the service trusts for Keystone. Unset, it trusts the certificates that Node.js trusts. Needs an https URL.",
   }),
   username: option(line(), {
     meaning:
@@ -46,7 +46,7 @@ const KEYSTONE = {
     reload: 'yes',
     default: 90,
     meaning:
-      'How many days a token of the service is valid at most if a caller with a token of Keystone creates it. A token that is created with such a token expires no later than it. 0 sets no limit.',
+      'How many days a token of the service may be valid if a Keystone user creates it. A token that is created with such a token does not expire later. 0 sets no limit.',
   }),
   cacheSeconds: option(integer(0, 86_400), {
     default: 300,
@@ -64,7 +64,7 @@ export const ADMIN_TOKEN = option(tokenText(), {
   reload: 'while set',
   secret: true,
   meaning:
-    'An administrator token that is valid while it is configured, for containers and tests. Without one, the service creates a token at the first start. It writes that to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
+    'An administrator token that is valid while it is configured, for containers and tests. Without one, the service creates a token at the first start. It writes this token to `admin.token` beside the SQLite file, or into `var/` with PostgreSQL.',
 });
 
 /** The settings of authentication and authorisation. */
@@ -73,7 +73,7 @@ export const AUTH_SECTIONS = {
     insufficientRightsStatus: option(enumeration([401, 403]), {
       designate: 403,
       meaning:
-        'The status for callers with a valid token and insufficient roles: 401 with type `access_denied`, or 403 with type `forbidden`. The default is 403 if `auth.method` is `keystone` alone, because its clients would sign in again after 401; otherwise it is 401.',
+        'The status for callers with a valid token and insufficient roles: 401 with type `access_denied`, or 403 with type `forbidden`. The default is 401. If `auth.method` is `keystone` alone, it is 403, because Keystone clients sign in again after 401.',
     }),
     method: option(oneOrMore(enumeration(AUTH_METHODS), AUTH_METHODS.length), {
       default: ['tokens'],

@@ -25,7 +25,7 @@ export const TABLE = {
     default: 'sqlite:var/tsigil.db',
     variable: 'TSIGIL_DATABASE_URL',
     meaning:
-      'The database: `sqlite:` and the path of a file, for one process; or the `postgres:` or `postgresql:` URL of a PostgreSQL database, for any number of processes.',
+      'The database. For one process, `sqlite:` and the path of a file. For any number of processes, the `postgres:` or `postgresql:` URL of a PostgreSQL database.',
   }),
   databasePool: {
     maxConnections: option(integer(1, 1000), {
@@ -97,7 +97,7 @@ export const TABLE = {
     strict: option(boolean(), {
       designate: false,
       meaning:
-        'Reject keys that no name server can use: a name that is not a domain name, or a secret that is not base64. Unset, true for a new database, and false for one that a version without this default created.',
+        'Reject keys that no name server can use. Their name is not a domain name, or their secret is not base64. Unset, true for a new database, and false for one that a version without this default created.',
     }),
     requireResource: option(boolean(), {
       default: false,
@@ -111,7 +111,7 @@ export const TABLE = {
       default: 'last-label',
       designate: 'any-suffix',
       meaning:
-        "Which part of a new zone's name must be a TLD entry, if there are entries: the last label (`last-label`) or any suffix (`any-suffix`).",
+        "Which part of a new zone's name must be a TLD entry: the last label (`last-label`) or any suffix (`any-suffix`). Without TLD entries, the setting has no effect.",
     }),
     perProject: option(integer(0, 10_000_000), {
       reload: 'yes',
@@ -123,7 +123,7 @@ export const TABLE = {
       default: false,
       designate: true,
       meaning:
-        'Respond to the creation and the update of a zone as Designate does: 202, with the status `PENDING` and the action `CREATE` or `UPDATE`. The change is complete even so, and the next `GET` shows `ACTIVE` and `NONE`.',
+        'Respond to the creation and the update of a zone with 202, as Designate does. The response has the status `PENDING` and the action `CREATE` or `UPDATE`. The change is already complete, and the next `GET` shows `ACTIVE` and `NONE`.',
     }),
   },
   log: {

@@ -190,7 +190,7 @@ export const zoneFields = defineFields({
   type: {
     ...enumeration(['PRIMARY', 'SECONDARY', 'CATALOG']),
     description:
-      'PRIMARY for zones that are edited here, SECONDARY for copies of zones on other servers. Only the service creates CATALOG zones.',
+      'PRIMARY for zones that are edited here, SECONDARY for copies of zones on other servers. The service refuses CATALOG.',
     example: 'PRIMARY',
     onCreate: { default: 'PRIMARY' },
     set: 'once',
