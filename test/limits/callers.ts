@@ -108,7 +108,7 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { opened: 500, answers: 1000 },
   },
   {
-    name: 'Check a name of 37 000 different characters',
+    name: 'Check a name of 37,000 different characters',
     bound: 'The service refuses a name that is too long before it converts the name to ASCII.',
     settings: ['api.maxBodyBytes'],
     cost: 'About 1 ms of processor time for each request.',
@@ -117,7 +117,7 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 10 },
   },
   {
-    name: 'Filter 100 000 zones by patterns',
+    name: 'Filter 100,000 zones by patterns',
     bound:
       'Such lists run in a separate thread, two of a caller at a time. Each runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
@@ -134,7 +134,7 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 4 },
   },
   {
-    name: 'Filter and sort 100 000 zones by columns without an index',
+    name: 'Filter and sort 100,000 zones by columns without an index',
     bound:
       'Such lists run in a separate thread, two of a caller at a time. Each runs for at most 10 s.',
     settings: ['api.scanTimeoutSeconds'],
@@ -161,7 +161,7 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { succeeded: 4 },
   },
   {
-    name: 'List the zones outside the TLDs among 100 000',
+    name: 'List the zones outside the TLDs among 100,000',
     bound:
       'The service evaluates the filter on one batch of rows at a time, and serves other requests between two batches.',
     settings: [],
@@ -222,7 +222,7 @@ export const CALLERS: readonly Scenario[] = [
     atLeast: { opened: 20, sentBytes: 1024 * KB },
   },
   {
-    name: 'Create TLD entries, 20 000 with each request',
+    name: 'Create TLD entries, 20,000 with each request',
     bound:
       'The service processes one such request of a caller at a time, and two in total. It works in slices of 5 to 15 ms.',
     settings: ['api.maxBodyBytesInFlight'],
@@ -240,7 +240,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send 2 MB of nested arrays',
     bound:
-      'The service refuses a long body with more than 50 000 arrays and objects, or 50 000 members, without parsing it.',
+      'The service refuses a long body with more than 50,000 arrays and objects, or 50,000 members. It does not parse such a body.',
     settings: [],
     cost: 'About 5 ms of processor time for each request.',
     attack: (target) =>
@@ -256,7 +256,7 @@ export const CALLERS: readonly Scenario[] = [
   {
     name: 'Send 2 MB of objects whose members all have different names',
     bound:
-      'The service refuses a long body with more than 50 000 arrays and objects, or 50 000 members, without parsing it.',
+      'The service refuses a long body with more than 50,000 arrays and objects, or 50,000 members. It does not parse such a body.',
     settings: [],
     cost: 'About 5 ms of processor time for each request.',
     attack: (target) => posting(target, 'admin', '/v2/tlds/bulk', differentNames(), {}),

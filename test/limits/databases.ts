@@ -65,7 +65,7 @@ async function createSchema(setting: string): Promise<void> {
   await (await openStore(setting, POOL)).close();
 }
 
-/** Copies a SQLite database with 100 000 zones into `folder`. Each run fills the original once. */
+/** Copies a SQLite database with 100,000 zones into `folder`. Each run fills the original once. */
 export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: string }> {
   const original = join(runFolder(), 'zones.db');
   const path = join(folder, 'tsigil.db');
@@ -80,7 +80,7 @@ export async function manyZones(folder: string): Promise<{ TSIGIL_DATABASE_URL: 
   return { TSIGIL_DATABASE_URL: `sqlite:${path}` };
 }
 
-/** Creates a PostgreSQL database with 100 000 zones, named after `folder`. */
+/** Creates a PostgreSQL database with 100,000 zones, named after `folder`. */
 export async function manyZonesOnPostgres(
   folder: string,
 ): Promise<{ TSIGIL_DATABASE_URL: string }> {
