@@ -14,7 +14,7 @@ const KEYSTONE = {
   }),
   caFile: option(path(), {
     meaning:
-      "A PEM file with the CA certificates that the service trusts for Keystone. Unset, it trusts the certificates that Node.js trusts. Needs an https URL.",
+      'A PEM file with the CA certificates that the service trusts for Keystone. Unset, it trusts the certificates that Node.js trusts. Needs an https URL.',
   }),
   username: option(line(), {
     meaning:
