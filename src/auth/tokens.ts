@@ -66,7 +66,19 @@ export function ownTokens(
   };
 }
 
-/** Finds tokens by their hash. Caches them until a token changes; for 0.5 s if other processes may change tokens. */
+/** A query for a token that is in progress. */
+interface Search {
+  /** The number of changes to tokens before it. */
+  readonly changes: number;
+  /** Until when later requests may use its result. */
+  readonly until: number;
+  readonly found: Promise<KnownToken | undefined>;
+}
+
+/**
+ * Finds tokens by their hash. Caches them until a token changes; for 0.5 s if other processes may change tokens. Concurrent requests with one
+ * token share a query under the same conditions, because the rate limit counts them as one.
+ */
 function cacheUnchanged(store: Store, seconds: () => number) {
   let cache = createCache<KnownToken>(MAX_CACHED_TOKENS, seconds);
   let asOf = store.changes(tokenType);
@@ -76,14 +88,25 @@ function cacheUnchanged(store: Store, seconds: () => number) {
     asOf = changes;
     return cache.get(hash);
   };
-  const find = async (hash: string): Promise<KnownToken | undefined> => {
-    const known = cached(hash);
-    if (known !== undefined) return known;
-    const changes = asOf;
-    const until = store.exclusive ? Infinity : seconds() + MAX_AGE_SECONDS;
+  const searches = new Map<string, Search>();
+  const search = async (hash: string, changes: number, until: number) => {
     const found = await findToken(store, hash);
     if (found !== undefined && changes === store.changes(tokenType)) cache.set(hash, found, until);
     return found;
+  };
+  const find = async (hash: string): Promise<KnownToken | undefined> => {
+    const known = cached(hash);
+    if (known !== undefined) return known;
+    const running = searches.get(hash);
+    if (running?.changes === asOf && seconds() < running.until) return running.found;
+    const until = store.exclusive ? Infinity : seconds() + MAX_AGE_SECONDS;
+    const begun: Search = { changes: asOf, until, found: search(hash, asOf, until) };
+    searches.set(hash, begun);
+    try {
+      return await begun.found;
+    } finally {
+      if (searches.get(hash) === begun) searches.delete(hash);
+    }
   };
   return { cached, find };
 }

@@ -124,6 +124,49 @@ test('does not cache a token that was read before its removal', async () => {
   expect(await authenticate(TOKEN)).toBeUndefined();
 });
 
+test('shares a query in progress, but not one from before a removal', async () => {
+  let resume: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (resume = resolve));
+  const slow: Store = {
+    ...store,
+    async find(...question) {
+      const rows = await store.find(...question);
+      await held;
+      return rows;
+    },
+  };
+  const { authenticate } = ownTokens(
+    slow,
+    () => NOW,
+    () => 0,
+  );
+  const early = [authenticate(TOKEN), authenticate(TOKEN)];
+  expect(lookUps).toBe(1);
+  await remove();
+  const late = [authenticate(TOKEN), authenticate(TOKEN)];
+  expect(lookUps).toBe(2);
+  resume();
+  expect((await Promise.all(early)).map((caller) => caller?.id)).toEqual([ID, ID]);
+  expect(await Promise.all(late)).toEqual([undefined, undefined]);
+});
+
+test('shares no query that began 0.5 s ago if another process may have removed the token', async () => {
+  let seconds = 100;
+  const { authenticate } = ownTokens(
+    { ...store, exclusive: false },
+    () => NOW,
+    () => seconds,
+  );
+  const answers = [authenticate('tsigil_wrong')];
+  seconds = 100.49;
+  answers.push(authenticate('tsigil_wrong'));
+  expect(lookUps).toBe(1);
+  seconds = 100.5;
+  answers.push(authenticate('tsigil_wrong'));
+  expect(lookUps).toBe(2);
+  expect(await Promise.all(answers)).toEqual([undefined, undefined, undefined]);
+});
+
 test('queries a token again after 0.5 s if another process may have removed it', async () => {
   let seconds = 100;
   const { authenticate } = ownTokens(

@@ -1,0 +1,192 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer as createNodeServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openAuthentication } from '../../src/auth/methods.ts';
+import { createClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { Store } from '../../src/domain/model/ports.ts';
+import { hashToken, token as tokenType } from '../../src/domain/resources/token.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import { createServer } from '../../src/http/server.ts';
+import { liveSettings } from '../../src/live-settings.ts';
+import { openStore } from '../../src/service.ts';
+import { createClient, type Client } from '../harness/client.ts';
+import { temporaryFolder } from '../harness/service.ts';
+
+const BURST = 5;
+const LATENCY_MS = 5;
+const EXPIRED = 'tsigil_expired-0123456789';
+
+/** A service that counts the queries of its database and the requests to its Keystone. Both need 5 ms. */
+interface Counted {
+  readonly client: Client;
+  readonly counts: { queries: number; requests: number };
+  /** Returns how many checks the limit allows by now: the burst, and one a second. */
+  allowed(): number;
+}
+
+/** Starts a service whose limit is one request a second for each address, with a burst of 5. */
+async function start(exclusive: boolean): Promise<Counted> {
+  const counts = { queries: 0, requests: 0 };
+  const keystone = createNodeServer((_request, response) => {
+    counts.requests += 1;
+    setTimeout(() => {
+      response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"error": {"code": 404}}');
+    }, LATENCY_MS);
+  }).listen(0, '127.0.0.1');
+  await once(keystone, 'listening');
+  const folder = temporaryFolder();
+  const config = readConfig(undefined, {
+    TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
+    TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: String(BURST),
+    TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+    TSIGIL_AUTH_METHOD: '[tokens, keystone]',
+    TSIGIL_AUTH_KEYSTONE_URL: `http://127.0.0.1:${(keystone.address() as AddressInfo).port}`,
+    TSIGIL_AUTH_KEYSTONE_CACHE_SECONDS: '0',
+  });
+  const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, config.databasePool);
+  await insertExpired(opened);
+  const store: Store = {
+    ...opened,
+    exclusive,
+    async find(...given) {
+      counts.queries += 1;
+      await pause(LATENCY_MS);
+      return opened.find(...given);
+    },
+  };
+  const clock = createClock();
+  const authentication = openAuthentication(config.auth.method, undefined, {
+    store,
+    clock,
+    refusedTokens: new Set(),
+    keystone: config.auth.keystone,
+    keystoneObserver: { validated: () => undefined, cacheHit: () => undefined },
+  });
+  const lasting = {
+    store,
+    clock,
+    newId: randomUUID,
+    randomBytes,
+    refuseToken: () => undefined,
+    warn: () => undefined,
+  };
+  const { app } = createServer({
+    ...config.api,
+    ...liveSettings(config, true, lasting),
+    ...authentication,
+    maxConnectionsPerAddress: undefined,
+    databaseConnections: undefined,
+    readMetrics: undefined,
+    metrics: createMetrics('test'),
+    log: pino({ level: 'silent' }),
+    version: 'test',
+    urls: { publicUrl: undefined, trustProxyHeaders: true },
+    errors: { insufficientRightsStatus: 401, challenges: authentication.challenges },
+    tls: config.tls,
+  });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  onTestFinished(async () => {
+    await app.close();
+    authentication.close();
+    await store.close();
+    keystone.close();
+    keystone.closeAllConnections();
+    rmSync(folder, { recursive: true });
+  });
+  const startedAt = performance.now();
+  return {
+    client: createClient(url, ''),
+    counts,
+    allowed: () => BURST + Math.ceil((performance.now() - startedAt) / 1000),
+  };
+}
+
+function insertExpired(store: Store): Promise<void> {
+  const row = {
+    id: randomUUID(),
+    created_at: '2020-01-01T00:00:00.000000',
+    updated_at: null,
+    name: 'expired',
+    roles: ['admin'],
+    project_id: null,
+    expires_at: '2020-01-02T00:00:00.000000',
+    created_by: null,
+    token: EXPIRED,
+    hash: hashToken(EXPIRED),
+  };
+  return store.write((writer) => writer.insert(tokenType, row));
+}
+
+/** Sends 20 rounds of 20 concurrent requests, each with the token and from the address that the functions return. Returns all statuses. */
+async function flood(
+  { client }: Counted,
+  tokenOf: (index: number) => string,
+  addressOf: (index: number) => string = () => '192.0.2.1',
+): Promise<Set<number>> {
+  const statuses = new Set<number>();
+  for (let round = 0; round < 20; round += 1) {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, place) => {
+        const index = 20 * round + place;
+        const headers = { 'x-forwarded-for': addressOf(index) };
+        return client.with(tokenOf(index)).get('/v2/tlds', headers);
+      }),
+    );
+    for (const { status } of answers) statuses.add(status);
+  }
+  return statuses;
+}
+
+describe.each([
+  ['an embedded database', true],
+  ['a database that processes share', false],
+])(
+  'a flood from one address, with %s, asks the database and Keystone at the rate limit',
+  (_, exclusive) => {
+    test.each([
+      ['401 and then 429 for different wrong tokens', (index: number) => `tsigil_wrong-${index}`],
+      ['401 and then 429 for one wrong token at the same time', () => 'tsigil_wrong'],
+      ['401 and then 429 for one expired token', () => EXPIRED],
+      ['401 and then 429 for different wrong Keystone tokens', (index: number) => `wrong-${index}`],
+      ['401 and then 429 for one wrong Keystone token at the same time', () => 'wrong'],
+    ])('%s', async (_name, tokenOf) => {
+      const service = await start(exclusive);
+      expect(await flood(service, tokenOf)).toEqual(new Set([401, 429]));
+      const { queries, requests } = service.counts;
+      expect(queries + requests).toBeGreaterThan(0);
+      expect(queries + requests).toBeLessThanOrEqual(service.allowed());
+    });
+  },
+);
+
+describe('behind a trusted proxy', () => {
+  test('429 for all addresses of one IPv6 /64 together', async () => {
+    const service = await start(true);
+    const statuses = await flood(
+      service,
+      (index) => `tsigil_wrong-${index}`,
+      (index) => `203.0.113.${index % 200}, 2001:db8:1:2::${index.toString(16)}`,
+    );
+    expect(statuses).toEqual(new Set([401, 429]));
+    expect(service.counts.queries).toBeLessThanOrEqual(service.allowed());
+  });
+
+  test('401 for every other address while one is refused', async () => {
+    const service = await start(true);
+    await flood(service, (index) => `tsigil_wrong-${index}`);
+    const before = service.counts.queries;
+    const { status } = await service.client
+      .with('tsigil_other')
+      .get('/v2/tlds', { 'x-forwarded-for': '192.0.2.2' });
+    expect([status, service.counts.queries]).toEqual([401, before + 1]);
+  });
+});
