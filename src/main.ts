@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import type { Ask } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { runCommand } from './cli/program.ts';
 import { formatYaml, plainText } from './cli/output/plain-text.ts';
@@ -32,7 +33,16 @@ process.stderr.on('error', () => {
 process.exitCode = await runCommand(
   process.argv.slice(2),
   VERSION,
-  { serve: run, checkConfig, backUp, migrate: migrateDatabase, copyDatabase, newMasterKey },
+  {
+    serve: run,
+    checkConfig,
+    backUp,
+    migrate: migrateDatabase,
+    copyDatabase,
+    newMasterKey,
+    scrub,
+    resetSecrets,
+  },
   {
     environment: process.env,
     now: Date.now,
@@ -200,6 +210,18 @@ async function newMasterKey(file: string): Promise<string> {
   const problem = existsSync(file) ? readMasterKeyFile(file).problem : undefined;
   if (problem !== undefined) throw new CommandError(EXIT.refused, `'${file}' ${problem}`);
   return addMasterKey(file).id;
+}
+
+/** Removes the remains of former secrets from the configured database, after `ask`. */
+async function scrub(configPath: string | undefined, ask: Ask): Promise<string> {
+  const { scrubDatabase } = await import('./encryption-maintenance.ts');
+  return forOperator(() => scrubDatabase(configFrom(configPath), ask));
+}
+
+/** Replaces unreadable secrets of the configured database by random ones, after `ask`. */
+async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<string> {
+  const { resetDatabase } = await import('./encryption-maintenance.ts');
+  return forOperator(() => resetDatabase(configFrom(configPath), ask));
 }
 
 /** Updates the schema of the configured database, and prints the applied steps. */

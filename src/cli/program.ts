@@ -85,7 +85,7 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addHelpCommand(program);
   program.commandsGroup(COMMAND_GROUPS.service);
   addLocalCommands(program, local);
-  addEncryptionCommands(program, (file) => local.newMasterKey(file), terminal);
+  addEncryptionCommands(program, local, terminal);
   acceptConnectionFlagsFirst(program);
   reportUsageErrors(program);
   return program;

@@ -36,6 +36,8 @@ const COMMANDS: Record<string, string | undefined> = {
   'tsigil backup': undefined,
   'tsigil migrate': undefined,
   'tsigil copy-database': undefined,
+  'tsigil encryption scrub': 'before it rewrites the table or the file',
+  'tsigil encryption reset': 'when a secret is unreadable',
   'tsigil token create': undefined,
   'tsigil token list': undefined,
   'tsigil token show': undefined,

@@ -16,6 +16,8 @@ const PROGRAM = createProgram(
     backUp: noCommand,
     migrate: noCommand,
     newMasterKey: async () => '',
+    scrub: async () => '',
+    resetSecrets: async () => '',
     copyDatabase: noCommand,
   },
   {

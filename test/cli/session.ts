@@ -27,6 +27,8 @@ export const NO_LOCAL_COMMANDS: LocalCommands = {
   backUp: refuse,
   migrate: refuse,
   newMasterKey: refuse,
+  scrub: refuse,
+  resetSecrets: refuse,
   copyDatabase: refuse,
 };
 

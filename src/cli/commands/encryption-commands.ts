@@ -1,11 +1,13 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
+import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { call } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
+import type { Ask, LocalCommands } from './local-commands.ts';
 
 /** The commands that send one request and print the state of the encryption. */
 const REQUESTS = [
@@ -25,10 +27,10 @@ const REQUESTS = [
   ['prune', 'POST', '/prune', 'delete data keys that encrypt no secret any more'],
 ] as const;
 
-/** Adds the commands for the encryption of secrets. `newMasterKey` adds a master key to a file and returns its id. */
+/** Adds the commands for the encryption of secrets. */
 export function addEncryptionCommands(
   program: Command,
-  newMasterKey: (file: string) => Promise<string>,
+  local: LocalCommands,
   terminal: Terminal,
 ): void {
   const parent = program
@@ -69,10 +71,47 @@ export function addEncryptionCommands(
     .description('create a master key, and add it to a file as the first line')
     .requiredOption('--file <file>', 'file of master keys; it is created if it does not exist')
     .action(async ({ file }: { file: string }) => {
-      const id = await newMasterKey(file);
+      const id = await local.newMasterKey(file);
       terminal.out.write(`${plainText(`Added master key ${id} to '${file}'.`)}\n`);
     });
   addExamples(create, ['tsigil encryption new-master-key --file /etc/tsigil/master.key']);
+  addMaintenance(
+    parent,
+    'scrub',
+    'remove the remains of former secrets from the files of the database',
+    'before it rewrites the table or the file',
+    (config, ask) => local.scrub(config, ask),
+    terminal,
+  );
+  addMaintenance(
+    parent,
+    'reset',
+    'replace secrets that cannot be decrypted by random ones, after the master key was lost; stop the service first',
+    'when a secret is unreadable',
+    (config, ask) => local.resetSecrets(config, ask),
+    terminal,
+  );
+}
+
+/** Adds a command that works on the configured database, and asks for confirmation. */
+function addMaintenance(
+  parent: Command,
+  name: string,
+  description: string,
+  condition: string,
+  run: (config: string | undefined, ask: Ask) => Promise<string>,
+  terminal: Terminal,
+): void {
+  const command = parent
+    .command(name)
+    .description(description)
+    .addOption(new Option('--config <file>', 'read this configuration file').env('TSIGIL_CONFIG'));
+  const confirm = declareDestructive(command, condition);
+  command.action(async (flags: ConfirmationFlags & { readonly config?: string }) => {
+    const done = await run(flags.config, (question) => confirm(question, flags, terminal));
+    terminal.out.write(done);
+  });
+  addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
 }
 
 /** The state of the encryption in a response. */
@@ -87,6 +126,7 @@ interface Status {
   }[];
   readonly clear_text: number;
   readonly unreadable: number;
+  readonly lost: readonly string[];
 }
 
 /** The result of the check of all secrets in a response. */
@@ -106,5 +146,6 @@ function describeStatus(status: Status): string[] {
     ...keys,
     `Secrets in clear: ${status.clear_text}`,
     `Unreadable secrets: ${status.unreadable}`,
+    ...status.lost.map((name) => `Lost secret, replaced by a random one: ${name}`),
   ];
 }

@@ -37,6 +37,10 @@ const STATUS = responseObject({
     integer(0),
     'The number of secrets that this process could not decrypt, and that were not repaired since.',
   ),
+  lost: described(
+    array(anyText(), 0, 100),
+    'The names of the first 100 keys whose secret was lost and replaced by a random one.',
+  ),
   required: described(boolean(), 'Whether `encryption.required` is set.'),
 });
 
@@ -53,10 +57,18 @@ const EXAMPLE: EncryptionStatus = {
   ],
   clearText: 0,
   unreadable: 0,
+  lost: [],
   required: false,
 };
 
-function responseOf({ masterKeys, dataKeys, clearText, unreadable, required }: EncryptionStatus) {
+function responseOf({
+  masterKeys,
+  dataKeys,
+  clearText,
+  unreadable,
+  lost,
+  required,
+}: EncryptionStatus) {
   return {
     master_keys: masterKeys,
     data_keys: dataKeys.map(({ number, state, masterKey, createdAt, secrets }) => ({
@@ -68,6 +80,7 @@ function responseOf({ masterKeys, dataKeys, clearText, unreadable, required }: E
     })),
     clear_text: clearText,
     unreadable,
+    lost,
     required,
   };
 }

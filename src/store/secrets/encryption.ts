@@ -10,6 +10,7 @@ import type {
 import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { removeProcess, reportProcess } from './processes.ts';
+import { lostKeys } from './reset.ts';
 import { insertDataKey } from './start.ts';
 import { reEncrypt, rowsAfter, SECRET_PLACES } from './re-encrypt.ts';
 
@@ -128,6 +129,7 @@ export function runEncryption({
       dataKeys,
       clearText: await countUnder(database.reads, null),
       unreadable: keyring.unreadable(),
+      lost: (await lostKeys(database.reads, keyring)).slice(0, MAX_LISTED),
       required,
     };
   };

@@ -31,6 +31,14 @@ export async function reportProcess(sql: Sql, process: LiveProcess): Promise<Liv
   }));
 }
 
+/** Returns the processes that reported in the last 35 s. */
+export async function liveProcesses(sql: Sql): Promise<Pick<LiveProcess, 'id' | 'host'>[]> {
+  const rows = await sql.all('SELECT id, host FROM encryption_processes WHERE seen_at >= ?', [
+    (await databaseTime(sql)) - LIVE_MS,
+  ]);
+  return rows.map(({ id, host }) => ({ id: String(id), host: String(host) }));
+}
+
 /** Stores that a process has ended. */
 export async function removeProcess(sql: Sql, id: string): Promise<void> {
   await sql.run('DELETE FROM encryption_processes WHERE id = ?', [id]);

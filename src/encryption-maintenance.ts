@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Ask } from './cli/commands/local-commands.ts';
+import { createClock } from './clock.ts';
+import type { Config } from './config/options.ts';
+import { ServiceError } from './domain/model/errors.ts';
+import { withoutPassword } from './domain/text/database-url.ts';
+import { openKeyring, type OpenedKeyring } from './encryption.ts';
+import { parseDatabase } from './store/databases.ts';
+import { migrate, NEWEST_SCHEMA, schemaOf } from './store/migrate.ts';
+import { countUnder } from './store/secrets/encryption.ts';
+import { liveProcesses } from './store/secrets/processes.ts';
+import { SECRET_PLACES } from './store/secrets/re-encrypt.ts';
+import { planReset, resetSecrets } from './store/secrets/reset.ts';
+import { assertMasterKey } from './store/secrets/start.ts';
+import type { Database } from './store/sql/sql.ts';
+
+/** The time limit of a statement, which may rewrite a table. */
+const STATEMENT_TIMEOUT_SECONDS = 3600;
+
+/**
+ * Removes the remains of former secrets from the files of the database, after `ask`. Returns what to print. Throws `unavailable` if a
+ * service uses an embedded database, and `bad_request` if secrets are in clear.
+ */
+export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
+  return withDatabase(config, async (database, secrets) => {
+    await assertMasterKey(database, secrets.keyring, secrets);
+    const schema = await schemaOf(database);
+    if (schema !== NEWEST_SCHEMA)
+      throw new ServiceError(
+        'bad_request',
+        `The database has schema ${schema}, and this version needs ${NEWEST_SCHEMA}. Run: tsigil migrate`,
+      );
+    const clear = await countUnder(database.reads, null);
+    if (clear > 0)
+      throw new ServiceError(
+        'bad_request',
+        `${clear} secrets are stored in clear. Configure a master key, start the service, and wait until 'tsigil encryption status' shows 0`,
+      );
+    const tables = SECRET_PLACES.map(({ table }) => table);
+    await ask(
+      database.exclusive
+        ? 'This rewrites the whole database file. Continue?'
+        : `This locks the table ${tables.join(', ')} while it is rewritten: requests about it wait. Continue?`,
+    );
+    await database.scrub(tables);
+    return `Removed the remains of former secrets from '${withoutPassword(config.database)}'.\n`;
+  });
+}
+
+/**
+ * Gives each key with an unreadable secret a new random secret, after `ask`. Returns what to print. Throws `unavailable` if a service uses
+ * the database, and `bad_request` without a master key.
+ */
+export function resetDatabase(config: Config, ask: Ask): Promise<string> {
+  return withDatabase(config, async (database, secrets) => {
+    const { keyring, createMasterKey, source, problem, file } = secrets;
+    if (problem !== undefined)
+      throw new ServiceError('bad_request', `The master key in ${source} ${problem}`);
+    if (keyring.masterKeys.length === 0 && createMasterKey === undefined)
+      throw new ServiceError(
+        'bad_request',
+        'No master key is configured. Create one with: tsigil encryption new-master-key --file FILE. Then set encryption.masterKeyFile',
+      );
+    const clock = createClock();
+    if ((await schemaOf(database)) !== NEWEST_SCHEMA) await migrate(database, clock());
+    const [process] = database.exclusive ? [] : await liveProcesses(database.reads);
+    if (process !== undefined)
+      throw new ServiceError(
+        'unavailable',
+        `A service on '${process.host}' used the database in the last 35 s. Stop it and repeat the command`,
+      );
+    const { keys, dataKeys } = await planReset(database.reads, keyring);
+    if (keys.length === 0 && dataKeys.length === 0)
+      return 'Every secret is readable. Nothing was changed.\n';
+    const lostIds = [...new Set(dataKeys.map(({ wrappedBy }) => wrappedBy))].join(', ');
+    await ask(
+      `${keys.length} secrets are unreadable${lostIds === '' ? '' : `, because master key ${lostIds} is not available`}. This replaces them by random secrets. It cannot be undone. Continue?`,
+    );
+    const hadKey = keyring.masterKeys.length > 0;
+    const done = await resetSecrets({
+      database,
+      keyring,
+      createMasterKey,
+      randomBytes,
+      now: clock(),
+    });
+    const [wrapping] = keyring.masterKeys;
+    return [
+      ...(hadKey ? [] : [`Created master key ${wrapping?.id} in '${file}'`]),
+      ...done.keys.map(({ name, id }) => `New random secret: ${name} (${id})`),
+      `${done.keys.length} secrets replaced. Recover them with: tsigil tsigkey import --update`,
+      '',
+    ].join('\n');
+  });
+}
+
+async function withDatabase<T>(
+  { database: setting, databasePool, encryption }: Config,
+  work: (database: Database, secrets: OpenedKeyring) => Promise<T>,
+): Promise<T> {
+  const { kind, location } = parseDatabase(setting);
+  if (!kind.shared && !existsSync(resolve(location)))
+    throw new ServiceError('unavailable', `The database '${setting}' does not exist`);
+  const secrets = openKeyring(setting, encryption);
+  const database = await kind.open(
+    location,
+    { committed: () => undefined },
+    {
+      ...databasePool,
+      statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
+      scanTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
+      keyring: secrets.keyring,
+    },
+  );
+  try {
+    return await work(database, secrets);
+  } finally {
+    await database.close();
+  }
+}

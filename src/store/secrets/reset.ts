@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import type { MasterKey } from '../../domain/encryption/master-key.ts';
+import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resources/tsigkey.ts';
+import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import type { Database, Sql } from '../sql/sql.ts';
+import { rowsAfter } from './re-encrypt.ts';
+import { insertDataKey } from './start.ts';
+
+/** The dependencies of a reset. */
+export interface ResetDependencies {
+  readonly database: Database;
+  /** Has the new master key, unless `createMasterKey` creates it. */
+  readonly keyring: Keyring;
+  readonly createMasterKey: (() => MasterKey) | undefined;
+  readonly randomBytes: (size: number) => Buffer;
+  /** The current time, as a timestamp of the API. */
+  readonly now: string;
+}
+
+/** A key whose secret cannot be decrypted. */
+export interface UnreadableKey {
+  readonly id: string;
+  readonly name: string;
+  readonly algorithm: AlgorithmName;
+}
+
+/** What a reset changes. */
+export interface ResetPlan {
+  readonly keys: readonly UnreadableKey[];
+  /** The data keys that no master key unwraps. */
+  readonly dataKeys: readonly WrappedKey[];
+}
+
+const PLACE = { table: tsigkey.collection, column: 'secret', keyColumn: 'secret_key' };
+
+/** Returns the keys with unreadable secrets, and the data keys that no master key unwraps. Changes nothing. */
+export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> {
+  const dataKeys = await loadDataKeys(sql, keyring);
+  const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
+  const keys: UnreadableKey[] = [];
+  for (const { number } of await readDataKeys(sql)) {
+    for (let after = ''; ;) {
+      const rows = await rowsAfter(sql, PLACE, number, after);
+      for (const { id, secret } of rows) {
+        if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
+        const row = await sql.one(`SELECT id, name, algorithm FROM ${PLACE.table} WHERE id = ?`, [
+          id,
+        ]);
+        if (row !== undefined) keys.push(row as unknown as UnreadableKey); // the columns of the statement
+      }
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      after = last.id;
+    }
+  }
+  return { keys, dataKeys };
+}
+
+/**
+ * Gives each key with an unreadable secret a new random secret, and marks it as lost. Deletes the data keys that no master key unwraps. All
+ * in one transaction, which does not change readable secrets. No service may use the database.
+ */
+export async function resetSecrets({
+  database,
+  keyring,
+  createMasterKey,
+  randomBytes,
+  now,
+}: ResetDependencies): Promise<ResetPlan> {
+  let plan: ResetPlan = { keys: [], dataKeys: [] };
+  await database.migrate(async (sql) => {
+    plan = await planReset(sql, keyring);
+    await ensureActiveKey(sql, keyring, createMasterKey, now);
+    const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
+    for (const { id, algorithm } of plan.keys) {
+      const secret = generateSecret(algorithm, randomBytes);
+      const { text, keyNumber } = cipher.encrypt(id, secret);
+      await sql.run(
+        `UPDATE ${PLACE.table} SET secret = ?, secret_key = ?, updated_at = ? WHERE id = ?`,
+        [text, keyNumber, now, id],
+      );
+      await sql.run(
+        'INSERT INTO lost_secrets (id, digest, lost_at) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, lost_at = excluded.lost_at',
+        [id, digestOf(secret), now],
+      );
+    }
+    for (const { number } of plan.dataKeys)
+      await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
+    await loadDataKeys(sql, keyring);
+  });
+  return plan;
+}
+
+/** Creates an active data key, unless the master keys unwrap the present one. */
+async function ensureActiveKey(
+  sql: Sql,
+  keyring: Keyring,
+  createMasterKey: (() => MasterKey) | undefined,
+  now: string,
+): Promise<void> {
+  const keys = await readDataKeys(sql);
+  const lost = new Set(keyring.load(keys).map(({ number }) => number));
+  if (keys.some(({ number, state }) => state === 'active' && !lost.has(number))) return;
+  // The file is on disk before the transaction commits, so that no data key exists without its master key.
+  const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
+  if (created !== undefined) keyring.useMasterKeys([created]);
+  const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
+  await sql.run("UPDATE data_keys SET state = 'draining' WHERE state = 'active'", []);
+  await insertDataKey(sql, keyring.newDataKey(number, 'secrets', now));
+  await loadDataKeys(sql, keyring);
+}
+
+/**
+ * Returns the names of the keys whose secret was lost and is still the random one of a reset, in the order of their names.
+ */
+export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
+  const rows = await sql.all(
+    `SELECT k.id AS id, k.name AS name, k.secret AS secret, k.secret_key AS secret_key, l.digest AS digest
+      FROM lost_secrets l JOIN ${PLACE.table} k ON k.id = l.id`,
+    [],
+  );
+  const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
+  const lost = rows.filter(({ id, secret, secret_key: keyNumber, digest }) => {
+    const stored = { text: String(secret), keyNumber: keyNumber as number | null };
+    try {
+      return digestOf(cipher.decrypt(String(id), stored)) === digest;
+    } catch {
+      return false; // counted as unreadable
+    }
+  });
+  return lost.map(({ name }) => String(name)).sort();
+}
+
+function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
+}
+
+function isReadable(decrypt: () => unknown): boolean {
+  try {
+    decrypt();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,115 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { spawnSync } from 'node:child_process';
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+  type ServiceProcess,
+} from '../harness/service.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const NAMES = ['one.example', 'two.example'] as const;
+
+let folder: string;
+let service: ServiceProcess;
+let ids: string[];
+beforeEach(async () => {
+  folder = temporaryFolder();
+  service = await startServiceProcess(folder);
+  ids = [];
+  for (const name of NAMES) {
+    const body = { name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+    ids.push((await service.post('/v2/tsigkeys', body)).body.id as string);
+  }
+});
+afterEach(async () => {
+  if (service.process.exitCode === null) await service.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(...argv: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [PROGRAM, 'encryption', ...argv], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+}
+
+async function keys(): Promise<Record<string, unknown>[]> {
+  const { body } = await service.get('/v2/tsigkeys?sort_key=name');
+  return (body.tsigkeys as Record<string, unknown>[]).map((key) => ({ ...key, links: undefined }));
+}
+
+async function lost(): Promise<unknown> {
+  return (await service.get('/v2/encryption')).body.lost;
+}
+
+describe('encryption reset', () => {
+  test('replaces every secret after the master key was lost, and marks the keys until they get another secret', async () => {
+    const before = await keys();
+    await service.stop('SIGTERM');
+    rmSync(join(folder, 'var/master.key'));
+    const { status, stdout, stderr } = run('reset', '--yes');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Created master key [A-Z2-7]{8} in '/);
+    for (const name of NAMES) expect(stdout).toContain(`New random secret: ${name} (`);
+    service = await startServiceProcess(folder);
+    const after = await keys();
+    expect(after.map(({ name }) => name)).toEqual(NAMES);
+    for (const [index, { secret }] of after.entries())
+      expect(secret).not.toBe(before[index]?.secret);
+    expect(await lost()).toEqual(NAMES);
+    // A change of the name, which encrypts the secret again, does not remove the mark.
+    await service.patch(`/v2/tsigkeys/${ids[1]}`, { name: 'three.example' });
+    await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret: before[0]?.secret });
+    expect(await lost()).toEqual(['three.example']);
+  });
+
+  test('changes only the secret that is unreadable', async () => {
+    const [kept] = await keys();
+    await service.stop('SIGTERM');
+    const database = new DatabaseSync(join(folder, 'var/tsigil.db'));
+    database.prepare("UPDATE tsigkeys SET secret = '' WHERE id = ?").run(ids[1] ?? '');
+    database.close();
+    expect(run('reset', '--yes').stdout).toContain(`New random secret: two.example (${ids[1]})`);
+    service = await startServiceProcess(folder);
+    expect((await keys())[0]).toEqual(kept);
+    expect(await lost()).toEqual(['two.example']);
+    await service.stop('SIGTERM');
+    expect(run('reset', '--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
+  });
+
+  test('changes nothing without a confirmation', async () => {
+    const before = await keys();
+    await service.stop('SIGTERM');
+    renameSync(join(folder, 'var/master.key'), join(folder, 'master.key'));
+    const { status, stderr } = run('reset');
+    expect([status, stderr]).toEqual([2, expect.stringContaining('Nothing was changed')]);
+    renameSync(join(folder, 'master.key'), join(folder, 'var/master.key'));
+    service = await startServiceProcess(folder);
+    expect(await keys()).toEqual(before);
+  });
+});
+
+test.each(['scrub', 'reset'])('encryption %s refuses the database of a running service', (name) => {
+  const { status, stderr } = run(name, '--yes');
+  expect([status, stderr]).toEqual([1, expect.stringContaining('Another process is using')]);
+});
+
+test('encryption scrub rewrites the file of a stopped service, after a confirmation', async () => {
+  const before = await keys();
+  await service.stop('SIGTERM');
+  expect(run('scrub').status).toBe(2);
+  const { status, stdout } = run('scrub', '--yes');
+  expect([status, stdout]).toEqual([
+    0,
+    "Removed the remains of former secrets from 'sqlite:var/tsigil.db'.\n",
+  ]);
+  service = await startServiceProcess(folder);
+  expect(await keys()).toEqual(before);
+});
