@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
 import { NEWEST_SCHEMA } from '../../src/store/migrate.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import {
@@ -59,10 +60,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function withService<T>(
   database: string,
   work: (service: ServiceProcess) => Promise<T>,
+  variables: Record<string, string> = {},
 ): Promise<T> {
   const service = await startServiceProcess(folder, {
     TSIGIL_DATABASE_URL: database,
     TSIGIL_ADMIN_TOKEN: TOKEN,
+    ...variables,
   });
   try {
     return await work(service);
@@ -72,23 +75,46 @@ async function withService<T>(
 }
 
 /** Everything that callers can see, without the links, which depend on the port. */
-function everything(database: string): Promise<unknown> {
-  return withService(database, async (service) => {
+function everything(database: string, variables?: Record<string, string>): Promise<unknown> {
+  const read = async (service: ServiceProcess) => {
     const lists = ['tlds', 'tsigkeys', 'pools', 'zones', 'tokens'].map(async (collection) => {
       const { body } = await service.get(`/v2/${collection}?sort_key=id&all_projects=true`);
       return (body[collection] as object[]).map((resource) => ({ ...resource, links: undefined }));
     });
     return Promise.all(lists);
-  });
+  };
+  return withService(database, read, variables);
 }
 
-function copy(from: string, to: string): Promise<{ stdout: string; stderr: string }> {
+function copy(
+  from: string,
+  to: string,
+  variables?: Record<string, string>,
+): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)(
     process.execPath,
     [PROGRAM, 'copy-database', '--from', from, '--to', to],
-    { cwd: folder, env: cleanEnvironment() },
+    { cwd: folder, env: cleanEnvironment(variables) },
   );
 }
+
+test('encrypts the secrets of the copy with the master key of the target', async () => {
+  const original = await everything(sqlite);
+  const target = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'copy-master-keys');
+  const file = join(folder, 'target.key');
+  const { id } = createMasterKeyFile(file);
+  const variables = { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file };
+  const { stderr } = await copy(sqlite, target, variables);
+  expect(stderr).toBe('');
+  expect(await everything(target, variables)).toEqual(original);
+  const client = new pg.Client({ connectionString: target });
+  await client.connect();
+  const { rows } = await client.query(
+    'SELECT DISTINCT d.wrapped_by FROM tsigkeys k LEFT JOIN data_keys d ON d.number = k.secret_key',
+  );
+  await client.end();
+  expect(rows).toEqual([{ wrapped_by: id }]);
+});
 
 test('copies everything to PostgreSQL and back, twice, and tokens stay valid', async () => {
   const original = await everything(sqlite);
