@@ -126,7 +126,7 @@ function describeFiles(files: ActionFiles): Content {
   for (const [name, { summary, value: file }] of Object.entries(files.examples())) {
     const isJson = file.mediaType === 'application/json';
     const example = { summary, value: isJson ? (JSON.parse(file.text) as unknown) : file.text };
-    const schema = { type: isJson ? 'object' : 'string' };
+    const schema = { type: isJson ? ['object', 'array'] : 'string' };
     content[file.mediaType] = {
       schema,
       examples: { ...content[file.mediaType]?.examples, [name]: example },
