@@ -1,4 +1,5 @@
-// Prints docs/configuration.md from the table of settings in src/config/options.ts, as built. `npm run docs` writes the page; a test keeps it fresh.
+// Prints docs/configuration.md from the built table of settings.
+// `npm run docs` writes the page, and a test compares them.
 import { formatYaml } from '../dist/cli/output/plain-text.js';
 import { describeConfig, readConfig } from '../dist/config/config.js';
 import { fileVariableOf, variableOf } from '../dist/config/option.js';

@@ -1,9 +1,10 @@
-// Prints docs/tsigil.1 from the commands of the built program. `npm run docs` writes the page; a test keeps it up to date.
+// Prints docs/tsigil.1 from the commands of the built program.
+// `npm run docs` writes the page, and a test compares them.
 import { commandsBelow, examplesOf, optionsOf } from '../dist/cli/flags/help.js';
 import { createProgram } from '../dist/cli/program.js';
 import { VERSION } from '../dist/version.js';
 
-/** The variables that the commands read, beside those of the service's settings. */
+/** The variables that the commands read, in addition to those of the service's settings. */
 const VARIABLES = [
   ['TSIGIL_URL', 'The service to talk to, where no --url is given; else the one on this machine.'],
   [
@@ -49,7 +50,9 @@ const EXIT_CODES = [
   ['130', 'Stopped by Ctrl-C; what was done is said.'],
 ];
 
-/** The manual page of the program in the language of man(7), made from its commands. */
+/**
+ * Returns the manual page of the program in the language of man(7), generated from its commands.
+ */
 function manualPage(program, version) {
   const name = program.name();
   const top = program.commands;
@@ -132,7 +135,10 @@ function sentence(text) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }
 
-/** Text as it is, whatever roff makes of some characters: a hyphen that can be copied, a line that begins with a dot. */
+/**
+ * Returns text with the characters escaped that roff interprets: hyphens, and periods at the start
+ * of a line.
+ */
 function escape(text) {
   const escaped = text
     .replaceAll('\\', '\\e')

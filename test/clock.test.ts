@@ -14,11 +14,14 @@ function machine(start: string) {
   );
   return {
     clock,
-    /** The steps back that the clock followed: the time it had reached, and the time it went back to. */
+    /**
+     * The reported steps back: the time of the clock before each, and the time of the machine after
+     * it.
+     */
     followed,
     /** The machine's time in milliseconds. */
     system: () => Math.floor(wall),
-    /** Time goes by. */
+    /** Advances the machine's time. */
     pass: (milliseconds: number) => {
       wall += milliseconds;
       monotonic += milliseconds;

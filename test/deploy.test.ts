@@ -26,7 +26,10 @@ function run(command: string, args: readonly string[]): { status: number | null;
   return { status, output: stdout + stderr };
 }
 
-/** Writes the block of docs/operations.md in this language into a file, with a certificate of the test's own for those that it names. */
+/**
+ * Writes the block of docs/operations.md in this language into a file, with a test certificate in
+ * place of its certificates.
+ */
 function configurationFor(language: string): string {
   const block = blocksOf({ path: 'docs/operations.md', text: read('docs/operations.md') }).find(
     (each) => each.language === language,

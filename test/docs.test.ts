@@ -48,7 +48,10 @@ function documentAt(path: string): Document {
   return found;
 }
 
-/** A service as `npm start` runs it, which makes its own first token, and a client with that; it stops with the test. */
+/**
+ * Starts a service as `npm start` runs it, with its own first token. Returns a client with that
+ * token. The service stops with the test.
+ */
 async function startFirstService(): Promise<ServiceProcess & { readonly folder: string }> {
   const home = temporaryFolder();
   const service = await startServiceProcess(home, { TSIGIL_ADMIN_TOKEN: '' });

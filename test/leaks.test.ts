@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { readEvidence } from './harness/evidence.ts';
 import { secretSearch } from './harness/secret-search.ts';
 
-/** Kinds of output that the suites are sure to have made; without them the search would find nothing because there was nothing. */
+/**
+ * The kinds of output that the suites must have recorded. Otherwise the search would pass without
+ * any output.
+ */
 const KINDS = ['log', 'error', 'metrics', 'output'];
 
 test('no output of any service in this run contains a secret or token', () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { randomCases } from './harness/sizes.ts';
 import { secretSearch, SHORTEST_SECRET } from './harness/secret-search.ts';
 
-/** Two characters only, so that parts of secrets occur by chance. */
+/** Only two characters, so that parts of secrets occur by chance. */
 const text = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength });
 

@@ -101,7 +101,10 @@ export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObs
   };
 }
 
-/** Returns the challenge with the scheme that OpenStack's clients know. It is not part of a standard. */
+/**
+ * Returns the challenge with the scheme that OpenStack's clients expect. It is not part of a
+ * standard.
+ */
 function challengeOf(url: string): Method['challenge'] {
   const challenge = `Keystone uri="${new URL(url).href.replace(/\/+$/, '')}"`;
   return { unknownCaller: challenge, missingRight: challenge };

@@ -102,7 +102,8 @@ export function createStore(database: Database): Store {
           work(writerOn(readerFor(sql), sql, tableFor, database, noteChange)),
         );
       } finally {
-        // Counted again after the commit, before the caller gets the result. So no cache keeps what it read in between.
+        // Counted again after the commit, before the caller gets the result.
+        // So no cache stores a value that it read in between.
         for (const type of changed) countChange(type);
       }
     },

@@ -68,7 +68,7 @@ async function createToken(): Promise<{ id: string; token: string }> {
   return { id: created.id, token: created.token as string };
 }
 
-/** The store, on a disk that takes no writes. */
+/** A store on a disk that rejects writes. */
 const full = (): Store => ({ ...opened, write: () => Promise.reject(FULL) });
 
 const holderOf = (token: string) =>

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What is typed, and words that must and must not be offered for its last word. */
+/** A command line, and words that must and must not be offered for its last word. */
 const CASES: readonly (readonly [
   line: string,
   offered: readonly string[],

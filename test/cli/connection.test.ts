@@ -47,12 +47,12 @@ const byPassword = () => ({
   OS_REGION_NAME: 'one',
 });
 
-/** Lists pools, which every service has; the default one is proof of having reached it. */
+/** Lists pools. The output contains the default pool if the command reached a service. */
 const list = (variables: Record<string, string>, ...argv: string[]) =>
   runInside({ variables }, 'pool', 'list', '-f', 'value', '-c', 'name', ...argv);
 const REACHED = { status: 0, out: 'default\n', err: '' };
 
-/** Keeps `clouds` as the user's clouds.yaml, and returns the variables with which it is found. */
+/** Writes `clouds` as the user's clouds.yaml, and returns the variables that select it. */
 function userClouds(clouds: object, secure?: object): Record<string, string> {
   writeFileSync(join(configuration, 'clouds.yaml'), stringify({ clouds }));
   rmSync(join(configuration, 'secure.yaml'), { force: true });

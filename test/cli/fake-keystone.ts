@@ -2,7 +2,10 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { once } from 'node:events';
 
-/** An identity service at the far end of a socket: it takes one password and one application credential, and gives one token. */
+/**
+ * A fake identity service. It accepts one password and one application credential, and issues one
+ * token.
+ */
 export interface FakeKeystone {
   readonly url: string;
   /** The bodies of all requests for a token, in order. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
-/** Clears the screen in three ways, forges a line and turns its order round. */
+/** Clears the screen in three ways, forges a line and reverses its direction. */
 const NASTY = '\x1b[2J\u009b2J\x1bc\r\ntsigil: forged\u202e\u2066\x07=1';
 const NASTY_HEADER = Buffer.from('\u009b2J', 'latin1').toString('latin1');
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -15,7 +15,7 @@ const OTHER_ID = 'a86dba58-0043-4cc6-a1bb-69d5e86f3ca3';
 const folder = temporaryFolder();
 let server: Server;
 let url: string;
-/** What the server answers now. */
+/** The current response of the server. */
 let answer: 'success' | 'refusal' | 'page';
 
 beforeAll(async () => {
@@ -175,7 +175,7 @@ describe('no control character from a server or a file reaches the terminal', ()
         argv,
         control: /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/u.exec(printed)?.[0],
       }).toEqual({ argv, control: undefined });
-      // A line feed in a cell of CSV is the value's; csv is read by programs.
+      // A line feed in a CSV cell is part of the value, because programs read CSV.
       if (!argv.includes('csv'))
         expect({
           argv,

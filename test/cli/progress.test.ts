@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { progressLine, startProgress } from '../../src/cli/output/progress.ts';
 import { displayWidth } from '../../src/cli/output/table.ts';
 
-/** A bar on a terminal whose clock the test sets, and everything that was drawn. */
+/** A bar on a terminal whose clock the test sets, and its whole output. */
 function startBar(total: number, columns = 80) {
   const clock = { now: 1000 };
   const drawn: string[] = [];

@@ -18,7 +18,7 @@ const run = (...argv: string[]): Promise<Ended> => runInside({ variables }, ...a
 const runWith = (runOptions: RunOptions, ...argv: string[]): Promise<Ended> =>
   runInside({ variables, ...runOptions }, ...argv);
 
-/** What a command that succeeds prints as JSON. It may also print warnings about keys. */
+/** Returns the JSON that a successful command prints. It may also print warnings about keys. */
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
   const { status, out, err } = await run(...argv, '-f', 'json');
   const errors = err.replace(/^Warning: the (?:name|secret|resource_id) .*\n/gm, '');

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { recordSecret, recordShown } from '../harness/evidence.ts';
 import { cleanEnvironment, PROGRAM } from '../harness/service.ts';
 
-/** How a command ended and what it printed. */
+/** The exit code and the output of a command. */
 export interface Ended {
   readonly status: number | null;
   readonly out: string;

@@ -60,7 +60,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
       expect(lines[0]?.length).toBeLessThanOrEqual(columns);
       for (const line of lines) {
         expect(line).toMatch(/^[+|].*[+|]$/);
-        // The terminal itself joins what it cannot show, so the width is only certain for the rest.
+        // The terminal joins characters that it cannot show, so their width is not certain.
         if (!/[\u0600-\u06ff]|\p{Emoji_Presentation}/u.test(line))
           expect(displayWidth(line)).toBe(lines[0]?.length);
       }
@@ -96,7 +96,7 @@ describe.runIf(hasProgram('tmux', 'tmux'))('on a real terminal', () => {
     const folder = temporaryFolder();
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const script = join(folder, 'work.mjs');
-    // The work waits for a key at half way, so that the bar can be looked at.
+    // The work waits for a key in the middle, so that the test can read the bar.
     writeFileSync(
       script,
       `import { startProgress } from ${JSON.stringify(join(PROGRAM, '../cli/output/progress.js'))};

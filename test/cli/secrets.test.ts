@@ -23,7 +23,7 @@ const KEY = ['--algorithm', 'hmac-sha256', '--scope', 'POOL', '--resource-id', P
 const run = (runOptions: RunOptions, ...argv: string[]) =>
   runInside({ variables, ...runOptions }, 'tsigkey', ...argv);
 
-/** The secret that the service keeps for a key. */
+/** Returns the secret of a key in the service. */
 async function keptSecret(name: string): Promise<string | undefined> {
   return ((await service.get(`/v2/tsigkeys?name=${name}`)).body.tsigkeys as { secret: string }[])[0]
     ?.secret;

@@ -5,13 +5,16 @@ import type { Terminal } from '../../src/cli/output/terminal.ts';
 import { recordSecret, recordShown } from '../harness/evidence.ts';
 import type { Ended } from './run.ts';
 
-/** What a command finds around it, where that is not the ordinary: no variables, nothing to read, and pipes. */
+/**
+ * The variables, the input and the terminal of a command. By default: no variables, empty input,
+ * and pipes.
+ */
 export interface RunOptions {
   readonly variables?: Readonly<Record<string, string>>;
   readonly input?: string | Terminal['input'];
   /** The width of the terminal that output goes to; a pipe without it. */
   readonly columns?: number;
-  /** True for a terminal at standard error alone; standard output stays as `columns` says. */
+  /** True for a terminal at standard error only. `columns` still decides about standard output. */
   readonly errorTerminal?: boolean;
   readonly onInterrupt?: Terminal['onInterrupt'];
 }

@@ -21,7 +21,7 @@ import {
 import { everything, namesOf, numbered } from '../harness/tlds.ts';
 import { hasProgram } from '../harness/tools.ts';
 
-/** How a command ended and what it printed. */
+/** The exit code and the output of a command. */
 interface Ended {
   readonly status: number | null;
   readonly out: string;
@@ -53,7 +53,7 @@ async function finish(child: ChildProcess, input: string | undefined): Promise<E
   const { stdin, stdout, stderr } = child;
   if (stdin === null || stdout === null || stderr === null)
     throw new Error('The command has no pipes');
-  stdin.on('error', () => undefined); // a command that does not read it
+  stdin.on('error', () => undefined); // a command that does not read the input
   if (input !== undefined) stdin.end(input);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const [out, err, [status]] = await Promise.all([text(stdout), text(stderr), exited]);
@@ -272,7 +272,7 @@ describe('interruptions', () => {
   test('Ctrl-C stops between two requests and prints the completed changes', async () => {
     let requests = 0;
     const started: ChildProcess[] = [];
-    // A proxy in front of the real service: it knows when the import is in the middle.
+    // A proxy in front of the real service. It detects when the import is half complete.
     const proxy = createServer((request, response) => {
       requests += 1;
       const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };

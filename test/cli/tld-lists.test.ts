@@ -19,7 +19,7 @@ const read = (
   options: Partial<ListOptions> = {},
 ) => readTldList(text, format, { ...OPTIONS, ...options });
 
-/** Text in which what means something to the formats is frequent. */
+/** Text with many characters that have a meaning in the formats. */
 const anyText = fc
   .array(
     fc.oneof(

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const run = (...argv: string[]): Promise<Ended> => tsigil(folder, variables, ...argv);
 
-/** A new token's name. */
+/** The name of a new token. */
 const newName = (): string => `t-${randomUUID()}`;
 
 async function create(...argv: string[]): Promise<Ended> {

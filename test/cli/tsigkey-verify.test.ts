@@ -159,7 +159,7 @@ test('1 if a pool has no keys, and nothing is sent', async () => {
 });
 
 test('3 without a response', async () => {
-  // The system gives this port to no listener that asks for any port.
+  // The system does not assign this port to listeners on port 0.
   const { status, out, err } = await verify('Allowed.', '--server', '127.0.0.1:1', '--zone', ZONE);
   expect([status, out]).toEqual([3, '']);
   expect(err).toContain('no response: nothing listens there');

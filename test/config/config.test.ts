@@ -20,7 +20,7 @@ function fileWith(text: string): string {
   return path;
 }
 
-/** Everything wrong with a configuration. */
+/** Returns all problems of a configuration. */
 function problemsOf(
   text: string | undefined,
   environment: NodeJS.ProcessEnv = {},
@@ -40,7 +40,7 @@ function valueOf(config: object, key: string): unknown {
     .reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], config);
 }
 
-/** A file that sets `key`, in its sections if it has any, and its companions. */
+/** Returns a file that sets `key`, in its sections if it has any, and its companions. */
 function textOf(key: string, value: unknown): string {
   const nested = key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
   const companions = Object.entries(COMPANIONS[key] ?? {}).filter(
@@ -193,7 +193,7 @@ describe('the file', () => {
           problemsOf(`adminToken: ${text}\nlisten: 5\n`),
           problemsOf(undefined, { TSIGIL_ADMIN_TOKEN: token }),
         ]) {
-          // Short words of the messages themselves would be found by chance.
+          // Short words also occur in the messages by chance.
           if (!/^[\w ,.:()-]*$/.test(text)) expect(problems.join('\n')).not.toContain(text);
         }
       }),

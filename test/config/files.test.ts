@@ -17,7 +17,7 @@ writeFileSync(TEXT, 'no certificate\n');
 mkdirSync(join(folder, 'folder'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Everything wrong with an environment and the files that it names. */
+/** Returns all problems of an environment and the files that it names. */
 function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   try {
     readConfig(undefined, environment, fileProblems);

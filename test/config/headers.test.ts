@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/options.ts';
 
 const printed = (config: Config) => formatYaml(describeConfig(config));
 
-/** Everything wrong with the value of one variable. */
+/** Returns all problems of the value of one variable. */
 function problemsOf(variable: string, value: string): readonly string[] {
   try {
     readConfig(undefined, { [variable]: value });

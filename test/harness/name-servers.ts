@@ -29,7 +29,7 @@ export const ZONE_RECORDS = 1503;
 export interface ServerKeys {
   /** These keys may transfer the zone, and update it if the server supports updates. */
   readonly allowed: Key;
-  /** The server knows these keys, but they lack all authorisation. */
+  /** The server has these keys, but they lack all authorisation. */
   readonly others: readonly Key[];
 }
 

@@ -6,7 +6,7 @@
 /** Whether this run uses the long sizes. */
 export const IS_LONG = process.env.TEST_LONG === '1';
 
-/** Whether this run answers within 40 s, without the tests that take the longest. */
+/** Whether this run takes less than 40 s, because it omits the longest tests. */
 export const IS_QUICK = process.env.TEST_QUICK === '1';
 
 /** The files that `npm run test:quick` leaves out: they measure time or try many random requests. */

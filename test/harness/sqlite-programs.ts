@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PROGRAM } from './service.ts';
 
-// In a process of their own, because the driver keeps the locks of a closed connection until its statements are collected as garbage.
+// A separate process, because the driver keeps the locks of a closed connection until
+// its statements are garbage-collected.
 
 /** Another program that has a SQLite database open. */
 export interface ForeignProgram {

@@ -25,7 +25,7 @@ import {
 import { expectError, problemsOf, UNKNOWN_ID } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** An action that only this test has. Nothing else knows it. */
+/** An action that exists only in this test. */
 const repeat = defineAction({
   path: '/v2/tlds/{id}/repeat',
   method: 'POST',

@@ -14,7 +14,7 @@ import {
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** What holds of any body whatever. */
+/** Tests of requests with any body. */
 
 let service: TestService;
 let targets: Map<Sample, Resource>;
@@ -25,17 +25,17 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Removes what a request created, so that what is kept stays small. */
+/** Removes what a request created, so that the database stays small. */
 async function forget(sample: Sample, { id }: Resource): Promise<void> {
   expect((await service.delete(pathOf(sample, id))).status).toBe(204);
 }
 
 const sample = fc.constantFrom(...SAMPLES);
-/** Any sequence of UTF-16 units: also such as are no text. */
+/** Any sequence of UTF-16 units, including lone surrogates. */
 const units = fc.array(fc.oneof(fc.nat(0xffff), fc.nat(0x7f), fc.constantFrom(0, 0xd800, 0xdfff)), {
   maxLength: 12,
 });
-/** A JSON string that spells units by their numbers. */
+/** A JSON string with every unit as an escape sequence. */
 const escaped = units.map(
   (list) => `"${list.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`,
 );
@@ -94,7 +94,7 @@ const anyBody = fc.oneof(
   fc.constantFrom('', 'null', '{}', '[]'),
 );
 
-/** A body that a creation may well accept, as the text of each member. */
+/** A body that a creation may accept, as the text of each member. */
 const likely = fc.oneof(
   fc
     .record({ name: text, description: fc.option(text) }, { requiredKeys: ['name'] })

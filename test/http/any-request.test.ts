@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { readAnswer, sendBytes } from '../harness/wire.ts';
 
-/** What holds of any request whatever, be it one or not. */
+/** Tests of any bytes, whether they are a request or not. */
 
 let service: TestService;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const sample = fc.constantFrom(...SAMPLES);
-/** Characters of a request line or header as bytes: anything but those that end it. */
+/** The characters of a request line or header as bytes, except those that end it. */
 const line = fc
   .uint8Array({ maxLength: 60 })
   .map((bytes) =>

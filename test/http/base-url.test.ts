@@ -11,7 +11,7 @@ import { sendRequest } from '../harness/wire.ts';
 let service: TestService;
 let current: TestService;
 
-/** The URL that the service thinks it has, as every link in its answers shows it; or the error it answers. */
+/** The URL of the service in every link of its responses, or the error that it returns. */
 async function baseSeen(...headers: string[]): Promise<unknown> {
   const token = `X-Auth-Token: ${current.token}`;
   const list = await sendRequest(current.url, ['GET /v2/tlds?limit=1 HTTP/1.1', token, ...headers]);

@@ -13,7 +13,7 @@ import { sendRequest } from '../harness/wire.ts';
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
-/** Bodies that are no JSON value, and what they are. */
+/** Bodies that are not JSON values, and their descriptions. */
 const NOT_JSON: readonly (readonly [string, string | Buffer])[] = [
   ['blanks', ' \n\t '],
   ['a syntax error', '{bad'],
@@ -51,7 +51,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
     await service.close();
   });
 
-  /** What creation and update answer to the same body. */
+  /** The responses to creation and update with the same body. */
   const bothTo = async (body: unknown, headers?: Record<string, string>) => [
     await service.post(path, body, headers),
     await service.patch(`${path}/${resource.id}`, body, headers),

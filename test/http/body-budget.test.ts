@@ -36,7 +36,7 @@ function largeList(): string {
   return JSON.stringify(list).padEnd(LARGE, ' ');
 }
 
-/** The head of a request with a large body that is still to come, and what the service has answered so far. */
+/** The head of a request whose large body is not sent yet, and what the service has sent so far. */
 async function begin(client: Client, framing = `Content-Length: ${LARGE}`) {
   const { hostname, port } = new URL(client.url);
   const socket = connect(Number(port), hostname);
@@ -50,7 +50,7 @@ async function begin(client: Client, framing = `Content-Length: ${LARGE}`) {
   return { socket, head, received: () => received };
 }
 
-/** Waits until the service has read what was sent to it before. */
+/** Waits until the service has read what was sent before. */
 async function settle(): Promise<void> {
   for (let count = 0; count < 3; count += 1)
     expect((await service.get('/healthcheck')).status).toBe(200);

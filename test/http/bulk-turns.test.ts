@@ -3,7 +3,9 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 const PATH = '/v2/tlds/bulk';
 
-/** Generous: slices last 15 ms at most, and to parse a body takes one turn. Without slices a turn takes half a second. */
+/**
+ * Slices last at most 15 ms, and parsing a body takes one turn. Without slices, a turn takes 0.5 s.
+ */
 const LONGEST_TURN_MS = 150;
 
 /** Other tests may keep the processor's caches and memory busy. */
@@ -24,7 +26,10 @@ function listOf(prefix: string, options: object = {}): string {
   return JSON.stringify({ ...options, tlds });
 }
 
-/** Sends a request and discards the response. Returns the longest turn of the event loop in milliseconds of the processor, which other programs do not lengthen. */
+/**
+ * Sends a request and discards the response. Returns the longest turn of the event loop in
+ * milliseconds of CPU time, which other programs do not lengthen.
+ */
 async function longestTurn(body: string): Promise<number> {
   let longest = 0;
   let receivedBytes = 0;
@@ -55,7 +60,7 @@ test.each([
 ])(
   '200 for a list of 1.8 MB, processed without long blocks of the event loop: %s',
   async (_what, make) => {
-    await longestTurn(listOf('first')); // compiles the code, and makes entries that are replaced
+    await longestTurn(listOf('first')); // compiles the code, and creates entries that are replaced
     const turns: number[] = [];
     while (turns.length < TRIES && turns.every((longest) => longest > LONGEST_TURN_MS))
       turns.push(await longestTurn(make(turns.length)));

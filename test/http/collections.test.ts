@@ -13,7 +13,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/;
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What holds of every collection alike. */
+/** The tests that every collection passes. */
 describe.each(SAMPLES)('$collection', (sample) => {
   const path = `/v2/${sample.collection}`;
   let service: TestService;

@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 const ORIGIN = 'https://console.example';
 let service: TestService;
 
-/** The headers of an answer that concern cross-origin requests, by name. */
+/** The CORS headers of a response, by name. */
 const corsOf = ({ headers }: { headers: Headers }) =>
   Object.fromEntries(
     [...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'),

@@ -22,12 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** What the first group of `expression` matches, all over the page. */
+/** Returns all matches of the first group of `expression` in the page. */
 function all(expression: RegExp, text = page): string[] {
   return [...text.matchAll(expression)].map(([, group = '']) => group);
 }
 
-/** The text that escaped HTML stands for. */
+/** Returns the text of escaped HTML. */
 function unescape(html: string): string {
   const characters: Record<string, string> = {
     '&lt;': '<',
@@ -151,7 +151,7 @@ describe('text from the OpenAPI document', () => {
   });
 
   test('is escaped everywhere on the page', () => {
-    // Every text of the document that says something, as someone would write it who wants to break out of it.
+    // Every text of the document, as an attacker would write it to insert markup.
     const hostile = `"'><script>alert(1)</script>&amp;`;
     const spoil = (value: unknown, name = ''): unknown => {
       if (Array.isArray(value)) return value.map((item) => spoil(item));
@@ -192,7 +192,7 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
     for (const command of commands) {
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
-      // The id of the examples is nobody's.
+      // No resource has the id of the examples.
       const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import)/.test(command)
         ? 200
         : command.includes('-X POST')
@@ -209,7 +209,7 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
           [name, ((await service.get(`/v2/${name}`)).body[name] as unknown[]).length] as const,
       ),
     );
-    // Two examples of each, as many TLD entries in one request, one restored of two kinds, and the default pool.
+    // Two examples of each type, a list of TLD entries, imports of two types, the default pool.
     expect(Object.fromEntries(counts)).toEqual({
       tlds: 5,
       tsigkeys: 3,

@@ -17,7 +17,7 @@ async function read(path: string, host: string): Promise<string> {
   return answer.body;
 }
 
-/** How many milliseconds a request takes for each of `hosts`, one after the other. */
+/** Returns the duration in milliseconds of a request for each of `hosts`, one after the other. */
 async function millisecondsEach(path: string, hosts: readonly string[]): Promise<number> {
   const start = performance.now();
   for (const host of hosts) await read(path, host);

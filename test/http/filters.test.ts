@@ -6,7 +6,7 @@ const OTHER_ID = '11111111-2222-4333-8444-555555555555';
 const LONG = 'l'.repeat(255);
 let service: TestService;
 
-/** The names that a list with this query holds. */
+/** Returns the names in the list for this query. */
 async function namesFor(sample: Sample, query: string): Promise<string[]> {
   return itemsOf(await service.get(`/v2/${sample.collection}?${query}`), sample).map(
     ({ name }) => name,
@@ -44,7 +44,7 @@ describe('tlds', () => {
     ['name=', []],
     ['name=com.', []],
     ['name=%2A', ['com', 'co.uk', 'Coop', 'org', '_tcp', 'x-tcp']],
-    // Nothing but the asterisk stands for anything else than itself.
+    // Only the asterisk is a wildcard.
     ['name=c%25', []],
     ['name=c%25*', []],
     ['name=_tcp', ['_tcp']],

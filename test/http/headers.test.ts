@@ -13,7 +13,7 @@ interface Request {
   readonly headers?: Record<string, string>;
 }
 
-/** A request for each status that comes with a body. */
+/** A request for each status whose response has a body. */
 const REQUESTS: readonly Request[] = [
   ...SAMPLES.flatMap(({ collection, body }) => {
     const path = `/v2/${collection}`;

@@ -6,7 +6,7 @@ import { createLongWork, writeLongJson } from '../../src/http/sharing/long-work.
 import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
 import { randomCases } from '../harness/sizes.ts';
 
-/** A request of this caller, on a connection of its own. */
+/** A request of this caller on a separate connection. */
 function requestOf(
   id: string,
   socket = Object.assign(new EventEmitter(), { destroyed: false }),

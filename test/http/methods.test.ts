@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** One request line as it is, with the administrator's token. */
+/** Sends one request line unchanged, with the administrator's token. */
 const send = (line: string, ...headers: string[]) =>
   sendRequest(service.url, [line, 'Host: h', `X-Auth-Token: ${service.token}`, ...headers]);
 const kept = async () => expect((await service.get(`/v2/tlds/${tld.id}`)).body).toEqual(tld);

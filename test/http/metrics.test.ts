@@ -16,7 +16,7 @@ test('200 with all metrics for concurrent scrapes, which share a slow database q
   const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/metrics')));
   for (const { status, text } of answers)
     expect([status, resourceSeries(text).length]).toEqual([200, RESOURCE_TYPES.length]);
-  // SQLite answers at once, so that each run is over before the next request is read.
+  // SQLite runs each statement at once, so each run ends before the next request is read.
   const mostRuns = process.env.TEST_DATABASE === 'postgres' ? answers.length - 1 : answers.length;
   expect(new Set(answers.map(({ text }) => text)).size).toBeLessThanOrEqual(mostRuns);
 });

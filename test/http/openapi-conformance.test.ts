@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The statuses of updates and deletions, where they are not 200 and 204. */
+/** The statuses of updates and deletions other than 200 and 204. */
 const STATUSES: Readonly<Record<string, { update?: number; delete?: number }>> = {
   pools: { update: 202 },
   zones: { delete: 202 },
@@ -221,7 +221,7 @@ describe('paths without a token', () => {
   });
 });
 
-/** The operations that may answer with an error of this type. */
+/** The operations that may return an error of this type. */
 function placesOf(document: ApiDocument, type: string): string[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     DOCUMENTED_METHODS.filter((method) =>
@@ -244,7 +244,7 @@ describe('settings that change statuses', () => {
     expectDocumented(document, '/v2/tlds', 'GET', answer);
     expectDocumented(document, '/v2/tlds', 'GET', unknown);
     expect(JSON.stringify(document)).not.toContain('access_denied');
-    // What nobody may do is forbidden under either setting.
+    // An operation without any right is 403 under either setting.
     expect(placesOf(api, 'forbidden')).toEqual(['post /v2/zones']);
     expect(placesOf(document, 'forbidden')).toEqual(placesOf(api, 'access_denied'));
   });

@@ -15,7 +15,7 @@ import {
 import { startWithTokens } from '../harness/administrators.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
-/** The id of the document's examples, which nothing has. */
+/** The id in the document's examples. No resource has it. */
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 
 describe('collection rules', () => {

@@ -192,7 +192,10 @@ describe('the routes', () => {
   });
 });
 
-/** The paths that the router of a server knows, sorted and spelt as OpenAPI does: read off the tree that it prints. */
+/**
+ * Returns the paths in the router of a server, sorted, in the spelling of OpenAPI. Parses the tree
+ * that the router prints.
+ */
 async function servedPaths(): Promise<string[]> {
   const folder = temporaryFolder();
   const store = createStore(

@@ -12,7 +12,7 @@ let service: TestService;
 let zones: Zone[];
 beforeAll(async () => {
   service = await startTestService({ TSIGIL_API_MAX_PAGE_BYTES: String(MAX_BYTES) });
-  // From 1 to 20 KB, in no order, some with characters that take several bytes or a backslash.
+  // From 1 to 20 KB, in no order. Some have backslashes, or characters of several bytes.
   const attributesOf = (index: number) =>
     Object.fromEntries(
       Array.from({ length: (index * 37) % 100 }, (_, number) => [

@@ -101,7 +101,7 @@ test('input above the limit of a connection is not buffered in memory', async ()
   const before = process.memoryUsage().heapUsed;
   for (let round = 0; round < 200; round += 1)
     if (!socket.write(gets(1000, 1000))) await once(socket, 'drain');
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50e6); // 200,000 requests would take some 280 MB
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50e6); // 200,000 requests would need about 280 MB
   expect(began.length).toBe(1);
 });
 
@@ -218,7 +218,7 @@ test('waiting requests get responses while the service stops, and later requests
   await expect.poll(urls).toEqual(['/0', '/1']);
   server.close();
   answer(1);
-  await expect.poll(urls).toEqual(['/0', '/1', '/2']); // the last that waits, so the connection is read again
+  await expect.poll(urls).toEqual(['/0', '/1', '/2']); // the last request in the queue
   socket.write(gets(3, 3));
   await expect.poll(() => began[2]?.response.getHeader('connection')).toBe('close');
   answer(2);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let count = 0;
-/** A body that creates a pool of a new name. */
+/** Returns a body that creates a pool with a new name. */
 const pool = (members: Record<string, unknown> = {}) => ({
   name: `pool-${(count += 1)}`,
   ...members,

@@ -9,7 +9,9 @@ import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 describe('the token bucket of one caller', () => {
-  /** A limiter, a clock to turn, and what each request got: undefined, or the seconds to wait. */
+  /**
+   * A limiter, a clock to set, and the outcome of each request: undefined, or the seconds to wait.
+   */
   function limiter(requestsPerSecond: number, burst: number) {
     let now = 100;
     const take = createRateLimiter({ requestsPerSecond, burst }, () => now);
@@ -104,7 +106,10 @@ describe('a service with a rate limit', () => {
 });
 
 describe('the token bucket of an address', () => {
-  /** A limit of 1 request per second with a burst of 2, a clock to turn, and whether each request is admitted. */
+  /**
+   * A limit of 1 request per second with a burst of 2, a clock to set, and whether each request is
+   * admitted.
+   */
   function limit() {
     let now = 0;
     const addressLimit = createAddressLimit({ requestsPerSecond: 1, burst: 2 }, () => now);

@@ -4,7 +4,7 @@ import { shownFields, shownMembers, type Resource } from '../../src/domain/model
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { createWriter } from '../../src/http/resource-json.ts';
 
-/** Any text: control characters, quotation marks, lone surrogates and emoji too. */
+/** Any text, including control characters, quotation marks, lone surrogates and emoji. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'binary-ascii' }),

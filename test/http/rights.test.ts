@@ -14,7 +14,7 @@ async function caller(service: TestService, ...roles: string[]): Promise<Client>
   return service.with(answer.body.token);
 }
 
-/** Every operation on every collection, asked for with a body that is in order or without one. */
+/** Every operation on every collection, as a request with a valid body or without one. */
 const OPERATIONS = [
   ...SAMPLES.flatMap(({ collection, body, change }) => [
     ['POST', `/v2/${collection}`, body('refused')],

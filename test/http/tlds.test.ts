@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const label = (length: number) => 'l'.repeat(length);
-/** A name of `length` characters in labels of 62 and a rest. */
+/** Returns a name of `length` characters, in labels of 62 characters and a shorter one. */
 const long = (length: number) => `${label(62)}.`.repeat(5).slice(0, length - 1) + 'e';
 
 describe('names', () => {

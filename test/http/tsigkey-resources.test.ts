@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { createZone, primary } from '../harness/zones.ts';
 
 let count = 0;
-/** A body that creates a key of a new name for a resource. */
+/** Returns a body that creates a key with a new name for a resource. */
 const key = (scope: string, resourceId: string) => ({
   ...TSIGKEYS.body(`key-${(count += 1)}`),
   scope,
@@ -28,7 +28,7 @@ describe('with tsigkeys.requireResource', () => {
   let zoneId: string;
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
-    // Of another project than the keys' administrator, which makes no difference.
+    // The zone is in another project than the administrator of keys, which makes no difference.
     const answer = await service.post('/v2/zones', primary('keyed.example.'), {
       'x-auth-sudo-project-id': 'red',
     });
@@ -181,7 +181,7 @@ describe('without tsigkeys.requireResource', () => {
     const [ofZone, ofDefault, ofPool, alsoOfZone, wrongPool, wrongZone] = keys.map(
       ({ name }) => name,
     );
-    // A pool is no zone and a zone is no pool.
+    // The id of a pool is not the id of a zone, and the reverse.
     expect([await orphans(), await others()]).toEqual([
       [wrongPool, wrongZone],
       [ofZone, ofDefault, ofPool, alsoOfZone],

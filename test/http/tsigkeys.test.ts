@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 let count = 0;
-/** A body that creates a key of a new name, with `members` in place of the usual ones. */
+/** Returns a body that creates a key with a new name. `members` replace the usual ones. */
 const key = (members: Record<string, unknown> = {}) => ({
   ...TSIGKEYS.body(`key-${(count += 1)}`),
   ...members,

@@ -3,7 +3,7 @@ import { expectError, POOL_ID, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { createZone, primary, secondary, zoneNamesOf } from '../harness/zones.ts';
 
-/** A clock that stands where a test puts it, but for the microseconds that tell moments apart. */
+/** A clock that a test sets. Only the microseconds advance, so that timestamps differ. */
 let seconds = Date.UTC(2030, 0, 1) / 1000;
 let ticks = 0;
 const clock = () =>

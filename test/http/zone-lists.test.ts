@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The names of all projects' zones that a query finds, in its order. */
+/** Returns the names of the zones of all projects that match a query, in its order. */
 async function names(query: string): Promise<string[]> {
   return zoneNamesOf(await service.get(`/v2/zones?${query}`, ALL));
 }

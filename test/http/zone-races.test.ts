@@ -4,7 +4,10 @@ import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { primary, removeAll, zonesOf } from '../harness/zones.ts';
 
-/** The TLD entries by the letters that tests know them by, and the zones. All names in lower case, without final dots. */
+/**
+ * The TLD entries by their letters in these tests, and the zones. All names are in lower case,
+ * without final periods.
+ */
 interface State {
   readonly entries: ReadonlyMap<string, string>;
   readonly zones: ReadonlySet<string>;
@@ -19,18 +22,20 @@ type Operation =
   | { readonly kind: 'delete entry'; readonly entry: string }
   | { readonly kind: 'create zone'; readonly name: string };
 
-/** What a caller was answered: the status, and for a zone name that was refused the message's first word. */
+/**
+ * The outcome for a caller: the status, and the first word of the message for a refused zone name.
+ */
 type Outcome = string;
 
 interface Event {
   readonly operation: Operation;
   readonly outcome: Outcome;
-  /** The times of the request and of its outcome, on a clock that advances at each of them. */
+  /** The times of the request and of its response, on a clock that advances at each of them. */
   readonly asked: number;
   readonly answered: number;
 }
 
-/** What one operation would be answered in a state, and the state after it: the whole service in a few lines. */
+/** A model of the service: the outcome of one operation in a state, and the state after it. */
 function step(state: State, operation: Operation): [Outcome, State] {
   const { entries, zones } = state;
   const names = [...entries.values()];
@@ -72,8 +77,8 @@ function essence({ entries, zones }: State): string {
 }
 
 /**
- * An order of the events in which each would have had its outcome, in which what was answered before another was asked for
- * comes before that other, and which ends in `end`; undefined if there is none.
+ * Returns an order in which each event has its outcome, and which ends in `end`. An event that
+ * ended before another began comes before it. Returns undefined if no order fits.
  */
 function explain(start: State, events: readonly Event[], end: State): Event[] | undefined {
   if (events.length === 0) return essence(start) === essence(end) ? [] : undefined;
@@ -158,7 +163,7 @@ describe('zones that race with TLD entries', () => {
   });
   afterAll(() => service.close());
 
-  /** The ids of the entries by their letters, as far as a caller knows them. */
+  /** The ids of the entries by their letters, if a caller has seen them. */
   const ids = new Map<string, string>();
 
   let now = 0;
@@ -204,7 +209,7 @@ describe('zones that race with TLD entries', () => {
     };
   }
 
-  // A and B are there at the start, if they are; C and D are made in the race, each by one caller.
+  // A and B may exist at the start. One caller each creates C and D in the race.
   const entryName = fc.constantFrom('a', 'b', 'b.a');
   const zone = fc.record({
     kind: fc.constant('create zone' as const),
@@ -235,7 +240,7 @@ describe('zones that race with TLD entries', () => {
     B: fc.option(fc.constant('b')),
   });
 
-  /** Begins anew with these entries; those that are null were there once. */
+  /** Replaces the entries of the service with these. Deletes those whose name is null again. */
   async function begin(entries: Readonly<Record<string, string | null>>): Promise<State> {
     await removeAll(service);
     ids.clear();
@@ -272,7 +277,7 @@ describe('zones that race with TLD entries', () => {
       }),
       { numRuns: randomCases(150) },
     );
-    // Zones were created and refused for every reason, and in many races it mattered who was first.
+    // Zones were created, and refused for every reason. In many races, the order decided.
     for (const outcome of ['201', '400 Invalid', '400 Zone', '409'])
       expect(decided.get(outcome), outcome).toBeGreaterThan(randomCases(4) - 1);
     expect(mattered).toBeGreaterThan(randomCases(30));

@@ -11,7 +11,7 @@ const RULE_OF_MESSAGE: Readonly<Record<string, string>> = {
   Zone: 'not_a_tld',
 };
 
-/** The rule by which a creation was refused, or `ok`. */
+/** The rule that refused a creation, or `ok`. */
 function ruleOf({ status, body }: Answer): string | undefined {
   if (status === 201) return 'ok';
   return body.type === 'invalid_object'
@@ -69,7 +69,7 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
           for (const answer of answers) seen.add(answer);
         },
       ),
-      // The example has one name for each answer.
+      // The example has one name for each outcome.
       {
         numRuns: randomCases(50),
         examples: [

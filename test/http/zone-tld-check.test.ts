@@ -25,7 +25,9 @@ afterEach(() => removeAll(service));
 
 const ALL = { 'x-auth-all-projects': 'True' };
 
-/** What the creation of a zone says of its name: `ok`, or the error's message. The zone is removed again. */
+/**
+ * The outcome of creating a zone with the name: `ok`, or the error message. Removes the zone again.
+ */
 async function creationOf(client: Client, body: Record<string, unknown>): Promise<string> {
   const answer = await client.post('/v2/zones', body);
   if (answer.status === 201) {

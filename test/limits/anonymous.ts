@@ -53,7 +53,7 @@ export const ANONYMOUS: readonly Scenario[] = [
     needs: ['openssl', 'openssl'],
     servedAgainWithinSeconds: 4,
     prepare(folder) {
-      vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // the test's own requests to a service whose certificate nobody vouches for
+      vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0'); // for the self-signed certificate
       onTestFinished(() => void vi.unstubAllEnvs());
       createAuthority(folder, 'authority');
       createCertificate(folder, 'authority');

@@ -41,7 +41,7 @@ test(
     const disturbances = { service: 0, database: 0 };
     while (Date.now() < end) {
       await pause(randomInt(200, 1500));
-      // One of each kind first, so that even a short run has both.
+      // One operation of each kind comes first, so that even a short run has both.
       const { service, database } = disturbances;
       if (database === 0 || (service > 0 && randomInt(3) === 0)) await disturbDatabase();
       else await disturbService(randomInt(PROCESSES));
@@ -56,7 +56,7 @@ test(
     expect(disturbances.database).toBeGreaterThan(0);
     expect(disturbances.service).toBeGreaterThan(0);
 
-    /** Goes from service to service, and waits a moment when one does not answer. */
+    /** Uses one service until it does not respond, and then another. */
     async function call(caller: number): Promise<number> {
       let acknowledgedHere = 0;
       for (let turn = 0; Date.now() < end; turn += 1) {

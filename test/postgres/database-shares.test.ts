@@ -23,9 +23,9 @@ afterAll(async () => {
   await service.close();
 });
 
-/** How many statements wait for a lock. */
+/** Returns the number of statements that wait for a lock. */
 const blocked = async () => {
-  await locks.query('SELECT pg_stat_clear_snapshot()'); // else a transaction sees the same numbers again
+  await locks.query('SELECT pg_stat_clear_snapshot()'); // else the numbers stay the same
   const { rows } = await locks.query<{ count: string }>(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );

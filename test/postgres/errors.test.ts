@@ -17,7 +17,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** The lines at `error` that were logged since `before` lines. */
+/** Returns the log lines at level `error` after the first `before` lines. */
 const errors = (before: number) =>
   service.log.slice(before).filter((line) => line.includes('"level":50'));
 

@@ -36,7 +36,7 @@ function expectUnavailable(answer: Answer): void {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
-/** Asks until a write succeeds; every answer before that must be 503. */
+/** Repeats a write until it succeeds. Every response before that must be 503. */
 async function untilItWorks(): Promise<void> {
   for (;;) {
     const answer = await service.post('/v2/tlds', { name: fresh() });
@@ -72,7 +72,7 @@ test('503 within the timeouts if the network drops everything, and success after
   proxy.behave('stall');
   const answers = await Promise.all(Array.from({ length: 8 }, () => service.get('/v2/tlds')));
   for (const answer of answers) expectUnavailable(answer);
-  proxy.behave('cut'); // the stalled connections lost bytes, as no real one does
+  proxy.behave('cut'); // the stalled connections lost bytes, unlike real connections
   proxy.behave('pass');
   await untilItWorks();
 });
@@ -110,7 +110,7 @@ test('503 if the database is a read-only standby', async () => {
     await admin.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`,
     );
-    await service.get('/v2/tlds'); // may meet a connection that was ended
+    await service.get('/v2/tlds'); // the request may use a connection that was closed
     const answer = await service.post('/v2/tlds', { name: fresh() });
     expectUnavailable(answer);
     expect(answer.body.message).toMatch(/standby|does not respond/);

@@ -7,7 +7,7 @@ beforeAll(async () => {
   url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'network');
 });
 
-/** What a service logs at its start, on a database that is reached by `host`. */
+/** Returns the log of the start of a service whose database is at `host`. */
 async function logWith(host: string, query = ''): Promise<string> {
   const service = await startTestService({
     TSIGIL_DATABASE_URL: url.replace('127.0.0.1', host) + query,
@@ -16,7 +16,7 @@ async function logWith(host: string, query = ''): Promise<string> {
   return service.log.join('');
 }
 
-// 0.0.0.0 is no loopback address, though Linux connects to this machine.
+// 0.0.0.0 is not a loopback address, although Linux connects to this machine.
 test('a connection beyond loopback without TLS is logged as a warning with the host', async () => {
   for (const query of ['', '?sslmode=disable']) {
     const log = await logWith('0.0.0.0', query);

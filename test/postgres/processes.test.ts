@@ -24,7 +24,7 @@ describe('two processes on one database', () => {
   let one: ServiceProcess;
   let other: ServiceProcess;
   beforeAll(async () => {
-    [one, other] = await Promise.all([start(), start()]); // both migrate
+    [one, other] = await Promise.all([start(), start()]); // both update the schema
   });
   afterAll(async () => {
     expect(await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')])).toEqual([0, 0]);
@@ -97,7 +97,7 @@ describe('two processes on one database', () => {
           status: number;
           body: { tlds: { id: string }[]; links: { next?: string } };
         } = await either(page).get(next);
-        if (answer.status === 400) break; // the marker was one of those that are deleted meanwhile
+        if (answer.status === 400) break; // the marker was deleted meanwhile
         seen.push(...answer.body.tlds.map(({ id }) => id));
         next =
           answer.body.links.next === undefined

@@ -5,7 +5,9 @@ import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { clientFor, createZone, primary, zonesOf } from '../harness/zones.ts';
 
-/** A pattern that takes the server some milliseconds for each hundred rows of `ROWS`, and matches none. */
+/**
+ * A pattern that takes the server several milliseconds for 100 rows of `ROWS`, and matches none.
+ */
 const SLOW = `/v2/zones?description=*${'a'.repeat(79)}b*`;
 const ROWS = 200_000;
 
@@ -46,7 +48,7 @@ async function withService<T>(
   }
 }
 
-/** How long a request takes, in milliseconds. */
+/** Returns the duration of a request in milliseconds. */
 async function timed(
   request: Promise<{ status: number }>,
 ): Promise<[status: number, milliseconds: number]> {

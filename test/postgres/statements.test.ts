@@ -68,7 +68,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** The memory of its own that each of the server's processes for this database has, in MB, by process id. */
+/** Returns the private memory of each server process for this database in MB, by process id. */
 async function backends(): Promise<Map<number, number>> {
   const rows = await database.reads.all(
     'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',
@@ -83,7 +83,7 @@ async function backends(): Promise<Map<number, number>> {
   );
 }
 
-/** How many statements each connection for reads has prepared. */
+/** Returns the number of prepared statements of each connection for reads. */
 async function preparedStatements(): Promise<number[]> {
   const counts = Array.from({ length: CONNECTIONS * 4 }, async () => {
     const row = await database.reads.one(
@@ -95,7 +95,7 @@ async function preparedStatements(): Promise<number[]> {
   return Promise.all(counts);
 }
 
-/** Lists zones by filters in an order of their own, with values and patterns of their own. */
+/** Lists zones with different filters, in different orders, with different values and patterns. */
 function list(number: number): Promise<unknown> {
   const filters = ['name', 'type', 'email', 'status', 'description', 'ttl'].map(
     (name): [string, string] => [
@@ -119,7 +119,7 @@ function list(number: number): Promise<unknown> {
   return listResources(dependencies, zone, READER, [...kept, ...order]);
 }
 
-/** As many lists at a time as the service lets one caller have. */
+/** The maximum number of concurrent lists of one caller. */
 const AT_A_TIME = 40;
 const lists = (start: number) =>
   Promise.all(Array.from({ length: AT_A_TIME }, (_, number) => list(start + number)));

@@ -12,7 +12,7 @@ const ROWS = 30_000;
 
 let folder: string;
 let database: string;
-/** Where backups go; empty before each test. */
+/** The folder for backups. It is empty before each test. */
 let place: string;
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ function startBackup(target: string): { process: ChildProcess; ended: Promise<En
   return { process: child, ended };
 }
 
-/** Resolves when a backup has written something that has not got its name yet. */
+/** Resolves when a backup has written a file that does not have its final name yet. */
 async function untilItWrites(): Promise<void> {
   for (;;) {
     const [partial] = readdirSync(place);

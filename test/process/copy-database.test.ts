@@ -42,7 +42,10 @@ function copy(from: string, to = 'sqlite:target.db'): ReturnType<typeof run> {
   return run({}, 'copy-database', '--from', from, '--to', to);
 }
 
-/** Runs statements in the SQLite database `name`, which a service may have created, in another process. */
+/**
+ * Runs statements in the SQLite database `name`, which a service may have created, in another
+ * process.
+ */
 async function change(name: string, ...statements: string[]): Promise<void> {
   const program = await startForeignProgram(join(folder, name), statements.join('; '));
   await program.release();
@@ -53,7 +56,7 @@ const LISTED = ['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'tokens: 1']
   .join('');
 
 describe('copy-database', () => {
-  /** The folder of a service that was killed: its database is not whole without the WAL. */
+  /** The folder of a killed service. Its database is incomplete without the WAL. */
   let killed: string;
   beforeAll(async () => {
     killed = temporaryFolder();

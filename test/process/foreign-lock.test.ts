@@ -28,7 +28,7 @@ async function lock(statement: string): Promise<void> {
   other = await startForeignProgram(join(folder, 'tsigil.db'), statement);
 }
 
-/** The answer, and how many milliseconds it took. */
+/** Returns the response and its duration in milliseconds. */
 async function timed(
   request: Promise<Answer>,
 ): Promise<{ status: number; milliseconds: number; answer: Answer }> {

@@ -4,7 +4,10 @@ import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
 import { everything, numbered } from '../harness/tlds.ts';
 
-/** When to kill, as parts of what an undisturbed replacement takes on this machine: from before the list has arrived until long after the answer. */
+/**
+ * The times of the kills, as multiples of the duration of an undisturbed replacement. They range
+ * from before the list arrives to long after the response.
+ */
 const MOMENTS = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20].filter(
   (_, index) => index % sizeOf('killTimeStep') === 0,
 );
@@ -13,7 +16,10 @@ const ENTRIES = 4000;
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Replaces the list undisturbed in a service just started, twice so that there is one to replace: milliseconds of the second. */
+/**
+ * Replaces the list twice in a new service. Returns the duration of the second replacement in
+ * milliseconds.
+ */
 async function undisturbed(): Promise<number> {
   let took = 0;
   for (const name of ['first', 'second']) {
@@ -58,7 +64,7 @@ test('kill -9 during --replace leaves the complete old or new list, and the new 
     ).toBe(true);
     before = found;
   }
-  // Some kills came before the answer, and the last did not.
+  // Some kills came before the response, and the last came after it.
   expect(unanswered).toBeGreaterThan(2);
   expect(unanswered).toBeLessThan(MOMENTS.length);
   expect(before[0]).toBe(`round-${MOMENTS.length - 1}-0`);

@@ -12,7 +12,7 @@ const WORKERS = 24;
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Beside the running service, so that it is the service which recovers the database. */
+/** Reads the database while the service runs, so that the service recovers it. */
 function checkIntegrity(): unknown {
   return queryByAnotherProgram(join(folder, 'var/tsigil.db'), 'PRAGMA integrity_check')[0];
 }
@@ -28,7 +28,7 @@ test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged w
     let lives = 0;
     const untilItDies = (answered: boolean) => {
       lives += 1;
-      if (lives === 2 * WORKERS + round) service.process.kill('SIGKILL'); // while all but one wait for an answer
+      if (lives === 2 * WORKERS + round) service.process.kill('SIGKILL'); // while all callers but one wait
       return answered ? service : undefined;
     };
     const workers = Array.from({ length: WORKERS }, (_, worker) =>
@@ -42,7 +42,7 @@ test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged w
   await verify(service, ledger);
   expect(checkIntegrity()).toEqual({ integrity_check: 'ok' });
   expect(await service.stop('SIGTERM')).toBe(0);
-  // The storms were storms: writes were acknowledged, and every kill caught some under way.
+  // Writes were acknowledged, and every kill interrupted some.
   expect(acknowledged).toBeGreaterThan(ROUNDS * WORKERS);
   expect(inDoubt).toBeGreaterThan(ROUNDS);
 }, 240_000);

@@ -14,7 +14,7 @@ import {
 
 interface Line {
   readonly msg: string;
-  /** How many lines were lost, where the line tells that. */
+  /** The number of lost lines, in the line that reports it. */
   readonly lines?: number;
 }
 
@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The lines of a log, every one of which is whole. */
+/** Returns the lines of a log. Expects each line to be complete. */
 function parseLog(text: string): Line[] {
   expect(text.endsWith('\n')).toBe(true);
   return text
@@ -41,7 +41,7 @@ function parseLog(text: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** How many requests a log tells of, and how many lines it says are missing. */
+/** Returns the number of requests in a log, and the number of lines that it reports as lost. */
 function countLines(lines: readonly Line[]): { told: number; lost: number } {
   return {
     told: lines.filter(({ msg }) => msg === 'request').length,
@@ -93,7 +93,7 @@ async function startWithLogIn(
   };
 }
 
-/** Leaves no room on the file system of `path`. */
+/** Fills the file system of `path`. */
 function fill(path: string): void {
   expect(() => writeFileSync(path, Buffer.alloc(2 ** 21))).toThrow(/ENOSPC/);
 }

@@ -76,7 +76,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The log line of the request with this answer. */
+/** Returns the log line of the request with this response. */
 function lineOf(name: string): Line {
   const id = answers[name]?.headers.get('x-openstack-request-id');
   const found = lines.filter(({ requestId, msg }) => requestId === id && msg === 'request');

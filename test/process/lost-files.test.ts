@@ -43,7 +43,7 @@ async function start(path = database): Promise<TestService> {
   return service;
 }
 
-/** The lines of the log that report the fault itself, not a request that met it. */
+/** Returns the log lines about the fault itself, without those of requests. */
 function faultLines({
   log,
 }: TestService): { level: number; msg: string; err: { message: string } }[] {

@@ -37,7 +37,7 @@ async function start(path = database): Promise<ServiceProcess> {
   return service;
 }
 
-/** How `tsigil serve` ends on a database that it cannot have. */
+/** Returns how `tsigil serve` ends on a database that it cannot use. */
 async function serveInVain(
   path: string,
 ): Promise<{ status: number | null; out: string; err: string; seconds: number }> {
@@ -109,7 +109,7 @@ describe('processes that open one database at the same time', () => {
   const ROUNDS = sizeOf('hardLinkRounds');
   const AT_ONCE = 5;
 
-  /** Opens a database by several names at once; returns what came of each. */
+  /** Opens a database by several names at once. Returns the outcome of each. */
   async function race(names: readonly string[]): Promise<string[]> {
     const openers = await Promise.all(names.map(() => startOpener()));
     const outcomes = await Promise.all(

@@ -23,7 +23,7 @@ import {
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
-/** No configuration at all, but a free port: the harness would set a token. */
+/** Only a free port is configured, because the harness would set a token. */
 const NO_CONFIGURATION = { TSIGIL_ADMIN_TOKEN: '' };
 
 let folder: string;
@@ -47,7 +47,7 @@ async function start(
   return service;
 }
 
-/** How `tsigil serve` ends when it cannot start. */
+/** Returns how `tsigil serve` ends when it cannot start. */
 function serveInVain(variables: Record<string, string>): {
   status: number | null;
   stdout: string;

@@ -19,7 +19,10 @@ afterEach(async () => {
 
 const BODY = JSON.stringify({ name: 'com', description: 'sent while the service was stopping' });
 
-/** A creation whose head has reached its route: the service has said so, and waits for the body. */
+/**
+ * A creation whose head has reached its route. The service has confirmed it with 100 and waits for
+ * the body.
+ */
 async function beginCreation(agent?: Agent): Promise<ClientRequest> {
   const headers = {
     'x-auth-token': service.token,
@@ -77,7 +80,7 @@ const exitOf = async () =>
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   test('finishes the request in progress, refuses new connections, stores everything and exits with 0', async () => {
     service = await startServiceProcess(folder, { TSIGIL_STOP_GRACE_SECONDS: '60' });
-    // A connection that would stay open for further requests must not hold the stop up.
+    // A connection that stays open for further requests must not delay the stop.
     const agent = new Agent({ keepAlive: true });
     const upload = await beginCreation(agent);
     const exited = exitOf();
@@ -90,7 +93,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
       body: expect.stringContaining('sent while the service was stopping') as string,
     });
     expect(await exited).toBe(0);
-    expect(performance.now() - began).toBeLessThan(20_000); // not the whole time it was given
+    expect(performance.now() - began).toBeLessThan(20_000); // not the whole time limit
     agent.destroy();
     expect(service.output()).toMatch(/"msg":"stopped"}\n$/);
 

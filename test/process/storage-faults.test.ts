@@ -49,7 +49,7 @@ async function start(database: string): Promise<ServiceProcess> {
   return service;
 }
 
-/** How `tsigil serve` ends on a database that it cannot use. */
+/** Returns how `tsigil serve` ends on a database that it cannot use. */
 function serveInVain(database: string): { status: number | null; stdout: string; stderr: string } {
   const env = cleanEnvironment({
     TSIGIL_LISTEN: '127.0.0.1:0',
@@ -66,7 +66,7 @@ function serveInVain(database: string): { status: number | null; stdout: string;
 
 let serial = 0;
 
-/** Creates TLDs until one is refused; returns the names that were acknowledged and the refusal. */
+/** Creates TLD entries until one is refused. Returns the acknowledged names and the refusal. */
 async function createUntilRefused(
   client: Client,
 ): Promise<{ acknowledged: string[]; refusal: Answer }> {
@@ -102,7 +102,7 @@ function expectUnavailable(answer: Answer, message: RegExp): void {
     type: 'service_unavailable',
     message: expect.stringMatching(message) as string,
   });
-  // Where the file is, is the operator's business.
+  // Responses must not contain the path of the file.
   expect(answer.text).not.toContain(folder);
 }
 
@@ -179,7 +179,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     }
     fill(join(disk, 'filler'));
     await createUntilRefused(client);
-    // A small change may still fit into the WAL, so one revocation after the other until one does not.
+    // A small change may still fit into the WAL, so tokens are revoked until one fails.
     let revoked = tokens.shift();
     let answer = await client.delete(`/v2/tokens/${revoked?.id}`);
     while (answer.status === 204 && tokens.length > 1) {
@@ -285,7 +285,7 @@ describe.skipIf(!canMount(mountExt4, 'An ext4 file system in a file'))(
 );
 
 describe('a corrupt database file', () => {
-  /** A database with enough in it to fill pages of its own. */
+  /** A database large enough to fill several pages. */
   async function filled(): Promise<string> {
     const database = join(folder, 'tsigil.db');
     const client = await start(database);

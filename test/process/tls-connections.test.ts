@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A service that speaks TLS; returns its URL. */
+/** Starts a service with TLS, and returns its URL. */
 async function startSecurely(
   variables: Record<string, string> = {},
   limits?: string,

@@ -44,7 +44,7 @@ const folder = temporaryFolder();
 let service: ServiceProcess;
 let metrics: string;
 const errors: Answer[] = [];
-/** A token of the service, which exists, and tokens in the forms that Keystone gives them. */
+/** A valid token of the service, and tokens in the forms that Keystone issues. */
 const tokens: string[] = [
   `gAAAAABl${random(100)}==`,
   `eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.${random(60)}.${random(64)}`,
@@ -60,7 +60,7 @@ async function send(
   if (answer.status >= 400) errors.push(answer);
 }
 
-/** A body for each way in which a token may get into a member. */
+/** A body for each way in which a member may contain a token. */
 function bodiesWith(token: string, fields: readonly string[]): unknown[] {
   const byName = [
     { [token]: 1 },
@@ -127,7 +127,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Those of `texts` that hold a token, or enough of one to be of use. */
+/** Returns those of `texts` that contain a token, or a part that an attacker could use. */
 function leaking(texts: readonly string[]): string[] {
   return texts.filter((text) =>
     tokens.some((token) => text.includes(token.slice(-30)) || text.includes(token.slice(0, 32))),

@@ -22,7 +22,10 @@ interface Knowledge {
 const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Creates, changes and deletes zones of its own until the service dies. Calls `onAcknowledged` for each acknowledged write, and returns their number. */
+/**
+ * Creates, changes and deletes zones with distinct names until the service is killed. Calls
+ * `onAcknowledged` for each acknowledged write, and returns their number.
+ */
 async function storm(
   client: Client,
   prefix: string,
@@ -117,7 +120,7 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
     expect(known.has(name), `${name}: nobody asked for it`).toBe(true);
 }
 
-/** Beside the running service, so that it is the service which recovers the database. */
+/** Reads the database while the service runs, so that the service recovers it. */
 function checkIntegrity(): unknown[] {
   return ['integrity_check', 'foreign_key_check'].flatMap((check) =>
     queryByAnotherProgram(join(folder, 'var/tsigil.db'), `PRAGMA ${check}`),
@@ -133,7 +136,7 @@ test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowle
     if (round === 0) await createTlds(service, 'storm');
     verify(await readAll(service), known);
     expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
-    let remaining = 2 * WORKERS + round; // the service dies while all but one wait for a response
+    let remaining = 2 * WORKERS + round; // killed while all callers but one wait
     const onAcknowledged = () => {
       remaining -= 1;
       if (remaining === 0) service.process.kill('SIGKILL');
@@ -149,7 +152,7 @@ test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowle
   verify(await readAll(service), known);
   expect(checkIntegrity()).toEqual([{ integrity_check: 'ok' }]);
   expect(await service.stop('SIGTERM')).toBe(0);
-  // The storms were storms: writes were acknowledged, and every kill caught some under way.
+  // Writes were acknowledged, and every kill interrupted some.
   expect(acknowledged).toBeGreaterThan(ROUNDS * WORKERS);
   expect(inDoubt).toBeGreaterThan(ROUNDS);
 }, 120_000);

@@ -17,7 +17,7 @@ import { dialect } from '../../src/store/sqlite/connection/dialect.ts';
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const NOW = '2026-01-02T03:04:05.000006';
 
-/** Entries of a journal: they have no name, never change, and may be alike. */
+/** Entries of a journal. They have no name, never change, and may be equal. */
 const event = defineResource({
   collection: 'events',
   noun: 'event',

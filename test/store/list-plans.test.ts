@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Notes the statements that run on the event loop. */
+/** Records the statements that run on the event loop. */
 function recording(sql: Sql): Sql {
   const note = (text: string, parameters: readonly SqlValue[]) =>
     statements.push({ text, parameters });
@@ -46,7 +46,7 @@ function recording(sql: Sql): Sql {
   };
 }
 
-/** Reads a page, and notes what it takes. Scans find nothing. */
+/** Reads a page, and records its statements. Scans find nothing. */
 async function page(type: ResourceType, query: PageQuery): Promise<void> {
   [statements, scans] = [[], []];
   const store = createStore({
@@ -66,7 +66,10 @@ function planOf({ text, parameters }: { text: string; parameters: readonly SqlVa
   ).map(({ detail }) => detail);
 }
 
-/** What a page or a lookup in an index looks like: it reads no more rows than the page has, or those with one name. */
+/**
+ * The plan of a page or an index lookup. It reads no more rows than the page has, or those with one
+ * name.
+ */
 function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]): boolean {
   const isNamed = query.conditions.some((condition) => isLookup(type, condition));
   const [step = '', ...others] = plan;

@@ -93,7 +93,7 @@ function meets(type: ResourceType, row: Resource, condition: Condition): boolean
   return new RegExp(`^${pattern.join('.*')}$`, 'su').test(found as string);
 }
 
-/** The page that a query means, found the simplest way, without a limit of its length. */
+/** Returns the page for a query in the simplest way, without a limit on its length. */
 function expectedPage(
   type: ResourceType,
   rows: readonly Resource[],
@@ -163,7 +163,10 @@ function anyQuery(
     }));
 }
 
-/** What every database must give as a page of a list, whether an index answers or it has to scan. `open` makes a store for all tests. */
+/**
+ * The tests of pages that every database must pass, with an index and with a scan. `open` creates a
+ * store for all tests.
+ */
 export function pageContract(engine: string, open: () => Promise<Store>): void {
   describe(`pages on ${engine}`, () => {
     let store: Store;
@@ -185,7 +188,7 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
       const isShort = page.resources.length < expected.rows.length;
       if (isShort) expect(bytes).toBeGreaterThan(query.maxBytes ?? Infinity);
       if (expected.rows.length > 0) expect(page.resources.length).toBeGreaterThan(0);
-      // A page that ends for its length does not know whether it was the last.
+      // A page that ends because of its length does not report whether it is the last.
       if (bytes <= (query.maxBytes ?? Infinity))
         expect(page.more).toBe(expected.rows.length === query.limit);
       else if (isShort) expect(page.more).toBe(true);

@@ -48,7 +48,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Scans in threads that `starts` begin one after the other, the last of them for all others. Counts how many began. */
+/**
+ * Runs scans in threads that `starts` begin one after the other. The last entry starts all further
+ * threads. Counts the started threads.
+ */
 function threadOf(
   starts: readonly (() => Worker)[],
   idleMs?: number,

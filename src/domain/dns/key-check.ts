@@ -37,7 +37,7 @@ export interface CheckResult {
   readonly unsignedRcode?: string;
 }
 
-/** The request of each check, in words that follow "asked to". */
+/** The request of each check, as a verb phrase. */
 const REQUESTS: Readonly<Record<Check, string>> = {
   query: 'answer a query about the zone',
   transfer: 'transfer the zone',

@@ -9,7 +9,7 @@ export const CONFIGURED_ID = 'configured';
 
 /** The caller of a request, as identified by its token. */
 export interface Caller {
-  /** The id of the token, or of the user if an identity service knows one. It is logged. */
+  /** The id of the token, or of the user if an identity service provides one. It is logged. */
   readonly id: string;
   readonly name: string;
   readonly roles: readonly string[];

@@ -49,8 +49,8 @@ interface Origin {
 
 /**
  * Returns the origin of a new token. A token that a Keystone user creates expires, because the
- * service does not learn when the user loses a role. Nor may such a token create one that outlives
- * it.
+ * service is not notified when the user loses a role. Such a token cannot create one that expires
+ * later.
  */
 async function originOf(transaction: Reader, admission: Admission): Promise<Origin> {
   const { caller, settings, now } = admission;

@@ -69,7 +69,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A slicer whose slices last as long as `isOver` says, and how often the work let others run. */
+/** A slicer whose slices end as `isOver` says, and the number of its yields. */
 function slicer(isOver = () => false): Slicer & { turns: number } {
   const own = {
     isOver,
@@ -80,7 +80,10 @@ function slicer(isOver = () => false): Slicer & { turns: number } {
   return own;
 }
 
-/** Applies a list, and does `meanwhile` between the planning and the transaction. Returns the outcomes, and how often entries were read in the transaction. */
+/**
+ * Applies a list, and calls `meanwhile` between the planning and the transaction. Returns the
+ * outcomes, and the number of reads of entries in the transaction.
+ */
 async function apply(body: object, meanwhile: (entries: Dependencies) => Promise<unknown>) {
   let readInTransaction = 0;
   const write: Store['write'] = async (work) => {
@@ -182,7 +185,7 @@ test('a list that yields many times is still atomic for readers, and other write
   const waited: number[] = [];
   const write: Store['write'] = (work) => {
     const result = store.write(work);
-    // Arrives in a later turn, so that it is no part of the same transaction.
+    // Arrives in a later turn, so that it is not part of the same transaction.
     setTimeout(
       () => void store.write(async (writer) => waited.push(await writer.count(tld, []))),
       5,

@@ -198,7 +198,7 @@ describe('warnings', () => {
   });
 
   test('are logged once for an import whose transaction is repeated', async () => {
-    // As PostgreSQL does for transactions that collide: the first run is rolled back.
+    // Simulates PostgreSQL for conflicting transactions: the first run is rolled back.
     const write: Store['write'] = async (work) => {
       const rollback = new Error('rolled back');
       const first = store.write(async (writer) => {

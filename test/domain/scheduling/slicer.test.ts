@@ -10,7 +10,7 @@ import {
 } from '../../../src/domain/scheduling/slicer.ts';
 import { checkZoneNames } from '../../../src/domain/actions/zone-name-check.ts';
 
-/** A slicer whose every slice is over at once, and how often the work let others run. */
+/** A slicer whose slices end at once, and the number of its yields. */
 function impatient(): { slicer: Slicer; turns: () => number } {
   let turns = 0;
   const slicer: Slicer = {
