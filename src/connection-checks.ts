@@ -101,7 +101,7 @@ function readStart(path: string, length: number): string {
 const UNKNOWN_TOKEN = 'check-of-the-configuration';
 
 /** What to check after a reason that Keystone or its client gives. */
-const ADVICE: readonly (readonly [reason: RegExp, advice: string])[] = [
+const REMEDIES: readonly (readonly [reason: RegExp, advice: string])[] = [
   [
     /returned 401 for the service's own/,
     "Check 'auth.keystone.username', 'password', 'project' and the names of their domains, or the application credential.",
@@ -124,8 +124,8 @@ async function checkKeystone({ auth: { keystone } }: Config): Promise<string> {
   } catch (error) {
     const { cause } = error instanceof ServiceError ? error.details : { cause: error };
     const reason = cause instanceof Error ? describeFault(cause) : String(cause);
-    const advice = ADVICE.find(([pattern]) => pattern.test(reason))?.[1] ?? '';
-    throw new ServiceError('bad_request', `${reason}. ${advice}`);
+    const remedy = REMEDIES.find(([pattern]) => pattern.test(reason))?.[1] ?? '';
+    throw new ServiceError('bad_request', `${reason}. ${remedy}`);
   } finally {
     method.close();
   }

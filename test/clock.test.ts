@@ -42,8 +42,8 @@ test('returns the system time with microseconds', () => {
 
 test('returns a later timestamp on every call', () => {
   const { clock } = machine('2030-01-31T12:00:00.000Z');
-  const moments = Array.from({ length: 3 }, clock);
-  expect(moments).toEqual([
+  const timestamps = Array.from({ length: 3 }, clock);
+  expect(timestamps).toEqual([
     '2030-01-31T12:00:00.000000',
     '2030-01-31T12:00:00.000001',
     '2030-01-31T12:00:00.000002',
@@ -92,13 +92,13 @@ test('timestamps increase except at a reported step back, and stay within two se
         const back = followed.length;
         if (what === 'pass') pass(Math.abs(milliseconds));
         else set(milliseconds);
-        const moment = clock();
-        expect(moment).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/);
-        expect(moment > last).toBe(followed.length === back);
-        expect(Math.abs(Date.parse(`${moment}Z`) - system())).toBeLessThanOrEqual(
-          moment > last ? 2010 : 10,
+        const timestamp = clock();
+        expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/);
+        expect(timestamp > last).toBe(followed.length === back);
+        expect(Math.abs(Date.parse(`${timestamp}Z`) - system())).toBeLessThanOrEqual(
+          timestamp > last ? 2010 : 10,
         );
-        last = moment;
+        last = timestamp;
       }
     }),
   );

@@ -51,7 +51,7 @@ export function createRequestLog(
 ): RequestLog {
   let completed: CompletedRequest[] = [];
   const globalIdHeader = requestIdHeader.toLowerCase();
-  const tell = () => {
+  const flush = () => {
     const requests = completed;
     completed = [];
     for (const each of requests) {
@@ -62,11 +62,11 @@ export function createRequestLog(
     }
   };
   const note = (request: FastifyRequest, reply: FastifyReply) => {
-    if (completed.length === 0) setImmediate(tell);
+    if (completed.length === 0) setImmediate(flush);
     completed.push({ request, reply, milliseconds: performance.now() - request.began });
   };
   app.decorateRequest('began', 0);
-  app.addHook('onClose', async () => tell());
+  app.addHook('onClose', async () => flush());
   return {
     begin(request) {
       request.began = performance.now();

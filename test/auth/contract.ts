@@ -141,21 +141,21 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
     test('401 for a revoked token', async () => expectUnknown(await issuer.issueRevoked(service)));
 
     test('404 for a zone of another project, which no list contains', async () => {
-      const stranger = await issuer.issue(service, 'member', 1);
+      const otherMember = await issuer.issue(service, 'member', 1);
       const { status, body } = await createZone(member, 'one.org.');
       expect([status, body.project_id]).toEqual([201, issuer.projects[0]]);
-      expect((await createZone(stranger, 'two.org.')).body.project_id).toBe(issuer.projects[1]);
+      expect((await createZone(otherMember, 'two.org.')).body.project_id).toBe(issuer.projects[1]);
       const seen = async (token: string) =>
         (await service.with(token).get('/v2/zones')).body.zones.map(
           (zone: { name: string }) => zone.name,
         );
-      expect([await seen(member), await seen(reader), await seen(stranger)]).toEqual([
+      expect([await seen(member), await seen(reader), await seen(otherMember)]).toEqual([
         ['one.org.'],
         ['one.org.'],
         ['two.org.'],
       ]);
-      expect((await service.with(stranger).get(`/v2/zones/${body.id}`)).status).toBe(404);
-      expect((await service.with(stranger).delete(`/v2/zones/${body.id}`)).status).toBe(404);
+      expect((await service.with(otherMember).get(`/v2/zones/${body.id}`)).status).toBe(404);
+      expect((await service.with(otherMember).delete(`/v2/zones/${body.id}`)).status).toBe(404);
       expect((await service.with(reader).delete(`/v2/zones/${body.id}`)).status).toBe(401);
     });
 

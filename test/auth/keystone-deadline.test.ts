@@ -27,7 +27,7 @@ async function startWith(listener: RequestListener): Promise<TestService> {
 }
 
 /** Sends a request with a token and returns the status and the seconds until the response. */
-async function ask(
+async function timeRequest(
   service: TestService,
   token: string,
 ): Promise<[status: number, seconds: number]> {
@@ -47,7 +47,7 @@ test('503 within timeoutSeconds if sign-in, validation and a second sign-in are 
       else response.writeHead(401).end(JSON.stringify({ error: { code: 401 } }));
     }, 700 * TIMEOUT_SECONDS);
   });
-  const [status, seconds] = await ask(service, 'a-token');
+  const [status, seconds] = await timeRequest(service, 'a-token');
   expect(status).toBe(503);
   expect(seconds).toBeGreaterThan(TIMEOUT_SECONDS * 0.9);
   expect(seconds).toBeLessThan(TIMEOUT_SECONDS * 2);
@@ -58,7 +58,7 @@ test('503 within timeoutSeconds if sign-in, validation and a second sign-in are 
 test('503 within timeoutSeconds for 80 tokens at once, although Keystone gets 32 requests at a time', async () => {
   const service = await startWith(() => undefined);
   const answers = await Promise.all(
-    Array.from({ length: 80 }, (_, index) => ask(service, `token-${index}`)),
+    Array.from({ length: 80 }, (_, index) => timeRequest(service, `token-${index}`)),
   );
   expect(new Set(answers.map(([status]) => status))).toEqual(new Set([503]));
   expect(Math.max(...answers.map(([, seconds]) => seconds))).toBeLessThan(TIMEOUT_SECONDS * 2);
@@ -70,7 +70,7 @@ test('503 within timeoutSeconds if Keystone sends its response one byte at a tim
     const drip = setInterval(() => response.write(' '), 50);
     response.on('close', () => clearInterval(drip));
   });
-  const [status, seconds] = await ask(service, 'a-token');
+  const [status, seconds] = await timeRequest(service, 'a-token');
   expect(status).toBe(503);
   expect(seconds).toBeLessThan(TIMEOUT_SECONDS * 2);
 });

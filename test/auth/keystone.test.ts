@@ -327,12 +327,12 @@ describe.runIf(installed)('keystone', () => {
 
     test('200 if caFile contains the CA of Keystone, otherwise 503', async () => {
       const authority = createAuthority(folder, 'authority');
-      const stranger = createAuthority(folder, 'stranger');
+      const otherAuthority = createAuthority(folder, 'stranger');
       const gateway = await startGateway(keystone.url, createCertificate(folder, 'authority'));
       onTestFinished(() => gateway.close());
       const token = await issue();
       const statuses: number[] = [];
-      for (const settings of [{ CA_FILE: authority }, { CA_FILE: stranger }, {}]) {
+      for (const settings of [{ CA_FILE: authority }, { CA_FILE: otherAuthority }, {}]) {
         const service = await start(variables({ URL: `${gateway.url}/v3/`, ...settings }));
         statuses.push(await statusOf(service, token));
       }

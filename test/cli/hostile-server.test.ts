@@ -159,7 +159,7 @@ describe('no control character from a server or a file reaches the terminal', ()
   test.each(['success', 'refusal', 'page'] as const)('%s', async (kind) => {
     answer = kind;
     const token = file('token', 'token');
-    const surroundings = {
+    const options = {
       variables: {
         TSIGIL_URL: url,
         TSIGIL_TOKEN: 'token',
@@ -169,7 +169,7 @@ describe('no control character from a server or a file reaches the terminal', ()
     };
     for (const command of commands) {
       const argv = command.map((word) => (word === 'URL' ? url : word === 'TOKEN' ? token : word));
-      const { out, err } = await runInside(surroundings, ...argv);
+      const { out, err } = await runInside(options, ...argv);
       const printed = `${out}${err}`;
       expect({
         argv,

@@ -18,7 +18,7 @@ import {
   startTestService,
   type TestService,
 } from '../harness/service.ts';
-import { everything, namesOf, numbered } from '../harness/tlds.ts';
+import { allEntries, namesOf, numbered } from '../harness/tlds.ts';
 import { hasProgram } from '../harness/tools.ts';
 
 /** The exit code and the output of a command. */
@@ -72,7 +72,7 @@ function file(name: string, ...lines: string[]): string {
   return name;
 }
 
-const names = async () => namesOf(await everything(service));
+const names = async () => namesOf(await allEntries(service));
 const ASCII_TLDS = tlds.map((name) => toAsciiName(name) ?? '').sort();
 
 describe('published lists', () => {
@@ -164,7 +164,7 @@ describe('refused lines', () => {
       'tsigil: Refused: 4 of 7 entries; the others were imported',
       '',
     ]);
-    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual(
+    expect((await allEntries(service)).map(({ name, description }) => [name, description])).toEqual(
       [
         ['first', 'Otherwise'],
         ['com', 'Commercial\nthings'],
@@ -176,7 +176,7 @@ describe('refused lines', () => {
   test.each([['--all-or-nothing'], ['--replace', '--yes'], ['--replace', '--dry-run']])(
     'are all reported, and nothing changes: %s %s',
     async (...flags) => {
-      const before = await everything(service);
+      const before = await allEntries(service);
       const { status, err } = await tldImport([
         file('mixed.csv', ...LINES),
         ...flags.filter(Boolean),
@@ -184,7 +184,7 @@ describe('refused lines', () => {
       expect(status).toBe(1);
       expect(err.match(/^line \d+/gm)).toEqual(['line 3', 'line 5', 'line 6', 'line 7']);
       expect(err).toContain('Refused: 4 of 7 entries, so nothing was changed');
-      expect(await everything(service)).toEqual(before);
+      expect(await allEntries(service)).toEqual(before);
     },
   );
 
@@ -204,7 +204,7 @@ describe('refused lines', () => {
 
 describe('differences', () => {
   test('are printed by --dry-run, which changes nothing', async () => {
-    const before = await everything(service);
+    const before = await allEntries(service);
     const { status, out } = await tldImport(
       ['-', '--format', 'csv', '--delimiter', ';', '--dry-run'],
       'net\nfirst;"New, and better"\n',
@@ -213,7 +213,7 @@ describe('differences', () => {
       0,
       "Read as csv: 2 entries\n+ net\n~ first: 'There before' -> 'New, and better'\nWould be: 1 added, 0 unchanged, 1 updated, 0 removed, 0 refused\n",
     ]);
-    expect(await everything(service)).toEqual(before);
+    expect(await allEntries(service)).toEqual(before);
   });
 
   test('are printed by --replace, after which the TLDs equal the list', async () => {
@@ -345,8 +345,8 @@ describe('interruptions', () => {
       const yes = await onTerminal(`${list} --replace`, 'y\n');
       expect([yes.status, yes.out]).toEqual([0, expect.stringContaining('1 added')]);
       expect(await names()).toEqual(['com']);
-      const unasked = await onTerminal(`${list} --replace --yes`, undefined);
-      expect([unasked.status, unasked.out.includes('[y/N]')]).toEqual([0, false]);
+      const withoutPrompt = await onTerminal(`${list} --replace --yes`, undefined);
+      expect([withoutPrompt.status, withoutPrompt.out.includes('[y/N]')]).toEqual([0, false]);
     });
   });
 });

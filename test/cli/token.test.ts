@@ -101,10 +101,10 @@ describe('token create', () => {
   ])('--expires %s counts from now', async (expires, seconds) => {
     const before = Date.now();
     const { out } = await create('--expires', expires, '-f', 'json', '-c', 'expires_at');
-    const moment =
+    const timestamp =
       Date.parse(`${(JSON.parse(out) as { expires_at: string }).expires_at}Z`) - seconds * 1000;
-    expect(moment).toBeGreaterThanOrEqual(before);
-    expect(moment).toBeLessThanOrEqual(Date.now());
+    expect(timestamp).toBeGreaterThanOrEqual(before);
+    expect(timestamp).toBeLessThanOrEqual(Date.now());
   });
 
   test.each([

@@ -13,7 +13,7 @@ import { hasProgram, isMet } from '../harness/tools.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/openstack-clients.md');
 /** The time limit of a test, in milliseconds. Each start of the client takes seconds of CPU time. */
-const PATIENCE = 300_000;
+const TIMEOUT_MS = 300_000;
 const folder = temporaryFolder();
 let service: TestService;
 let variables: Record<string, string>;
@@ -99,7 +99,7 @@ async function signInWithToken(settings: Record<string, string> = PAGES): Promis
 
 describe.runIf(installed)(
   'the unmodified OpenStack client with a token',
-  { timeout: PATIENCE },
+  { timeout: TIMEOUT_MS },
   () => {
     beforeEach(() => signInWithToken());
     testCommands();
@@ -147,7 +147,7 @@ describe.runIf(installed)(
 
 describe.runIf(installed)(
   'the unmodified OpenStack client with a service with compatibility: designate',
-  { timeout: PATIENCE },
+  { timeout: TIMEOUT_MS },
   () => {
     beforeEach(() => signInWithToken({ TSIGIL_COMPATIBILITY: 'designate' }));
 
@@ -193,7 +193,7 @@ describe.runIf(installed)(
 
 describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone'))(
   'the unmodified OpenStack client with a password',
-  { timeout: PATIENCE },
+  { timeout: TIMEOUT_MS },
   () => {
     let keystone: Keystone;
     let password: string;
@@ -226,7 +226,7 @@ describe.runIf(IS_LONG && installed && hasProgram('keystone-manage', 'keystone')
 
 describe.runIf(IS_LONG && installed && hasProgram('openssl', 'openssl'))(
   'docs/openstack-clients.md',
-  { timeout: PATIENCE },
+  { timeout: TIMEOUT_MS },
   () => {
     beforeEach(() => signInWithToken());
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { sendRequest, type WireAnswer } from './wire.ts';
+import { sendRequest, type WireResponse } from './wire.ts';
 import type { Client } from './client.ts';
 import type { Sample } from './samples.ts';
 
@@ -17,21 +17,21 @@ async function everything(service: Client): Promise<string> {
  * Sends a request on a new connection, and checks what must hold for every response: it arrives in time and is not a 5xx. If it
  * is an error, it says what is wrong, and the service has changed nothing.
  */
-export async function ask(
+export async function sendAny(
   service: Client,
   line: string,
   headers: readonly string[],
   body: string | Uint8Array = '',
-): Promise<WireAnswer> {
+): Promise<WireResponse> {
   const before = await everything(service);
   const answer = await sendRequest(service.url, [line, ...headers], body);
-  expectAnswer(answer, line.startsWith('HEAD '));
+  expectResponse(answer, line.startsWith('HEAD '));
   if (answer.status >= 400) expect(await everything(service)).toBe(before);
   return answer;
 }
 
 /** Checks the format of a response, which has no body if the method was HEAD. */
-export function expectAnswer({ status, headers, body }: WireAnswer, withoutBody = false): void {
+export function expectResponse({ status, headers, body }: WireResponse, withoutBody = false): void {
   expect(status).toBeGreaterThanOrEqual(200);
   expect(status).toBeLessThan(500);
   if (status < 400 || withoutBody) return;

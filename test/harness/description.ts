@@ -9,7 +9,7 @@ import {
   type OperationObject,
   type ResponseObject,
 } from '../../src/http/openapi/document.ts';
-import type { Answer, Client } from './client.ts';
+import type { ApiResponse, Client } from './client.ts';
 
 const JSON_BODY = 'application/json';
 
@@ -75,7 +75,7 @@ export function expectDocumented(
   document: ApiDocument,
   path: string,
   method: string,
-  answer: Answer,
+  answer: ApiResponse,
 ): void {
   const response = responseTo(document, path, method, answer.status);
   const documented = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
@@ -99,7 +99,7 @@ export function expectPromised(
   document: ApiDocument,
   path: string,
   method: string,
-  answer: Answer,
+  answer: ApiResponse,
   type: string,
 ): void {
   expectDocumented(document, path, method, answer);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer, Client } from './client.ts';
+import type { ApiResponse, Client } from './client.ts';
 
 /** The sample data of one collection, for suites that test every collection. */
 export interface Sample {
@@ -76,13 +76,16 @@ export interface Resource extends Readonly<Record<string, unknown>> {
 }
 
 /** Returns the items of a list response. */
-export function itemsOf(answer: Answer, { collection }: Pick<Sample, 'collection'>): Resource[] {
+export function itemsOf(
+  answer: ApiResponse,
+  { collection }: Pick<Sample, 'collection'>,
+): Resource[] {
   expect(answer.status, answer.text).toBe(200);
   return (answer.body as Record<string, Resource[]>)[collection] ?? [];
 }
 
 /** Expects an error in the service's own format, with the request id of the header, and returns its message. */
-export function expectError(answer: Answer, status: number, type: string): string {
+export function expectError(answer: ApiResponse, status: number, type: string): string {
   expect(
     { status: answer.status, type: (answer.body as { type?: string }).type },
     answer.text,
@@ -100,7 +103,7 @@ export function expectError(answer: Answer, status: number, type: string): strin
 }
 
 /** Returns the paths and broken rules of an `invalid_object` response. */
-export function problemsOf(answer: Answer): string[] {
+export function problemsOf(answer: ApiResponse): string[] {
   expectError(answer, 400, 'invalid_object');
   const { errors } = (
     answer.body as { errors: { errors: { path: unknown[]; validator: string; message: string }[] } }

@@ -40,7 +40,7 @@ export async function startTestService(
   variables: Record<string, string> = {},
   options: Partial<ServiceDependencies> & { folder?: string } = {},
 ): Promise<TestService> {
-  const { folder = temporaryFolder(), ...world } = options;
+  const { folder = temporaryFolder(), ...dependencies } = options;
   const adminToken = variables.TSIGIL_ADMIN_TOKEN ?? `test-admin-${randomUUID()}`;
   const config = readConfig(undefined, {
     TSIGIL_LISTEN: '127.0.0.1:0',
@@ -57,7 +57,10 @@ export async function startTestService(
     log.push(line);
     recordShown('log', line);
   };
-  const service = await startService(config, { log: pino({ base: null }, { write }), ...world });
+  const service = await startService(config, {
+    log: pino({ base: null }, { write }),
+    ...dependencies,
+  });
   return {
     ...createClient(service.url, adminToken),
     folder,

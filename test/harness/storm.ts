@@ -11,7 +11,7 @@ export interface Expected {
 /** The ledger of all callers: resources by id, and creations without a response by name. */
 export interface Ledger {
   readonly resources: Map<string, Expected>;
-  readonly unanswered: Map<string, string>;
+  readonly withoutResponse: Map<string, string>;
 }
 
 const RESOURCE_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
@@ -28,7 +28,7 @@ const COLLECTIONS = {
 type Collection = keyof typeof COLLECTIONS;
 
 /** Returns a resource's members without its links, which change with the port. */
-function essence(resource: Record<string, unknown>): string {
+function comparable(resource: Record<string, unknown>): string {
   return JSON.stringify({ ...resource, links: undefined });
 }
 
@@ -38,7 +38,7 @@ function withoutUpdatedAt(json: string): string {
 }
 
 /** Returns the response, or undefined if none arrived or the service could not tell whether it applied the request. */
-async function ask(client: Client, method: string, path: string, body?: object) {
+async function send(client: Client, method: string, path: string, body?: object) {
   try {
     const answer = await client.call(method, path, body);
     return answer.status === 503 ? undefined : answer;
@@ -79,13 +79,13 @@ async function live(
   length: number,
   ledger: Ledger,
 ) {
-  ledger.unanswered.set(name, collection);
-  const created = await ask(client, 'POST', `/v2/${collection}`, COLLECTIONS[collection](name));
+  ledger.withoutResponse.set(name, collection);
+  const created = await send(client, 'POST', `/v2/${collection}`, COLLECTIONS[collection](name));
   if (created === undefined) return { acknowledged: 0, answered: false };
   expect(created.status, created.text).toBe(201);
-  ledger.unanswered.delete(name);
+  ledger.withoutResponse.delete(name);
   const id = created.body.id as string;
-  const before = essence(created.body);
+  const before = comparable(created.body);
   const entry: Expected = { collection, possible: [before] };
   ledger.resources.set(id, entry);
   if (length === 0) return { acknowledged: 1, answered: true };
@@ -93,14 +93,14 @@ async function live(
   const changes = { name: `${name}-renamed` };
   const after = JSON.stringify({ ...(JSON.parse(before) as object), ...changes });
   entry.possible = [before, after];
-  const updated = await ask(client, 'PATCH', `/v2/${collection}/${id}`, changes);
+  const updated = await send(client, 'PATCH', `/v2/${collection}/${id}`, changes);
   if (updated === undefined) return { acknowledged: 1, answered: false };
   expect(updated.status, updated.text).toBe(200);
-  entry.possible = [essence(updated.body)];
+  entry.possible = [comparable(updated.body)];
   if (length === 1) return { acknowledged: 2, answered: true };
 
-  entry.possible = [essence(updated.body), undefined];
-  const deleted = await ask(client, 'DELETE', `/v2/${collection}/${id}`);
+  entry.possible = [comparable(updated.body), undefined];
+  const deleted = await send(client, 'DELETE', `/v2/${collection}/${id}`);
   if (deleted === undefined) return { acknowledged: 2, answered: false };
   expect(deleted.status, deleted.text).toBe(204);
   entry.possible = [undefined];
@@ -132,7 +132,7 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
   const found = await readAll(client);
   for (const [id, entry] of ledger.resources) {
     const there = found.get(id);
-    const actual = there === undefined ? undefined : essence(there.resource);
+    const actual = there === undefined ? undefined : comparable(there.resource);
     // One possible state: the write was acknowledged, and the row must match exactly. Two: the complete row before or after the write.
     if (entry.possible.length === 1)
       expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
@@ -145,25 +145,25 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
   for (const [id, { collection, resource }] of found) {
     if (ledger.resources.has(id)) continue;
     const name = resource.name as string;
-    expect(ledger.unanswered.get(name), `${name}: nobody asked for it`).toBe(collection);
+    expect(ledger.withoutResponse.get(name), `${name}: nobody asked for it`).toBe(collection);
     expect(resource).toMatchObject({
       ...COLLECTIONS[collection as Collection](name),
       updated_at: null,
     });
-    ledger.resources.set(id, { collection, possible: [essence(resource)] });
+    ledger.resources.set(id, { collection, possible: [comparable(resource)] });
   }
-  ledger.unanswered.clear();
+  ledger.withoutResponse.clear();
 }
 
 /** Returns an empty ledger. */
 export function emptyLedger(): Ledger {
-  return { resources: new Map(), unanswered: new Map() };
+  return { resources: new Map(), withoutResponse: new Map() };
 }
 
 /** Returns the number of resources with several possible states. */
 export function countInDoubt(ledger: Ledger): number {
   return (
-    ledger.unanswered.size +
+    ledger.withoutResponse.size +
     [...ledger.resources.values()].filter(({ possible }) => possible.length > 1).length
   );
 }

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import type { Answer, Client } from './client.ts';
+import type { ApiResponse, Client } from './client.ts';
 
 /** The common parts of suites about many TLD entries. */
 
 /** An entry, as a list response shows it. */
-export interface Kept {
+export interface Entry {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
@@ -13,30 +13,30 @@ export interface Kept {
 }
 
 /** Returns all entries, in order of creation. */
-export async function everything(client: Client): Promise<Kept[]> {
-  const all: Kept[] = [];
+export async function allEntries(client: Client): Promise<Entry[]> {
+  const all: Entry[] = [];
   let path: string | undefined = '/v2/tlds';
   while (path !== undefined) {
     const { body } = await client.get(path);
-    all.push(...(body.tlds as Kept[]));
+    all.push(...(body.tlds as Entry[]));
     path = (body.links.next as string | undefined)?.slice(client.url.length);
   }
   return all;
 }
 
 /** Returns the names in sorted order. */
-export const namesOf = (kept: readonly Kept[]) => kept.map(({ name }) => name).sort();
+export const namesOf = (entries: readonly Entry[]) => entries.map(({ name }) => name).sort();
 /** Returns entries with these names. */
 export const named = (...names: string[]) => names.map((name) => ({ name }));
 /** Returns this many entries with different names. */
 export const numbered = (count: number, prefix = 'name') =>
   Array.from({ length: count }, (_, index) => ({ name: `${prefix}-${index}` }));
 /** Returns the outcome of each entry, in the order of the list. */
-export const outcomesOf = ({ body }: Answer) =>
+export const outcomesOf = ({ body }: ApiResponse) =>
   (body.results as { outcome: string }[]).map(({ outcome }) => outcome);
 
 /** Returns the response if it has this status, and otherwise fails the test. */
-export function expectStatus(answer: Answer, status: number): Answer {
+export function expectStatus(answer: ApiResponse, status: number): ApiResponse {
   expect(answer.status, answer.text.slice(0, 2000)).toBe(status);
   return answer;
 }

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 
 /** The maximum time in milliseconds for which a service may leave a request without a response. */
-const PATIENCE = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /** A response as received. Header names are in lower case. */
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
@@ -25,7 +25,7 @@ export function sendBytes(
       for (const chunk of chunks) socket.write(chunk);
     });
     socket.setEncoding('utf8');
-    socket.setTimeout(PATIENCE, () => {
+    socket.setTimeout(TIMEOUT_MS, () => {
       socket.destroy();
       reject(new Error(`The service hangs; so far it answered: ${received}`));
     });
@@ -41,14 +41,14 @@ export async function sendRequest(
   url: string,
   head: readonly string[],
   body: string | Uint8Array = '',
-): Promise<WireAnswer> {
-  return readAnswer(
+): Promise<WireResponse> {
+  return parseResponse(
     await sendBytes(url, `${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n`, body),
   );
 }
 
 /** Parses the last response in `text`, which may follow a `100 Continue`. */
-export function readAnswer(text: string): WireAnswer {
+export function parseResponse(text: string): WireResponse {
   const final = text.replace(/^(?:HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n)+/, '');
   const [head = '', ...rest] = final.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
@@ -64,11 +64,11 @@ export function readAnswer(text: string): WireAnswer {
 }
 
 /** Parses all responses in `text`, in order. Each needs a `Content-Length`. */
-export function readAnswers(text: string): WireAnswer[] {
+export function parseResponses(text: string): WireResponse[] {
   const answers = [];
   for (let rest = text; rest !== '';) {
     const end = rest.indexOf('\r\n\r\n') + 4;
-    const { status, headers } = readAnswer(rest.slice(0, end));
+    const { status, headers } = parseResponse(rest.slice(0, end));
     const length = Number(headers.get('content-length'));
     answers.push({ status, headers, body: rest.slice(end, end + length) });
     rest = rest.slice(end + length);
@@ -78,10 +78,10 @@ export function readAnswers(text: string): WireAnswer[] {
 
 /** Returns the statuses of all responses in `text`. */
 export function statusesOf(text: string): number[] {
-  return readAnswers(text).map(({ status }) => status);
+  return parseResponses(text).map(({ status }) => status);
 }
 
 /** Returns whether a response is the last of its connection. */
-export function isClosing({ headers }: WireAnswer): boolean {
+export function isClosing({ headers }: WireResponse): boolean {
   return headers.get('connection') === 'close';
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer, Client } from './client.ts';
+import type { ApiResponse, Client } from './client.ts';
 
 /** The members of a zone, in the order of responses. */
 export const ZONE_MEMBERS = [
@@ -52,13 +52,13 @@ export async function createZone(client: Client, body: Record<string, unknown>):
 }
 
 /** Returns the zones of a list response. */
-export function zonesOf(answer: Answer): Zone[] {
+export function zonesOf(answer: ApiResponse): Zone[] {
   expect(answer.status, answer.text).toBe(200);
   return (answer.body as { zones: Zone[] }).zones;
 }
 
 /** Returns the names of the zones of a list response, in its order. */
-export function zoneNamesOf(answer: Answer): string[] {
+export function zoneNamesOf(answer: ApiResponse): string[] {
   return zonesOf(answer).map(({ name }) => name);
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { normaliseUuid } from '../../src/domain/model/field.ts';
-import { ask, pathOf, usual, withBody } from '../harness/any-request.ts';
+import { sendAny, pathOf, usual, withBody } from '../harness/any-request.ts';
 import {
   create,
   SAMPLES,
@@ -126,7 +126,7 @@ const likely = fc.oneof(
 test('201 or 4xx for a creation with any body, and 200 with the same values for what it created', async () => {
   await fc.assert(
     fc.asyncProperty(sample, anyBody, async (type, body) => {
-      const answer = await ask(
+      const answer = await sendAny(
         service,
         `POST ${pathOf(type)} HTTP/1.1`,
         withBody(service, body),
@@ -143,7 +143,12 @@ test('200 or 4xx for a change with any body', async () => {
   await fc.assert(
     fc.asyncProperty(sample, anyBody, async (type, body) => {
       const path = pathOf(type, targets.get(type)?.id ?? '');
-      const answer = await ask(service, `PATCH ${path} HTTP/1.1`, withBody(service, body), body);
+      const answer = await sendAny(
+        service,
+        `PATCH ${path} HTTP/1.1`,
+        withBody(service, body),
+        body,
+      );
       expect([200, 400]).toContain(answer.status);
       if (answer.status === 200)
         expect((await service.get(path)).body).toEqual({
@@ -160,7 +165,7 @@ test('200 with the same values for every accepted resource', async () => {
   await fc.assert(
     fc.asyncProperty(likely, async ([type, given]) => {
       const body = JSON.stringify(given);
-      const answer = await ask(
+      const answer = await sendAny(
         service,
         `POST ${pathOf(type)} HTTP/1.1`,
         withBody(service, body),
@@ -206,13 +211,18 @@ test('201 or 4xx for a chunked body, as for the same body with a length', async 
               ]);
         });
         const path = pathOf(TLDS, UNKNOWN_ID);
-        const whole = await ask(service, `PATCH ${path} HTTP/1.1`, withBody(service, body), body);
+        const whole = await sendAny(
+          service,
+          `PATCH ${path} HTTP/1.1`,
+          withBody(service, body),
+          body,
+        );
         const head = [
           ...usual(service),
           'Content-Type: application/json',
           'Transfer-Encoding: chunked',
         ];
-        const chunked = await ask(
+        const chunked = await sendAny(
           service,
           `PATCH ${path} HTTP/1.1`,
           head,

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uniqueOf } from '../../src/domain/model/resource.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
-import { ask, expectAnswer, pathOf, usual, withBody } from '../harness/any-request.ts';
+import { sendAny, expectResponse, pathOf, usual, withBody } from '../harness/any-request.ts';
 import { create, SAMPLES, UNKNOWN_ID, type Resource } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
-import { readAnswer, sendBytes } from '../harness/wire.ts';
+import { parseResponse, sendBytes } from '../harness/wire.ts';
 
 /** Tests of any bytes, whether they are a request or not. */
 
@@ -84,13 +84,17 @@ describe('arbitrary targets', () => {
   test('200 or 4xx for a list with any query, and links.self returns the same list', async () => {
     await fc.assert(
       fc.asyncProperty(sample, query, async (type, given) => {
-        const answer = await ask(service, `GET ${pathOf(type)}?${given} HTTP/1.1`, usual(service));
+        const answer = await sendAny(
+          service,
+          `GET ${pathOf(type)}?${given} HTTP/1.1`,
+          usual(service),
+        );
         if (answer.status !== 200) {
           expect([400, 404]).toContain(answer.status);
           return;
         }
         const { links } = JSON.parse(answer.body) as { links: { self: string } };
-        const again = await ask(
+        const again = await sendAny(
           service,
           `GET ${links.self.replace('http://dns.example', '')} HTTP/1.1`,
           usual(service),
@@ -124,7 +128,7 @@ describe('arbitrary targets', () => {
         fc.constantFrom('GET', 'HEAD', 'PATCH', 'DELETE', 'POST', 'PUT'),
         encoded,
         async (type, method, id) => {
-          const answer = await ask(
+          const answer = await sendAny(
             service,
             `${method} ${pathOf(type, id)} HTTP/1.1`,
             withBody(service, '{}'),
@@ -145,7 +149,11 @@ describe('arbitrary targets', () => {
         fc.oneof(encoded, line),
         fc.boolean(),
         async (method, path, known) => {
-          await ask(service, `${method} /${path} HTTP/1.1`, known ? usual(service) : ['Host: h']);
+          await sendAny(
+            service,
+            `${method} /${path} HTTP/1.1`,
+            known ? usual(service) : ['Host: h'],
+          );
         },
       ),
       { numRuns: randomCases(150) },
@@ -223,7 +231,7 @@ describe('arbitrary headers', () => {
           ...(known ? usual(service) : []),
           ...given.filter((header) => !framing.test(header)),
         ];
-        await ask(service, `${request} HTTP/1.1`, [...head, 'Content-Length: 2'], '{}');
+        await sendAny(service, `${request} HTTP/1.1`, [...head, 'Content-Length: 2'], '{}');
       }),
       { numRuns: randomCases(150) },
     );
@@ -247,7 +255,7 @@ describe('arbitrary headers', () => {
     );
     await fc.assert(
       fc.asyncProperty(method, path, fc.constantFrom('', '{}', '['), async (verb, target, body) => {
-        await ask(service, `${verb} ${target} HTTP/1.1`, withBody(service, body), body);
+        await sendAny(service, `${verb} ${target} HTTP/1.1`, withBody(service, body), body);
       }),
       { numRuns: randomCases(150) },
     );
@@ -264,7 +272,7 @@ describe('malformed requests', () => {
         Number(status),
       );
       for (const status of statuses) expect(status).toBeLessThan(500);
-      if (statuses.length === 1) expectAnswer(readAnswer(received));
+      if (statuses.length === 1) expectResponse(parseResponse(received));
     }
   };
 

@@ -3,7 +3,7 @@ import { MAX_ENTRIES, MAX_LIST_BYTES } from '../../src/domain/actions/bulk-reque
 import type { Client } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { expectError } from '../harness/samples.ts';
-import { everything, expectStatus, named, namesOf } from '../harness/tlds.ts';
+import { allEntries, expectStatus, named, namesOf } from '../harness/tlds.ts';
 
 const PATH = '/v2/tlds/bulk';
 
@@ -41,7 +41,7 @@ describe('an invalid request', () => {
     expect((answer.body.errors.errors as { path: string[] }[]).flatMap(({ path }) => path)).toEqual(
       paths,
     );
-    expect(namesOf(await everything(service))).toEqual(['kept']);
+    expect(namesOf(await allEntries(service))).toEqual(['kept']);
   });
 
   test('400 with a bounded size if every entry is invalid in every way', async () => {
@@ -80,7 +80,7 @@ describe('an invalid request', () => {
       type: 'invalid_object',
       message: expect.stringContaining(problem),
     });
-    expect(namesOf(await everything(service))).toEqual(['kept']);
+    expect(namesOf(await allEntries(service))).toEqual(['kept']);
   });
 
   test('413 for a body above the limit of this path, which differs from other paths', async () => {
@@ -154,14 +154,14 @@ describe('rights', () => {
     const list = [{ name: 'added' }, { name: 'KEPT', description: 'otherwise' }];
     const answer = expectStatus(await creator.post(PATH, { tlds: list }), 401);
     expect(answer.body.message).toContain('tlds:update');
-    expect(namesOf(await everything(service))).toEqual(['kept']);
+    expect(namesOf(await allEntries(service))).toEqual(['kept']);
     const each = expectStatus(await creator.post(PATH, { mode: 'per-item', tlds: list }), 200);
     expect(each.body.results[1]).toMatchObject({
       index: 1,
       outcome: 'refused',
       type: 'access_denied',
     });
-    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual(
+    expect((await allEntries(service)).map(({ name, description }) => [name, description])).toEqual(
       [
         ['kept', 'as it is'],
         ['added', null],

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createDatabase } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import {
-  everything,
+  allEntries,
   expectStatus,
   named,
   namesOf,
   numbered,
   outcomesOf,
-  type Kept,
+  type Entry,
 } from '../harness/tlds.ts';
 
 const PATH = '/v2/tlds/bulk';
@@ -58,7 +58,7 @@ describe('a bulk import', () => {
       refused: 0,
       removed: 0,
     });
-    const [, net, com] = await everything(service);
+    const [, net, com] = await allEntries(service);
     expect(answer.body.results).toEqual([
       { index: 0, outcome: 'added', id: net?.id, name: 'net' },
       { index: 1, outcome: 'added', id: com?.id, name: 'com' },
@@ -78,7 +78,7 @@ describe('a bulk import', () => {
         { name: 'org', description: 'old' },
       ],
     });
-    const before = new Map((await everything(service)).map((each) => [each.name, each]));
+    const before = new Map((await allEntries(service)).map((each) => [each.name, each]));
     const list = [
       { name: 'COM' },
       { name: 'net', description: null },
@@ -93,7 +93,7 @@ describe('a bulk import', () => {
       name: 'org',
       previous: { description: 'old' },
     });
-    const after = new Map((await everything(service)).map((each) => [each.name, each]));
+    const after = new Map((await allEntries(service)).map((each) => [each.name, each]));
     expect(after.get('Com')).toEqual(before.get('Com'));
     expect(after.get('net')).toEqual(before.get('net'));
     expect(after.get('org')).toEqual({
@@ -104,7 +104,7 @@ describe('a bulk import', () => {
   });
 
   test('400 with every problem of every entry, and nothing changes, in transactional mode', async () => {
-    const before = await everything(service);
+    const before = await allEntries(service);
     const list = [
       { name: 'good' },
       { name: 'a b' },
@@ -129,7 +129,7 @@ describe('a bulk import', () => {
       ['tlds', 4, 'size', 'additionalProperties'],
       ['tlds', 5, 'name', 'uniqueItems'],
     ]);
-    expect(await everything(service)).toEqual(before);
+    expect(await allEntries(service)).toEqual(before);
   });
 
   test('200 with type and message of every refused entry, and the others applied, in per-item mode', async () => {
@@ -169,7 +169,7 @@ describe('a bulk import', () => {
         message: 'An entry must be a JSON object that describes a Tld',
       },
     ]);
-    expect((await everything(service)).map(({ name, description }) => [name, description])).toEqual(
+    expect((await allEntries(service)).map(({ name, description }) => [name, description])).toEqual(
       [
         ['first', 'better'],
         ['good', null],
@@ -184,7 +184,7 @@ describe('a bulk import', () => {
         { name: 'stays', description: 'For long' },
       ],
     });
-    const before = new Map((await everything(service)).map((each) => [each.name, each]));
+    const before = new Map((await allEntries(service)).map((each) => [each.name, each]));
     const answer = expectStatus(
       await service.post(PATH, { replace: true, tlds: named('stays', 'new') }),
       200,
@@ -196,24 +196,24 @@ describe('a bulk import', () => {
       refused: 0,
       removed: 2,
     });
-    const removed = answer.body.removed as Kept[];
+    const removed = answer.body.removed as Entry[];
     expect(removed.map(({ name }) => name)).toEqual(['first', 'gone']);
     expect(removed[1]).toEqual({
       id: before.get('gone')?.id,
       name: 'gone',
       description: 'Not for long',
     });
-    const after = await everything(service);
+    const after = await allEntries(service);
     expect(namesOf(after)).toEqual(['new', 'stays']);
     expect(after.find(({ name }) => name === 'stays')).toEqual(before.get('stays'));
   });
 
   test('200 with the same difference, and nothing changes, with dry_run', async () => {
     await service.post(PATH, { tlds: [{ name: 'gone' }, { name: 'stays' }] });
-    const before = await everything(service);
+    const before = await allEntries(service);
     const list = { replace: true, tlds: [{ name: 'stays', description: 'x' }, { name: 'new' }] };
     const dry = expectStatus(await service.post(PATH, { ...list, dry_run: true }), 200);
-    expect(await everything(service)).toEqual(before);
+    expect(await allEntries(service)).toEqual(before);
     expect(dry.body.results[1]).toEqual({ index: 1, outcome: 'added', id: null, name: 'new' });
     const real = expectStatus(await service.post(PATH, list), 200);
     expect(dry.body.counts).toEqual(real.body.counts);
@@ -231,10 +231,10 @@ describe('a bulk import', () => {
       refused: 0,
       removed: 0,
     });
-    const kept = await everything(service);
+    const kept = await allEntries(service);
     expect(kept.map(({ name }) => name)).toEqual(['first', ...list.map(({ name }) => name)]);
-    expect(kept.map(({ created_at: moment }) => moment)).toEqual(
-      kept.map(({ created_at: moment }) => moment).toSorted(),
+    expect(kept.map(({ created_at: timestamp }) => timestamp)).toEqual(
+      kept.map(({ created_at: timestamp }) => timestamp).toSorted(),
     );
     const described = list.map(({ name }, index) => ({ name, description: `entry ${index}` }));
     const updated = expectStatus(await service.post(PATH, { replace: true, tlds: described }), 200);
@@ -245,7 +245,7 @@ describe('a bulk import', () => {
       refused: 0,
       removed: 1,
     });
-    expect((await everything(service)).map(({ id, description }) => [id, description])).toEqual(
+    expect((await allEntries(service)).map(({ id, description }) => [id, description])).toEqual(
       kept.slice(1).map(({ id }, index) => [id, `entry ${index}`]),
     );
   });
@@ -260,7 +260,7 @@ describe('a bulk import', () => {
     );
     for (const answer of answers) expectStatus(answer, 200);
     const wanted = numbered(290).map(({ name }) => name);
-    expect(namesOf(await everything(service))).toEqual(['first', ...wanted].sort());
+    expect(namesOf(await allEntries(service))).toEqual(['first', ...wanted].sort());
     const added = answers.reduce((sum, { body }) => sum + (body.counts.added as number), 0);
     expect(added).toBe(wanted.length);
   });
@@ -274,7 +274,7 @@ describe('a bulk import', () => {
     const statuses = (await Promise.all(singles)).map(({ status }) => status);
     for (const answer of await Promise.all(lists)) expectStatus(answer, 200);
     expect(statuses.filter((status) => status !== 201 && status !== 409)).toEqual([]);
-    expect(namesOf(await everything(service))).toEqual(
+    expect(namesOf(await allEntries(service))).toEqual(
       ['first', ...list.map(({ name }) => name)].sort(),
     );
   });
@@ -290,6 +290,6 @@ describe('a bulk import', () => {
     );
     for (const answer of answers) expectStatus(answer, 200);
     const wanted = lists.map((list) => list.map(({ name }) => name).sort());
-    expect(wanted).toContainEqual(namesOf(await everything(service)));
+    expect(wanted).toContainEqual(namesOf(await allEntries(service)));
   });
 });

@@ -42,8 +42,8 @@ describe.each(SAMPLES)('$collection', (sample) => {
       const first = await create(service, sample, 'first-moment');
       const second = await create(service, sample, 'second-moment');
       const after = new Date(Date.now() + 5).toISOString().slice(0, -1);
-      const moments = [before, first.created_at, second.created_at, after];
-      expect(moments.toSorted()).toEqual(moments);
+      const timestamps = [before, first.created_at, second.created_at, after];
+      expect(timestamps.toSorted()).toEqual(timestamps);
       expect(second.created_at).not.toBe(first.created_at);
     });
 

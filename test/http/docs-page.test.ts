@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { renderDocsPage } from '../../src/http/docs/page.ts';
 import { markup } from '../../src/http/docs/markup.ts';
 import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi/document.ts';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
 let service: TestService;
-let answer: Answer;
+let answer: ApiResponse;
 let page: string;
 let api: ApiDocument;
 beforeAll(async () => {

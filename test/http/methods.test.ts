@@ -9,7 +9,7 @@ import {
   type Resource,
 } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { readAnswer, sendBytes, sendRequest } from '../harness/wire.ts';
+import { parseResponse, sendBytes, sendRequest } from '../harness/wire.ts';
 
 let service: TestService;
 let tld: Resource;
@@ -281,7 +281,7 @@ describe('without a token', () => {
 
 describe('unusual requests', () => {
   const expectJson = (answer: string, status: number) => {
-    const { status: given, body, headers } = readAnswer(answer);
+    const { status: given, body, headers } = parseResponse(answer);
     expect(given).toBe(status);
     expect(headers.get('content-type')).toBe('application/json; charset=UTF-8');
     expect((JSON.parse(body) as { message: string }).message).not.toBe('');
@@ -385,7 +385,9 @@ describe('slow requests', () => {
     ],
   ])('408 as JSON if the %s does not arrive in time', async (_part, text) => {
     const hurried = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
-    const answer = readAnswer(await sendBytes(hurried.url, text.replace('TOKEN', hurried.token)));
+    const answer = parseResponse(
+      await sendBytes(hurried.url, text.replace('TOKEN', hurried.token)),
+    );
     expect(JSON.parse(answer.body)).toMatchObject({ code: 408, type: 'request_timeout' });
     expect((await hurried.get('/v2/tlds')).body.tlds).toEqual([]);
     await hurried.close();

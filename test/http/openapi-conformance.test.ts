@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 import {
   examplesOf,
   expectDocumented,
@@ -158,22 +158,22 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
           () => powerless.call(method, `${path}/${UNKNOWN_ID}`, change),
         ],
       ] as const;
-    const mishaps: readonly (readonly [
+    const faults: readonly (readonly [
       type: string,
       method: string,
       template: string,
-      () => Promise<Answer>,
+      () => Promise<ApiResponse>,
     ])[] = [
       ...[
         'invalid_limit limit=0',
         'invalid_marker marker=example',
         `marker_not_found marker=${UNKNOWN_ID}`,
-      ].map(queryMishap),
+      ].map(queryFault),
       ...[
         'invalid_sort_key sort_key=size',
         'invalid_sort_dir sort_dir=up',
         'bad_request nosuch=1',
-      ].map(queryMishap),
+      ].map(queryFault),
       ['unauthorized', 'GET', path, () => nobody.get(path)],
       ['access_denied', 'GET', path, () => powerless.get(path)],
       ['method_not_allowed', 'GET', path, () => service.call('PUT', path)],
@@ -186,11 +186,11 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
         ? [...ofItems('PATCH', {}), ...ofBodies('PATCH', item, `${path}/${String(taken.id)}`)]
         : []),
     ];
-    for (const [type, method, template, provoke] of mishaps)
+    for (const [type, method, template, provoke] of faults)
       expectPromised(api, template, method, await provoke(), type);
     await service.delete(`${path}/${String(taken.id)}`);
 
-    function queryMishap(line: string) {
+    function queryFault(line: string) {
       const [type = '', query = ''] = line.split(' ');
       return [type, 'GET', path, () => service.get(`${path}?${query}`)] as const;
     }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
 import type { ApiDocument } from '../../src/http/openapi/document.ts';
-import type { Answer, Client } from '../harness/client.ts';
+import type { ApiResponse, Client } from '../harness/client.ts';
 import {
   examplesOf,
   expectDocumented,
@@ -34,7 +34,7 @@ describe('collection rules', () => {
     const email = 'hostmaster@example.com';
     const zone = (client: Client, name: string, more: object = {}) =>
       client.post('/v2/zones', { name, email, ...more });
-    const made = async (answer: Promise<Answer>) => {
+    const made = async (answer: Promise<ApiResponse>) => {
       const { status, text, body } = await answer;
       expect(status, text).toBe(201);
       return (body as { id: string }).id;
@@ -59,7 +59,7 @@ describe('collection rules', () => {
     });
     onTestFinished(() => keystoneOnly.close());
 
-    const mishaps: [right: string, type: string, () => Promise<Answer>][] = [
+    const faults: [right: string, type: string, () => Promise<ApiResponse>][] = [
       ['zones:create', 'forbidden', () => zone(ruled, 'catalog.com.', { type: 'CATALOG' })],
       ['zones:create', 'missing_project_id', () => zone(projectless, 'free.com.')],
       ['zones:create', 'over_quota', () => zone(one, 'third.com.')],
@@ -94,7 +94,7 @@ describe('collection rules', () => {
         () => administrators.service.with(last?.token ?? '').delete(`/v2/tokens/${last?.id}`),
       ],
     ];
-    for (const [right, type, provoke] of mishaps) {
+    for (const [right, type, provoke] of faults) {
       const [collection = '', operation = ''] = right.split(':');
       const [method, template] =
         operation === 'create'
@@ -107,7 +107,7 @@ describe('collection rules', () => {
         codes.map((code) => `${collection}:${operation} ${typeOf(code)}`),
       ),
     );
-    expect(mishaps.map(([right, type]) => `${right} ${type}`).sort()).toEqual(ruledOut.sort());
+    expect(faults.map(([right, type]) => `${right} ${type}`).sort()).toEqual(ruledOut.sort());
     expect((await other.delete(`/v2/zones/${child}`)).status).toBe(202);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countFitting, isLonger } from '../../src/http/page-size.ts';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { createZone, primary, zonesOf, type Zone } from '../harness/zones.ts';
@@ -43,7 +43,7 @@ async function walk(query: string): Promise<{ pages: Zone[][]; totals: unknown[]
   const totals: unknown[] = [];
   let next: string | undefined = `/v2/zones?${query}`;
   while (next !== undefined) {
-    const answer: Answer = await service.get(next);
+    const answer: ApiResponse = await service.get(next);
     pages.push(zonesOf(answer));
     totals.push((answer.body as { metadata?: { total_count: number } }).metadata?.total_count);
     next = (answer.body as { links: { next?: string } }).links.next?.slice(service.url.length);

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { create, TLDS } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { isClosing, readAnswers, sendBytes, statusesOf } from '../harness/wire.ts';
+import { isClosing, parseResponses, sendBytes, statusesOf } from '../harness/wire.ts';
 
 let service: TestService;
 afterEach(() => service.close());
@@ -22,7 +22,7 @@ test('200 for each pipelined request, in order', async () => {
     service.url,
     names.map((name) => get(`/v2/tlds?name=${name}`)).join('') + get('/', 'Connection: close\r\n'),
   );
-  const bodies = readAnswers(text).map(({ status, body }) => [
+  const bodies = parseResponses(text).map(({ status, body }) => [
     status,
     /name=(n\d+)/.exec(body)?.[1],
   ]);
@@ -80,7 +80,7 @@ test('408 for an incomplete body behind other requests, after their responses', 
     service.url,
     get('/v2/tlds').repeat(3) + post('{"name":"late"}').slice(0, -3),
   );
-  expect(readAnswers(text).map((answer) => [answer.status, isClosing(answer)])).toEqual([
+  expect(parseResponses(text).map((answer) => [answer.status, isClosing(answer)])).toEqual([
     [200, false],
     [200, false],
     [200, false],
@@ -107,7 +107,7 @@ test('200 for all waiting requests when the service stops, the last with Connect
     })
     .toBe(true);
   await service.close();
-  const answers = readAnswers(await pipelined);
+  const answers = parseResponses(await pipelined);
   expect(answers.map((answer) => [answer.status, isClosing(answer)])).toEqual(
     Array.from({ length: 60 }, (_, index) => [200, index === 59]),
   );

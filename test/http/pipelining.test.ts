@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { runInOrder } from '../../src/http/connection/pipelining.ts';
-import { isClosing, readAnswers, statusesOf } from '../harness/wire.ts';
+import { isClosing, parseResponses, statusesOf } from '../harness/wire.ts';
 
 let server: Server;
 let began: { request: IncomingMessage; response: ServerResponse }[];
@@ -72,7 +72,7 @@ test('a request starts after the previous response was sent, in a later turn of 
   await expect.poll(urls).toEqual(['/0', '/1', '/2']);
   answer(2);
   await expect
-    .poll(() => readAnswers(received()).map(({ body }) => body))
+    .poll(() => parseResponses(received()).map(({ body }) => body))
     .toEqual(['/0', '/1', '/2']);
 });
 
@@ -85,7 +85,7 @@ test('a connection with more than 64 waiting requests ends after their responses
     answer(index);
   }
   await closed;
-  const answers = readAnswers(received());
+  const answers = parseResponses(received());
   expect(answers.map(({ body }) => body)).toEqual(
     Array.from({ length: 65 }, (_, index) => `/${index}`),
   );
@@ -204,7 +204,7 @@ test.each(['GET /0 HTTP/1.0\r\n\r\n', 'GET /0 HTTP/1.1\r\nConnection: close\r\n\
     await expect.poll(urls).toEqual(['/0']);
     answer(0);
     await closed;
-    expect(readAnswers(received())).toMatchObject([{ status: 200, body: '/0' }]);
+    expect(parseResponses(received())).toMatchObject([{ status: 200, body: '/0' }]);
     expect(began.length).toBe(1);
   },
 );
@@ -223,5 +223,5 @@ test('waiting requests get responses while the service stops, and later requests
   await expect.poll(() => began[2]?.response.getHeader('connection')).toBe('close');
   answer(2);
   await closed;
-  expect(readAnswers(received()).map(isClosing)).toEqual([false, false, true]);
+  expect(parseResponses(received()).map(isClosing)).toEqual([false, false, true]);
 });

@@ -17,7 +17,7 @@ describe('the token bucket of one caller', () => {
     const take = createRateLimiter({ requestsPerSecond, burst }, () => now);
     return {
       wait: (seconds: number) => void (now += seconds),
-      ask(caller = 'a'): number | undefined {
+      request(caller = 'a'): number | undefined {
         try {
           take(caller);
           return undefined;
@@ -31,47 +31,62 @@ describe('the token bucket of one caller', () => {
   }
 
   test('admits the burst, and then returns the time to wait', () => {
-    const { ask } = limiter(2, 3);
-    expect([ask(), ask(), ask(), ask()]).toEqual([undefined, undefined, undefined, 1]);
+    const { request: request } = limiter(2, 3);
+    expect([request(), request(), request(), request()]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      1,
+    ]);
   });
 
   test('fills at the rate, up to the burst', () => {
-    const { ask, wait } = limiter(2, 3);
-    for (let count = 0; count < 3; count += 1) ask();
+    const { request: request, wait } = limiter(2, 3);
+    for (let count = 0; count < 3; count += 1) request();
     wait(0.4);
-    expect(ask()).toBe(1);
+    expect(request()).toBe(1);
     wait(0.1);
-    expect([ask(), ask()]).toEqual([undefined, 1]);
+    expect([request(), request()]).toEqual([undefined, 1]);
     wait(1000);
-    expect([ask(), ask(), ask(), ask()]).toEqual([undefined, undefined, undefined, 1]);
+    expect([request(), request(), request(), request()]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      1,
+    ]);
   });
 
   test('admits a caller after the returned time', () => {
-    const { ask, wait } = limiter(3, 1);
-    ask();
+    const { request: request, wait } = limiter(3, 1);
+    request();
     for (let count = 0; count < 20; count += 1) {
-      const seconds = ask();
+      const seconds = request();
       expect(seconds).toBe(1);
       wait(seconds ?? 0);
-      expect(ask()).toBeUndefined();
+      expect(request()).toBeUndefined();
     }
   });
 
   test('loses no token to refused requests', () => {
-    const { ask, wait } = limiter(1, 1);
-    for (let count = 0; count < 50; count += 1) ask();
+    const { request: request, wait } = limiter(1, 1);
+    for (let count = 0; count < 50; count += 1) request();
     wait(1);
-    expect(ask()).toBeUndefined();
+    expect(request()).toBeUndefined();
   });
 
   test('is separate for each caller', () => {
-    const { ask } = limiter(1, 1);
-    expect([ask('a'), ask('b'), ask('a'), ask('b')]).toEqual([undefined, undefined, 1, 1]);
+    const { request: request } = limiter(1, 1);
+    expect([request('a'), request('b'), request('a'), request('b')]).toEqual([
+      undefined,
+      undefined,
+      1,
+      1,
+    ]);
   });
 
   test('is disabled if the rate is 0', () => {
-    const { ask } = limiter(0, 1);
-    expect(Array.from({ length: 1000 }, () => ask())).toEqual(
+    const { request: request } = limiter(0, 1);
+    expect(Array.from({ length: 1000 }, () => request())).toEqual(
       Array.from({ length: 1000 }, () => undefined),
     );
   });

@@ -226,14 +226,14 @@ describe('use of a token', () => {
     expect((await service.with(token).get('/v2/tlds')).status).toBe(401);
     const later = service.with((await make({ expires_at: '2030-01-01T00:00:01' })).token);
     const forever = service.with((await make()).token);
-    const moments = [
+    const timestamps = [
       '2030-01-01T00:00:00.999999',
       '2030-01-01T00:00:01.000000',
       '2031-01-01T00:00:00.000000',
     ];
     const statuses: number[][] = [];
-    for (const moment of moments) {
-      now = moment;
+    for (const timestamp of timestamps) {
+      now = timestamp;
       statuses.push([(await later.get('/v2/tlds')).status, (await forever.get('/v2/tlds')).status]);
     }
     now = '2030-01-01T00:00:00.000000';

@@ -249,7 +249,7 @@ test('200 for a change of name and scope, with other members unchanged', async (
 });
 
 describe('warnings in the log', () => {
-  const adviceOn = ({ id }: Resource) =>
+  const warningsOf = ({ id }: Resource) =>
     service.log
       .map((line) => JSON.parse(line))
       .filter((line) => line.resource === id && line.level === 40);
@@ -268,14 +268,14 @@ describe('warnings in the log', () => {
     ],
     [{ algorithm: 'hmac-sha224' }, []],
     [{ algorithm: 'hmac-sha512', secret: undefined }, []],
-  ])('201 for %j, and the log contains a warning', async (members, advice) => {
-    expect(adviceOn(await keep(members)).map(({ msg }) => msg)).toEqual(advice);
+  ])('201 for %j, and the log contains a warning', async (members, warnings) => {
+    expect(warningsOf(await keep(members)).map(({ msg }) => msg)).toEqual(warnings);
   });
 
   test('200 for a change that causes a warning in the log', async () => {
     const sound = await keep({});
     await service.patch(`/v2/tsigkeys/${sound.id}`, { algorithm: 'hmac-md5' });
-    expect(adviceOn(sound)).toHaveLength(1);
+    expect(warningsOf(sound)).toHaveLength(1);
   });
 });
 

@@ -72,7 +72,7 @@ function step(state: State, operation: Operation): [Outcome, State] {
   }
 }
 
-function essence({ entries, zones }: State): string {
+function comparable({ entries, zones }: State): string {
   return JSON.stringify([[...entries].sort(), [...zones].sort()]);
 }
 
@@ -81,9 +81,9 @@ function essence({ entries, zones }: State): string {
  * ended before another began comes before it. Returns undefined if no order fits.
  */
 function explain(start: State, events: readonly Event[], end: State): Event[] | undefined {
-  if (events.length === 0) return essence(start) === essence(end) ? [] : undefined;
-  const firstAnswer = Math.min(...events.map(({ answered }) => answered));
-  for (const event of events.filter(({ asked }) => asked < firstAnswer)) {
+  if (events.length === 0) return comparable(start) === comparable(end) ? [] : undefined;
+  const firstResponse = Math.min(...events.map(({ answered }) => answered));
+  for (const event of events.filter(({ asked }) => asked < firstResponse)) {
     const [outcome, next] = step(start, event.operation);
     if (outcome !== event.outcome) continue;
     const others = events.filter((other) => other !== event);
@@ -266,7 +266,7 @@ describe('zones that race with TLD entries', () => {
         );
         expect(
           explain(start, events, end),
-          [essence(start), ...story, essence(end)].join('\n'),
+          [comparable(start), ...story, comparable(end)].join('\n'),
         ).toBeDefined();
 
         for (const { operation, outcome } of events)

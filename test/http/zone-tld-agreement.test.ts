@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
 import { checkNames, primary, removeAll, zoneNamesOf } from '../harness/zones.ts';
@@ -12,7 +12,7 @@ const RULE_OF_MESSAGE: Readonly<Record<string, string>> = {
 };
 
 /** The rule that refused a creation, or `ok`. */
-function ruleOf({ status, body }: Answer): string | undefined {
+function ruleOf({ status, body }: ApiResponse): string | undefined {
   if (status === 201) return 'ok';
   return body.type === 'invalid_object'
     ? 'domain_name'

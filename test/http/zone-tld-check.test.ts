@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer, Client } from '../harness/client.ts';
+import type { ApiResponse, Client } from '../harness/client.ts';
 import { expectError, problemsOf } from '../harness/samples.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import {
@@ -104,7 +104,7 @@ describe('existing zones', () => {
     expect(await read()).toEqual(zones);
 
     const net = `/v2/tlds/${ids.get('net')}`;
-    const steps: (() => Promise<Answer>)[] = [
+    const steps: (() => Promise<ApiResponse>)[] = [
       () => service.patch(net, { name: 'com' }),
       () => service.post('/v2/tlds', { name: 'pre.net' }),
       () => service.delete(net),

@@ -200,13 +200,13 @@ export const ANONYMOUS: readonly Scenario[] = [
     }),
     atLeast: { answers: 2000 },
     problems() {
-      const asked = keystones.pop()?.asked() ?? 0;
+      const requests = keystones.pop()?.asked() ?? 0;
       const most =
         defaultOf('rateLimit.anonymousBurst') +
         defaultOf('rateLimit.anonymousRequestsPerSecond') * (SECONDS + 1);
-      return asked > 0 && asked <= most
+      return requests > 0 && requests <= most
         ? []
-        : [`Keystone was asked ${asked} times, at most ${most} expected`];
+        : [`Keystone was asked ${requests} times, at most ${most} expected`];
     },
   },
   {

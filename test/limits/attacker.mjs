@@ -67,7 +67,7 @@ function open(job, sockets) {
   };
   const receive = (size, buffer) => {
     done.receivedBytes += size;
-    answered += countAnswers(buffer.latin1Slice(0, size));
+    answered += countResponses(buffer.latin1Slice(0, size));
     if (job.sending === 'in turn' && answered >= sent && performance.now() < job.endAt) {
       if (job.closing === 'after the answer') socket.resetAndDestroy();
       else sendBlock();
@@ -124,7 +124,7 @@ function nextBlock(blocks) {
 }
 
 /** Counts the responses that begin in a piece of the received data, by status. */
-function countAnswers(text) {
+function countResponses(text) {
   let count = 0;
   for (let at = text.indexOf('HTTP/1.1 '); at >= 0; at = text.indexOf('HTTP/1.1 ', at + 9)) {
     const status = text.slice(at + 9, at + 12);

@@ -37,7 +37,7 @@ function start(probe) {
   agents.push(agent);
   samples[probe.name] = [];
   let number = 0;
-  const ask = () => {
+  const repeat = () => {
     const at = Date.now();
     const began = performance.now();
     const body = probe.body?.replaceAll('{number}', String((number += 1)));
@@ -80,5 +80,5 @@ function start(probe) {
     };
     send(true);
   };
-  timers.push(setInterval(ask, 1000 / probe.perSecond));
+  timers.push(setInterval(repeat, 1000 / probe.perSecond));
 }

@@ -205,7 +205,7 @@ async function unrest(service: AttackedService, descriptorsBefore: number): Prom
   await pause(300);
   const share = (cpuMilliseconds(service.pid) - cpuBefore) / (performance.now() - began);
   const descriptors = countDescriptors(service.pid);
-  const asked = performance.now();
+  const sent = performance.now();
   const status = await fetch(`${service.url}/healthcheck`, {
     headers: NEW_CONNECTION,
     signal: AbortSignal.timeout(1000),
@@ -213,7 +213,7 @@ async function unrest(service: AttackedService, descriptorsBefore: number): Prom
     (answer) => answer.status,
     (error: unknown) => String(error),
   );
-  const milliseconds = performance.now() - asked;
+  const milliseconds = performance.now() - sent;
   return [
     ...(share > IDLE_SHARE ? [`${Math.round(share * 100)} % of a processor in use`] : []),
     ...(descriptors > descriptorsBefore

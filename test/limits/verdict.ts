@@ -73,7 +73,7 @@ function delays({ writes }: Scenario, { samples, processorShare }: Measurement):
     const part = name === 'get' ? 0.99 : 1;
     const delay = (percentile(own, part) - percentile(floor, part)) * processorShare;
     return [
-      ...wrongAnswers(name, own),
+      ...wrongResponses(name, own),
       ...(delay <= BOUNDS[name]
         ? []
         : [`${name} took ${Math.round(delay)} ms more than the machine`]),
@@ -93,7 +93,7 @@ function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measu
       ...(later.length < 5
         ? [`${name} was asked for ${later.length} times only after ${withinSeconds} s`]
         : []),
-      ...wrongAnswers(name, later),
+      ...wrongResponses(name, later),
       ...(slow > 0
         ? [
             `${slow} of ${later.length} ${name} took more than ${BOUNDS[name]} ms after ${withinSeconds} s`,
@@ -103,7 +103,7 @@ function gaps(withinSeconds: number, { samples, beganAt, processorShare }: Measu
   });
 }
 
-function wrongAnswers(name: ProbeName, samples: readonly Sample[]): string[] {
+function wrongResponses(name: ProbeName, samples: readonly Sample[]): string[] {
   const wrong = samples.filter(({ status }) => status !== EXPECTED[name]);
   const [first] = wrong;
   const shown = first === undefined ? '' : `${first.status} ${first.fault ?? ''}`;

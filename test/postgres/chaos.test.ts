@@ -60,9 +60,9 @@ test(
     async function call(caller: number): Promise<number> {
       let acknowledgedHere = 0;
       for (let turn = 0; Date.now() < end; turn += 1) {
-        const untilUnanswered = (answered: boolean) =>
+        const untilFailure = (answered: boolean) =>
           answered && Date.now() < end ? anyService() : undefined;
-        acknowledgedHere += await storm(untilUnanswered, `c${caller}-t${turn}`, ledger);
+        acknowledgedHere += await storm(untilFailure, `c${caller}-t${turn}`, ledger);
         await pause(20);
       }
       return acknowledgedHere;

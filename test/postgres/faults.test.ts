@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 beforeEach(() => untilItWorks());
 
-function expectUnavailable(answer: Answer): void {
+function expectUnavailable(answer: ApiResponse): void {
   expect([answer.status, answer.body.type]).toEqual([503, 'service_unavailable']);
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
 }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 import { startForeignProgram, type ForeignProgram } from '../harness/sqlite-programs.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
@@ -30,8 +30,8 @@ async function lock(statement: string): Promise<void> {
 
 /** Returns the response and its duration in milliseconds. */
 async function timed(
-  request: Promise<Answer>,
-): Promise<{ status: number; milliseconds: number; answer: Answer }> {
+  request: Promise<ApiResponse>,
+): Promise<{ status: number; milliseconds: number; answer: ApiResponse }> {
   const began = performance.now();
   const answer = await request;
   return { status: answer.status, milliseconds: performance.now() - began, answer };

@@ -2,13 +2,13 @@ import { rmSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
-import { everything, numbered } from '../harness/tlds.ts';
+import { allEntries, numbered } from '../harness/tlds.ts';
 
 /**
  * The times of the kills, as multiples of the duration of an undisturbed replacement. They range
  * from before the list arrives to long after the response.
  */
-const MOMENTS = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20].filter(
+const KILL_TIMES = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 20].filter(
   (_, index) => index % sizeOf('killTimeStep') === 0,
 );
 const ENTRIES = 4000;
@@ -39,8 +39,8 @@ async function undisturbed(): Promise<number> {
 test('kill -9 during --replace leaves the complete old or new list, and the new one if acknowledged', async () => {
   const whole = await undisturbed();
   let before = numbered(ENTRIES, 'second').map(({ name }) => name);
-  let unanswered = 0;
-  for (const [round, part] of MOMENTS.entries()) {
+  let withoutResponse = 0;
+  for (const [round, part] of KILL_TIMES.entries()) {
     const service = await startServiceProcess(folder);
     const list = numbered(ENTRIES, `round-${round}`);
     const answer = service
@@ -52,10 +52,10 @@ test('kill -9 during --replace leaves the complete old or new list, and the new 
     await service.stop('SIGKILL');
 
     const again = await startServiceProcess(folder);
-    const found = (await everything(again)).map(({ name }) => name);
+    const found = (await allEntries(again)).map(({ name }) => name);
     await again.stop('SIGTERM');
     const wanted = list.map(({ name }) => name);
-    if (status === undefined) unanswered += 1;
+    if (status === undefined) withoutResponse += 1;
     else expect(status).toBe(200);
     const possible = status === 200 ? [wanted] : [before, wanted];
     expect(
@@ -65,7 +65,7 @@ test('kill -9 during --replace leaves the complete old or new list, and the new 
     before = found;
   }
   // Some kills came before the response, and the last came after it.
-  expect(unanswered).toBeGreaterThan(2);
-  expect(unanswered).toBeLessThan(MOMENTS.length);
-  expect(before[0]).toBe(`round-${MOMENTS.length - 1}-0`);
+  expect(withoutResponse).toBeGreaterThan(2);
+  expect(withoutResponse).toBeLessThan(KILL_TIMES.length);
+  expect(before[0]).toBe(`round-${KILL_TIMES.length - 1}-0`);
 }, 120_000);

@@ -42,9 +42,9 @@ function parseLog(text: string): Line[] {
 }
 
 /** Returns the number of requests in a log, and the number of lines that it reports as lost. */
-function countLines(lines: readonly Line[]): { told: number; lost: number } {
+function countLines(lines: readonly Line[]): { logged: number; lost: number } {
   return {
-    told: lines.filter(({ msg }) => msg === 'request').length,
+    logged: lines.filter(({ msg }) => msg === 'request').length,
     lost: lines.reduce(
       (sum, { msg, lines: missing = 0 }) => (msg === 'log lines were lost' ? sum + missing : sum),
       0,
@@ -52,7 +52,7 @@ function countLines(lines: readonly Line[]): { told: number; lost: number } {
   };
 }
 
-async function ask(client: Client, times: number): Promise<void> {
+async function sendRequests(client: Client, times: number): Promise<void> {
   for (let count = 0; count < times; count += 1)
     expect((await client.get('/v2/tlds')).status).toBe(200);
 }
@@ -105,17 +105,17 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
       fileSystem = mountMemory(folder, '1m');
       const disk = fileSystem?.folder ?? '';
       const { client, complaints, stop } = await startWithLogIn(join(disk, 'log'));
-      await ask(client, 3);
+      await sendRequests(client, 3);
       fill(join(disk, 'filler'));
-      await ask(client, 40);
+      await sendRequests(client, 40);
       expect(complaints().match(/tsigil: The log cannot be written: ENOSPC/g)).toHaveLength(1);
       rmSync(join(disk, 'filler'));
-      await ask(client, 3);
+      await sendRequests(client, 3);
       expect(await stop()).toBe(0);
       const lines = parseLog(readFileSync(join(disk, 'log'), 'utf8'));
-      const { told, lost } = countLines(lines);
+      const { logged: logged, lost } = countLines(lines);
       expect(lost).toBeGreaterThan(10);
-      expect(told + lost).toBe(46);
+      expect(logged + lost).toBe(46);
       expect(lines.at(-1)?.msg).toBe('stopped');
     });
   },
@@ -123,7 +123,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))(
 
 test('the service stops while its log cannot be written', async () => {
   const { client, complaints, stop } = await startWithLogIn('/dev/full');
-  await ask(client, 3);
+  await sendRequests(client, 3);
   expect(await stop()).toBe(0);
   expect(complaints()).toMatch(/tsigil: The log cannot be written: ENOSPC/);
 });
@@ -133,17 +133,18 @@ test('a log reader that stops reading does not block the service', async () => {
   child = service.process;
   const { stdout } = service.process;
   stdout?.pause();
-  let asked = 3000;
-  await ask(service, asked);
+  let sent = 3000;
+  await sendRequests(service, sent);
   stdout?.resume();
-  for (; !service.output().includes('log lines were lost'); asked += 1) await ask(service, 1);
+  for (; !service.output().includes('log lines were lost'); sent += 1)
+    await sendRequests(service, 1);
   expect(await service.stop('SIGTERM')).toBe(0);
   if (stdout?.readableEnded === false) await once(stdout, 'end');
   const printed = service.output().split('\n');
   const log = printed.filter((line) => line.startsWith('{'));
-  const { told, lost } = countLines(parseLog(`${log.join('\n')}\n`));
+  const { logged: logged, lost } = countLines(parseLog(`${log.join('\n')}\n`));
   expect(lost).toBeGreaterThan(0);
-  expect(told + lost).toBe(asked);
+  expect(logged + lost).toBe(sent);
   expect(
     printed.filter((line) => line.startsWith('tsigil: The log cannot be written')),
   ).toHaveLength(1);

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endOfTurn } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
-import { sendRequest, type WireAnswer } from '../harness/wire.ts';
+import { sendRequest, type WireResponse } from '../harness/wire.ts';
 
 type Line = Record<string, unknown>;
 
@@ -14,7 +14,7 @@ const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const SECRET = 'c2VjcmV0IG9mIHRoZSB0ZXN0IG9mIHRoZSBsb2c=';
 let service: ServiceProcess;
 let answers: Record<string, Awaited<ReturnType<ServiceProcess['get']>>>;
-let closed: WireAnswer;
+let closed: WireResponse;
 let madeToken: string;
 let lines: Line[];
 
@@ -114,10 +114,10 @@ test('a caller without a valid token has no name, and an invalid request id is n
 });
 
 test('a weak algorithm is a warning with the id of the key', () => {
-  const advice = lines.filter(
+  const warnings = lines.filter(
     ({ level, resource }) => level === 'warn' && resource === answers.weak?.body.id,
   );
-  expect(advice).toEqual([
+  expect(warnings).toEqual([
     expect.objectContaining({
       collection: 'tsigkeys',
       msg: expect.stringContaining('hmac-md5') as string,
@@ -171,7 +171,7 @@ test('a request whose client disconnects before the response has a line', async 
   for (let count = 0; count < 60; count += 1)
     await sendAndLeave(first, JSON.stringify({ name: `left-${count}` }), count);
   expect(await first.stop('SIGTERM')).toBe(0);
-  const told = first
+  const lines = first
     .output()
     .split('\n')
     .filter((line) => line.includes('"msg":"request"'))
@@ -181,7 +181,9 @@ test('a request whose client disconnects before the response has a line', async 
   await second.stop('SIGKILL');
   rmSync(home, { recursive: true, force: true });
 
-  expect(told.filter(({ status }) => status === 201)).toHaveLength((body.tlds as unknown[]).length);
+  expect(lines.filter(({ status }) => status === 201)).toHaveLength(
+    (body.tlds as unknown[]).length,
+  );
 });
 
 /** Sends a creation and, after some turns of the event loop, closes or resets the connection. */

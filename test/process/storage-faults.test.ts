@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Answer, Client } from '../harness/client.ts';
+import type { ApiResponse, Client } from '../harness/client.ts';
 import { canMount, mountExt4, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import {
   cleanEnvironment,
@@ -69,7 +69,7 @@ let serial = 0;
 /** Creates TLD entries until one is refused. Returns the acknowledged names and the refusal. */
 async function createUntilRefused(
   client: Client,
-): Promise<{ acknowledged: string[]; refusal: Answer }> {
+): Promise<{ acknowledged: string[]; refusal: ApiResponse }> {
   const acknowledged: string[] = [];
   for (let attempt = 0; attempt < 3000; attempt += 1) {
     const name = `filler-${(serial += 1)}`;
@@ -84,7 +84,7 @@ async function namesOf(client: Client): Promise<string[]> {
   const names: string[] = [];
   let path: string | undefined = '/v2/tlds';
   while (path !== undefined) {
-    const page: Answer = await client.get(path);
+    const page: ApiResponse = await client.get(path);
     expect(page.status).toBe(200);
     names.push(...(page.body.tlds as { name: string }[]).map(({ name }) => name));
     const next = page.body.links.next as string | undefined;
@@ -93,7 +93,7 @@ async function namesOf(client: Client): Promise<string[]> {
   return names;
 }
 
-function expectUnavailable(answer: Answer, message: RegExp): void {
+function expectUnavailable(answer: ApiResponse, message: RegExp): void {
   expect(answer.status).toBe(503);
   expect(answer.headers.get('retry-after')).toBe('5');
   expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');

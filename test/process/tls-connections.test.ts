@@ -13,7 +13,7 @@ import {
   type ServiceProcess,
 } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { readAnswers, sendBytes } from '../harness/wire.ts';
+import { parseResponses, sendBytes } from '../harness/wire.ts';
 
 let folder: string;
 let service: ServiceProcess | undefined;
@@ -148,7 +148,7 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
       'NONSENSE\r\n\r\n',
     ];
     for (const [index, status] of [200, 401, 400, 400].entries()) {
-      const [answer] = readAnswers(await exchange(url, requests[index] ?? ''));
+      const [answer] = parseResponses(await exchange(url, requests[index] ?? ''));
       expect([answer?.status, answer?.headers.get('strict-transport-security')]).toEqual([
         status,
         'max-age=31536000',

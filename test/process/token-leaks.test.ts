@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
-import type { Answer } from '../harness/client.ts';
+import type { ApiResponse } from '../harness/client.ts';
 import { SECRET } from '../harness/samples.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 
@@ -43,7 +43,7 @@ const PARAMETERS = [
 const folder = temporaryFolder();
 let service: ServiceProcess;
 let metrics: string;
-const errors: Answer[] = [];
+const errors: ApiResponse[] = [];
 /** A valid token of the service, and tokens in the forms that Keystone issues. */
 const tokens: string[] = [
   `gAAAAABl${random(100)}==`,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { Answer, Client } from '../harness/client.ts';
+import type { ApiResponse, Client } from '../harness/client.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
@@ -15,8 +15,8 @@ const WORKERS = 16;
  * any.
  */
 interface Knowledge {
-  told: Zone | 'absent';
-  asked?: 'creation' | 'change' | 'deletion' | undefined;
+  acknowledged: Zone | 'absent';
+  pending?: 'creation' | 'change' | 'deletion' | undefined;
 }
 
 const folder = temporaryFolder();
@@ -34,23 +34,25 @@ async function storm(
 ): Promise<number> {
   for (let acknowledged = 0, index = 0; ; index += 1) {
     const name = `${prefix}-${index}.storm.`;
-    const knowledge: Knowledge = { told: 'absent' };
+    const knowledge: Knowledge = { acknowledged: 'absent' };
     known.set(name, knowledge);
     const write = async (
-      asked: NonNullable<Knowledge['asked']>,
-      send: () => Promise<Answer>,
+      pending: NonNullable<Knowledge['pending']>,
+      send: () => Promise<ApiResponse>,
     ): Promise<boolean> => {
-      knowledge.asked = asked;
+      knowledge.pending = pending;
       const answer = await send().catch(() => undefined);
       if (answer === undefined) return false;
-      expect(answer.status, answer.text).toBe({ creation: 201, change: 200, deletion: 202 }[asked]);
-      knowledge.told = asked === 'deletion' ? 'absent' : withoutLinks(answer.body);
-      knowledge.asked = undefined;
+      expect(answer.status, answer.text).toBe(
+        { creation: 201, change: 200, deletion: 202 }[pending],
+      );
+      knowledge.acknowledged = pending === 'deletion' ? 'absent' : withoutLinks(answer.body);
+      knowledge.pending = undefined;
       acknowledged += 1;
       onAcknowledged();
       return true;
     };
-    const path = () => `/v2/zones/${(knowledge.told as Zone).id}`;
+    const path = () => `/v2/zones/${(knowledge.acknowledged as Zone).id}`;
     if (
       !(await write('creation', () =>
         client.post('/v2/zones', primary(name, { attributes: { of: prefix } })),
@@ -93,9 +95,9 @@ async function readAll(client: Client): Promise<Map<string, Zone>> {
  */
 function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
   for (const [name, knowledge] of known) {
-    const { told, asked } = knowledge;
+    const { acknowledged: acknowledged, pending: pending } = knowledge;
     const there = found.get(name) ?? 'absent';
-    if (asked === 'creation' && there !== 'absent') {
+    if (pending === 'creation' && there !== 'absent') {
       expect(there).toMatchObject({
         ...primary(name),
         version: 1,
@@ -103,18 +105,18 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
         updated_at: null,
         description: null,
       });
-    } else if (asked === 'change' && there !== 'absent' && there.version === 2) {
+    } else if (pending === 'change' && there !== 'absent' && there.version === 2) {
       expect({ ...there, updated_at: null }).toEqual({
-        ...(told as Zone),
+        ...(acknowledged as Zone),
         description: 'changed',
         version: 2,
       });
       expect(there.updated_at).toMatch(/^\d{4}-/);
-    } else if (asked !== 'deletion' || there !== 'absent') {
-      expect({ name, there }).toEqual({ name, there: told });
+    } else if (pending !== 'deletion' || there !== 'absent') {
+      expect({ name, there }).toEqual({ name, there: acknowledged });
     }
-    knowledge.told = there;
-    knowledge.asked = undefined;
+    knowledge.acknowledged = there;
+    knowledge.pending = undefined;
   }
   for (const name of found.keys())
     expect(known.has(name), `${name}: nobody asked for it`).toBe(true);
@@ -145,7 +147,7 @@ test(`kill -9 during concurrent zone changes, ${ROUNDS} times, loses no acknowle
       storm(service, `r${round}-w${worker}`, known, onAcknowledged),
     );
     for (const count of await Promise.all(workers)) acknowledged += count;
-    inDoubt += [...known.values()].filter(({ asked }) => asked !== undefined).length;
+    inDoubt += [...known.values()].filter(({ pending: pending }) => pending !== undefined).length;
     expect(await service.stop('SIGKILL')).toBeNull();
   }
   const service = await startServiceProcess(folder);

@@ -83,10 +83,10 @@ describe('group commit', () => {
   });
 
   test('a write resolves only after the commit', async () => {
-    const told = ['a', 'b', 'c'].map((word) =>
+    const writes = ['a', 'b', 'c'].map((word) =>
       database.write(add(word)).then(() => events.push(word)),
     );
-    await Promise.all(told);
+    await Promise.all(writes);
     expect(events).toEqual(['commit', 'a', 'b', 'c']);
   });
 

@@ -3,7 +3,7 @@ import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { formatItem, formatList, type OutputFlags } from '../output/output.ts';
-import { ask } from '../output/prompt.ts';
+import { readReplies } from '../output/prompt.ts';
 import { textStyleOf, type Terminal } from '../output/terminal.ts';
 import { call, type Connection } from '../service/client.ts';
 import { checkToken, checkUrl, DEFAULTS, type ConnectionFlags } from '../service/connection.ts';
@@ -78,11 +78,11 @@ async function readCredentials(
       'Cannot ask for the token: standard input or standard error is not a terminal',
       'Use --token-file FILE, or --token-file - to read the token from standard input.',
     );
-  const questions = [
+  const prompts = [
     ...(givenUrl === undefined ? [{ text: `URL of the service [${DEFAULTS.url}]: ` }] : []),
     { text: 'Token (not shown): ', hidden: true },
   ];
-  const replies = await ask(questions, terminal);
+  const replies = await readReplies(prompts, terminal);
   const url = givenUrl ?? (replies[0]?.trim() || DEFAULTS.url);
   return { url: checkUrl(url), token: checkToken(replies.at(-1)?.trim() ?? '', 'The reply') };
 }

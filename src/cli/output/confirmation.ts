@@ -12,7 +12,7 @@ export interface ConfirmationFlags {
  * not interactive. The caller must not change anything before.
  */
 export type Confirm = (
-  question: string,
+  prompt: string,
   flags: ConfirmationFlags,
   terminal: Terminal,
 ) => Promise<void>;
@@ -35,7 +35,7 @@ export function conditionOf(command: Command): string | undefined {
 }
 
 async function confirm(
-  question: string,
+  prompt: string,
   { yes }: ConfirmationFlags,
   terminal: Terminal,
 ): Promise<void> {
@@ -48,7 +48,7 @@ async function confirm(
       'Use --yes to go ahead.',
     );
   }
-  terminal.err.write(`${question} [y/N] `);
+  terminal.err.write(`${prompt} [y/N] `);
   for await (const chunk of terminal.input) {
     if (/^y(?:es)?\s*$/i.test(String(chunk))) return;
     break;

@@ -2,7 +2,7 @@ import { CommandError, EXIT } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A question that a command asks on standard error. */
-export interface Question {
+export interface Prompt {
   readonly text: string;
   /** True if the terminal must not show the reply. */
   readonly hidden?: boolean;
@@ -11,12 +11,15 @@ export interface Question {
 const [INTERRUPT, BACKSPACE, DELETE] = ['\u0003', '\b', '\u007f'];
 
 /** Asks questions, and returns the reply to each without its line feed. Throws `CommandError` after Ctrl-C, and if the input ends. */
-export async function ask(questions: readonly Question[], terminal: Terminal): Promise<string[]> {
+export async function readReplies(
+  prompts: readonly Prompt[],
+  terminal: Terminal,
+): Promise<string[]> {
   const { input, err } = terminal;
   const chunks = input[Symbol.asyncIterator]();
   const replies: string[] = [];
   try {
-    for (const { text, hidden = false } of questions) {
+    for (const { text, hidden = false } of prompts) {
       err.write(text);
       if (hidden) input.setRawMode?.(true);
       try {

@@ -82,8 +82,7 @@ export async function changeTlds(
 ): Promise<BulkOutcome> {
   if (options.replace) requireRight(dependencies.policy, context.caller, 'tlds:delete');
   const { entries, refused } = await checkEntries(tlds, dependencies.settings, slicer);
-  if (options.mode === 'transactional' && refused.length > 0)
-    throw refuseTogether(refused, tlds.length);
+  if (options.mode === 'transactional' && refused.length > 0) throw listError(refused, tlds.length);
   const makePlan = (reader: Reader, pace: Slicer) =>
     planChange(reader, entries, options, dependencies, context.caller, pace);
   const { outcomes, removed } = options.dry_run
@@ -207,7 +206,7 @@ const MAX_REPORTED = 5;
 /**
  * Returns the error for a whole list of `count` entries, with the problems of every rejected entry.
  */
-function refuseTogether(refused: readonly Refused[], count: number): ServiceError {
+function listError(refused: readonly Refused[], count: number): ServiceError {
   const problems: Problem[] = [];
   for (const { index, error } of refused) {
     const own = error.details.problems ?? [{ path: [], message: error.message, validator: 'type' }];

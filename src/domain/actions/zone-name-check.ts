@@ -7,7 +7,7 @@ import type { Reader } from '../model/ports.ts';
 import type { Settings, TldRule } from '../model/settings.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld } from '../resources/tld.ts';
-import { findTldEntries, refuseZoneName, type TldEntries } from '../resources/tld-rule.ts';
+import { findTldEntries, findZoneNameRefusal, type TldEntries } from '../resources/tld-rule.ts';
 import { zoneNameProblem } from '../resources/zone-fields.ts';
 
 /** The maximum number of names in one request. */
@@ -52,7 +52,7 @@ function checkName(name: string, entries: TldEntries, rule: TldRule): NameCheck 
   const problem = spellingProblem(name);
   if (problem !== undefined)
     return { name, allowed: false, rule: 'domain_name', message: `The name ${problem}` };
-  const refusal = refuseZoneName(comparisonForm(name), entries, rule);
+  const refusal = findZoneNameRefusal(comparisonForm(name), entries, rule);
   if (refusal === undefined) return { name, allowed: true, rule: null, message: null };
   return {
     name,

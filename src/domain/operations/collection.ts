@@ -36,7 +36,7 @@ export async function createResource(
 }
 
 /** The caller's options for a list, in addition to its page. */
-export interface ListWishes {
+export interface ListOptions {
   /** Whether to count the resources on all pages. Lists with computed filters are never counted. */
   readonly count: boolean;
   /**
@@ -46,7 +46,7 @@ export interface ListWishes {
   signal(): AbortSignal | undefined;
 }
 
-const NO_WISHES: ListWishes = { count: false, signal: () => undefined };
+const DEFAULT_LIST_OPTIONS: ListOptions = { count: false, signal: () => undefined };
 
 /**
  * Returns the page of `type` that the query parameters select from the resources visible to the
@@ -59,7 +59,7 @@ export async function listResources(
   type: ResourceType,
   caller: Caller,
   parameters: readonly Parameter[],
-  wishes = NO_WISHES,
+  options = DEFAULT_LIST_OPTIONS,
 ): Promise<Page> {
   const { marker, limit, sortField, descending, ...request } = readListRequest(
     type,
@@ -75,11 +75,11 @@ export async function listResources(
     descending,
     conditions: listConditions(type, viewer, request.conditions),
     maxBytes: settings.maxPageBytes,
-    count: wishes.count && !isComputed,
+    count: options.count && !isComputed,
     ...(isComputed ? { computed: { wanted: request.computed, settings } } : {}),
     ...(after === undefined ? {} : { after: { sortValue: after[sortField], id: after.id } }),
   };
-  return store.page(type, query, { owner: caller.id, signal: () => wishes.signal() });
+  return store.page(type, query, { owner: caller.id, signal: () => options.signal() });
 }
 
 async function findMarker(

@@ -17,7 +17,7 @@ export interface TldEntries {
  * entry. Without any TLD entries, only the first check applies. `name` is in comparison form.
  * Returns undefined for a valid name.
  */
-export function refuseZoneName(
+export function findZoneNameRefusal(
   name: string,
   entries: TldEntries,
   rule: TldRule,
@@ -68,5 +68,5 @@ export async function areOutsideTlds(
 ): Promise<boolean[]> {
   const names = zoneNames.map(comparisonForm);
   const entries = await findTldEntries(reader, names, tldRule);
-  return names.map((name) => refuseZoneName(name, entries, tldRule) !== undefined);
+  return names.map((name) => findZoneNameRefusal(name, entries, tldRule) !== undefined);
 }

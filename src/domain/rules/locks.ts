@@ -10,7 +10,7 @@ import { SCOPES, tsigkey } from '../resources/tsigkey.ts';
 import type { Zone } from '../resources/zone-fields.ts';
 import { zone } from '../resources/zone.ts';
 import { refersAnew } from './tsigkey-rules.ts';
-import { wantedPool } from './zone-rules.ts';
+import { requestedPool } from './zone-rules.ts';
 
 /** The part of an admission that decides what a change depends on. */
 type LockContext = Pick<Admission, 'caller' | 'settings'>;
@@ -90,7 +90,7 @@ function newZoneLocks(
   { caller, settings }: LockContext,
 ): readonly Lock[] {
   const name = comparisonForm(resource.name);
-  const poolId = wantedPool(resource).id;
+  const poolId = requestedPool(resource).id;
   const shared = (type: ResourceType) => (key: string) => ({ type, key, exclusive: false });
   return [
     ...[name, ...coveringNames(name, settings.tldRule)].map(shared(tld)),

@@ -6,7 +6,7 @@ import type { Reader } from '../model/ports.ts';
 import type { Condition } from '../model/query.ts';
 import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from '../resources/zone-fields.ts';
-import { findTldEntries, refuseZoneName } from '../resources/tld-rule.ts';
+import { findTldEntries, findZoneNameRefusal } from '../resources/tld-rule.ts';
 import { zone } from '../resources/zone.ts';
 
 type ZoneFields = typeof zoneFields;
@@ -33,7 +33,7 @@ export async function admitZone(
         },
       };
     case 'delete':
-      await refuseWithSubzones(change.resource, transaction);
+      await assertNoSubzones(change.resource, transaction);
       return { resource: { ...change.resource, ...DELETED } };
   }
 }
@@ -49,14 +49,14 @@ async function admitCreation(
   if (caller.projectId === null) {
     throw new ServiceError('missing_project_id');
   }
-  await refuseOverQuota(caller.projectId, transaction, settings.zonesPerProject);
-  const refusal = refuseZoneName(
+  await assertWithinQuota(caller.projectId, transaction, settings.zonesPerProject);
+  const refusal = findZoneNameRefusal(
     name,
     await findTldEntries(transaction, [name], settings.tldRule),
     settings.tldRule,
   );
   if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal);
-  await refuseAmongOthers(name, caller.projectId, transaction);
+  await assertNoForeignZones(name, caller.projectId, transaction);
   return {
     ...resource,
     project_id: caller.projectId,
@@ -65,7 +65,7 @@ async function admitCreation(
   };
 }
 
-async function refuseOverQuota(
+async function assertWithinQuota(
   projectId: string,
   transaction: Reader,
   quota: number,
@@ -78,7 +78,7 @@ async function refuseOverQuota(
 }
 
 /** Throws if another project has a zone with this name, or a zone above or below it. */
-async function refuseAmongOthers(
+async function assertNoForeignZones(
   name: string,
   projectId: string,
   transaction: Reader,
@@ -106,7 +106,10 @@ function below(name: string): Condition[] {
 }
 
 /** Returns the pool that the request wants, and the pool that its attributes name, if any. */
-export function wantedPool({ pool_id: given, attributes }: Pick<Zone, 'pool_id' | 'attributes'>): {
+export function requestedPool({
+  pool_id: given,
+  attributes,
+}: Pick<Zone, 'pool_id' | 'attributes'>): {
   readonly id: string;
   readonly attribute: string | undefined;
 } {
@@ -120,7 +123,7 @@ async function choosePool(
   transaction: Reader,
   { may }: Admission,
 ): Promise<string> {
-  const { id, attribute } = wantedPool(resource);
+  const { id, attribute } = requestedPool(resource);
   if (attribute !== undefined && attribute !== id)
     throw new ServiceError('no_valid_pool_found', {});
   if (id === DEFAULT_POOL_ID) return id; // it always exists
@@ -145,7 +148,7 @@ function nextSerial(
   return changed ? Math.max(unixSeconds(now), serial + 1) : serial;
 }
 
-async function refuseWithSubzones(resource: Zone, transaction: Reader): Promise<void> {
+async function assertNoSubzones(resource: Zone, transaction: Reader): Promise<void> {
   const samePool: Condition = { field: 'pool_id', test: '=', value: resource.pool_id ?? '' };
   if (await transaction.exists(zone, [...below(comparisonForm(resource.name)), samePool])) {
     throw new ServiceError('zone_has_sub_zone');

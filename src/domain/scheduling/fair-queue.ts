@@ -40,7 +40,7 @@ interface Waiting {
 /** The jobs of one owner. */
 interface Share {
   /** The number of slots that its running jobs use. */
-  taken: number;
+  used: number;
   /** The turn in which its last job began. 0 if none did. */
   servedLast: number;
   readonly waiting: Set<Waiting>;
@@ -54,14 +54,14 @@ interface Share {
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { concurrency, concurrencyPerOwner, maxWaitingPerOwner, maxWaiting } = options;
   const shares = new Map<string, Share>();
-  let taken = 0;
+  let used = 0;
   let waiting = 0;
   let turn = 0;
 
   const start = (share: Share, slots: number) => {
-    share.taken += slots;
+    share.used += slots;
     share.servedLast = turn += 1;
-    taken += slots;
+    used += slots;
   };
 
   /**
@@ -75,7 +75,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       const [head] = share.waiting;
       if (
         head === undefined ||
-        share.taken + head.slots > concurrencyPerOwner ||
+        share.used + head.slots > concurrencyPerOwner ||
         share.servedLast >= (next?.servedLast ?? Infinity)
       )
         continue;
@@ -90,14 +90,14 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
    */
   const mayStart = (share: Share, slots: number) =>
     share.waiting.size === 0 &&
-    share.taken + slots <= concurrencyPerOwner &&
-    taken + slots <= concurrency &&
+    share.used + slots <= concurrencyPerOwner &&
+    used + slots <= concurrency &&
     (waiting === 0 || nextWaiting() === undefined);
 
   const serveNext = () => {
     for (
       let next = nextWaiting();
-      next !== undefined && taken + next.slots <= concurrency;
+      next !== undefined && used + next.slots <= concurrency;
       next = nextWaiting()
     )
       next.begin();
@@ -127,14 +127,14 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     });
 
   const forget = (owner: string, share: Share) => {
-    if (share.taken === 0 && share.waiting.size === 0) shares.delete(owner);
+    if (share.used === 0 && share.waiting.size === 0) shares.delete(owner);
   };
 
   return {
     async run(owner, work, signal, wanted = 1) {
       signal?.throwIfAborted();
       const slots = Math.min(wanted, concurrencyPerOwner);
-      const share = shares.get(owner) ?? { taken: 0, servedLast: 0, waiting: new Set() };
+      const share = shares.get(owner) ?? { used: 0, servedLast: 0, waiting: new Set() };
       shares.set(owner, share);
       try {
         if (mayStart(share, slots)) {
@@ -158,8 +158,8 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       try {
         return await work();
       } finally {
-        share.taken -= slots;
-        taken -= slots;
+        share.used -= slots;
+        used -= slots;
         serveNext();
         forget(owner, share);
       }

@@ -30,7 +30,7 @@ export function renderDocsPage(document: ApiDocument): string {
     { id: 'overview', title: 'Overview', parts: prose(info.description) },
     { id: 'signing-in', title: 'Signing in', parts: signingIn(document) },
     ...operationSections(document),
-    { id: 'modifiers', title: 'Request context', parts: modifiers(document) },
+    { id: 'modifiers', title: 'Request context', parts: requestContext(document) },
     { id: 'objects', title: 'Objects', parts: objects(document) },
     { id: 'errors', title: 'Errors', parts: errors(document) },
   ];
@@ -103,7 +103,7 @@ function signingIn(document: ApiDocument): Part {
 }
 
 /** Returns the section of the parameters that paths share. */
-function modifiers(document: ApiDocument): Part {
+function requestContext(document: ApiDocument): Part {
   const common = Object.values(document.paths).flatMap(({ parameters = [] }) =>
     parameters.filter((parameter) => '$ref' in parameter).map((parameter) => resolve<ParameterObject>(document, parameter)),
   );

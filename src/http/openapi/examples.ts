@@ -177,10 +177,10 @@ function examplesOf(fields: [string, { readonly example: unknown }][]): Body {
  * examples of fields.
  */
 function show(type: ResourceType, base: string, body: Body): Body {
-  const kept = readCreation(type, body, LENIENT);
+  const stored = readCreation(type, body, LENIENT);
   const members = fieldsOf(type).map(
     ([name, { set, example }]) =>
-      [name, set === 'by the service' ? example : (kept[name] ?? example)] as const,
+      [name, set === 'by the service' ? example : (stored[name] ?? example)] as const,
   );
   const links = { self: `${base}/v2/${type.collection}/${EXAMPLE_ID}` };
   const { id, ...timestamps } = newMembers(type, EXAMPLE_ID, CREATED_AT);

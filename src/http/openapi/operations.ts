@@ -29,7 +29,7 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'duplicate',
 ];
 /** The operations whose response shows a secret from the database. */
-const SHOWN_AFTER_READING: readonly Operation[] = ['list', 'get', 'update'];
+const SECRET_OPERATIONS: readonly Operation[] = ['list', 'get', 'update'];
 
 const ID_ERRORS: readonly ErrorCode[] = ['invalid_uuid', 'resource_not_found'];
 const PAGING_ERRORS: readonly ErrorCode[] = [
@@ -112,7 +112,7 @@ function describeOperation(
   const status = successStatus(type, operation, settings, NOTES[operation].status);
   const refusals = type.refusals?.[operation] ?? [];
   const unreadable: readonly ErrorCode[] =
-    SHOWN_AFTER_READING.includes(operation) && secretFields(type).length > 0
+    SECRET_OPERATIONS.includes(operation) && secretFields(type).length > 0
       ? ['unreadable_secret']
       : [];
   return {

@@ -40,7 +40,7 @@ function pagingParameters(defaultLimit: number): Record<string, ParameterObject>
 }
 
 /** Returns the headers and query parameters of the request context, by name. */
-function modifierParameters(): Record<string, ParameterObject> {
+function contextParameters(): Record<string, ParameterObject> {
   const describe = (
     name: string,
     place: 'header' | 'query',
@@ -89,14 +89,14 @@ export function sharedParameters({
 }): Record<string, ParameterObject> {
   return {
     ...pagingParameters(defaultLimit),
-    ...modifierParameters(),
+    ...contextParameters(),
     [requestIdHeader]: requestIdParameter(requestIdHeader),
   };
 }
 
 /** Returns the parameters of every path that needs a token. */
 export function commonParameters(requestIdHeader: string): OrReference<ParameterObject>[] {
-  return references([...Object.keys(modifierParameters()), requestIdHeader]);
+  return references([...Object.keys(contextParameters()), requestIdHeader]);
 }
 
 /** Returns the parameters of the list of `type`. */

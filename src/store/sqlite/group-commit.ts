@@ -39,7 +39,7 @@ interface Pending {
   readonly since: number;
   run(sql: Sql): Promise<void>;
   /** Reports the result to the caller: the result of `run`, or the failure of the whole transaction. */
-  settle(failure?: Error): void;
+  finish(failure?: Error): void;
   /** True if the last call of `run` failed. */
   refused: boolean;
 }
@@ -102,7 +102,7 @@ export function startGroupCommit(
         const latest = isBusy(error) ? performance.now() - LOCK_WAIT_MS : Infinity;
         const refused = waiting.filter(({ since }) => since <= latest);
         waiting = waiting.filter(({ since }) => since > latest);
-        for (const pending of refused) pending.settle(translate(error, path) as Error);
+        for (const pending of refused) pending.finish(translate(error, path) as Error);
       }
       if (waiting.length === 0) return false;
       await pauseForLock();
@@ -122,11 +122,11 @@ export function startGroupCommit(
       hooks.afterCommit();
     } catch (failure) {
       await sql.run('ROLLBACK', []).catch(() => undefined); // after most faults there is no open transaction
-      for (const pending of batch) pending.settle(failure as Error);
+      for (const pending of batch) pending.finish(failure as Error);
       return;
     }
     observer.committed(batch.length, (performance.now() - began) / 1000);
-    for (const pending of batch) pending.settle();
+    for (const pending of batch) pending.finish();
   }
 
   /** Runs the writes in order. Returns false as soon as one fails after it changed something. */
@@ -154,7 +154,7 @@ export function startGroupCommit(
       if (waiting.length >= MAX_WAITING)
         return Promise.reject(refusal(`More than ${MAX_WAITING} changes wait for the database`));
       return new Promise<T>((resolve, reject) => {
-        let settled: () => void;
+        let report: () => void;
         const pending: Pending = {
           since: performance.now(),
           refused: false,
@@ -162,14 +162,14 @@ export function startGroupCommit(
             try {
               const value = await work(on);
               pending.refused = false;
-              settled = () => resolve(value);
+              report = () => resolve(value);
             } catch (error) {
               if (isFault(error)) throw error;
               pending.refused = true;
-              settled = () => reject(error);
+              report = () => reject(error);
             }
           },
-          settle: (failure) => (failure === undefined ? settled() : reject(failure)),
+          finish: (failure) => (failure === undefined ? report() : reject(failure)),
         };
         waiting.push(pending);
         working ??= drain();

@@ -4,7 +4,7 @@ import type { IndexReader } from '../../../src/domain/model/resource.ts';
 import { comparisonForm } from '../../../src/domain/text/dns-name.ts';
 import { TLD_RULES, type TldRule } from '../../../src/domain/model/settings.ts';
 import { ERRORS, type ZoneNameRefusal } from '../../../src/domain/model/errors.ts';
-import { findTldEntries, refuseZoneName } from '../../../src/domain/resources/tld-rule.ts';
+import { findTldEntries, findZoneNameRefusal } from '../../../src/domain/resources/tld-rule.ts';
 
 type Verdict = ZoneNameRefusal['rule'] | 'ok';
 
@@ -29,7 +29,7 @@ async function check(
   rule: TldRule,
 ): Promise<ZoneNameRefusal | undefined> {
   const name = comparisonForm(zoneName);
-  return refuseZoneName(name, await findTldEntries(readerOf(entries), [name], rule), rule);
+  return findZoneNameRefusal(name, await findTldEntries(readerOf(entries), [name], rule), rule);
 }
 
 async function verdict(
@@ -53,7 +53,7 @@ const NO_ENTRY = 'tld_entry';
 const IS_TLD = 'not_a_tld';
 
 /** Entries, zone name, the verdict by the rule `last-label`, and the verdict by `any-suffix` if it differs. */
-const TRUTH: readonly (readonly [
+const VERDICTS: readonly (readonly [
   entries: string,
   zone: string,
   lastLabel: Verdict,
@@ -136,7 +136,7 @@ describe('zone name check', () => {
   });
 
   describe.each(TLD_RULES)('rule %s', (rule) => {
-    const rows = TRUTH.map(([entries, zone, lastLabel, anySuffix = lastLabel]) => ({
+    const rows = VERDICTS.map(([entries, zone, lastLabel, anySuffix = lastLabel]) => ({
       entries,
       zone,
       expected: rule === 'last-label' ? lastLabel : anySuffix,
@@ -233,7 +233,7 @@ describe('comparison with a naive implementation', () => {
           async (list, names) => {
             const together = await findTldEntries(readerOf(list), names.map(comparisonForm), rule);
             for (const name of names)
-              expect(refuseZoneName(comparisonForm(name), together, rule)?.rule ?? 'ok').toBe(
+              expect(findZoneNameRefusal(comparisonForm(name), together, rule)?.rule ?? 'ok').toBe(
                 naively(list, name, rule),
               );
           },

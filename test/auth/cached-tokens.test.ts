@@ -7,24 +7,24 @@ import { hashToken, token as tokenType } from '../../src/domain/resources/token.
 import { openStore } from '../../src/service.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
-const TOKEN = 'tsigil_remembered';
+const TOKEN = 'tsigil_cached';
 const ID = '00000000-0000-4000-8000-000000000001';
 const NOW = '2026-01-01T00:00:00.000000';
 const POOL = { maxConnections: 1, connectTimeoutSeconds: 1, statementTimeoutSeconds: 1 };
 
 let folder: string;
 let store: Store;
-let lookUps: number;
+let queries: number;
 
 beforeEach(async () => {
   folder = temporaryFolder();
   const opened = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
-  lookUps = 0;
+  queries = 0;
   store = {
     ...opened,
-    find(...question) {
-      lookUps += 1;
-      return opened.find(...question);
+    find(...query) {
+      queries += 1;
+      return opened.find(...query);
     },
   };
   await insert(ID, TOKEN);
@@ -59,10 +59,10 @@ test('queries a token once, and again after a change of any token', async () => 
     () => 0,
   );
   for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
-  expect(lookUps).toBe(1);
+  expect(queries).toBe(1);
   await insert('00000000-0000-4000-8000-000000000002', 'tsigil_other');
   expect((await authenticate(TOKEN))?.id).toBe(ID);
-  expect(lookUps).toBe(2);
+  expect(queries).toBe(2);
 });
 
 test('queries an unknown token every time', async () => {
@@ -75,7 +75,7 @@ test('queries an unknown token every time', async () => {
     undefined,
     undefined,
   ]);
-  expect(lookUps).toBe(2);
+  expect(queries).toBe(2);
 });
 
 test('refuses a removed token as soon as the store reports the removal', async () => {
@@ -106,8 +106,8 @@ test('does not cache a token that was read before its removal', async () => {
   const held = new Promise<void>((resolve) => (resume = resolve));
   const slow: Store = {
     ...store,
-    async find(...question) {
-      const rows = await store.find(...question);
+    async find(...query) {
+      const rows = await store.find(...query);
       await held;
       return rows;
     },
@@ -141,10 +141,10 @@ test('shares a query in progress, but not one from before a removal', async () =
     () => 0,
   );
   const early = [authenticate(TOKEN), authenticate(TOKEN)];
-  expect(lookUps).toBe(1);
+  expect(queries).toBe(1);
   await remove();
   const late = [authenticate(TOKEN), authenticate(TOKEN)];
-  expect(lookUps).toBe(2);
+  expect(queries).toBe(2);
   resume();
   expect((await Promise.all(early)).map((caller) => caller?.id)).toEqual([ID, ID]);
   expect(await Promise.all(late)).toEqual([undefined, undefined]);
@@ -160,10 +160,10 @@ test('shares no query that began 0.5 s ago if another process may have removed t
   const answers = [authenticate('tsigil_wrong')];
   seconds = 100.49;
   answers.push(authenticate('tsigil_wrong'));
-  expect(lookUps).toBe(1);
+  expect(queries).toBe(1);
   seconds = 100.5;
   answers.push(authenticate('tsigil_wrong'));
-  expect(lookUps).toBe(2);
+  expect(queries).toBe(2);
   expect(await Promise.all(answers)).toEqual([undefined, undefined, undefined]);
 });
 
@@ -178,10 +178,10 @@ test('queries a token again after 0.5 s if another process may have removed it',
   await remove();
   seconds = 100.49;
   expect((await authenticate(TOKEN))?.id).toBe(ID);
-  expect(lookUps).toBe(1);
+  expect(queries).toBe(1);
   seconds = 100.5;
   expect(await authenticate(TOKEN)).toBeUndefined();
-  expect(lookUps).toBe(2);
+  expect(queries).toBe(2);
 });
 
 test('measures the 0.5 s from the start of the query', async () => {
@@ -189,8 +189,8 @@ test('measures the 0.5 s from the start of the query', async () => {
   const slow: Store = {
     ...store,
     exclusive: false,
-    async find(...question) {
-      const rows = await store.find(...question);
+    async find(...query) {
+      const rows = await store.find(...query);
       seconds += 0.5;
       return rows;
     },
@@ -201,7 +201,7 @@ test('measures the 0.5 s from the start of the query', async () => {
     () => seconds,
   );
   for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
-  expect(lookUps).toBe(3);
+  expect(queries).toBe(3);
 });
 
 test('a change that was rolled back clears the cache, a read does not', async () => {
