@@ -49,7 +49,7 @@ export const ERRORS = {
   forbidden: entry({
     status: 403,
     when: 'No caller can do this.',
-    message: () => 'Only the service creates CATALOG zones',
+    message: () => 'The API cannot create or change CATALOG zones',
   }),
   illegal_child: entry({
     status: 403,
