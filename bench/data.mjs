@@ -23,7 +23,10 @@ export function tldName(number) {
   return `tld-${String(number).padStart(6, '0')}`;
 }
 
-/** Writes `count` TLD entries into the database with this URL, with the service's store. Returns the entries. */
+/**
+ * Writes `count` TLD entries into the database with this URL, with the service's store. Returns the
+ * entries.
+ */
 export async function fill(setting, count) {
   const [{ openStore }, { tld }] = await Promise.all([
     dist('service.js'),
@@ -45,8 +48,8 @@ const folder = temporaryFolder();
 const filled = new Map();
 
 /**
- * Creates a SQLite database with `count` TLD entries. Returns its path, its URL and the entries. The first call for a count fills a
- * database, which all calls copy.
+ * Creates a SQLite database with `count` TLD entries. Returns its path, its URL and the entries.
+ * The first call for a count fills a database, which all calls copy.
  */
 export async function databaseWith(count) {
   const original = join(folder, `${count}.db`);

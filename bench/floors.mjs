@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { cpuMicroseconds } from './processes.mjs';
 
 /**
- * Starts one of the programs in `floors/`, the smallest programs that could do the work of a scenario. `run` sends it one job and returns
- * `{ count, seconds, cpu }`: the number of operations, the time, and the CPU microseconds.
+ * Starts one of the programs in `floors/`, the smallest programs that could do the work of a
+ * scenario. `run` sends it one job and returns `{ count, seconds, cpu }`: the number of operations,
+ * the time, and the CPU microseconds.
  */
 export async function startFloor(name, ...args) {
   const child = fork(new URL(`floors/${name}.mjs`, import.meta.url), args, { stdio: 'inherit' });

@@ -27,7 +27,8 @@ async function run({ url, headers, traffic, args, connections, seconds, amount, 
         setupRequest(request, context) {
           context.sent = make();
           const { method, path, body } = context.sent;
-          // Each request needs a copy of the headers, because autocannon adds the body's length to them.
+          // Each request needs a copy of the headers, because autocannon adds the body's length to
+          // them.
           return { ...request, headers: { ...allHeaders }, method, path, body };
         },
         onResponse(status, body, context) {

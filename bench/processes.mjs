@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** The length of one tick in `/proc/PID/stat`, in microseconds (USER_HZ is 100 on every Linux). */
 const TICK_US = 10_000;
 
-/** Returns the CPU time of a process and its running children since their start, in user and system mode, in microseconds. */
+/**
+ * Returns the CPU time of a process and its running children since their start, in user and system
+ * mode, in microseconds.
+ */
 export function cpuMicroseconds(pid) {
   return processTree(pid).reduce((sum, each) => sum + ownCpuMicroseconds(each), 0);
 }
@@ -14,7 +17,10 @@ function ownCpuMicroseconds(pid) {
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
-/** Returns the memory of a process and its children in MB: resident now (`VmRSS`), or the peak (`VmHWM`). */
+/**
+ * Returns the memory of a process and its children in MB: resident now (`VmRSS`), or the peak
+ * (`VmHWM`).
+ */
 export function memoryMb(pid, member = 'VmRSS') {
   const read = (each) =>
     Number(

@@ -1,6 +1,9 @@
 import { runWrk } from './wrk.mjs';
 
-/** The maximum difference between the rounds of a row, as a part of their median. A row above it is marked as too noisy. */
+/**
+ * The maximum difference between the rounds of a row, as a part of their median. A row above it is
+ * marked as too noisy.
+ */
 const MAX_SPREAD = 0.3;
 
 /** Returns the median. */
@@ -11,12 +14,16 @@ export function median(values) {
 }
 
 /**
- * One measurement: operations per second, CPU microseconds per operation, and latencies in milliseconds.
+ * One measurement: operations per second, CPU microseconds per operation, and latencies in
+ * milliseconds.
  *
  * @typedef {{ rate: number, cpu: number, p50?: number, p99?: number }} Measured
  */
 
-/** Sends the requests of one job to a service or an HTTP floor, and measures it. @returns {Promise<Measured>} */
+/**
+ * Sends the requests of one job to a service or an HTTP floor, and measures it.
+ * @returns {Promise<Measured>}
+ */
 export async function underLoad(bench, server, job) {
   const before = server.cpu();
   const { requests, seconds, p50, p99 } = await bench.load.send({
@@ -53,11 +60,13 @@ export async function floorRun(floor, job) {
 }
 
 /**
- * Runs every part once to warm up, and then all parts in turn, `bench.rounds` times. Returns the measurements of each part without
- * the first.
+ * Runs every part once to warm up, and then all parts in turn, `bench.rounds` times. Returns the
+ * measurements of each part without the first.
  *
  * @template {Record<string, () => Promise<Measured>>} Parts
+ *
  * @param {Parts} parts
+ *
  * @returns {Promise<{ [Name in keyof Parts]: Measured[] }>}
  */
 export async function interleave(bench, parts) {
@@ -78,8 +87,9 @@ const RATIOS = {
 };
 
 /**
- * Returns a row of the table: the medians of the rounds, and the median ratio to a floor. `metric` is the metric that is compared in
- * each round.
+ * Returns a row of the table: the medians of the rounds, and the median ratio to a floor. `metric`
+ * is the metric that is compared in each round.
+ *
  *
  * @param {{ name: string, measured: Measured[], floor?: Measured[], metric?: 'cpu' | 'rate', target?: object, service?: object }} parts
  */
@@ -115,7 +125,10 @@ export function rowOf({
   });
 }
 
-/** Adds to a row whether its `value` meets its `target`, `{ atMost | atLeast, unit }`, and whether it is too noisy. */
+/**
+ * Adds to a row whether its `value` meets its `target`, `{ atMost | atLeast, unit }`, and whether
+ * it is too noisy.
+ */
 export function finish(row) {
   const { value, target, spread = 0 } = row;
   const met =

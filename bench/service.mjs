@@ -43,9 +43,11 @@ export async function freePort() {
 }
 
 /**
- * Starts the built service as it ships, with every feature on and its log in a file. `database` is the setting `database.url`, and
- * `variables` are further settings. `headers` carry a token if the database already has one, because the service then creates no
- * first token. With `profile`, Node.js writes a CPU profile with that name when the service stops. Resolves when the service responds.
+ * Starts the built service as it ships, with every feature on and its log in a file. `database` is
+ * the setting `database.url`, and `variables` are further settings. `headers` carry a token if the
+ * database already has one, because the service then creates no first token. With `profile`,
+ * Node.js writes a CPU profile with that name when the service stops. Resolves when the service
+ * responds.
  */
 export async function startService({
   database,
@@ -125,7 +127,10 @@ async function waitUntilReady(url, child, logFile) {
   }
 }
 
-/** Sends one request to a service and returns the text of the response. Throws unless its status is `status`. */
+/**
+ * Sends one request to a service and returns the text of the response. Throws unless its status is
+ * `status`.
+ */
 export async function sendRequest(service, method, path, body, status = 200) {
   const response = await fetch(service.url + path, {
     method,
@@ -142,7 +147,8 @@ export async function sendRequest(service, method, path, body, status = 200) {
 }
 
 /**
- * Creates one of the service's own tokens, which is stored in its database. Returns the headers that carry it.
+ * Creates one of the service's own tokens, which is stored in its database. Returns the headers
+ * that carry it.
  */
 export async function ownToken(service, project = null) {
   const { token } = JSON.parse(

@@ -10,7 +10,9 @@ const PANELS = [
   ['p99', 'p99, ms', '#b3541e'],
 ];
 
-/** Returns the slices of a soak as an SVG plot, with one panel for each measurement, over minutes. */
+/**
+ * Returns the slices of a soak as an SVG plot, with one panel for each measurement, over minutes.
+ */
 export function plotSoak({ rate, slices }) {
   const end = Math.max(...slices.map(({ minute }) => minute), 1);
   const x = (minute) => LEFT + (minute / end) * (WIDTH - LEFT - 20);

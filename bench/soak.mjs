@@ -1,4 +1,5 @@
-// `node bench/soak.mjs`: half load for a long time. Writes the measurements to var/bench/soak.json, and a plot to docs/images/soak.svg.
+// `node bench/soak.mjs`: half load for a long time. Writes the measurements to var/bench/soak.json,
+// and a plot to docs/images/soak.svg.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Traffic types, by name. Each takes the arguments of the scenario. It returns a function that makes the next request, and one that
- * checks the response.
+ * Traffic types, by name. Each takes the arguments of the scenario. It returns a function that
+ * makes the next request, and one that checks the response.
  *
  * @typedef {{ method: string, path: string, body?: string }} Sent
  * @typedef {{ make(): Sent | undefined, check(status: number, body: string, sent: Sent): boolean }} Traffic
  */
 
-/** The ids of the resources that `create` has created, for `patch` and `remove`, by collection. @type {Map<string, string[]>} */
+/**
+ * The ids of the resources that `create` has created, for `patch` and `remove`, by collection.
+ * @type {Map<string, string[]>}
+ */
 const created = new Map();
 
 /** Forgets the resources that earlier scenarios created. */
@@ -18,7 +21,10 @@ export function forgetCreated() {
 
 const idsOf = (collection) =>
   created.get(collection) ?? created.set(collection, []).get(collection);
-/** The number of created entries that mixed traffic leaves, so that it never changes an entry that it is deleting. */
+/**
+ * The number of created entries that mixed traffic leaves, so that it never changes an entry that
+ * it is deleting.
+ */
 const SPARE = 2000;
 
 const run = randomBytes(3).toString('hex');
@@ -26,7 +32,9 @@ let serial = 0;
 
 /** @type {Record<string, (args: any) => Traffic>} */
 export const TRAFFIC = {
-  /** Reads `paths` in turn. Each response body must equal the one in `bodies` with the same index. */
+  /**
+   * Reads `paths` in turn. Each response body must equal the one in `bodies` with the same index.
+   */
   get({ paths, bodies }) {
     let next = 0;
     const sent = paths.map((path, index) => ({ method: 'GET', path, expected: bodies[index] }));
@@ -78,7 +86,10 @@ export const TRAFFIC = {
         path.endsWith(JSON.parse(body).id),
     };
   },
-  /** Deletes the entries that `create` has created, each once. A job needs an `amount`, not `seconds`. */
+  /**
+   * Deletes the entries that `create` has created, each once. A job needs an `amount`, not
+   * `seconds`.
+   */
   remove() {
     const ids = idsOf('tlds');
     return {
@@ -101,7 +112,8 @@ export const TRAFFIC = {
     return {
       make() {
         const wanted = cycle[(next += 1) % cycle.length];
-        // Changes use the first half of the entries and deletions the last, so that the two never meet.
+        // Changes use the first half of the entries and deletions the last, so that the two never
+        // meet.
         const kind =
           (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
         return { ...kind.make(), kind };

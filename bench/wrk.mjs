@@ -5,16 +5,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** Returns whether wrk is installed. It is written in C, and generates more load than a load generator in JavaScript can. */
+/**
+ * Returns whether wrk is installed. It is written in C, and generates more load than a load
+ * generator in JavaScript can.
+ */
 export function hasWrk() {
   return spawnSync('wrk', ['--version']).error === undefined;
 }
 
 /**
- * Sends GET requests for `paths` in turn with wrk, and returns its measurements. Throws if a request failed or a response had a status
- * of 400 or above. It checks no bodies, because autocannon sends the same requests and checks them.
+ * Sends GET requests for `paths` in turn with wrk, and returns its measurements. Throws if a
+ * request failed or a response had a status of 400 or above. It checks no bodies, because
+ * autocannon sends the same requests and checks them.
+ *
  *
  * @param {{ url: string, headers?: Record<string, string>, paths: string[], connections: number, seconds: number }} job
+ *
  * @returns {Promise<import('./load.mjs').LoadResult>}
  */
 export async function runWrk({ url, headers = {}, paths, connections, seconds }) {
@@ -37,7 +43,10 @@ export async function runWrk({ url, headers = {}, paths, connections, seconds })
   }
 }
 
-/** Returns a Lua script that prepares every request once, sends them in turn, and prints the line that `readResult` parses. */
+/**
+ * Returns a Lua script that prepares every request once, sends them in turn, and prints the line
+ * that `readResult` parses.
+ */
 function luaScript(paths, headers) {
   const table = Object.entries(headers).map(
     ([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,

@@ -1,5 +1,5 @@
-// Compiles src into dist. Takes options of the compiler, such as --noCheck.
-// Also runs after an installation. Without the compiler, a production install uses the existing dist.
+// Compiles src into dist. Takes options of the compiler, such as --noCheck. Also runs after an
+// installation. Without the compiler, a production install uses the existing dist.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -6,10 +6,13 @@ import { VERSION } from '../dist/version.js';
 
 /** The variables that the commands read, in addition to those of the service's settings. */
 const VARIABLES = [
-  ['TSIGIL_URL', 'The service to talk to, where no --url is given; else the one on this machine.'],
+  [
+    'TSIGIL_URL',
+    'The URL of the service if --url is not set. The default is the service on this machine.',
+  ],
   [
     'TSIGIL_TOKEN',
-    'The token to show it, where no --token-file is given; else the first token of the service on this machine.',
+    'The token if --token-file is not set. The default is the first token of the service on this machine.',
   ],
   ['TSIGIL_CONFIG', 'The configuration file of the service, where no --config is given.'],
   [

@@ -1,5 +1,6 @@
 /**
- * Calls `closers` one after another, from last to first. Continues after a failure, and throws the first failure at the end.
+ * Calls `closers` one after another, from last to first. Continues after a failure, and throws the
+ * first failure at the end.
  */
 export async function closeAll(closers: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];

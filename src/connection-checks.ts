@@ -67,7 +67,9 @@ async function checkDatabase({ database, databasePool }: Config): Promise<string
 /** The first bytes of every SQLite file (https://www.sqlite.org/fileformat.html section 1.3). */
 const SQLITE_HEADER = 'SQLite format 3\0';
 
-/** Checks the file of an embedded database, without its locks, because a service may be using it. */
+/**
+ * Checks the file of an embedded database, without its locks, because a service may be using it.
+ */
 function checkFile(path: string): Promise<string> {
   if (!existsSync(path)) {
     const folder = nearestFolder(dirname(path));

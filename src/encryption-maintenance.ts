@@ -20,8 +20,9 @@ import type { Database } from './store/sql/sql.ts';
 const STATEMENT_TIMEOUT_SECONDS = 3600;
 
 /**
- * Removes the remains of former secrets from the files of the database, after `ask`. Returns what to print. Throws `unavailable` if a
- * service uses an embedded database, and `bad_request` if secrets are in clear.
+ * Removes the remains of former secrets from the files of the database, after `ask`. Returns what
+ * to print. Throws `unavailable` if a service uses an embedded database, and `bad_request` if
+ * secrets are in clear.
  */
 export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {
@@ -50,8 +51,8 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
 }
 
 /**
- * Gives each key with an unreadable secret a new random secret, after `ask`. Returns what to print. Throws `unavailable` if a service uses
- * the database, and `bad_request` without a master key.
+ * Gives each key with an unreadable secret a new random secret, after `ask`. Returns what to print.
+ * Throws `unavailable` if a service uses the database, and `bad_request` without a master key.
  */
 export function resetDatabase(config: Config, ask: Ask): Promise<string> {
   return withDatabase(config, async (database, secrets) => {

@@ -35,18 +35,19 @@ export interface OpenedKeyring extends MasterKeySource {
 }
 
 /** Returns the file with the master key beside an embedded database; undefined for others. */
-function fileBeside(database: string): string | undefined {
+function defaultFile(database: string): string | undefined {
   const { kind, location } = parseDatabase(database);
   return kind.shared ? undefined : join(kind.folder(location), 'master.key');
 }
 
 /**
- * Finds the master keys for the database of a setting. Throws `unavailable` if their file cannot be used and the database does not exist yet.
+ * Finds the master keys for the database of a setting. Throws `unavailable` if their file cannot be
+ * used and the database does not exist yet.
  */
 export function openKeyring(database: string, settings: Config['encryption']): OpenedKeyring {
   const { kind, location } = parseDatabase(database);
-  const beside = fileBeside(database);
-  const found = findMasterKeys(settings, beside);
+  const ownFile = defaultFile(database);
+  const found = findMasterKeys(settings, ownFile);
   if (found?.problem !== undefined && !kind.shared && !existsSync(resolve(location)))
     throw new ServiceError('unavailable', `The master key in ${found.source} ${found.problem}`);
   return {
@@ -54,16 +55,16 @@ export function openKeyring(database: string, settings: Config['encryption']): O
     required: settings.required,
     source: found?.source,
     problem: found?.problem,
-    file: found === undefined ? beside : found.file,
+    file: found === undefined ? ownFile : found.file,
     isReadable: found?.isReadable === true,
-    createMasterKey: beside === undefined ? undefined : () => createAt(beside),
-    readMasterKeys: () => findMasterKeys(settings, beside) ?? { keys: [] },
+    createMasterKey: ownFile === undefined ? undefined : () => createAt(ownFile),
+    readMasterKeys: () => findMasterKeys(settings, ownFile) ?? { keys: [] },
   };
 }
 
 /**
- * Finds the master keys to read a database with: those in `file`, or else those in the settings, beside the database, and beside the
- * configured database, whose backup it may be.
+ * Finds the master keys to read a database with: those in `file`, or else those in the settings,
+ * beside the database, and beside the configured database, whose backup it may be.
  */
 export function openSourceKeyring(
   database: string,
@@ -71,7 +72,7 @@ export function openSourceKeyring(
   file: string | undefined,
 ): MasterKeySource & { readonly keyring: Keyring } {
   const remedy = 'Name the file that contains it with --from-master-key-file';
-  const places = new Set([database, config.database].map(fileBeside));
+  const places = new Set([database, config.database].map(defaultFile));
   const found =
     file === undefined
       ? [
@@ -98,8 +99,8 @@ function createAt(file: string): MasterKey {
 }
 
 /**
- * Prepares the secrets of an open database. `updateSchema` runs after the master key was checked, and returns the steps that it applied.
- * Throws `unavailable`.
+ * Prepares the secrets of an open database. `updateSchema` runs after the master key was checked,
+ * and returns the steps that it applied. Throws `unavailable`.
  */
 export async function prepareSecrets(
   database: Database,

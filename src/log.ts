@@ -13,9 +13,10 @@ export interface ServiceLog extends Log {
 const TRIES = 10;
 
 /**
- * Creates the service's log: one JSON object per line on standard output, from `level` upwards, each with `fields`. If a line cannot be
- * written, because the disk is full or the reader does not read, the service drops it and continues. It logs the number of lost lines once
- * writing works again. Tokens are masked in every line.
+ * Creates the service's log: one JSON object per line on standard output, from `level` upwards,
+ * each with `fields`. If a line cannot be written, because the disk is full or the reader does not
+ * read, the service drops it and continues. It logs the number of lost lines once writing works
+ * again. Tokens are masked in every line.
  */
 export function createLog(level: string, fields: Readonly<Record<string, unknown>>): ServiceLog {
   const time = isoTime();
@@ -30,7 +31,8 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
   let isOn = log.isLevelEnabled('info');
   const start = `,${JSON.stringify(fields).slice(1, -1)}`.replace(/^,$/, '');
   return {
-    // Each request logs one such line. JSON.stringify formats it in less than half the time of pino. It does not format errors.
+    // Each request logs one such line. JSON.stringify formats it in less than half the time of
+    // pino. It does not format errors.
     info(given, message) {
       if (!isOn) return;
       const members = JSON.stringify(given).slice(1, -1);
@@ -47,7 +49,10 @@ export function createLog(level: string, fields: Readonly<Record<string, unknown
   };
 }
 
-/** Returns a function for the timestamps of lines, in ISO 8601 and UTC. It formats each millisecond once. */
+/**
+ * Returns a function for the timestamps of lines, in ISO 8601 and UTC. It formats each millisecond
+ * once.
+ */
 function isoTime(): () => string {
   let last = 0;
   let text = '';
@@ -62,8 +67,8 @@ function isoTime(): () => string {
 }
 
 /**
- * Returns a stream that writes the lines of one turn of the event loop to standard output in one write. After lost lines, it calls
- * `reportLost` with their number once a write succeeds.
+ * Returns a stream that writes the lines of one turn of the event loop to standard output in one
+ * write. After lost lines, it calls `reportLost` with their number once a write succeeds.
  */
 function standardOutput(reportLost: (lines: number) => void): DestinationStream {
   let lines: string[] = [];

@@ -3,20 +3,19 @@ import type { Ask } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { runCommand } from './cli/program.ts';
 import { formatYaml, plainText } from './cli/output/plain-text.ts';
-import { fileProblems, startFileProblems } from './config/checks.ts';
-import { ConfigError, describeConfig, readConfig } from './config/config.ts';
+import { configFrom, configReader, forOperator } from './command-config.ts';
+import { fileProblems } from './config/checks.ts';
+import { describeConfig } from './config/config.ts';
 import { findLocalService } from './config/local-service.ts';
-import { settingVariables, type Environment } from './config/environment.ts';
-import type { Config } from './config/options.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
-import { ServiceError } from './domain/model/errors.ts';
-import { describeFault, faultOf } from './net/faults.ts';
+import { faultOf } from './net/faults.ts';
 import { VERSION } from './version.ts';
 
 /** The time after which a process that failed to start exits. */
 const EXIT_DELAY_MS = 500;
 
-// Commands import the web server and the databases only when they need them. The others then start in half the time.
+// Commands import the web server and the databases only when they need them. The others then start
+// in half the time.
 
 // The reader of the output may close it early, as `head` does. Any other write error is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -24,7 +23,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`tsigil: The output cannot be written: ${faultOf(error).reason}\n`);
   process.exit(EXIT.refused);
 });
-// Without a listener, SIGUSR1 opens Node's inspector, through which anyone on this machine can run code in this process.
+// Without a listener, SIGUSR1 opens Node's inspector, through which anyone on this machine can run
+// code in this process.
 process.on('SIGUSR1', () => undefined);
 process.stderr.on('error', () => {
   // Errors on standard error cannot be reported.
@@ -60,59 +60,6 @@ process.exitCode = await runCommand(
   },
 );
 
-/** Runs `work`. A failure becomes a `CommandError` that contains both the message for callers and the underlying cause, or all problems of the configuration. */
-async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ConfigError) throw invalidConfig(error);
-    if (!(error instanceof ServiceError)) throw error;
-    const { cause } = error.details;
-    throw new CommandError(
-      EXIT.refused,
-      cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message,
-      undefined,
-      error,
-    );
-  }
-}
-
-/** Returns the configuration. Throws `CommandError` with all problems, including those that `furtherProblems` returns. */
-function configFrom(
-  path: string | undefined,
-  furtherProblems?: (config: Config) => readonly string[],
-): Config {
-  try {
-    return readConfig(path, process.env, furtherProblems);
-  } catch (error) {
-    throw error instanceof ConfigError ? invalidConfig(error) : error;
-  }
-}
-
-function invalidConfig(error: ConfigError): CommandError {
-  const problems = error.problems.map((problem) => `  - ${plainText(problem)}`);
-  return new CommandError(
-    EXIT.usage,
-    'The configuration is not valid:',
-    problems.join('\n'),
-    error,
-  );
-}
-
-/**
- * Returns a function that reads the configuration at each call, with the environment of the first call. That call removes all settings from
- * the environment, so that child processes do not inherit secrets. Throws `ConfigError` with all problems.
- */
-function configReader(path: string | undefined): () => Config {
-  let environment: Environment | undefined;
-  return () => {
-    environment ??= { ...process.env };
-    const config = readConfig(path, environment, startFileProblems);
-    for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
-    return config;
-  };
-}
-
 async function run(configPath: string | undefined): Promise<void> {
   const { serve } = await import('./serve.ts');
   const code = await forOperator(() =>
@@ -120,7 +67,8 @@ async function run(configPath: string | undefined): Promise<void> {
       if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
     }),
   ).catch((error: unknown) => {
-    // A connection that waits for a password, or the channel to a supervising process, cannot be closed. Neither may delay the exit.
+    // A connection that waits for a password, or the channel to a supervising process, cannot be
+    // closed. Neither may delay the exit.
     setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
     throw error;
   });
@@ -186,7 +134,10 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
     );
 }
 
-/** Runs `work` with a signal that SIGINT and SIGTERM abort. After `work` has cleaned up, the process ends by the signal that it received. */
+/**
+ * Runs `work` with a signal that SIGINT and SIGTERM abort. After `work` has cleaned up, the process
+ * ends by the signal that it received.
+ */
 async function endedBySignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let received: NodeJS.Signals | undefined;
@@ -242,7 +193,10 @@ async function migrateDatabase(configPath: string | undefined): Promise<void> {
   });
 }
 
-/** Copies all data from one database to another, and prints the number of resources of each collection. */
+/**
+ * Copies all data from one database to another, and prints the number of resources of each
+ * collection.
+ */
 async function copyDatabase(
   configPath: string | undefined,
   from: string,

@@ -7,16 +7,19 @@ import type { Certificate } from './http/connection/node-server.ts';
 import type { Log } from './http/request-log.ts';
 import { describeFault } from './net/faults.ts';
 
-/** What a running service changes to. It contains the certificate, so that all processes use the same one. */
+/**
+ * What a running service changes to. It contains the certificate, so that all processes use the
+ * same one.
+ */
 export interface Change {
   readonly config: Config;
   readonly certificate: Certificate | undefined;
 }
 
 /**
- * Reads the configuration again, passes what the service can follow to `apply`, and returns the configuration in force. Logs the keys of
- * the settings that were applied and of those that need a restart. If anything is wrong with the new configuration, logs all problems and
- * changes nothing.
+ * Reads the configuration again, passes what the service can follow to `apply`, and returns the
+ * configuration in force. Logs the keys of the settings that were applied and of those that need a
+ * restart. If anything is wrong with the new configuration, logs all problems and changes nothing.
  */
 export function reload(
   current: Config,

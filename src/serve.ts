@@ -23,9 +23,11 @@ type Message =
   | { readonly tsigil: 'metrics'; readonly request: number; readonly text?: string };
 
 /**
- * Serves until SIGTERM or SIGINT, in this process or in several workers, as the setting `workers` states. A second signal ends the service
- * immediately. SIGHUP reads the configuration again. Calls `readConfig` in the first process only; workers receive the configuration and
- * its changes from it. Calls `started` in each serving process once it listens. Log lines go to standard output. Resolves with the exit code. Throws what `readConfig` and `startService` throw.
+ * Serves until SIGTERM or SIGINT, in this process or in several workers, as the setting `workers`
+ * states. A second signal ends the service immediately. SIGHUP reads the configuration again. Calls
+ * `readConfig` in the first process only; workers receive the configuration and its changes from
+ * it. Calls `started` in each serving process once it listens. Log lines go to standard output.
+ * Resolves with the exit code. Throws what `readConfig` and `startService` throw.
  */
 export async function serve(
   readConfig: () => Config,
@@ -77,8 +79,8 @@ export async function serve(
 }
 
 /**
- * In a worker: requests the configuration from the supervising process. The environment does not contain it, because the environment of
- * a process stays readable while the process runs.
+ * In a worker: requests the configuration from the supervising process. The environment does not
+ * contain it, because the environment of a process stays readable while the process runs.
  */
 function receiveConfig(): Promise<Config> {
   return new Promise((resolve) => {
@@ -89,7 +91,10 @@ function receiveConfig(): Promise<Config> {
   });
 }
 
-/** In a worker: receives the changes of the configuration from the supervising process, also those that arrive while the worker starts. */
+/**
+ * In a worker: receives the changes of the configuration from the supervising process, also those
+ * that arrive while the worker starts.
+ */
 function receiveChanges(): Mailbox<Change> {
   const changes = createMailbox<Change>();
   process.on('message', (message: Message) => {
@@ -138,7 +143,10 @@ function endAtNextSignal(): void {
     process.once(signal, () => process.exit(EXIT_CODES.failed));
 }
 
-/** Runs the number of workers in the configuration that `current` returns until `stopRequested` resolves, and replaces those that exit. Ends the service if no worker can start. */
+/**
+ * Runs the number of workers in the configuration that `current` returns until `stopRequested`
+ * resolves, and replaces those that exit. Ends the service if no worker can start.
+ */
 async function superviseWorkers(
   current: () => Config,
   stopRequested: Promise<string>,
@@ -147,7 +155,8 @@ async function superviseWorkers(
   let stopping = false;
   const seen = { listening: false };
   cluster.on('message', (worker, message: Message) => {
-    // Node.js drops messages to a worker that does not listen yet. A worker that requests its configuration during a stop receives 'stop' here.
+    // Node.js drops messages to a worker that does not listen yet. A worker that requests its
+    // configuration during a stop receives 'stop' here.
     const reply: Message = stopping ? { tsigil: 'stop' } : { tsigil: 'config', config: current() };
     if (message.tsigil === 'config') sendTo(worker, reply);
   });
@@ -199,7 +208,10 @@ function listWorkers(): Worker[] {
   return Object.values(cluster.workers ?? {}).flatMap((worker) => worker ?? []);
 }
 
-/** Sends a message to a worker. Ignores a failure, because a worker that has exited needs no message. Without a callback, Node.js would throw. */
+/**
+ * Sends a message to a worker. Ignores a failure, because a worker that has exited needs no
+ * message. Without a callback, Node.js would throw.
+ */
 function sendTo(worker: Worker, message: Message): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }

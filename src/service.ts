@@ -33,11 +33,14 @@ export interface Service {
   /** The file that contains the first administrator token, if this start created one. */
   readonly tokenFile: string | undefined;
   /**
-   * Follows a changed configuration. Requests that begin later use it, and later connections use the certificate. Throws Node's error, and
-   * changes nothing, if the certificate cannot be used.
+   * Follows a changed configuration. Requests that begin later use it, and later connections use
+   * the certificate. Throws Node's error, and changes nothing, if the certificate cannot be used.
    */
   change(config: Config, certificate: Certificate | undefined): void;
-  /** Stops accepting connections, waits up to `stopGraceSeconds` for requests to finish, and closes the database. */
+  /**
+   * Stops accepting connections, waits up to `stopGraceSeconds` for requests to finish, and closes
+   * the database.
+   */
   close(): Promise<void>;
 }
 
@@ -71,8 +74,8 @@ export interface OpenedDatabase {
 }
 
 /**
- * Opens the database of a setting, and updates its schema. With `secrets`, also prepares its encryption; else secrets are stored in clear.
- * Throws `ServiceError` `unavailable`.
+ * Opens the database of a setting, and updates its schema. With `secrets`, also prepares its
+ * encryption; else secrets are stored in clear. Throws `ServiceError` `unavailable`.
  */
 export async function openDatabase(
   setting: string,
@@ -104,7 +107,10 @@ export async function openDatabase(
   }
 }
 
-/** Opens the database of a setting, updates its schema, and returns the store. Throws `ServiceError` `unavailable`. */
+/**
+ * Opens the database of a setting, updates its schema, and returns the store. Throws `ServiceError`
+ * `unavailable`.
+ */
 export async function openStore(
   setting: string,
   pool: DatabaseSettings,
@@ -114,8 +120,9 @@ export async function openStore(
 }
 
 /**
- * Opens the database, updates its schema, listens, and creates a first token if the database contains none. Throws `ServiceError`
- * `unavailable` if the database cannot be used, and Node's errors if it cannot listen.
+ * Opens the database, updates its schema, listens, and creates a first token if the database
+ * contains none. Throws `ServiceError` `unavailable` if the database cannot be used, and Node's
+ * errors if it cannot listen.
  */
 export async function startService(config: Config, given: ServiceDependencies): Promise<Service> {
   const { log } = given;
@@ -153,7 +160,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     });
     closers.push(() => encryption.close());
     addEncryptionMetrics(metrics, encryption);
-    const refusedTokens = new Set<string>();
+    const revokedTokens = new Set<string>();
     const strictTsigkeys = config.tsigkeys.strict ?? (await strictTsigkeysByDefault(database));
     const lasting: LastingDependencies = {
       store,
@@ -161,7 +168,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       newId: given.newId ?? randomUUID,
       randomBytes: given.randomBytes ?? randomBytes,
       encryption,
-      refuseToken: (id) => refusedTokens.add(id),
+      onTokenRevoked: (id) => revokedTokens.add(id),
       warn({ type, id, requestId, message }) {
         log.warn(
           {
@@ -177,7 +184,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     const authentication = openAuthentication(config.auth.method, config.adminToken, {
       store,
       clock: given.clock ?? systemTime,
-      refusedTokens,
+      revokedTokens,
       keystone: config.auth.keystone,
       keystoneObserver: {
         validated: metrics.observeKeystone,
@@ -245,7 +252,8 @@ export async function startService(config: Config, given: ServiceDependencies): 
       close: () => closeAll(closers),
     };
   } catch (error) {
-    await closeAll(closers).catch(() => undefined); // report the error of the start, not of the cleanup
+    // report the error of the start, not of the cleanup
+    await closeAll(closers).catch(() => undefined);
     throw error;
   }
 }
@@ -270,7 +278,10 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
-/** Clients of Keystone sign in again after 401. Clients that know both kinds of tokens expect what Designate's description specifies. */
+/**
+ * Clients of Keystone sign in again after 401. Clients that know both kinds of tokens expect what
+ * Designate's description specifies.
+ */
 function insufficientRightsStatus({
   insufficientRightsStatus: status,
   method,

@@ -200,7 +200,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(readConfig(path, {}).stopGraceSeconds).toBe(20);
   });
 
-  test('stops pods later than the service gives up', () => {
+  test('gives pods longer than stopGraceSeconds to stop', () => {
     const pause = Number(container.lifecycle.preStop.exec.command[1]);
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(20 + pause);
   });

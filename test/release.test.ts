@@ -143,7 +143,7 @@ describe('the npm package', () => {
 });
 
 describe('the packages for Debian', () => {
-  test.runIf(debian && IS_LONG)('lintian has no objection', { timeout: 120_000 }, () => {
+  test.runIf(debian && IS_LONG)('lintian reports nothing', { timeout: 120_000 }, () => {
     const files = readdirSync(release).filter((name) => name.endsWith('.deb'));
     expect(run('lintian', ['--allow-root', '--fail-on=error,warning', ...files], release)).toBe('');
   });

@@ -1,6 +1,9 @@
 import { resourceUsage } from 'node:process';
 
-/** Repeats `work` for `seconds`. Returns the number of repetitions, the time, and the CPU microseconds. */
+/**
+ * Repeats `work` for `seconds`. Returns the number of repetitions, the time, and the CPU
+ * microseconds.
+ */
 export async function repeatFor(seconds, work) {
   return measure(async () => {
     const end = performance.now() + seconds * 1000;
@@ -13,7 +16,10 @@ export async function repeatFor(seconds, work) {
   });
 }
 
-/** Runs `work`, which returns its number of operations. Returns that number, the time, and the CPU microseconds. */
+/**
+ * Runs `work`, which returns its number of operations. Returns that number, the time, and the CPU
+ * microseconds.
+ */
 export async function measure(work) {
   const before = resourceUsage();
   const began = performance.now();

@@ -1,4 +1,5 @@
-// Raw SQLite with the durability of the service: inserts the same rows into the same table, in another file.
+// Raw SQLite with the durability of the service: inserts the same rows into the same table, in
+// another file.
 import { DatabaseSync } from '@photostructure/sqlite';
 import { tldRow } from '../data.mjs';
 import { measure, repeatFor, serveJobs } from './measure.mjs';

@@ -6,7 +6,9 @@ import { startService } from '../service.mjs';
 const COUNT = 10_000;
 const FIRST_NUMBER = 5_000_000;
 
-/** A list of 10,000 TLD entries in one request. The floor inserts as many rows in one transaction. */
+/**
+ * A list of 10,000 TLD entries in one request. The floor inserts as many rows in one transaction.
+ */
 export async function imports(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];
   const [service, floor] = await Promise.all([

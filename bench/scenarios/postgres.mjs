@@ -6,7 +6,10 @@ import { ownToken, sendRequest, startService } from '../service.mjs';
 
 const CALLERS = 64;
 
-/** Reads and durable creations on PostgreSQL, with one process and two. The floors are raw `pg` with named statements. */
+/**
+ * Reads and durable creations on PostgreSQL, with one process and two. The floors are raw `pg` with
+ * named statements.
+ */
 export async function postgres(bench) {
   const { startPostgres, createDatabase } = await postgresHarness();
   const server = await startPostgres({ fsync: 'on', synchronous_commit: 'on' });

@@ -5,7 +5,10 @@ import { databaseWith } from '../data.mjs';
 import { finish, interleave, median, rowOf } from '../rounds.mjs';
 import { ownToken, ROOT, sendRequest, startService } from '../service.mjs';
 
-/** The time from the start of the process to its first response, with an empty database and a full one. */
+/**
+ * The time from the start of the process to its first response, with an empty database and a full
+ * one.
+ */
 export async function start(bench) {
   const started = async (count) => {
     const service = await startService({ database: (await databaseWith(count)).setting });

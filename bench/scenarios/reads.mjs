@@ -4,7 +4,10 @@ import { interleave, rowOf, underLoad, underWrk } from '../rounds.mjs';
 import { ownToken, sendRequest, startService } from '../service.mjs';
 import { hasWrk } from '../wrk.mjs';
 
-/** Reads of one resource by its id, over 1, 16 and 64 connections. The floor is `node:http` with a constant body of the same size. */
+/**
+ * Reads of one resource by its id, over 1, 16 and 64 connections. The floor is `node:http` with a
+ * constant body of the same size.
+ */
 export async function reads(bench) {
   const { setting, rows } = await databaseWith(1000);
   const [service, floor] = await Promise.all([
@@ -63,7 +66,10 @@ export async function reads(bench) {
   return out;
 }
 
-/** The same with wrk, which leaves more CPU time to the server. A slow load generator makes the floor look more expensive than it is. */
+/**
+ * The same with wrk, which leaves more CPU time to the server. A slow load generator makes the
+ * floor look more expensive than it is.
+ */
 async function wrkRow(bench, { service, floor, name, paths, size }) {
   const connections = 64;
   const { measured, bare } = await interleave(bench, {

@@ -3,7 +3,9 @@ import { startFloor } from '../floors.mjs';
 import { finish, floorRun, interleave, median, rowOf, underLoad } from '../rounds.mjs';
 import { ownToken, startService } from '../service.mjs';
 
-/** Durable changes over 64 connections. The floor is raw SQLite with one insertion for each commit. */
+/**
+ * Durable changes over 64 connections. The floor is raw SQLite with one insertion for each commit.
+ */
 export async function writes(bench) {
   const [{ setting }, { path }] = [await databaseWith(1000), await databaseWith(1000)];
   const [service, floor] = await Promise.all([

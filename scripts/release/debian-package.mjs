@@ -79,7 +79,9 @@ export function makeDebianPackage({ checkout, program, root, file, architecture,
   });
 }
 
-/** Copies what the program loads. Throws if the checkout has other versions than package-lock.json. */
+/**
+ * Copies what the program loads. Throws if the checkout has other versions than package-lock.json.
+ */
 function copyDependencies(checkout, home, cpu) {
   for (const { path, version } of dependenciesOf(checkout)) {
     const installed = readJson(join(checkout, path, 'package.json')).version;

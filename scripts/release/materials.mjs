@@ -7,8 +7,8 @@ import { readJson } from './program.mjs';
 
 /**
  * Returns the SBOM of the program and its dependencies, with a time and a serial number that do not
- * vary. `folder` is for the files that npm reads. They omit what only a checkout needs: `--omit=dev`
- * also omits packages that both the program and the tests need.
+ * vary. `folder` is for the files that npm reads. They omit what only a checkout needs:
+ * `--omit=dev` also omits packages that both the program and the tests need.
  */
 export function describeMaterials(checkout, folder, time) {
   mkdirSync(folder);

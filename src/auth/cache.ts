@@ -6,7 +6,10 @@ export interface Cache<T> {
   set(key: string, value: T, until: number): void;
 }
 
-/** Creates a cache of at most `maxEntries` values. It evicts the least recently used value first. `seconds` is a monotonic clock. */
+/**
+ * Creates a cache of at most `maxEntries` values. It evicts the least recently used value first.
+ * `seconds` is a monotonic clock.
+ */
 export function createCache<T extends object>(maxEntries: number, seconds: () => number): Cache<T> {
   // A Map iterates in insertion order. Each use inserts the entry again, at the end.
   const entries = new Map<string, { value: T; until: number }>();

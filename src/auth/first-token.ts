@@ -17,9 +17,10 @@ import { token } from '../domain/resources/token.ts';
 import { CONFIGURED_ADMIN } from './tokens.ts';
 
 /**
- * Creates an administrator token if the database contains no token: in a new service, or after the last token was revoked. Writes the
- * token to `file` with mode 0600. Returns true if it created one. It writes the file before the transaction commits, so the file of a valid
- * token always exists after a crash.
+ * Creates an administrator token if the database contains no token: in a new service, or after the
+ * last token was revoked. Writes the token to `file` with mode 0600. Returns true if it created
+ * one. It writes the file before the transaction commits, so the file of a valid token always
+ * exists after a crash.
  */
 export async function createFirstToken(dependencies: Dependencies, file: string): Promise<boolean> {
   if (await dependencies.store.exists(token, [])) return false;
@@ -30,12 +31,16 @@ export async function createFirstToken(dependencies: Dependencies, file: string)
     );
     return true;
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'duplicate') return false; // another process has created it
+    // another process has created it
+    if (error instanceof ServiceError && error.code === 'duplicate') return false;
     throw error;
   }
 }
 
-/** Replaces `file` atomically with a file of mode 0600, and syncs it to disk. Deletes the temporary file if it fails. */
+/**
+ * Replaces `file` atomically with a file of mode 0600, and syncs it to disk. Deletes the temporary
+ * file if it fails.
+ */
 function writePrivateFile(file: string, content: string): void {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

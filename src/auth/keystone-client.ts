@@ -5,7 +5,10 @@ import { authOf } from '../net/keystone-credentials.ts';
 import { keystoneError, type KeystoneApi, type KeystoneResponse } from '../net/keystone.ts';
 import { readToken, readLifetimeSeconds, type ValidToken } from './keystone-token.ts';
 
-/** The service's credentials in Keystone: a user with a password, an application credential, or none. */
+/**
+ * The service's credentials in Keystone: a user with a password, an application credential, or
+ * none.
+ */
 export interface KeystoneCredentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -19,8 +22,9 @@ export interface KeystoneCredentials {
 /** Validates tokens. */
 export interface KeystoneClient {
   /**
-   * Returns a token's caller and expiry time; undefined for an invalid token. Throws `unavailable` if Keystone does not respond within
-   * `timeoutSeconds`. That is the limit for all requests and retries together.
+   * Returns a token's caller and expiry time; undefined for an invalid token. Throws `unavailable`
+   * if Keystone does not respond within `timeoutSeconds`. That is the limit for all requests and
+   * retries together.
    */
   validate(token: string): Promise<ValidToken | undefined>;
 }
@@ -35,12 +39,17 @@ interface Session {
 /** The fraction of a token's lifetime after which the service requests a new one. */
 const RENEWAL_FRACTION = 0.9;
 
-/** The pause after Keystone refused the service's credentials. Keystone may lock a user out after too many attempts. */
+/**
+ * The pause after Keystone refused the service's credentials. Keystone may lock a user out after
+ * too many attempts.
+ */
 const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Returns the error for any failure of Keystone. `reason` goes to the log and contains no token. */
+/**
+ * Returns the error for any failure of Keystone. `reason` goes to the log and contains no token.
+ */
 function keystoneUnavailable(reason: string): ServiceError {
   const message =
     'Cannot validate the token: the identity service is unavailable or returned an unexpected response';
@@ -83,7 +92,10 @@ export function createKeystoneClient(
   };
 }
 
-/** Caches a token for the service itself, and requests it on first use. Concurrent callers share one request. */
+/**
+ * Caches a token for the service itself, and requests it on first use. Concurrent callers share one
+ * request.
+ */
 function createSession(
   api: KeystoneApi,
   auth: object,
@@ -111,7 +123,10 @@ function createSession(
   };
 
   return {
-    /** Returns a valid session. Throws `unavailable` if Keystone issues no token within the deadline. */
+    /**
+     * Returns a valid session. Throws `unavailable` if Keystone issues no token within the
+     * deadline.
+     */
     async open(deadline: Deadline): Promise<Session> {
       if (current !== undefined && seconds() < current.renewAt) return current;
       if (seconds() < refused.until) throw keystoneUnavailable(refused.reason);
@@ -146,7 +161,10 @@ async function translateNetError<T>({ url }: KeystoneApi, work: Promise<T>): Pro
   }
 }
 
-/** Returns the `auth` member of a request for the service's own token; undefined without credentials. */
+/**
+ * Returns the `auth` member of a request for the service's own token; undefined without
+ * credentials.
+ */
 function serviceAuth(credentials: KeystoneCredentials): object | undefined {
   const {
     username,
@@ -170,8 +188,8 @@ function serviceAuth(credentials: KeystoneCredentials): object | undefined {
 }
 
 /**
- * Returns whether Keystone itself refused with one of `statuses`. A proxy may return 404 while Keystone is unavailable. Only Keystone's
- * errors repeat the status in the body.
+ * Returns whether Keystone itself refused with one of `statuses`. A proxy may return 404 while
+ * Keystone is unavailable. Only Keystone's errors repeat the status in the body.
  */
 function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
   return statuses.includes(response.status) && keystoneError(response)?.code === response.status;

@@ -8,7 +8,10 @@ export interface ValidToken {
   readonly expiresAt: number;
 }
 
-/** The members of a token in a response that the service reads (Keystone API v3, "Validate and show information for token"). */
+/**
+ * The members of a token in a response that the service reads (Keystone API v3, "Validate and show
+ * information for token").
+ */
 interface Description {
   readonly expires_at: string;
   readonly issued_at: string;
@@ -23,7 +26,9 @@ interface Description {
   readonly system?: { readonly all: boolean };
 }
 
-/** Reads the response body of a token validation. Returns undefined if it does not match the API. */
+/**
+ * Reads the response body of a token validation. Returns undefined if it does not match the API.
+ */
 export function readToken(body: unknown): ValidToken | undefined {
   const description = (body as { token?: unknown } | undefined)?.token;
   if (!isDescription(description)) return undefined;
@@ -47,7 +52,10 @@ export function readToken(body: unknown): ValidToken | undefined {
   return { caller, expiresAt: expires };
 }
 
-/** Returns the lifetime of a token, from its issue to its expiry. Both times are from Keystone's clock, so clock skew has no effect. */
+/**
+ * Returns the lifetime of a token, from its issue to its expiry. Both times are from Keystone's
+ * clock, so clock skew has no effect.
+ */
 export function readLifetimeSeconds(body: unknown): number | undefined {
   const { issued_at: issued, expires_at: expires } = ((body as { token?: unknown } | undefined)
     ?.token ?? {}) as Partial<Description>;

@@ -33,19 +33,25 @@ export interface KeystoneObserver {
   cacheHit(outcome: Outcome): void;
 }
 
-/** The maximum time for which a refusal is cached. A Keystone node rejects valid tokens until it receives a new signing key. */
+/**
+ * The maximum time for which a refusal is cached. A Keystone node rejects valid tokens until it
+ * receives a new signing key.
+ */
 const REFUSAL_SECONDS = 10;
 
-/** The form of a Keystone token, for all providers. It contains only characters that are safe in a header. */
+/**
+ * The form of a Keystone token, for all providers. It contains only characters that are safe in a
+ * header.
+ */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /** The cached value for a refused token. */
 const REFUSED = {};
 
 /**
- * Authenticates callers by their Keystone tokens. Caches each result under the token's hash, until the token expires and for at most
- * `cacheSeconds`. Refusals have a separate cache, so a flood of invalid tokens cannot evict the valid ones. Throws if the CA file cannot be
- * read.
+ * Authenticates callers by their Keystone tokens. Caches each result under the token's hash, until
+ * the token expires and for at most `cacheSeconds`. Refusals have a separate cache, so a flood of
+ * invalid tokens cannot evict the valid ones. Throws if the CA file cannot be read.
  */
 export function keystoneTokens(settings: KeystoneSettings, observer: KeystoneObserver): Method {
   const { url = '', caFile, timeoutSeconds, cacheSeconds, cacheEntries } = settings;

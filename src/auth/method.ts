@@ -2,7 +2,10 @@ import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 
 /** A method of authenticating callers by their tokens. */
 export interface Method {
-  /** Returns whether this method handles a token, by its form. Then no other method receives the token. */
+  /**
+   * Returns whether this method handles a token, by its form. Then no other method receives the
+   * token.
+   */
   claims(token: string): boolean;
   /** Throws `unavailable` if the token cannot be validated now. */
   readonly authenticate: Authenticate;

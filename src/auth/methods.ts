@@ -9,16 +9,22 @@ export interface AuthDependencies {
   readonly store: Store;
   /** The clock for expiry times. It must follow the system's clock. */
   readonly clock: Clock;
-  /** Ids of the service's own tokens that this process refuses, even if the database still contains them. */
-  readonly refusedTokens: ReadonlySet<string>;
+  /**
+   * Ids of the service's own tokens that this process refuses, even if the database still contains
+   * them.
+   */
+  readonly revokedTokens: ReadonlySet<string>;
   readonly keystone: KeystoneSettings;
   readonly keystoneObserver: KeystoneObserver;
 }
 
-/** Every method by its name in the configuration. The first method that claims a token authenticates it. */
+/**
+ * Every method by its name in the configuration. The first method that claims a token authenticates
+ * it.
+ */
 const METHODS: Readonly<Record<AuthMethod, (dependencies: AuthDependencies) => Method>> = {
-  tokens: ({ store, clock, refusedTokens }) =>
-    ownTokens(store, clock, () => performance.now() / 1000, refusedTokens),
+  tokens: ({ store, clock, revokedTokens }) =>
+    ownTokens(store, clock, () => performance.now() / 1000, revokedTokens),
   keystone: ({ keystone, keystoneObserver }) => keystoneTokens(keystone, keystoneObserver),
 };
 
@@ -34,8 +40,8 @@ export interface Authentication {
 }
 
 /**
- * Authenticates callers by `adminToken`, if one is configured, and then by the methods in `names`. Refuses a token that no method claims.
- * Throws if a file in the configuration cannot be read.
+ * Authenticates callers by `adminToken`, if one is configured, and then by the methods in `names`.
+ * Refuses a token that no method claims. Throws if a file in the configuration cannot be read.
  */
 export function openAuthentication(
   names: readonly AuthMethod[],

@@ -43,8 +43,9 @@ interface KnownToken {
 }
 
 /**
- * Authenticates callers by the service's own tokens. Refuses an expired or deleted token immediately. If another process deleted it,
- * refuses it within 0.5 s. Also refuses tokens whose id is in `refused`. `seconds` is a monotonic clock.
+ * Authenticates callers by the service's own tokens. Refuses an expired or deleted token
+ * immediately. If another process deleted it, refuses it within 0.5 s. Also refuses tokens whose id
+ * is in `refused`. `seconds` is a monotonic clock.
  */
 export function ownTokens(
   store: Store,
@@ -76,8 +77,9 @@ interface Search {
 }
 
 /**
- * Finds tokens by their hash. Caches them until a token changes; for 0.5 s if other processes may change tokens. Concurrent requests with one
- * token share a query under the same conditions, because the rate limit counts them as one.
+ * Finds tokens by their hash. Caches them until a token changes; for 0.5 s if other processes may
+ * change tokens. Concurrent requests with one token share a query under the same conditions,
+ * because the rate limit counts them as one.
  */
 function cacheUnchanged(store: Store, seconds: () => number) {
   let cache = createCache<KnownToken>(MAX_CACHED_TOKENS, seconds);

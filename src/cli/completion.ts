@@ -30,8 +30,8 @@ interface Node {
 }
 
 /**
- * Returns the script with which `shell` completes commands, flags, the values of flags and the names
- * of resources. It contains the commands of this version. It runs the program to get names.
+ * Returns the script with which `shell` completes commands, flags, the values of flags and the
+ * names of resources. It contains the commands of this version. It runs the program to get names.
  */
 export function completionScript(program: Command, shell: Shell): string {
   const name = program.name();
@@ -116,7 +116,10 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the `case` pattern of all commands. The scripts use it to find the command that was typed. */
+/**
+ * Returns the `case` pattern of all commands. The scripts use it to find the command that was
+ * typed.
+ */
 function pathPatterns(nodes: readonly Node[]): string {
   return nodes
     .slice(1)
@@ -124,7 +127,10 @@ function pathPatterns(nodes: readonly Node[]): string {
     .join(' | ');
 }
 
-/** Returns a `case` line for each set of flags with the same values. `act` returns its shell commands. */
+/**
+ * Returns a `case` line for each set of flags with the same values. `act` returns its shell
+ * commands.
+ */
 function valueCases(nodes: readonly Node[], act: (choices: Choices) => string): string[] {
   const patterns = new Map<string, string[]>();
   for (const { path, values } of nodes) {

@@ -20,8 +20,8 @@ import { addTokenRevoke } from './commands/token-revoke.ts';
 import { addKeyCommands } from './commands/tsigkey-commands.ts';
 
 /**
- * Runs the command line `argv`, which excludes the program's name, and returns the exit code. Prints errors instead of throwing them.
- * Without arguments, prints help.
+ * Runs the command line `argv`, which excludes the program's name, and returns the exit code.
+ * Prints errors instead of throwing them. Without arguments, prints help.
  */
 export async function runCommand(
   argv: readonly string[],
@@ -128,7 +128,9 @@ function sentenceOf(error: unknown): {
   );
 }
 
-/** Prints an error. Escapes unprintable characters, because messages may quote servers and files. */
+/**
+ * Prints an error. Escapes unprintable characters, because messages may quote servers and files.
+ */
 function printError({ err, environment }: Terminal, text: string): void {
   err.write(`${red('tsigil:', textStyleOf(err, environment))} ${plainLines(text)}`);
 }

@@ -52,7 +52,9 @@ export function addHelpCommand(program: Command): void {
   addExamples(help, ['tsigil help tsigkey verify']);
 }
 
-/** Returns the subcommand with this name or alias. Reports an unknown one, which ends the program. */
+/**
+ * Returns the subcommand with this name or alias. Reports an unknown one, which ends the program.
+ */
 function childOf(parent: Command, word: string): Command {
   const child = parent.commands.find(
     (each) => each.name() === word || each.aliases().includes(word),

@@ -56,8 +56,9 @@ function togetherProblem(values: Readonly<Record<string, unknown>>): string | un
 }
 
 /**
- * Returns what is wrong with the files that settings name: those that cannot be read, and certificates and keys that cannot be used.
- * Only a process that serves needs these files, so `readConfig` does not read them.
+ * Returns what is wrong with the files that settings name: those that cannot be read, and
+ * certificates and keys that cannot be used. Only a process that serves needs these files, so
+ * `readConfig` does not read them.
  */
 export function fileProblems(config: Config): string[] {
   const problems: string[] = [];
@@ -95,8 +96,8 @@ export function fileProblems(config: Config): string[] {
 }
 
 /**
- * Returns what is wrong with the files that a starting service needs, except the file of master keys. The start itself reports that one, with
- * the ids of the keys that the database needs.
+ * Returns what is wrong with the files that a starting service needs, except the file of master
+ * keys. The start itself reports that one, with the ids of the keys that the database needs.
  */
 export function startFileProblems(config: Config): string[] {
   const encryption = { ...config.encryption, masterKeyFile: undefined };

@@ -17,8 +17,9 @@ export class ConfigError extends Error {
 }
 
 /**
- * Returns the configuration, frozen: defaults, then the YAML file at `path`, then the environment. Throws `ConfigError` with everything
- * that is wrong: unknown keys and variables, bad values, files that cannot be read, and what `furtherProblems` returns.
+ * Returns the configuration, frozen: defaults, then the YAML file at `path`, then the environment.
+ * Throws `ConfigError` with everything that is wrong: unknown keys and variables, bad values, files
+ * that cannot be read, and what `furtherProblems` returns.
  */
 export function readConfig(
   path: string | undefined,
@@ -52,7 +53,9 @@ export function readConfig(
   return config;
 }
 
-/** Returns the settings as `check-config` prints them: without secrets, and without what is not set. */
+/**
+ * Returns the settings as `check-config` prints them: without secrets, and without what is not set.
+ */
 export function describeConfig(config: Config): Readonly<Record<string, unknown>> {
   return mapOptions(TABLE, ({ key, secret }) => {
     const value = valueAt(config, key);

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './options.ts';
 
-/** Open files that are not for connections from callers: 27 of Node.js, the log and SQLite, and some to spare. */
+/**
+ * Open files that are not for connections from callers: 27 of Node.js, the log and SQLite, and some
+ * to spare.
+ */
 const RESERVED_FILES = 40;
 
 /** The most connections to Keystone. */
@@ -12,13 +15,17 @@ export interface EffectiveLimits {
   readonly maxConnections: number;
   /** Undefined where addresses may be those of proxies, each of which serves many callers. */
   readonly maxConnectionsPerAddress: number | undefined;
-  /** The limit of open files, if it allows fewer connections than the configuration; otherwise undefined. */
+  /**
+   * The limit of open files, if it allows fewer connections than the configuration; otherwise
+   * undefined.
+   */
   readonly openFiles: number | undefined;
 }
 
 /**
- * Returns the limits of connections. `openFiles` is the process's limit of open files, undefined if not known. `isShared` says
- * whether the database is one that needs connections, which are open files too.
+ * Returns the limits of connections. `openFiles` is the process's limit of open files, undefined if
+ * not known. `isShared` says whether the database is one that needs connections, which are open
+ * files too.
  */
 export function connectionLimits(
   config: Config,
@@ -42,7 +49,10 @@ export function connectionLimits(
   };
 }
 
-/** Returns how many files this process may have open; undefined if the system does not say or sets no limit. */
+/**
+ * Returns how many files this process may have open; undefined if the system does not say or sets
+ * no limit.
+ */
 export function readOpenFilesLimit(): number | undefined {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];

@@ -19,7 +19,10 @@ const VARIABLES = new Set(
   OPTIONS.flatMap((option) => [variableOf(option), fileVariableOf(option)]),
 );
 
-/** Variables that begin like ours and are not settings: those of the client, and those that Kubernetes sets for a service named tsigil. */
+/**
+ * Variables that begin like ours and are not settings: those of the client, and those that
+ * Kubernetes sets for a service named tsigil.
+ */
 const FOREIGN_VARIABLES =
   /^TSIGIL_(?:CONFIG|URL|TOKEN|CACERT|PROFILE|SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP)(?:_\w+)?)?)$/;
 
@@ -38,8 +41,9 @@ export function unknownVariables(environment: Environment): string[] {
 }
 
 /**
- * Returns the value that the environment gives an option, directly or as the name of a file; undefined if it gives none. An empty variable
- * counts as unset. Adds to `problems` when both are given and when the file cannot be used.
+ * Returns the value that the environment gives an option, directly or as the name of a file;
+ * undefined if it gives none. An empty variable counts as unset. Adds to `problems` when both are
+ * given and when the file cannot be used.
  */
 export function readVariable(
   option: Option,
@@ -58,7 +62,10 @@ export function readVariable(
   return text === '' ? undefined : { value: valueOf(option, text), source: variable };
 }
 
-/** Returns the path of the systemd credential of an option; undefined if the service was started without it. */
+/**
+ * Returns the path of the systemd credential of an option; undefined if the service was started
+ * without it.
+ */
 export function readCredential(
   { credential }: Option,
   { CREDENTIALS_DIRECTORY: folder }: Environment,
@@ -71,7 +78,10 @@ export function readCredential(
 /** The largest file that holds a secret. */
 const MAX_SECRET_BYTES = 65_536;
 
-/** Returns the variable with its file, unless the value may be a secret that stands there by mistake. */
+/**
+ * Returns the variable with its file, unless the value may be a secret that stands there by
+ * mistake.
+ */
 function sourceOf(variable: string, file: string): string {
   return file.includes('/') ? `${variable}: '${file}'` : variable;
 }
@@ -99,7 +109,9 @@ function readSecretFile(path: string, source: string, problems: string[]): Given
   return undefined;
 }
 
-/** Environment values are text. For a setting that is not text, the text is YAML, as in the file. */
+/**
+ * Environment values are text. For a setting that is not text, the text is YAML, as in the file.
+ */
 function valueOf(option: Option, text: string): unknown {
   if (option.kind.schema.type === 'string') return text;
   try {

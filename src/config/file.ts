@@ -4,10 +4,16 @@ import { isObject, type Kind } from '../domain/model/field.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';
 
-/** The values in a configuration file, by the keys of their settings. Those of unknown settings are left out. */
+/**
+ * The values in a configuration file, by the keys of their settings. Those of unknown settings are
+ * left out.
+ */
 export type FileValues = ReadonlyMap<string, unknown>;
 
-/** Reads the configuration file at `path`. Adds everything that is wrong with the file to `problems`, except for bad values. */
+/**
+ * Reads the configuration file at `path`. Adds everything that is wrong with the file to
+ * `problems`, except for bad values.
+ */
 export function readConfigFile(path: string, problems: string[]): FileValues {
   const known = new Set(OPTIONS.map(({ key }) => key));
   const values = new Map<string, unknown>();
@@ -19,7 +25,10 @@ export function readConfigFile(path: string, problems: string[]): FileValues {
   return values;
 }
 
-/** Tells how to write a value that is text for `kind` and something else for YAML; undefined if that is not what is wrong. */
+/**
+ * Returns how to write a value that is text for `kind` and something else for YAML; undefined if
+ * that is not what is wrong.
+ */
 export function quotingProblem(kind: Kind, value: unknown): string | undefined {
   const { type, enum: words } = kind.schema;
   if (
@@ -42,7 +51,10 @@ function readTree(path: string, problems: string[]): object {
   return parseTree(path, text, problems);
 }
 
-/** The parser's messages quote the file, which may hold a secret. Only its codes and positions are reported. */
+/**
+ * The parser's messages quote the file, which may hold a secret. Only its codes and positions are
+ * reported.
+ */
 function parseTree(path: string, text: string, problems: string[]): object {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
@@ -63,7 +75,10 @@ function parseTree(path: string, text: string, problems: string[]): object {
   return {};
 }
 
-/** Returns dotted keys and their values. A map that is a setting's value stays whole; an empty section sets nothing. */
+/**
+ * Returns dotted keys and their values. A map that is a setting's value stays whole; an empty
+ * section sets nothing.
+ */
 function flatten(tree: object, prefix = ''): [key: string, value: unknown][] {
   return Object.entries(tree).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
     const key = prefix + name;

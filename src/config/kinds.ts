@@ -8,7 +8,10 @@ import { CONFIGURABLE_RIGHTS } from '../domain/resources/policy.ts';
 /** The `format` in the schema of paths: how checks of files find their settings. */
 export const PATH_FORMAT = 'path';
 
-/** Text that `convert` accepts. `values` says what the text must be, to follow "must be". `convert` returns the value, or undefined. */
+/**
+ * Text that `convert` accepts. `values` says what the text must be, to follow "must be". `convert`
+ * returns the value, or undefined.
+ */
 function textOf(
   values: string,
   convert: (value: string) => string | undefined,
@@ -71,10 +74,16 @@ export function address(): Kind<string> {
   });
 }
 
-/** A host as a header can carry it: a name in ASCII form, an IPv4 address, or an IPv6 address in brackets. */
+/**
+ * A host as a header can carry it: a name in ASCII form, an IPv4 address, or an IPv6 address in
+ * brackets.
+ */
 const ASCII_HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/;
 
-/** Returns the ASCII form of a base URL (https://url.spec.whatwg.org/), with a final slash where `value` has one; undefined if it is not one. */
+/**
+ * Returns the ASCII form of a base URL (https://url.spec.whatwg.org/), with a final slash where
+ * `value` has one; undefined if it is not one.
+ */
 function asciiUrl(value: string): string | undefined {
   if (!URL.canParse(value)) return undefined;
   const { protocol, hostname, username, password: secret, href } = new URL(value);

@@ -8,7 +8,10 @@ export interface Definition<T = unknown> {
   readonly designate?: T | undefined;
   /** What the setting does, for `docs/configuration.md`. */
   readonly meaning: string;
-  /** True for values that `check-config` hides. A variable that ends in `_FILE` may name a file with the value. */
+  /**
+   * True for values that `check-config` hides. A variable that ends in `_FILE` may name a file with
+   * the value.
+   */
   readonly secret: boolean;
   /** The environment variable, where its name does not follow from the key. */
   readonly variable: string | undefined;
@@ -20,8 +23,8 @@ export interface Definition<T = unknown> {
 }
 
 /**
- * Whether a running service applies a new value of a setting at SIGHUP. `while set` means that it does so if the setting had a value before
- * and has one afterwards.
+ * Whether a running service applies a new value of a setting at SIGHUP. `while set` means that it
+ * does so if the setting had a value before and has one afterwards.
  */
 export type Reload = 'yes' | 'while set' | 'no';
 
@@ -51,7 +54,10 @@ interface Details<T> {
   readonly reload?: Reload;
 }
 
-/** Returns the definition of a setting of the kind `kind`. Without a default, the setting is undefined where it is not set. */
+/**
+ * Returns the definition of a setting of the kind `kind`. Without a default, the setting is
+ * undefined where it is not set.
+ */
 export function option<T>(
   kind: Kind<T>,
   details: Details<NoInfer<T>> & { readonly default: NoInfer<T> },
@@ -73,7 +79,10 @@ export function option<T>(kind: Kind<T>, details: Details<T>): Definition<T | un
   };
 }
 
-/** Returns what `visit` returns for each setting of a section and of the sections in it, in the same nesting. */
+/**
+ * Returns what `visit` returns for each setting of a section and of the sections in it, in the same
+ * nesting.
+ */
 export function mapOptions(
   section: Section,
   visit: (option: Option) => unknown,
@@ -91,8 +100,9 @@ export function mapOptions(
 }
 
 /**
- * Returns the values of a section: for each setting what `valueOf` returns. The compiler cannot follow types through a loop over names.
- * The signature states them, because `valueOf` returns a `T` for each `Option<T>`.
+ * Returns the values of a section: for each setting what `valueOf` returns. The compiler cannot
+ * follow types through a loop over names. The signature states them, because `valueOf` returns a
+ * `T` for each `Option<T>`.
  */
 export function valuesOf<S extends Section>(
   section: S,
@@ -109,12 +119,18 @@ export function listOptions(section: Section): readonly Option[] {
   return options;
 }
 
-/** Returns the environment variable of an option: `TSIGIL_`, and the key's words in capitals joined by underscores. */
+/**
+ * Returns the environment variable of an option: `TSIGIL_`, and the key's words in capitals joined
+ * by underscores.
+ */
 export function variableOf({ key, variable }: Pick<Option, 'key' | 'variable'>): string {
   return variable ?? `TSIGIL_${key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`;
 }
 
-/** Returns the environment variable that names a file with the value of a secret option; undefined for other options. */
+/**
+ * Returns the environment variable that names a file with the value of a secret option; undefined
+ * for other options.
+ */
 export function fileVariableOf(option: Option): string | undefined {
   return option.secret && !option.hasFileSetting ? `${variableOf(option)}_FILE` : undefined;
 }
@@ -124,7 +140,10 @@ function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
 }
 
-/** Whose behaviour settings without a value follow: the service's own, or that of OpenStack Designate. */
+/**
+ * Whose behaviour settings without a value follow: the service's own, or that of OpenStack
+ * Designate.
+ */
 export const COMPATIBILITIES = ['none', 'designate'] as const;
 export type Compatibility = (typeof COMPATIBILITIES)[number];
 

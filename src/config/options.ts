@@ -5,12 +5,15 @@ import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
 import { address, databaseUrl, masterKeys, password, path, url } from './kinds.ts';
 import { COMPATIBILITIES, listOptions, option, type ValuesOf } from './option.ts';
 
-/** Every setting by its key, in the order of the documentation. The type of the configuration follows from this table. */
+/**
+ * Every setting by its key, in the order of the documentation. The type of the configuration
+ * follows from this table.
+ */
 export const TABLE = {
   compatibility: option(enumeration(COMPATIBILITIES), {
     default: 'none',
     meaning:
-      'With `designate`, other settings have the defaults that OpenStack Designate has, for clients that expect them. The column of defaults shows both. A setting that is set keeps its value.',
+      'With `designate`, other settings have the defaults that OpenStack Designate has, for clients that expect them. The column of defaults shows both. A value in the configuration takes precedence.',
   }),
   listen: option(address(), {
     default: '127.0.0.1:9001',

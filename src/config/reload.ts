@@ -4,7 +4,10 @@ import { TABLE, valueAt, type Config } from './options.ts';
 
 /** How a running service follows a configuration that was read again. */
 export interface ConfigChange {
-  /** The configuration to run with from now on, frozen: settings that need a restart have their former values. */
+  /**
+   * The configuration to run with from now on, frozen: settings that need a restart have their
+   * former values.
+   */
   readonly config: Config;
   /** The keys of the settings that have new values. */
   readonly applied: readonly string[];

@@ -118,7 +118,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
       const { number, purpose, state, createdAt } = key;
       return wrap(opened.key, { number, purpose, state, createdAt });
     },
-    refuseClearText() {
+    requireEncryption() {
       acceptsClearText = false;
     },
     unreadable: () => unreadable.size,

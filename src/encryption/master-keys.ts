@@ -49,7 +49,10 @@ const MAX_BYTES = 65_536;
 const WRITABLE_BY_OTHERS = 0o022;
 const READABLE_BY_ALL = 0o004;
 
-/** The sources of master keys, in the order in which they are tried. The first one that is set counts. */
+/**
+ * The sources of master keys, in the order in which they are tried. The first one that is set
+ * counts.
+ */
 const SOURCES: readonly ((
   settings: MasterKeySettings,
   beside: string | undefined,
@@ -94,7 +97,10 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
   }
 }
 
-/** Creates a master key, and a file with it of mode 0600. The file is on disk when it returns. Throws Node's errors. */
+/**
+ * Creates a master key, and a file with it of mode 0600. The file is on disk when it returns.
+ * Throws Node's errors.
+ */
 export function createMasterKeyFile(file: string): MasterKey {
   const key = masterKeyOf(randomBytes(32));
   writeSynced(file, `${formatMasterKey(key)}\n`, 0o600);

@@ -169,7 +169,9 @@ export function addMetrics(
   ]);
 }
 
-/** Adds the metrics of the encryption of secrets. They are omitted if the database does not respond. */
+/**
+ * Adds the metrics of the encryption of secrets. They are omitted if the database does not respond.
+ */
 export function addEncryptionMetrics({ registry }: Metrics, encryption: Encryption): void {
   const registers = [registry];
   const read = cachedFlight(

@@ -97,7 +97,8 @@ export function createServer(options: ServerOptions): HttpServer {
     clientErrorHandler: () => undefined, // the server has its own
   }) as unknown as FastifyInstance;
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send()); // the guard responds before this
+  // the guard responds before this
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.removeAllContentTypeParsers();
   // JSON is named although all types are accepted: the framework finds a type fastest by its name.
   app.addContentTypeParser(

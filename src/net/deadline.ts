@@ -18,7 +18,10 @@ export function tooLate({ seconds }: Deadline): NetError {
   return new NetError({ reason: `no response within ${seconds} seconds` });
 }
 
-/** Waits for `work` until the deadline, and throws what `work` throws. Throws `NetError` when the deadline passes; `work` then continues. */
+/**
+ * Waits for `work` until the deadline, and throws what `work` throws. Throws `NetError` when the
+ * deadline passes; `work` then continues.
+ */
 export function within<T>(deadline: Deadline, work: Promise<T>): Promise<T> {
   const { signal } = deadline;
   return new Promise((resolve, reject) => {

@@ -18,7 +18,10 @@ export interface DnsTimeouts {
   readonly seconds: number;
 }
 
-/** Sends a request over UDP until a datagram arrives for which `isResponse` is true. Returns it. Throws `NetError`. */
+/**
+ * Sends a request over UDP until a datagram arrives for which `isResponse` is true. Returns it.
+ * Throws `NetError`.
+ */
 export async function queryOverUdp(
   server: NameServer,
   request: Buffer,
@@ -50,7 +53,10 @@ export async function queryOverUdp(
   }
 }
 
-/** Sends a request over TCP and yields each message (RFC 1035 section 4.2.2) until the server closes the connection. Throws `NetError`. */
+/**
+ * Sends a request over TCP and yields each message (RFC 1035 section 4.2.2) until the server closes
+ * the connection. Throws `NetError`.
+ */
 export async function* queryOverTcp(
   server: NameServer,
   request: Buffer,

@@ -8,7 +8,10 @@ export interface Fault {
   readonly untrusted?: boolean;
 }
 
-/** A failure to get a response over the network. Its message is the fault's reason and never contains the request. */
+/**
+ * A failure to get a response over the network. Its message is the fault's reason and never
+ * contains the request.
+ */
 export class NetError extends Error {
   readonly fault: Fault;
 
@@ -153,7 +156,10 @@ export interface SystemFault {
   readonly hint: string | undefined;
 }
 
-/** Describes an operating system error. Returns undefined for any other error, and for one without a path or an address. */
+/**
+ * Describes an operating system error. Returns undefined for any other error, and for one without a
+ * path or an address.
+ */
 export function systemFault(error: unknown): SystemFault | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall, path, address, port } = error as NodeJS.ErrnoException & {

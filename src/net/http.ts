@@ -24,7 +24,10 @@ export interface HttpSettings {
   readonly maxResponseBytes: number;
   /** How often the client sends a repeatable request at most. */
   readonly attempts: number;
-  /** The maximum number of connections to a server; further requests wait. The default is Node's global agent. */
+  /**
+   * The maximum number of connections to a server; further requests wait. The default is Node's
+   * global agent.
+   */
   readonly maxConnections?: number;
 }
 
@@ -34,7 +37,10 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** True if the client may send the request twice. It always may for GET and HEAD (RFC 9110 section 9.2.1). */
+  /**
+   * True if the client may send the request twice. It always may for GET and HEAD (RFC 9110 section
+   * 9.2.1).
+   */
   readonly repeatable?: boolean;
 }
 
@@ -50,8 +56,9 @@ export interface HttpResponse {
 /** A client of any number of servers. */
 export interface HttpClient {
   /**
-   * Sends a request and reads the whole response. Does not follow redirects, because the token would reach another server. Repeats a
-   * repeatable request after a failure, 429 or 5xx. Throws `NetError` if there is no response within the deadline.
+   * Sends a request and reads the whole response. Does not follow redirects, because the token
+   * would reach another server. Repeats a repeatable request after a failure, 429 or 5xx. Throws
+   * `NetError` if there is no response within the deadline.
    */
   send(request: HttpRequest, deadline: Deadline): Promise<HttpResponse>;
   /** Closes the client's own connections. */

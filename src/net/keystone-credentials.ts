@@ -1,7 +1,9 @@
 /** How a client identifies itself to Keystone. */
 export type CredentialKind = 'password' | 'application_credential' | 'token';
 
-/** The members of `auth` in clouds.yaml, by name: `username`, `password`, `project_name` and so on. */
+/**
+ * The members of `auth` in clouds.yaml, by name: `username`, `password`, `project_name` and so on.
+ */
 export type Credentials = Readonly<Record<string, string | undefined>>;
 
 /** Credentials lack a member that their kind needs. */
@@ -15,7 +17,10 @@ export class MissingCredentialError extends Error {
   }
 }
 
-/** Returns the `auth` member of a request for a token (Keystone API v3, "Authentication and token management"). Throws `MissingCredentialError`. */
+/**
+ * Returns the `auth` member of a request for a token (Keystone API v3, "Authentication and token
+ * management"). Throws `MissingCredentialError`.
+ */
 export function authOf(kind: CredentialKind, credentials: Credentials): object {
   switch (kind) {
     case 'application_credential': {
@@ -25,7 +30,8 @@ export function authOf(kind: CredentialKind, credentials: Credentials): object {
         name: required(credentials, 'application_credential_name'),
         user: userOf(credentials),
       });
-      // Keystone rejects a request with a scope, because an application credential has a fixed project.
+      // Keystone rejects a request with a scope, because an application credential has a fixed
+      // project.
       return {
         identity: {
           methods: ['application_credential'],
@@ -68,7 +74,10 @@ function scopeOf(credentials: Credentials): object {
   return domainName === undefined ? {} : { scope: { domain: { name: domainName } } };
 }
 
-/** Returns the domain that `prefix` names, or the default domain, whose id is `default` unless the credentials state another. */
+/**
+ * Returns the domain that `prefix` names, or the default domain, whose id is `default` unless the
+ * credentials state another.
+ */
 function domainOf(credentials: Credentials, prefix: 'user_domain' | 'project_domain'): object {
   const id = credentials[`${prefix}_id`];
   const name = credentials[`${prefix}_name`];

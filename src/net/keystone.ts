@@ -10,7 +10,10 @@ export interface KeystoneResponse {
   readonly body: unknown;
 }
 
-/** A client of Keystone's API, version 3. Both requests throw `NetError` if there is no response within the deadline. */
+/**
+ * A client of Keystone's API, version 3. Both requests throw `NetError` if there is no response
+ * within the deadline.
+ */
 export interface KeystoneApi {
   /** The URL of the API, for messages. */
   readonly url: string;

@@ -8,9 +8,10 @@ import type { Resource, ResourceType } from '../domain/model/resource.ts';
 const BATCH = 500;
 
 /**
- * Copies every resource of `from` to `to`, with ids, timestamps and token hashes, and then compares both. `to` may only contain resources
- * of `from`, so an interrupted copy can be repeated. No service may use either database. Returns the number of copied resources of each
- * collection. Throws `bad_request` if `to` contains other resources or the comparison fails, and `unavailable`.
+ * Copies every resource of `from` to `to`, with ids, timestamps and token hashes, and then compares
+ * both. `to` may only contain resources of `from`, so an interrupted copy can be repeated. No
+ * service may use either database. Returns the number of copied resources of each collection.
+ * Throws `bad_request` if `to` contains other resources or the comparison fails, and `unavailable`.
  */
 export async function copyResources(from: Reader, to: Store): Promise<Map<string, number>> {
   for (const type of RESOURCE_TYPES) await assertNoOtherResources(type, from, to);

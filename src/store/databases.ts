@@ -16,7 +16,9 @@ import type {
 
 /** One kind of database. `open` and `openSnapshot` load its driver. */
 export interface DatabaseKind extends DatabaseForm {
-  /** Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable`. */
+  /**
+   * Opens the database at `location`, the part of the URL after the scheme. Throws `unavailable`.
+   */
   open(location: string, observer: DatabaseObserver, settings: ServingSettings): Promise<Database>;
   /** Opens the database read-only. Throws `bad_request` if it does not exist, and `unavailable`. */
   openSnapshot(location: string, settings: DatabaseSettings): Promise<Snapshot>;

@@ -25,8 +25,9 @@ export async function schemaOf({
 }
 
 /**
- * Updates the schema to the newest step, in one transaction. Records each step with the timestamp `now`. Returns the applied steps. Throws
- * `unavailable` if a newer version has updated the schema further.
+ * Updates the schema to the newest step, in one transaction. Records each step with the timestamp
+ * `now`. Returns the applied steps. Throws `unavailable` if a newer version has updated the schema
+ * further.
  */
 export async function migrate(database: Database, now: string): Promise<number[]> {
   const steps: number[] = [];

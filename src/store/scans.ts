@@ -3,19 +3,26 @@ import { createFairQueue } from '../domain/scheduling/fair-queue.ts';
 import type { Turn } from '../domain/model/ports.ts';
 import type { ScanSlots } from './sql/sql.ts';
 
-/** The maximum number of waiting scans, for one caller and in total. Each belongs to an open request. */
+/**
+ * The maximum number of waiting scans, for one caller and in total. Each belongs to an open
+ * request.
+ */
 const MAX_WAITING_PER_OWNER = 50;
 const MAX_WAITING = 500;
 
 /** How long a caller should wait before it repeats a scan that took too long. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Runs `work` when its caller has a turn. Throws `unavailable` if it exceeds the time limit or too many scans wait. */
+/**
+ * Runs `work` when its caller has a turn. Throws `unavailable` if it exceeds the time limit or too
+ * many scans wait.
+ */
 export type RunScan = <T>(turn: Turn, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /**
- * Shares the scan slots of one database fairly among callers. The time limit includes the wait for a slot. The signal that `work` receives
- * aborts when the time limit passes or the caller disconnects.
+ * Shares the scan slots of one database fairly among callers. The time limit includes the wait for
+ * a slot. The signal that `work` receives aborts when the time limit passes or the caller
+ * disconnects.
  */
 export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
   const queue = createFairQueue({
@@ -35,7 +42,8 @@ export function createScans({ timeoutSeconds, ...slots }: ScanSlots): RunScan {
       timeoutSeconds * 1000,
     );
     try {
-      // The caller gets the error when the time limit passes. The slot stays occupied until `work` ends.
+      // The caller gets the error when the time limit passes. The slot stays occupied until `work`
+      // ends.
       return await Promise.race([
         queue.run(turn.owner, () => work(signal), signal),
         rejectionOf(signal),

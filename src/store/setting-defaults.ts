@@ -1,6 +1,9 @@
 import type { Database, Snapshot } from './sql/sql.ts';
 
-/** Returns the default of `tsigkeys.strict` for a database: true if a version with that default created it. */
+/**
+ * Returns the default of `tsigkeys.strict` for a database: true if a version with that default
+ * created it.
+ */
 export async function strictTsigkeysByDefault({
   reads,
 }: Pick<Snapshot, 'reads'>): Promise<boolean> {

@@ -18,8 +18,9 @@ export interface Source {
 }
 
 /**
- * Opens the database of a setting read-only. Throws `bad_request` unless it exists and has the schema of this version. Throws `unavailable`
- * if it cannot be read, or no master key of `secrets` fits.
+ * Opens the database of a setting read-only. Throws `bad_request` unless it exists and has the
+ * schema of this version. Throws `unavailable` if it cannot be read, or no master key of `secrets`
+ * fits.
  */
 export async function openSource(
   setting: string,

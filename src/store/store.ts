@@ -13,7 +13,9 @@ import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
 /** The turn of lists that the service reads without a caller. */
 const OWN_TURN: Turn = { owner: '', signal: () => undefined };
 
-/** Creates a reader of an open database whose schema is up to date. `keyring` decrypts its secrets. */
+/**
+ * Creates a reader of an open database whose schema is up to date. `keyring` decrypts its secrets.
+ */
 export function createReader({ dialect, reads }: Snapshot, keyring?: Keyring): Reader {
   return readerOn(reads, tablesIn(dialect, keyring), dialect);
 }
@@ -91,7 +93,8 @@ export function createStore(database: Database): Store {
     async write(work) {
       const changed = new Set<ResourceType>();
       const countChange = (type: ResourceType) => changes.set(type, (changes.get(type) ?? 0) + 1);
-      // Also counted before the commit, because a later write of the same transaction sees this change.
+      // Also counted before the commit, because a later write of the same transaction sees this
+      // change.
       const noteChange = (type: ResourceType) => {
         if (changed.has(type)) return;
         changed.add(type);
@@ -179,7 +182,10 @@ function writerOn(
   };
 }
 
-/** Returns the error for a change with a data key that another process has deleted. Loads the data keys again. */
+/**
+ * Returns the error for a change with a data key that another process has deleted. Loads the data
+ * keys again.
+ */
 async function deletedKey({ keyring, reads }: Database, cause: unknown): Promise<ServiceError> {
   if (keyring !== undefined) await loadDataKeys(reads, keyring);
   const message = 'The data key of this process was deleted. Repeat the request';

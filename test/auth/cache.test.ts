@@ -31,7 +31,8 @@ describe('a cache', () => {
         fc.integer({ min: 1, max: 4 }),
         (steps, entries) => {
           const cache = createCache<{ index: number }>(entries, () => 0);
-          let used: { key: string; index: number }[] = []; // the model: most recently used first, at most `entries`
+          // the model: most recently used first, at most `entries`
+          let used: { key: string; index: number }[] = [];
           for (const [index, { key, set }] of steps.entries()) {
             const known = used.find((entry) => entry.key === key);
             if (!set) expect(cache.get(key)?.index).toBe(known?.index);

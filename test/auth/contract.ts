@@ -15,7 +15,10 @@ export interface Issuer {
   issueRevoked(service: TestService): Promise<string>;
 }
 
-/** Identity headers that a middleware sets in other OpenStack services, after it has removed the caller's own. */
+/**
+ * Identity headers that a middleware sets in other OpenStack services, after it has removed the
+ * caller's own.
+ */
 function identityHeaders(project: string): Record<string, string> {
   return {
     'x-identity-status': 'Confirmed',

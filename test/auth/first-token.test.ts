@@ -42,7 +42,7 @@ beforeEach(async () => {
     clock: () => '2026-01-01T00:00:00.000000',
     newId: randomUUID,
     randomBytes,
-    refuseToken: () => undefined,
+    onTokenRevoked: () => undefined,
     warn: () => undefined,
   };
 });

@@ -11,7 +11,10 @@ const ROLES = ['admin', 'member', 'reader'] as const;
 /** The credentials of a service, by the suffixes of their environment variables. */
 type Credentials = Readonly<Record<string, string>>;
 
-/** A Keystone with users in two projects, in the system and in a domain, and with a user for the service. */
+/**
+ * A Keystone with users in two projects, in the system and in a domain, and with a user for the
+ * service.
+ */
 export interface Cloud {
   readonly keystone: Keystone;
   readonly projectIds: readonly [string, string];
@@ -19,7 +22,10 @@ export interface Cloud {
   readonly withApplicationCredential: Credentials;
   /** An expired token of an administrator. */
   readonly expired: string;
-  /** Returns the settings of a service that accepts Keystone tokens, by the suffixes of their environment variables. By default the service has a user. */
+  /**
+   * Returns the settings of a service that accepts Keystone tokens, by the suffixes of their
+   * environment variables. By default the service has a user.
+   */
   variables(
     settings?: Readonly<Record<string, string>>,
     credentials?: Credentials,

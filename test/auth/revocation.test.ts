@@ -47,7 +47,7 @@ function dependencies(store: Store, otherAdministrators = true): Dependencies {
     keystoneTokenDays: 90,
     maxPageBytes: 1_048_576,
   } as const;
-  const refuseToken = (id: string) => void refused.add(id);
+  const onTokenRevoked = (id: string) => void refused.add(id);
   return {
     store,
     settings,
@@ -55,7 +55,7 @@ function dependencies(store: Store, otherAdministrators = true): Dependencies {
     clock: () => NOW,
     newId: randomUUID,
     randomBytes,
-    refuseToken,
+    onTokenRevoked,
     warn: () => undefined,
   };
 }

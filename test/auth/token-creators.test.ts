@@ -7,7 +7,10 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 const DAY = 86_400_000;
 
-/** Starts a service that accepts both kinds of tokens. For its Keystone, every token is one of the administrator ada. */
+/**
+ * Starts a service that accepts both kinds of tokens. For its Keystone, every token is one of the
+ * administrator ada.
+ */
 async function start(settings: Record<string, string> = {}): Promise<TestService> {
   const keystone = createServer((_request, response) => {
     const domain = { id: 'default', name: 'Default' };

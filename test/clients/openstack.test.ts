@@ -12,7 +12,9 @@ import { IS_LONG } from '../harness/sizes.ts';
 import { hasProgram, isMet } from '../harness/tools.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/openstack-clients.md');
-/** The time limit of a test, in milliseconds. Each start of the client takes seconds of CPU time. */
+/**
+ * The time limit of a test, in milliseconds. Each start of the client takes seconds of CPU time.
+ */
 const TIMEOUT_MS = 300_000;
 const folder = temporaryFolder();
 let service: TestService;
@@ -46,7 +48,10 @@ async function run(
   return { status, out, err };
 }
 
-/** Runs commands without blanks in their words, in one process of the client. Each must succeed. Returns their JSON output. */
+/**
+ * Runs commands without blanks in their words, in one process of the client. Each must succeed.
+ * Returns their JSON output.
+ */
 async function openstack(...commands: string[]): Promise<Record<string, unknown>[]> {
   const lines = commands.map((command) =>
     /^(?:tld|tsigkey) delete/.test(command) ? command : `${command} -f json --noindent`,
@@ -338,7 +343,8 @@ function testCommands(): void {
       'zone create d.example. --email d@example.org',
       'zone create e.example. --email e@example.org',
     );
-    // In a separate process, because the client would use the project of one command for the next ones.
+    // In a separate process, because the client would use the project of one command for the next
+    // ones.
     const theirs = await one(
       'zone',
       'create',

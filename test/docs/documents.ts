@@ -44,8 +44,8 @@ export function proseOf({ text }: Document): string {
 }
 
 /**
- * Returns the commands of a document's `console` blocks. A command begins with `$ `. Lines after a backslash and lines that begin
- * with `> ` continue it.
+ * Returns the commands of a document's `console` blocks. A command begins with `$ `. Lines after a
+ * backslash and lines that begin with `> ` continue it.
  */
 export function examplesOf(document: Document): Example[] {
   return blocksOf(document)

@@ -12,9 +12,9 @@ const SHOWN_PORTS = ['5300', '5301'];
 const SEPARATOR = '\u001e';
 
 /**
- * Runs `commands` in one bash, in `folder`, as a reader in a checkout would. It replaces the address of documents with `url`, and
- * the ports of name servers with `ports`. Returns the output of each command, including errors. Stops servers whose `.pid` files
- * are in `folder`.
+ * Runs `commands` in one bash, in `folder`, as a reader in a checkout would. It replaces the
+ * address of documents with `url`, and the ports of name servers with `ports`. Returns the output
+ * of each command, including errors. Stops servers whose `.pid` files are in `folder`.
  */
 export function runCommands(
   commands: readonly string[],

@@ -17,7 +17,10 @@ import { pathAndQuery, readParameters, withParameters } from '../../src/http/req
 import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
 import { sizeOf } from '../harness/sizes.ts';
 
-/** The largest body of an ordinary request, and more than heads may have unless configured otherwise. */
+/**
+ * The largest body of an ordinary request, and more than heads may have unless configured
+ * otherwise.
+ */
 const BODY = 114_688;
 const HEAD = 256 * 1024;
 

@@ -102,7 +102,7 @@ describe('the cipher of a column', () => {
     const cipher = clear.cipherOf('tsigkeys', 'secret');
     expect(cipher.encrypt('a', SECRET)).toEqual({ text: SECRET, keyNumber: null });
     expect(cipher.decrypt('a', { text: SECRET, keyNumber: null })).toBe(SECRET);
-    clear.refuseClearText();
+    clear.requireEncryption();
     expect(() => cipher.decrypt('a', { text: SECRET, keyNumber: null })).toThrow('not encrypted');
   });
 

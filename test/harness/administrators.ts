@@ -9,7 +9,10 @@ export interface CreatedToken {
   readonly token: string;
 }
 
-/** Starts a service whose only administrators have stored tokens, and returns those tokens, in the order of `bodies`. */
+/**
+ * Starts a service whose only administrators have stored tokens, and returns those tokens, in the
+ * order of `bodies`.
+ */
 export async function startWithTokens(
   bodies: readonly object[],
   variables: Record<string, string> = {},

@@ -8,7 +8,10 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** Creates a certificate authority with openssl. Its certificate is `name.pem` in `folder`. Returns the path of the certificate. */
+/**
+ * Creates a certificate authority with openssl. Its certificate is `name.pem` in `folder`. Returns
+ * the path of the certificate.
+ */
 export function createAuthority(folder: string, name: string): string {
   const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', `${name}.key`, '-out', `${name}.pem`];
   execFileSync('openssl', ['req', '-x509', ...made, '-subj', `/CN=${name}`], {

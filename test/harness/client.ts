@@ -10,7 +10,10 @@ export interface ApiResponse {
   readonly body: any;
 }
 
-/** Sends requests to one service with one token, and records its output for the search for secrets at the end of the run. */
+/**
+ * Sends requests to one service with one token, and records its output for the search for secrets
+ * at the end of the run.
+ */
 export interface Client {
   readonly url: string;
   readonly token: string;
@@ -65,7 +68,10 @@ export function createClient(url: string, token: string): Client {
   };
 }
 
-/** Waits for the end of the turn. A service in this process then has logged the request and counted it in its metrics. */
+/**
+ * Waits for the end of the turn. A service in this process then has logged the request and counted
+ * it in its metrics.
+ */
 export function endOfTurn(): Promise<void> {
   return new Promise((resume) => setImmediate(resume));
 }

@@ -26,7 +26,10 @@ export function operationAt(document: ApiDocument, path: string, method: string)
   return operation;
 }
 
-/** Returns the response that the document describes for an operation and a status. Throws if there is none. */
+/**
+ * Returns the response that the document describes for an operation and a status. Throws if there
+ * is none.
+ */
 export function responseTo(
   document: ApiDocument,
   path: string,

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../src/domain/model/errors.ts';
 
 /** All codes of errors. */
-export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[]; // the keys of the table are the codes
+// the keys of the table are the codes
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];

@@ -2,7 +2,10 @@ import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { SHORTEST_SECRET } from './secret-search.ts';
 
-/** Collects the output of services during a run, and the secrets and tokens that they received, for the search at the end. */
+/**
+ * Collects the output of services during a run, and the secrets and tokens that they received, for
+ * the search at the end.
+ */
 
 /** The folder of this run. */
 export function runFolder(): string {
@@ -29,7 +32,10 @@ export function recordShown(kind: 'log' | 'error' | 'metrics' | 'output', text: 
   append(`shown-${kind}`, text);
 }
 
-/** Records a secret or token that must not appear in any output. Short ones are ignored, because they could appear by chance. */
+/**
+ * Records a secret or token that must not appear in any output. Short ones are ignored, because
+ * they could appear by chance.
+ */
 export function recordSecret(secret: unknown): void {
   if (typeof secret === 'string' && secret.length >= SHORTEST_SECRET && new Set(secret).size >= 8) {
     append('secrets', JSON.stringify(secret));

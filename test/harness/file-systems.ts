@@ -17,7 +17,10 @@ function run(...command: [string, ...string[]]): boolean {
   return spawnSync(program, parameters, { stdio: 'ignore', env: TOOL_ENVIRONMENT }).status === 0;
 }
 
-/** Mounts a memory file system of `size` (`2m`) at `parent`/memory. Returns undefined if this user may not mount. */
+/**
+ * Mounts a memory file system of `size` (`2m`) at `parent`/memory. Returns undefined if this user
+ * may not mount.
+ */
 export function mountMemory(parent: string, size: string): SmallFileSystem | undefined {
   const folder = join(parent, 'memory');
   mkdirSync(folder);
@@ -26,7 +29,10 @@ export function mountMemory(parent: string, size: string): SmallFileSystem | und
   return mounted(folder);
 }
 
-/** Mounts an ext4 file system from a file of 16 MiB at `parent`/ext4. Returns undefined if this user may not mount. */
+/**
+ * Mounts an ext4 file system from a file of 16 MiB at `parent`/ext4. Returns undefined if this user
+ * may not mount.
+ */
 export function mountExt4(parent: string): SmallFileSystem | undefined {
   const folder = join(parent, 'ext4');
   const image = join(parent, 'ext4.img');

@@ -16,18 +16,26 @@ export interface Passed {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** A gateway between a service and its Keystone. It forwards and counts requests, or responds as a proxy whose Keystone is unavailable. */
+/**
+ * A gateway between a service and its Keystone. It forwards and counts requests, or responds as a
+ * proxy whose Keystone is unavailable.
+ */
 export interface Gateway {
   readonly url: string;
   readonly passed: Passed[];
   /** Returns the number of requests of a kind: `GET /v3/auth/tokens`. */
   count(what: string): number;
-  /** Sets what happens to later requests: a status for a response of the gateway, `silence` for none, `pass` to forward them. */
+  /**
+   * Sets what happens to later requests: a status for a response of the gateway, `silence` for
+   * none, `pass` to forward them.
+   */
   behave(decide: () => number | 'silence' | 'pass'): void;
   close(): Promise<void>;
 }
 
-/** Starts a gateway to the HTTP server at `target`. It uses HTTPS if it has a key and a certificate. */
+/**
+ * Starts a gateway to the HTTP server at `target`. It uses HTTPS if it has a key and a certificate.
+ */
 export async function startGateway(
   target: string,
   tls?: { key: string; cert: string },

@@ -3,7 +3,10 @@ import type { Key } from '../../src/domain/key-formats/key.ts';
 
 const FIRST = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.split(/(?=.)/);
 
-/** Labels that have a special meaning in some configuration syntax, or that a careless parser could misread. */
+/**
+ * Labels that have a special meaning in some configuration syntax, or that a careless parser could
+ * misread.
+ */
 const NASTY_LABELS = [
   ...[
     'key',

@@ -13,7 +13,10 @@ export type TokenScope = { readonly project: string } | 'domain' | 'system' | 'n
 /** A real Keystone for the tests, on a free port, with its data in a temporary folder. */
 export interface Keystone {
   readonly url: string;
-  /** Starts it again after a stop, with the same data on the same port. Later tokens are valid for `tokenSeconds`. */
+  /**
+   * Starts it again after a stop, with the same data on the same port. Later tokens are valid for
+   * `tokenSeconds`.
+   */
   start(tokenSeconds?: number): Promise<void>;
   stop(): Promise<void>;
   /** Stops it and removes its data. */
@@ -21,12 +24,18 @@ export interface Keystone {
   /** Creates a project and returns its id. */
   createProject(name: string): Promise<string>;
   createRole(name: string): Promise<void>;
-  /** Creates a user of the default domain with a role and returns the password. A further call for the user assigns a further role. */
+  /**
+   * Creates a user of the default domain with a role and returns the password. A further call for
+   * the user assigns a further role.
+   */
   createUser(name: string, role: string, scope: TokenScope): Promise<string>;
   /** Issues a token for a user created here, or for the first administrator, `admin`. */
   token(user: string, scope: TokenScope): Promise<string>;
   revoke(token: string): Promise<void>;
-  /** Creates an application credential of a user for a project, for all requests or with access rules. */
+  /**
+   * Creates an application credential of a user for a project, for all requests or with access
+   * rules.
+   */
   createApplicationCredential(
     user: string,
     project: string,
@@ -40,7 +49,10 @@ export interface Keystone {
 const DEFAULT_DOMAIN = 'default';
 const run = promisify(execFile);
 
-/** Creates a Keystone: a schema in SQLite, keys for tokens, a first administrator. Its first tokens are valid for `tokenSeconds`. */
+/**
+ * Creates a Keystone: a schema in SQLite, keys for tokens, a first administrator. Its first tokens
+ * are valid for `tokenSeconds`.
+ */
 export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-keystone-'));
   const passwords = new Map([['admin', newPassword()]]);
@@ -224,7 +236,10 @@ function newPassword(): string {
   return password;
 }
 
-/** Puts everything in one folder, without a cache that would hide a revocation, and with the fastest password hashes. */
+/**
+ * Puts everything in one folder, without a cache that would hide a revocation, and with the fastest
+ * password hashes.
+ */
 function configuration(folder: string, tokenSeconds: number): string {
   return `[DEFAULT]
 log_file = ${folder}/keystone.log

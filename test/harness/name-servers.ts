@@ -33,7 +33,10 @@ export interface ServerKeys {
   readonly others: readonly Key[];
 }
 
-/** A real name server for the tests: on a free port, with its data in a temporary folder, and access only by key. */
+/**
+ * A real name server for the tests: on a free port, with its data in a temporary folder, and access
+ * only by key.
+ */
 export interface NameServer {
   readonly port: number;
   /** The folder with its configuration and data. */
@@ -297,7 +300,10 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Waits until the server responds to a query for its zone, because it does not announce that it is ready. */
+/**
+ * Waits until the server responds to a query for its zone, because it does not announce that it is
+ * ready.
+ */
 async function answers(port: number, server: ChildProcess, output: () => string): Promise<void> {
   const question = checkRequest('query', ZONE, 1, '');
   for (;;) {

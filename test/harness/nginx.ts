@@ -8,7 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A reverse proxy before several services. */
 export interface Nginx {
   readonly url: string;
-  /** Removes the upstream at this index from the rotation and adds all others. Resolves when no request uses it. */
+  /**
+   * Removes the upstream at this index from the rotation and adds all others. Resolves when no
+   * request uses it.
+   */
   takeOut(index: number | undefined): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,7 +40,8 @@ export async function startNginx(
       const before = workersOf(child);
       configure(index);
       child.kill('SIGHUP');
-      // The workers with the old configuration exit when the last request that they forwarded has a response.
+      // The workers with the old configuration exit when the last request that they forwarded has a
+      // response.
       while (workersOf(child).length === 0 || workersOf(child).some((pid) => before.includes(pid)))
         await pause(20);
     },

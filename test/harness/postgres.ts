@@ -34,8 +34,9 @@ export interface PostgresServer {
 export const SERVER_USER = 65_534;
 
 /**
- * Starts a server from the binaries in the development dependency. It copies them to a folder that every user can read, and
- * creates their library links, which packages cannot contain. `overrides` are settings of the server.
+ * Starts a server from the binaries in the development dependency. It copies them to a folder that
+ * every user can read, and creates their library links, which packages cannot contain. `overrides`
+ * are settings of the server.
  */
 export async function startPostgres(
   overrides: Readonly<Record<string, string | number>> = {},
@@ -96,7 +97,10 @@ export async function startPostgres(
   };
 }
 
-/** Creates an empty database with this name on the server at `url`, unless it exists, and returns its URL. */
+/**
+ * Creates an empty database with this name on the server at `url`, unless it exists, and returns
+ * its URL.
+ */
 export async function createDatabase(url: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -4,7 +4,9 @@ import { isMet } from './tools.ts';
 /** The path of the Public Suffix List on Debian. */
 export const PUBLIC_SUFFIX_LIST = '/usr/share/publicsuffix/public_suffix_list.dat';
 
-/** Returns whether the Public Suffix List is installed, and treats its absence as `hasProgram` does. */
+/**
+ * Returns whether the Public Suffix List is installed, and treats its absence as `hasProgram` does.
+ */
 export function hasPublicSuffixList(): boolean {
   return isMet(
     existsSync(PUBLIC_SUFFIX_LIST),

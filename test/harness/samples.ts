@@ -84,7 +84,10 @@ export function itemsOf(
   return (answer.body as Record<string, Resource[]>)[collection] ?? [];
 }
 
-/** Expects an error in the service's own format, with the request id of the header, and returns its message. */
+/**
+ * Expects an error in the service's own format, with the request id of the header, and returns its
+ * message.
+ */
 export function expectError(answer: ApiResponse, status: number, type: string): string {
   expect(
     { status: answer.status, type: (answer.body as { type?: string }).type },

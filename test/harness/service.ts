@@ -11,7 +11,10 @@ import { createClient, type Client } from './client.ts';
 import { recordShown } from './evidence.ts';
 import { createDatabase } from './postgres.ts';
 
-/** A service as it ships, with a separate database in a temporary folder, and a client with its administrator token. */
+/**
+ * A service as it ships, with a separate database in a temporary folder, and a client with its
+ * administrator token.
+ */
 export interface TestService extends Client {
   readonly folder: string;
   /** The log so far. */
@@ -19,7 +22,10 @@ export interface TestService extends Client {
   close(): Promise<void>;
 }
 
-/** Returns the database URL of a test whose files are in `folder`: a file there, or a database of this run's PostgreSQL server. */
+/**
+ * Returns the database URL of a test whose files are in `folder`: a file there, or a database of
+ * this run's PostgreSQL server.
+ */
 async function testDatabase(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL;
   if (process.env.TEST_DATABASE !== 'postgres' || server === undefined)
@@ -33,8 +39,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Starts a service inside this process. `variables` are environment variables as an operator would set them. With `folder`, it
- * continues with the database of an earlier service.
+ * Starts a service inside this process. `variables` are environment variables as an operator would
+ * set them. With `folder`, it continues with the database of an earlier service.
  */
 export async function startTestService(
   variables: Record<string, string> = {},
@@ -48,7 +54,8 @@ export async function startTestService(
     TSIGIL_ADMIN_TOKEN: adminToken,
     // Suites send many bad tokens from one address.
     TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '0',
-    // Suites use names and secrets that Designate accepts. test/http/strict-default.test.ts tests the default.
+    // Suites use names and secrets that Designate accepts. test/http/strict-default.test.ts tests
+    // the default.
     TSIGIL_TSIGKEYS_STRICT: 'false',
     ...variables,
   });
@@ -77,7 +84,10 @@ export interface ServiceProcess extends Client {
   readonly process: ChildProcess;
   /** The output so far. */
   output(): string;
-  /** Sends a signal and waits for the exit. Returns the exit code, or null if the signal ended the process. */
+  /**
+   * Sends a signal and waits for the exit. Returns the exit code, or null if the signal ended the
+   * process.
+   */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -91,8 +101,8 @@ export function cleanEnvironment(variables: Record<string, string> = {}): NodeJS
 }
 
 /**
- * Starts the built program in `folder` and waits until it listens. Rejects with its output if it exits instead. `limits` are options
- * of `ulimit`, such as `-n 64`.
+ * Starts the built program in `folder` and waits until it listens. Rejects with its output if it
+ * exits instead. `limits` are options of `ulimit`, such as `-n 64`.
  */
 export async function startServiceProcess(
   folder: string,

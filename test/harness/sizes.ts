@@ -1,6 +1,7 @@
 /**
- * The sizes of the tests that could run for any length of time. `npm test` uses the short sizes and `.ci/run` sets TEST_LONG=1 for
- * the long ones. A short test checks the same guarantee with fewer attempts.
+ * The sizes of the tests that could run for any length of time. `npm test` uses the short sizes and
+ * `.ci/run` sets TEST_LONG=1 for the long ones. A short test checks the same guarantee with fewer
+ * attempts.
  */
 
 /** Whether this run uses the long sizes. */
@@ -9,7 +10,9 @@ export const IS_LONG = process.env.TEST_LONG === '1';
 /** Whether this run takes less than 40 s, because it omits the longest tests. */
 export const IS_QUICK = process.env.TEST_QUICK === '1';
 
-/** The files that `npm run test:quick` leaves out: they measure time or try many random requests. */
+/**
+ * The files that `npm run test:quick` leaves out: they measure time or try many random requests.
+ */
 export const NOT_QUICK = [
   ...['any-request', 'bulk-turns', 'fair-turns', 'openapi-conformance', 'page-size', 'paging'].map(
     (name) => `test/http/${name}.test.ts`,
@@ -25,7 +28,9 @@ const SIZES = {
   contentionSeconds: { short: 4, long: 60 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
   killRounds: { short: 4, long: 20 },
-  /** Keys whose secrets no file may contain, and keys that an upgrade encrypts while it is killed. */
+  /**
+   * Keys whose secrets no file may contain, and keys that an upgrade encrypts while it is killed.
+   */
   keysSearched: { short: 200, long: 1000 },
   keysUpgraded: { short: 300, long: 1000 },
   /** A test that kills at many points in time uses only each nth of them. */
@@ -47,7 +52,10 @@ export function sizeOf(name: keyof typeof SIZES): number {
   return SIZES[name][IS_LONG ? 'long' : 'short'];
 }
 
-/** Returns how many random cases a property test tries in this run. `long` is the number in a long run; a short one tries a fifth. */
+/**
+ * Returns how many random cases a property test tries in this run. `long` is the number in a long
+ * run; a short one tries a fifth.
+ */
 export function randomCases(long: number): number {
   return IS_LONG ? long : Math.ceil(long / 5);
 }
@@ -56,7 +64,8 @@ export function randomCases(long: number): number {
 export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
 
 /**
- * API suites whose results depend little on the database. A short run tests them on SQLite only, a long run also on PostgreSQL.
+ * API suites whose results depend little on the database. A short run tests them on SQLite only, a
+ * long run also on PostgreSQL.
  */
 export const ON_SQLITE_WHEN_SHORT = [
   'test/end-to-end/iana-list.test.ts',

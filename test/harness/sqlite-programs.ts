@@ -20,7 +20,10 @@ const HOLD = `
   process.stdin.on('end', () => connection.close()).resume();
 `;
 
-/** Starts a program that opens the database file `path`, runs `statements` such as `BEGIN IMMEDIATE`, and leaves the connection open. */
+/**
+ * Starts a program that opens the database file `path`, runs `statements` such as `BEGIN
+ * IMMEDIATE`, and leaves the connection open.
+ */
 export async function startForeignProgram(
   path: string,
   statements: string,

@@ -32,12 +32,18 @@ function comparable(resource: Record<string, unknown>): string {
   return JSON.stringify({ ...resource, links: undefined });
 }
 
-/** Returns the members that a caller sent or received, without those that only a missing response would have contained. */
+/**
+ * Returns the members that a caller sent or received, without those that only a missing response
+ * would have contained.
+ */
 function withoutUpdatedAt(json: string): string {
   return JSON.stringify({ ...(JSON.parse(json) as object), updated_at: undefined });
 }
 
-/** Returns the response, or undefined if none arrived or the service could not tell whether it applied the request. */
+/**
+ * Returns the response, or undefined if none arrived or the service could not tell whether it
+ * applied the request.
+ */
 async function send(client: Client, method: string, path: string, body?: object) {
   try {
     const answer = await client.call(method, path, body);
@@ -48,9 +54,10 @@ async function send(client: Client, method: string, path: string, body?: object)
 }
 
 /**
- * Creates, changes and deletes resources whose names begin with `prefix`, one after the other. `next` returns the client for each
- * of them, or undefined to stop. Its argument is whether all requests for the previous resource got a response. Returns the
- * number of acknowledged writes. Throws if a response is wrong.
+ * Creates, changes and deletes resources whose names begin with `prefix`, one after the other.
+ * `next` returns the client for each of them, or undefined to stop. Its argument is whether all
+ * requests for the previous resource got a response. Returns the number of acknowledged writes.
+ * Throws if a response is wrong.
  */
 export async function storm(
   next: (answered: boolean) => Client | undefined,
@@ -133,7 +140,8 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
   for (const [id, entry] of ledger.resources) {
     const there = found.get(id);
     const actual = there === undefined ? undefined : comparable(there.resource);
-    // One possible state: the write was acknowledged, and the row must match exactly. Two: the complete row before or after the write.
+    // One possible state: the write was acknowledged, and the row must match exactly. Two: the
+    // complete row before or after the write.
     if (entry.possible.length === 1)
       expect({ id, state: actual }).toEqual({ id, state: entry.possible[0] });
     else

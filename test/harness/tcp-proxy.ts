@@ -4,9 +4,15 @@ import { connect, createServer, type Socket } from 'node:net';
 /** A network between a service and its database, which a test can interrupt. */
 export interface TcpProxy {
   readonly port: number;
-  /** `pass` forwards. `stall` keeps connections open and drops all bytes. `cut` closes connections and refuses new ones. */
+  /**
+   * `pass` forwards. `stall` keeps connections open and drops all bytes. `cut` closes connections
+   * and refuses new ones.
+   */
   behave(how: 'pass' | 'stall' | 'cut'): void;
-  /** Closes the next connection on which the service sends these bytes, before or after they reach the database. */
+  /**
+   * Closes the next connection on which the service sends these bytes, before or after they reach
+   * the database.
+   */
   cutAt(bytes: string, when: 'before' | 'after'): void;
   close(): Promise<void>;
 }

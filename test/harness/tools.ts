@@ -7,8 +7,8 @@ export const TOOL_ENVIRONMENT: NodeJS.ProcessEnv = {
 };
 
 /**
- * Returns whether a program is installed, for suites that need one. If it is missing, prints a warning, and throws if the
- * environment variable REQUIRE names the program or is `all`.
+ * Returns whether a program is installed, for suites that need one. If it is missing, prints a
+ * warning, and throws if the environment variable REQUIRE names the program or is `all`.
  */
 export function hasProgram(name: string, debianPackage: string): boolean {
   const found =
@@ -16,7 +16,10 @@ export function hasProgram(name: string, debianPackage: string): boolean {
   return isMet(found, name, `${name} is not installed (Debian package ${debianPackage})`);
 }
 
-/** Returns `met`, a requirement of a suite, and treats its absence as `hasProgram` does. `name` is what REQUIRE may list. */
+/**
+ * Returns `met`, a requirement of a suite, and treats its absence as `hasProgram` does. `name` is
+ * what REQUIRE may list.
+ */
 export function isMet(met: boolean, name: string, absence: string): boolean {
   if (met) return true;
   const required = (process.env.REQUIRE ?? '').split(',');

@@ -11,8 +11,9 @@ export interface WireResponse {
 }
 
 /**
- * Sends raw bytes, for requests that no HTTP client would send, and reads until the service closes the connection. Rejects if the
- * service does not close it, so a request to which the service may respond should include `Connection: close`.
+ * Sends raw bytes, for requests that no HTTP client would send, and reads until the service closes
+ * the connection. Rejects if the service does not close it, so a request to which the service may
+ * respond should include `Connection: close`.
  */
 export function sendBytes(
   url: string,
@@ -36,7 +37,10 @@ export function sendBytes(
   });
 }
 
-/** Sends one request on a new connection. `head` is its request line and headers, without `Connection` and the blank line. */
+/**
+ * Sends one request on a new connection. `head` is its request line and headers, without
+ * `Connection` and the blank line.
+ */
 export async function sendRequest(
   url: string,
   head: readonly string[],

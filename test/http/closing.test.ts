@@ -27,7 +27,8 @@ test('reads input to discard from one connection in each turn of the event loop'
     await turn();
     perTurn.push(reads - before);
   }
-  expect(Math.max(...perTurn)).toBeLessThanOrEqual(clients.length); // the first turn has one request of each
+  // the first turn has one request of each
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(clients.length);
   expect(Math.max(...perTurn.slice(2))).toBeLessThanOrEqual(2);
   for (const client of clients) client.destroy();
   await once(server.close(), 'close');

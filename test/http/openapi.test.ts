@@ -209,7 +209,7 @@ async function servedPaths(): Promise<string[]> {
       clock: createClock(),
       newId: randomUUID,
       randomBytes,
-      refuseToken: () => undefined,
+      onTokenRevoked: () => undefined,
       warn: () => undefined,
     },
     authenticate: async () => undefined,

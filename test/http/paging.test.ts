@@ -15,7 +15,8 @@ describe.each(SAMPLES)('$collection', (sample) => {
     service = await startTestService();
     for (let index = 0; index < 23; index += 1) {
       const { id } = await create(service, sample, `entry-${(index * 7) % 23}`);
-      if (index % 3 === 0) await service.patch(`${path}/${id}`, {}); // the others have no updated_at
+      // the others have no updated_at
+      if (index % 3 === 0) await service.patch(`${path}/${id}`, {});
     }
   });
   afterAll(() => service.close());

@@ -101,7 +101,8 @@ test('input above the limit of a connection is not buffered in memory', async ()
   const before = process.memoryUsage().heapUsed;
   for (let round = 0; round < 200; round += 1)
     if (!socket.write(gets(1000, 1000))) await once(socket, 'drain');
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50e6); // 200,000 requests would need about 280 MB
+  // 200,000 requests would need about 280 MB
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50e6);
   expect(began.length).toBe(1);
 });
 

@@ -23,7 +23,10 @@ const BURST = 5;
 const LATENCY_MS = 5;
 const EXPIRED = 'tsigil_expired-0123456789';
 
-/** A service that counts the queries of its database and the requests to its Keystone. Both need 5 ms. */
+/**
+ * A service that counts the queries of its database and the requests to its Keystone. Both need 5
+ * ms.
+ */
 interface Counted {
   readonly client: Client;
   readonly counts: { queries: number; requests: number };
@@ -67,7 +70,7 @@ async function start(exclusive: boolean): Promise<Counted> {
   const authentication = openAuthentication(config.auth.method, undefined, {
     store,
     clock,
-    refusedTokens: new Set(),
+    revokedTokens: new Set(),
     keystone: config.auth.keystone,
     keystoneObserver: { validated: () => undefined, cacheHit: () => undefined },
   });
@@ -76,7 +79,7 @@ async function start(exclusive: boolean): Promise<Counted> {
     clock,
     newId: randomUUID,
     randomBytes,
-    refuseToken: () => undefined,
+    onTokenRevoked: () => undefined,
     warn: () => undefined,
   };
   const { app } = createServer({
@@ -126,7 +129,10 @@ function insertExpired(store: Store): Promise<void> {
   return store.write((writer) => writer.insert(tokenType, row));
 }
 
-/** Sends 20 rounds of 20 concurrent requests, each with the token and from the address that the functions return. Returns all statuses. */
+/**
+ * Sends 20 rounds of 20 concurrent requests, each with the token and from the address that the
+ * functions return. Returns all statuses.
+ */
 async function flood(
   { client }: Counted,
   tokenOf: (index: number) => string,

@@ -70,7 +70,8 @@ function start(probe) {
         );
       });
       current = request;
-      // Retries like every client if an idle connection was closed, which is no fault of the service.
+      // Retries like every client if an idle connection was closed, which is no fault of the
+      // service.
       request.on('error', (error) =>
         mayRepeat && request.reusedSocket && error.code === 'ECONNRESET'
           ? send(false)

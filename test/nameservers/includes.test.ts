@@ -13,7 +13,10 @@ const root = mkdtempSync(join(tmpdir(), 'tsigil-includes-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 
-/** A configuration: files by their paths, of which `main` is read. `{}` in a file is the path of the folder from the working directory. */
+/**
+ * A configuration: files by their paths, of which `main` is read. `{}` in a file is the path of the
+ * folder from the working directory.
+ */
 type Files = Readonly<Record<string, string>>;
 
 /** The result: the names of the keys, or undefined if the program rejects the configuration. */
@@ -34,7 +37,10 @@ function run(command: string, ...argv: string[]): { failed: boolean; out: string
   return { failed: status !== 0 || /error:/.test(stderr), out: stdout };
 }
 
-/** Each program: how it reports the keys of a configuration, and configurations with the expected keys. */
+/**
+ * Each program: how it reports the keys of a configuration, and configurations with the expected
+ * keys.
+ */
 const PROGRAMS: Readonly<
   Record<
     string,
@@ -191,7 +197,10 @@ const PROGRAMS: Readonly<
   },
 };
 
-/** Writes the files into a new folder and returns its path. `@name` in a file is a key, `-> path` a symbolic link. */
+/**
+ * Writes the files into a new folder and returns its path. `@name` in a file is a key, `-> path` a
+ * symbolic link.
+ */
 function write(format: string, files: Files): string {
   const folder = join(root, String((count += 1)));
   for (const [name, text] of Object.entries(files)) {
@@ -209,7 +218,10 @@ function write(format: string, files: Files): string {
   return folder;
 }
 
-/** Returns the names of the keys that an import of the file finds, or undefined if it reports a problem. */
+/**
+ * Returns the names of the keys that an import of the file finds, or undefined if it reports a
+ * problem.
+ */
 function imported(format: string, main: string): Names {
   const reader = IMPORT_FORMATS[format];
   if (reader?.includes === undefined) throw new Error(`${format} has no include statements`);

@@ -64,7 +64,8 @@ const FOUND: Readonly<
     'not authorised': ['unknown key', 'unknown key', 'unknown key'],
     'another zone': ['not possible', 'rejected', 'rejected'],
   },
-  // NSD compares algorithms only when it compares keys with an access list, and does not support updates.
+  // NSD compares algorithms only when it compares keys with an access list, and does not support
+  // updates.
   NSD: {
     good: ['good', 'good', 'not possible'],
     'in upper case': ['good', 'good', 'not possible'],
@@ -96,7 +97,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const dig = hasProgram('dig', 'bind9-dnsutils');
 
-/** Returns what `dig` reports about a signed query or transfer: whether the server accepted it, and the TSIG error. */
+/**
+ * Returns what `dig` reports about a signed query or transfer: whether the server accepted it, and
+ * the TSIG error.
+ */
 function askDig(
   port: number,
   check: Check,
@@ -223,7 +227,10 @@ describe('responses of other servers', () => {
   const signingKey = { ...ALLOWED, secret: Buffer.from(ALLOWED.secret, 'base64') };
   const now = () => Date.now();
 
-  /** Starts a UDP server that sends the result of `reply` for each request, or nothing for undefined. */
+  /**
+   * Starts a UDP server that sends the result of `reply` for each request, or nothing for
+   * undefined.
+   */
   async function serve(reply: (request: Buffer) => Buffer | undefined): Promise<KeyCheck> {
     const socket = createSocket('udp4');
     socket.on('message', (request, { port, address }) => {

@@ -30,7 +30,10 @@ import { primary } from '../harness/zones.ts';
 /** A service on the shared database: the operations of the API, without HTTP. */
 type Service = ReturnType<typeof serviceOn>;
 
-/** One race: what exists before, the change that comes first, the one that comes second, and the outcome of the second. */
+/**
+ * One race: what exists before, the change that comes first, the one that comes second, and the
+ * outcome of the second.
+ */
 interface Race {
   readonly settings?: Partial<Settings>;
   before?(service: Service): Promise<unknown>;
@@ -89,7 +92,7 @@ async function openService(settings: Settings): Promise<{ service: Service; held
     policy: { ...DEFAULT_POLICY },
     newId: randomUUID,
     randomBytes,
-    refuseToken: () => undefined,
+    onTokenRevoked: () => undefined,
     warn: () => undefined,
   };
   return { service: serviceOn(dependencies), held: holding(dependencies) };

@@ -62,7 +62,7 @@ beforeAll(async () => {
     policy: DEFAULT_POLICY,
     newId: randomUUID,
     randomBytes,
-    refuseToken: () => undefined,
+    onTokenRevoked: () => undefined,
     warn: () => undefined,
   };
 });

@@ -21,7 +21,10 @@ async function check(environment: Record<string, string>): Promise<string[]> {
 
 const sqlite = (file: string) => ({ TSIGIL_DATABASE_URL: `sqlite:${join(folder, file)}` });
 
-/** Starts a Keystone that signs the service in with `login` and responds to validations with `validation`. */
+/**
+ * Starts a Keystone that signs the service in with `login` and responds to validations with
+ * `validation`.
+ */
 async function keystone(login: number, validation: number): Promise<Record<string, string>> {
   const server = createServer((request, response) => {
     const status = request.method === 'POST' ? login : validation;

@@ -49,8 +49,8 @@ function filesOf(): string {
 }
 
 /**
- * Runs the service, which must not start. Measures the time of the processor, because the duration depends on other programs. The shell
- * prints that time in the last line.
+ * Runs the service, which must not start. Measures the time of the processor, because the duration
+ * depends on other programs. The shell prints that time in the last line.
  */
 function serveInVain(variables: Record<string, string> = {}): {
   status: number | null;

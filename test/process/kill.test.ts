@@ -28,7 +28,8 @@ test(`kill -9 during concurrent writes, ${ROUNDS} times, loses no acknowledged w
     let lives = 0;
     const untilItDies = (answered: boolean) => {
       lives += 1;
-      if (lives === 2 * WORKERS + round) service.process.kill('SIGKILL'); // while all callers but one wait
+      // while all callers but one wait
+      if (lives === 2 * WORKERS + round) service.process.kill('SIGKILL');
       return answered ? service : undefined;
     };
     const workers = Array.from({ length: WORKERS }, (_, worker) =>

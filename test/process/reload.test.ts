@@ -30,7 +30,10 @@ async function start(
   return service;
 }
 
-/** Writes `settings` to the configuration file, sends SIGHUP, and returns the lines that the service logs about it. */
+/**
+ * Writes `settings` to the configuration file, sends SIGHUP, and returns the lines that the service
+ * logs about it.
+ */
 async function reload(service: ServiceProcess, settings: string): Promise<string> {
   write('tsigil.yaml', settings);
   const before = service.output().length;

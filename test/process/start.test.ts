@@ -68,7 +68,10 @@ function readToken(file: string): string {
   return token;
 }
 
-/** Runs the commands that the service printed at its first start, and returns the JSON that they print. */
+/**
+ * Runs the commands that the service printed at its first start, and returns the JSON that they
+ * print.
+ */
 function runPrinted(service: ServiceProcess): unknown {
   const printed = /^Try it:\n\n((?: {2}.*\n)+)/m.exec(service.output())?.[1] ?? '';
   const { stdout, status } = spawnSync('bash', ['-ec', printed], { encoding: 'utf8' });

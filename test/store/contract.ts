@@ -19,7 +19,10 @@ export interface TestDatabase {
   remove(): Promise<void>;
 }
 
-/** The tests that every database must pass as the domain's store. `open` creates an empty database for each test. */
+/**
+ * The tests that every database must pass as the domain's store. `open` creates an empty database
+ * for each test.
+ */
 export function storeContract(engine: string, open: () => Promise<TestDatabase>): void {
   let opened: TestDatabase;
   let store: Store;

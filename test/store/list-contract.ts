@@ -67,7 +67,10 @@ async function idsPageByPage(
   }
 }
 
-/** The tests of sorting, paging and filtering that every database must pass. `current` returns the store of the current test. */
+/**
+ * The tests of sorting, paging and filtering that every database must pass. `current` returns the
+ * store of the current test.
+ */
 export function listContract(engine: string, current: () => Store): void {
   // Few distinct timestamps, so that many rows share one; some rows were never updated.
   const rows = AWKWARD.map((name, index) =>

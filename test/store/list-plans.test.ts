@@ -88,7 +88,10 @@ function isBounded(type: ResourceType, query: PageQuery, plan: readonly string[]
   );
 }
 
-/** Every combination of up to two filters, as equality and as a pattern, with and without the condition of the owner. */
+/**
+ * Every combination of up to two filters, as equality and as a pattern, with and without the
+ * condition of the owner.
+ */
 function conditionsOf(type: ResourceType): Condition[][] {
   const filters = Object.entries(type.filters).map(([name, form]): Condition[] => {
     const subject = form === 'unique' ? { lookup: uniqueOf(type).field } : { field: name };

@@ -26,7 +26,10 @@ const SETTINGS = {
   tldRule: 'last-label',
 } as const;
 
-/** A page of at most one byte, whose first resource comes after hundreds that a computed filter leaves out. */
+/**
+ * A page of at most one byte, whose first resource comes after hundreds that a computed filter
+ * leaves out.
+ */
 const FIRST_PASSES_LATE: PageQuery = {
   limit: 1,
   sortField: 'project_id',

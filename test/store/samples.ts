@@ -86,7 +86,9 @@ export function insert(store: Store, type: ResourceType, ...rows: Resource[]): P
   });
 }
 
-/** Returns a query for the first page of all rows, with the maximum page size and with `changes`. */
+/**
+ * Returns a query for the first page of all rows, with the maximum page size and with `changes`.
+ */
 export function everything(changes: Partial<ListQuery> = {}): ListQuery {
   return { limit: 1000, sortField: 'created_at', descending: false, conditions: [], ...changes };
 }

@@ -58,7 +58,8 @@ describe('opening a SQLite file', () => {
         );
       expect(await pragma('journal_mode')).toBe('wal');
       expect(await pragma('synchronous')).toBe(2); // FULL
-      expect(await pragma('busy_timeout')).toBe(0); // A wait inside SQLite would block the event loop.
+      // A wait inside SQLite would block the event loop.
+      expect(await pragma('busy_timeout')).toBe(0);
       expect(await pragma('foreign_keys')).toBe(1);
     });
   });
@@ -176,7 +177,8 @@ describe('query plans', () => {
           );
         };
         expect(await plan({})).toEqual([expect.stringMatching(/^SCAN \w+ USING INDEX \w+$/)]);
-        // SEARCH with all columns enters the index at the marker. With only the first of two, it would read equal values from their beginning.
+        // SEARCH with all columns enters the index at the marker. With only the first of two, it
+        // would read equal values from their beginning.
         const isOne = sortField === 'id' || (sortField === type.unique?.field && !type.unique.per);
         const columns = isOne ? String.raw`\w+[<>]\?` : String.raw`\(\w+,id\)[<>]\(\?,\?\)`;
         const sortValue = sortField === 'updated_at' ? null : 'x';

@@ -80,7 +80,7 @@ beforeAll(async () => {
     policy: DEFAULT_POLICY,
     newId: randomUUID,
     randomBytes,
-    refuseToken: () => undefined,
+    onTokenRevoked: () => undefined,
     warn: () => undefined,
   };
   planner = new DatabaseSync(path, { readOnly: true });
@@ -99,7 +99,10 @@ async function recorded(work: () => Promise<unknown>): Promise<Statement[]> {
   return [...statements];
 }
 
-/** Returns the steps of query plans that scan whole tables or indexes, or that sort. Reading the first row of a table is not a scan. */
+/**
+ * Returns the steps of query plans that scan whole tables or indexes, or that sort. Reading the
+ * first row of a table is not a scan.
+ */
 function scans(list: readonly Statement[]): string[] {
   return list.flatMap(({ text, parameters }) => {
     const steps = planner.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...parameters) as {

@@ -4,7 +4,10 @@ import { addExamples } from '../flags/help.ts';
 /** Asks the operator a question. Throws if the answer is not yes. */
 export type Ask = (question: string) => Promise<void>;
 
-/** The commands that run on this machine instead of sending HTTP requests. The main program implements them. */
+/**
+ * The commands that run on this machine instead of sending HTTP requests. The main program
+ * implements them.
+ */
 export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
@@ -12,7 +15,9 @@ export interface LocalCommands {
   migrate(config: string | undefined): Promise<void>;
   /** Adds a master key to a file, and returns its id. */
   newMasterKey(file: string): Promise<string>;
-  /** Removes the remains of former secrets from the database, after `ask`. Returns what to print. */
+  /**
+   * Removes the remains of former secrets from the database, after `ask`. Returns what to print.
+   */
   scrub(config: string | undefined, ask: Ask): Promise<string>;
   /** Replaces unreadable secrets by random ones, after `ask`. Returns what to print. */
   resetSecrets(config: string | undefined, ask: Ask): Promise<string>;

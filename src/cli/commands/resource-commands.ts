@@ -183,7 +183,10 @@ function addDelete(parent: Command, resource: ResourceCommand, terminal: Termina
     );
 }
 
-/** Deletes resources one after another. Continues after a refusal. Stops if the service cannot be reached, and at Ctrl-C. */
+/**
+ * Deletes resources one after another. Continues after a refusal. Stops if the service cannot be
+ * reached, and at Ctrl-C.
+ */
 async function deleteAll(
   connection: Connection,
   resource: ResourceCommand,

@@ -75,7 +75,10 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
     );
 }
 
-/** Returns the name of a new resource, which is an argument or the value of a flag. Throws `CommandError`. */
+/**
+ * Returns the name of a new resource, which is an argument or the value of a flag. Throws
+ * `CommandError`.
+ */
 function oneName(
   { noun }: ResourceType,
   field: string,

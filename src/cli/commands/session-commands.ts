@@ -13,7 +13,10 @@ import { readStatus } from '../service/status.ts';
 
 const DEFAULT_PROFILE = 'default';
 
-/** Adds the commands that store services and tokens, and that describe the service and the token in use. */
+/**
+ * Adds the commands that store services and tokens, and that describe the service and the token in
+ * use.
+ */
 export function addSessionCommands(program: Command, terminal: Terminal): void {
   addLogin(program, terminal);
   addLogout(program, terminal);
@@ -58,7 +61,9 @@ function addLogin(program: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Returns the URL and the token from flags and variables, and asks for what they do not contain. */
+/**
+ * Returns the URL and the token from flags and variables, and asks for what they do not contain.
+ */
 async function readCredentials(
   flags: ConnectionFlags,
   terminal: Terminal,
@@ -139,7 +144,10 @@ function addWhoami(program: Command, terminal: Terminal): void {
   ]);
 }
 
-/** Returns what the service reports about the caller. Throws `CommandError` if the token is not valid. */
+/**
+ * Returns what the service reports about the caller. Throws `CommandError` if the token is not
+ * valid.
+ */
 function identify(connection: Connection): Promise<Readonly<Record<string, unknown>>> {
   return call(connection, 'GET', '/v2/whoami');
 }

@@ -172,7 +172,10 @@ function otherEntries(report: Report, dryRun: boolean): string {
   return dryRun ? 'the others would be imported' : 'the others were imported';
 }
 
-/** Imports a list in one transaction. With `--replace`, shows the changes and asks for confirmation first. */
+/**
+ * Imports a list in one transaction. With `--replace`, shows the changes and asks for confirmation
+ * first.
+ */
 async function importTogether(work: Import): Promise<void> {
   const { list, flags, terminal, confirm } = work;
   assertOneRequest(list.entries);
@@ -189,7 +192,10 @@ async function importTogether(work: Import): Promise<void> {
   print(terminal, await applyTogether(work, false), false);
 }
 
-/** Sends the one request of an import in one transaction. Ctrl-C waits for the response, which states whether anything was changed. */
+/**
+ * Sends the one request of an import in one transaction. Ctrl-C waits for the response, which
+ * states whether anything was changed.
+ */
 async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   const { connection, list, flags, terminal } = work;
   const request: BulkFlags = { mode: 'transactional', replace: flags.replace === true, dryRun };
@@ -216,7 +222,10 @@ async function applyTogether(work: Import, dryRun: boolean): Promise<Report> {
   return report;
 }
 
-/** Prints every line that this command or the service refuses. Returns the error for the caller to throw. */
+/**
+ * Prints every line that this command or the service refuses. Returns the error for the caller to
+ * throw.
+ */
 async function reportRefusals(
   { connection, list, terminal }: Import,
   cause?: CommandError,

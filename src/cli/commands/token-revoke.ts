@@ -11,7 +11,10 @@ import { plainText } from '../output/plain-text.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
-/** Adds `revoke` to the commands for tokens. It replaces `delete` and asks for confirmation before operators lock themselves out. */
+/**
+ * Adds `revoke` to the commands for tokens. It replaces `delete` and asks for confirmation before
+ * operators lock themselves out.
+ */
 export function addTokenRevoke(parent: Command, terminal: Terminal): void {
   const command = parent
     .command('revoke')
@@ -69,8 +72,8 @@ async function listTokens(connection: Connection): Promise<TokenList> {
 }
 
 /**
- * Returns the tokens with these ids or names, without duplicates. The token that this command uses is last, because revoking the others
- * needs it. Throws `CommandError` if one does not exist.
+ * Returns the tokens with these ids or names, without duplicates. The token that this command uses
+ * is last, because revoking the others needs it. Throws `CommandError` if one does not exist.
  */
 async function findTokens(
   connection: Connection,
@@ -96,7 +99,10 @@ async function findTokens(
   return [...found.values()].sort((one, other) => isInUse(one) - isInUse(other));
 }
 
-/** Returns warnings about revoking `revoked` at `now`, in milliseconds since 1970. Each is a sentence. */
+/**
+ * Returns warnings about revoking `revoked` at `now`, in milliseconds since 1970. Each is a
+ * sentence.
+ */
 function revocationWarnings(
   revoked: readonly Item[],
   { tokens, inUse }: TokenList,
@@ -105,7 +111,8 @@ function revocationWarnings(
   const own = revoked.find(({ id }) => id === inUse);
   const isRevoked = ({ id }: Item) => revoked.some((token) => token.id === id);
   const administrators = tokens.filter((token) => isAdministrator(token, now));
-  // A caller without a token in the list is an administrator through a configured token or an identity service.
+  // A caller without a token in the list is an administrator through a configured token or an
+  // identity service.
   const hasOtherAccess = inUse !== undefined && !tokens.some(({ id }) => id === inUse);
   const isLast =
     administrators.some(isRevoked) && administrators.every(isRevoked) && !hasOtherAccess;

@@ -141,7 +141,10 @@ async function verifyOne(
   terminal.out.write(`${text}\n`);
 }
 
-/** Verifies each key against each server, and prints a row for each. Throws `CommandError` unless all are good. */
+/**
+ * Verifies each key against each server, and prints a row for each. Throws `CommandError` unless
+ * all are good.
+ */
 async function verifyAll(
   keys: readonly Key[],
   flags: VerifyFlags,

@@ -39,8 +39,8 @@ export function withConnectionFlags(command: Command): Command {
 }
 
 /**
- * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. A command
- * without them then throws `CommandError`.
+ * Accepts the connection flags before the command too: `tsigil --profile staging tld list`. A
+ * command without them then throws `CommandError`.
  */
 export function acceptConnectionFlagsFirst(program: Command): void {
   const options = withConnectionFlags(new Command()).options;
@@ -112,8 +112,8 @@ export async function connect(
 }
 
 /**
- * Throws `CommandError` for a column that does not exist. Call it before the request: a create request may return a secret that is shown
- * only once, and a misspelt column must not lose that.
+ * Throws `CommandError` for a column that does not exist. Call it before the request: a create
+ * request may return a secret that is shown only once, and a misspelt column must not lose that.
  */
 export function checkColumns({ column = [] }: OutputFlags, columns: readonly string[]): void {
   const unknown = column.filter((name) => !columns.includes(name));

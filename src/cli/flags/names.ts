@@ -1,6 +1,9 @@
 import { toAsciiName } from '../../domain/text/dns-name.ts';
 
-/** Returns a domain name, or a pattern, with A-labels: `xn--p1ai` for `рф`. Labels without an ASCII form are unchanged. */
+/**
+ * Returns a domain name, or a pattern, with A-labels: `xn--p1ai` for `рф`. Labels without an ASCII
+ * form are unchanged.
+ */
 export function asciiName(name: string): string {
   return name
     .split('.')

@@ -35,7 +35,10 @@ export const ZONE_REFERENCES: readonly Reference[] = [
   { type: pool, description: 'this pool', fields: (id) => ({ pool_id: id }) },
 ];
 
-/** Returns the flags of references. `purpose` is their description without the resource: `apply the key to`. */
+/**
+ * Returns the flags of references. `purpose` is their description without the resource: `apply the
+ * key to`.
+ */
 export function referenceOptions(references: readonly Reference[], purpose: string): Option[] {
   return references.map(({ type, description, fields }) =>
     new Option(
@@ -48,7 +51,10 @@ export function referenceOptions(references: readonly Reference[], purpose: stri
   );
 }
 
-/** Returns the fields that the flags of references select. Throws `CommandError` unless the resource exists. */
+/**
+ * Returns the fields that the flags of references select. Throws `CommandError` unless the resource
+ * exists.
+ */
 export async function readReferences(
   references: readonly Reference[],
   flags: Readonly<Record<string, unknown>>,
@@ -61,7 +67,10 @@ export async function readReferences(
   return {};
 }
 
-/** Returns the id of a zone of any project if the caller may see all projects; otherwise of its own project. */
+/**
+ * Returns the id of a zone of any project if the caller may see all projects; otherwise of its own
+ * project.
+ */
 async function referredId(
   connection: Connection,
   type: ResourceType,

@@ -9,7 +9,10 @@ import type { ResourceCommand } from './resource-table.ts';
 /** The values of flags as commander returns them, by name in camel case. */
 export type FlagValues = Readonly<Record<string, unknown>>;
 
-/** Returns the fields of `type` that have a flag, in order. Secrets have other flags, and some fields can only be set on creation. */
+/**
+ * Returns the fields of `type` that have a flag, in order. Secrets have other flags, and some
+ * fields can only be set on creation.
+ */
 export function flaggedFields(
   type: ResourceType,
   creating: boolean,
@@ -22,7 +25,10 @@ export function flaggedFields(
   });
 }
 
-/** Returns the flag of a field. Without `creating`, also returns the flag that clears the field: `--description`, `--no-description`. */
+/**
+ * Returns the flag of a field. Without `creating`, also returns the flag that clears the field:
+ * `--description`, `--no-description`.
+ */
 export function fieldOptions(
   { type, flags, defaults = {} }: ResourceCommand,
   name: string,
@@ -49,7 +55,10 @@ export function fieldOptions(
     : [option, new Option(`--no-${dashed(name)}`, `clear the ${words(name)}`)];
 }
 
-/** Returns the members of a request body for the flags. Throws `CommandError` for a value of the wrong type. */
+/**
+ * Returns the members of a request body for the flags. Throws `CommandError` for a value of the
+ * wrong type.
+ */
 export function readFields(
   resource: ResourceCommand,
   creating: boolean,
@@ -154,7 +163,10 @@ function words(name: string): string {
   return name.replaceAll('_', ' ');
 }
 
-/** Returns a sentence as the description of a flag: without final period and initial capital. A word in capitals remains. */
+/**
+ * Returns a sentence as the description of a flag: without final period and initial capital. A word
+ * in capitals remains.
+ */
 export function phrase(sentence: string): string {
   const text = sentence.replace(/\.$/, '');
   return /^[A-Z](?![A-Z])/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
@@ -218,7 +230,10 @@ function readItem(name: string, schema: JsonSchema, text: string): unknown {
   );
 }
 
-/** Splits `text` at colons into one value for each part. The last value may contain colons. Throws `CommandError`. */
+/**
+ * Splits `text` at colons into one value for each part. The last value may contain colons. Throws
+ * `CommandError`.
+ */
 function splitAtColons(name: string, parts: readonly string[], text: string): string[] {
   const split = text.split(':');
   if (split.length < parts.length)

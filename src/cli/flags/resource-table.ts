@@ -22,7 +22,10 @@ export interface FieldFlag {
   /** The flag and its value: `--expires <time>`. */
   readonly flag: string;
   readonly description: string;
-  /** Returns the member of the request; by default the flag's value. `now` is in milliseconds since 1970. Throws `CommandError`. */
+  /**
+   * Returns the member of the request; by default the flag's value. `now` is in milliseconds since
+   * 1970. Throws `CommandError`.
+   */
   read?(text: string, now: number): unknown;
 }
 
@@ -44,7 +47,10 @@ export interface ResourceCommand {
   readonly nameIsArgument?: boolean;
   /** The fields that `create` fills in by itself, and descriptions of their values for the help. */
   readonly defaults?: Readonly<Record<string, string>>;
-  /** Returns the members of a creation with the defaults of those that are absent. Throws `CommandError`. */
+  /**
+   * Returns the members of a creation with the defaults of those that are absent. Throws
+   * `CommandError`.
+   */
   complete?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   /** The flags that name another resource. */
   readonly references?: References;
@@ -64,7 +70,10 @@ export interface ResourceCommand {
   readonly examples: Readonly<Partial<Record<Verb, readonly (string | Example)[]>>>;
 }
 
-/** Returns the columns of a resource: what the service returns, and `updated_at` only where a resource can be changed. */
+/**
+ * Returns the columns of a resource: what the service returns, and `updated_at` only where a
+ * resource can be changed.
+ */
 export function columnsOf(type: ResourceType): string[] {
   return shownMembers(type).filter(
     (name) => name !== 'updated_at' || type.operations.includes('update'),
@@ -97,7 +106,10 @@ export function listColumns(
 
 const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
 
-/** Returns the members of a new key, which applies to the default pool unless they say otherwise. Throws `CommandError` without a zone for scope ZONE. */
+/**
+ * Returns the members of a new key, which applies to the default pool unless they say otherwise.
+ * Throws `CommandError` without a zone for scope ZONE.
+ */
 function completeKey(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { scope = 'POOL', resource_id: id } = given;
   if (scope === 'ZONE' && id === undefined)

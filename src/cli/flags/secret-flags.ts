@@ -15,7 +15,10 @@ export function secretField(type: ResourceType): string | undefined {
   return givenFields(type).find((name) => type.fields[name]?.secret === true);
 }
 
-/** Returns the flags for a secret. None takes the secret as its value, because the list of processes shows arguments. */
+/**
+ * Returns the flags for a secret. None takes the secret as its value, because the list of processes
+ * shows arguments.
+ */
 export function secretOptions(type: ResourceType, creating: boolean): Option[] {
   const name = secretField(type);
   if (name === undefined) return [];
@@ -38,8 +41,9 @@ export function revealOptions(type: ResourceType): Option[] {
 }
 
 /**
- * Reads the secret that the flags select, and returns it as a member of a request body. Throws `CommandError`, also if the secret itself
- * is an argument: every user of the machine can read arguments.
+ * Reads the secret that the flags select, and returns it as a member of a request body. Throws
+ * `CommandError`, also if the secret itself is an argument: every user of the machine can read
+ * arguments.
  */
 export async function readSecret(
   type: ResourceType,
@@ -72,7 +76,10 @@ export async function readSecret(
   return file === undefined ? {} : { [name]: oneLine(readTextFile(file), `'${file}'`) };
 }
 
-/** Returns a resource without its secret; with the secret if `--reveal` is set. Throws `CommandError` if the service left out a secret to reveal. */
+/**
+ * Returns a resource without its secret; with the secret if `--reveal` is set. Throws
+ * `CommandError` if the service left out a secret to reveal.
+ */
 export function hideSecret<T extends Readonly<Record<string, unknown>>>(
   type: ResourceType,
   item: T,

@@ -4,8 +4,8 @@ import { CommandError, EXIT } from '../output/errors.ts';
 const UNIT_SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3600, m: 60 };
 
 /**
- * Returns the timestamp that a flag gives: a timestamp (`2030-01-31T12:00:00`), or a duration from `now` (`90d`, `12h`, `30m`). `now` is
- * in milliseconds since 1970. Throws `CommandError`.
+ * Returns the timestamp that a flag gives: a timestamp (`2030-01-31T12:00:00`), or a duration from
+ * `now` (`90d`, `12h`, `30m`). `now` is in milliseconds since 1970. Throws `CommandError`.
  */
 export function readTime(text: string, now: number): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];

@@ -12,8 +12,9 @@ const MAX_REQUEST_BYTES = 90_000;
 const MAX_REQUEST_ITEMS = 500;
 
 /**
- * Copies every resource of `type` from one service to another, with ids and timestamps, and reports each outcome. Does not change
- * resources that already exist in `target`. Throws `CommandError` if a service cannot be reached.
+ * Copies every resource of `type` from one service to another, with ids and timestamps, and reports
+ * each outcome. Does not change resources that already exist in `target`. Throws `CommandError` if
+ * a service cannot be reached.
  */
 export async function copyResources(
   type: ResourceType,
@@ -43,7 +44,10 @@ export async function copyResources(
   for (const batch of batchesOf(missing)) await importBatch(type, target, batch, dryRun, report);
 }
 
-/** Imports some resources in one request. If the service refuses that, imports each resource alone, so that one does not stop the others. */
+/**
+ * Imports some resources in one request. If the service refuses that, imports each resource alone,
+ * so that one does not stop the others.
+ */
 async function importBatch(
   type: ResourceType,
   target: Connection,

@@ -11,7 +11,10 @@ import { CommandError } from '../output/errors.ts';
 import { readTextFile } from '../service/input.ts';
 import { expandBraces, isPattern, matchingPaths } from './glob.ts';
 
-/** The maximum number of included files. Files that include others twice could otherwise be read without end. */
+/**
+ * The maximum number of included files. Files that include others twice could otherwise be read
+ * without end.
+ */
 const MAX_FILES = 1000;
 
 /** A file that an include statement names and that was not read. */
@@ -29,8 +32,9 @@ export interface IncludeReader {
 }
 
 /**
- * Creates a reader of the files that a configuration includes, by the rules of its program. `main` is
- * the path of the configuration, or `-` for standard input. Writes a line for each file to `log`.
+ * Creates a reader of the files that a configuration includes, by the rules of its program. `main`
+ * is the path of the configuration, or `-` for standard input. Writes a line for each file to
+ * `log`.
  */
 export function createIncludeReader(
   main: string,
@@ -100,7 +104,10 @@ export function createIncludeReader(
   return { include, unread };
 }
 
-/** Returns the path that messages contain: relative if that of the configuration is and the file is below the working directory. */
+/**
+ * Returns the path that messages contain: relative if that of the configuration is and the file is
+ * below the working directory.
+ */
 function shownPath(path: string, main: string): string {
   const near = relative('', path);
   return isAbsolute(main) || main === '-' || near === '' || near.startsWith('..') ? path : near;
@@ -137,7 +144,9 @@ function pathsOf(pattern: string, { braces }: IncludeRules): string[] {
   );
 }
 
-/** Returns the result of `work`, or undefined after a call of `skip` with the reason of its failure. */
+/**
+ * Returns the result of `work`, or undefined after a call of `skip` with the reason of its failure.
+ */
 function attempt<T>(path: string, skip: (problem: string) => void, work: () => T): T | undefined {
   try {
     return work();

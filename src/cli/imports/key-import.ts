@@ -25,8 +25,9 @@ export interface KeyImport {
 }
 
 /**
- * Imports keys into the service, one after another, and reports each outcome, until `signal` is aborted. Returns the number of keys that
- * it processed. Throws `CommandError` if the service cannot be reached.
+ * Imports keys into the service, one after another, and reports each outcome, until `signal` is
+ * aborted. Returns the number of keys that it processed. Throws `CommandError` if the service
+ * cannot be reached.
  */
 export async function importKeys(
   connection: Connection,

@@ -7,7 +7,10 @@ import type { FoundKey } from './key-import.ts';
 const HINT =
   'Check that the API is enabled (api=yes, webserver=yes) and permits this address (webserver-allow-from).';
 
-/** Reads every key of a PowerDNS server through its API. Reads each key separately, because the list has no secrets. Throws `CommandError`. */
+/**
+ * Reads every key of a PowerDNS server through its API. Reads each key separately, because the list
+ * has no secrets. Throws `CommandError`.
+ */
 export async function readPowerdnsKeys(url: string, apiKey: string): Promise<FoundKey[]> {
   const base = `${url}/api/v1/servers/localhost/tsigkeys`;
   const list = (await get(base, apiKey)) as { id: string }[];

@@ -37,7 +37,10 @@ export function hasSource({ from, fromOsCloud }: SourceFlags): boolean {
   return from !== undefined || fromOsCloud !== undefined;
 }
 
-/** Copies every resource of `type` from the service that the flags select, and reports each outcome. Throws `CommandError`, also if an item failed. */
+/**
+ * Copies every resource of `type` from the service that the flags select, and reports each outcome.
+ * Throws `CommandError`, also if an item failed.
+ */
 export async function copyFromSource(
   type: ResourceType,
   flags: SourceFlags & ConnectionFlags & { dryRun?: boolean },
@@ -56,7 +59,10 @@ export function conclude(report: Report, dryRun: boolean, { out }: Terminal): vo
   out.write(`${summary}\n`);
 }
 
-/** Returns the connection to the service to copy from. The token of the target is never sent to it, so it needs another token. */
+/**
+ * Returns the connection to the service to copy from. The token of the target is never sent to it,
+ * so it needs another token.
+ */
 async function findSource(
   { from, fromTokenFile, fromOsCloud }: SourceFlags,
   { environment }: Terminal,

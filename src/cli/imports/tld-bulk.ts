@@ -26,11 +26,17 @@ interface BulkResponse {
   readonly removed: readonly { readonly name: string }[];
 }
 
-/** The number of entries in one request, unless all must be in one. It is small enough to show progress and to stop soon after Ctrl-C. */
+/**
+ * The number of entries in one request, unless all must be in one. It is small enough to show
+ * progress and to stop soon after Ctrl-C.
+ */
 const BATCH_ENTRIES = 1000;
 const BATCH_BYTES = MAX_LIST_BYTES / 2;
 
-/** Sends entries to the service in one request, and adds each outcome to `report`. Throws `CommandError`. */
+/**
+ * Sends entries to the service in one request, and adds each outcome to `report`. Throws
+ * `CommandError`.
+ */
 export async function sendEntries(
   connection: Connection,
   entries: readonly ListEntry[],

@@ -8,8 +8,9 @@ export interface ConfirmationFlags {
 }
 
 /**
- * Asks for confirmation. Returns after `y` or `yes`, or with `--yes`. Throws `CommandError` after any other reply, and if the command is
- * not interactive. The caller must not change anything before.
+ * Asks for confirmation. Returns after `y` or `yes`, or with `--yes`. Throws `CommandError` after
+ * any other reply, and if the command is not interactive. The caller must not change anything
+ * before.
  */
 export type Confirm = (
   prompt: string,
@@ -20,8 +21,9 @@ export type Confirm = (
 const CONDITIONS = new WeakMap<Command, string>();
 
 /**
- * Declares that `command` can remove or disable something that its arguments do not name. `condition` states when it asks for
- * confirmation, as a clause that begins with `when`. Adds the flag `--yes`. Returns the function that asks.
+ * Declares that `command` can remove or disable something that its arguments do not name.
+ * `condition` states when it asks for confirmation, as a clause that begins with `when`. Adds the
+ * flag `--yes`. Returns the function that asks.
  */
 export function declareDestructive(command: Command, condition: string): Confirm {
   CONDITIONS.set(command, condition);
@@ -29,7 +31,9 @@ export function declareDestructive(command: Command, condition: string): Confirm
   return confirm;
 }
 
-/** Returns the condition on which a command asks for confirmation, or undefined if it never asks. */
+/**
+ * Returns the condition on which a command asks for confirmation, or undefined if it never asks.
+ */
 export function conditionOf(command: Command): string | undefined {
   return CONDITIONS.get(command);
 }
@@ -56,7 +60,10 @@ async function confirm(
   throw new CommandError(EXIT.refused, 'Nothing was changed');
 }
 
-/** Returns why the command cannot ask, or undefined if it can. The prompt goes to standard error, so standard output does not matter. */
+/**
+ * Returns why the command cannot ask, or undefined if it can. The prompt goes to standard error, so
+ * standard output does not matter.
+ */
 function nonInteractiveReason({ input, err }: Terminal): string | undefined {
   if (input.isTTY !== true) return 'standard input is not a terminal';
   if (input.readableEnded === true) return 'the command has read standard input to its end';

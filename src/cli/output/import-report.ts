@@ -25,7 +25,10 @@ export type Place = number | string;
 /** Collects the outcomes of an import. Texts must not contain secrets. */
 export interface Report {
   add(outcome: Outcome, text: string, place?: Place): void;
-  /** Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns exactly those, including zeros. */
+  /**
+   * Returns the counts: `2 added, 1 invalid`. With `outcomes`, returns exactly those, including
+   * zeros.
+   */
   summary(outcomes?: readonly Outcome[]): string;
   count(outcome: Outcome): number;
   /** Returns true if no item failed. */
@@ -39,7 +42,9 @@ export interface Report {
 /** The length to which `quote` shortens a text. */
 const MAX_SHOWN = 60;
 
-/** Creates a report. With `write`, it also writes a line for each outcome as soon as it is added. */
+/**
+ * Creates a report. With `write`, it also writes a line for each outcome as soon as it is added.
+ */
 export function createReport(write?: (line: string) => unknown): Report {
   const added: { readonly outcome: Outcome; readonly text: string; readonly place: Place }[] = [];
   const count = (outcome: Outcome) => added.filter((each) => each.outcome === outcome).length;

@@ -1,12 +1,16 @@
 import { Document, isScalar, Scalar, visit } from 'yaml';
 
 /**
- * Characters that a terminal may interpret, or that change the reading order of a line: controls (C0, DEL and C1), bidirectional
- * marks, embeddings, overrides and isolates, line and paragraph separators, and interlinear annotations.
+ * Characters that a terminal may interpret, or that change the reading order of a line: controls
+ * (C0, DEL and C1), bidirectional marks, embeddings, overrides and isolates, line and paragraph
+ * separators, and interlinear annotations.
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/gu;
 
-/** Returns text from a server or a file on one line. Unprintable characters are escaped as in JSON: `\u001b`, `\n`. */
+/**
+ * Returns text from a server or a file on one line. Unprintable characters are escaped as in JSON:
+ * `\u001b`, `\n`.
+ */
 export function plainText(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {
     const quoted = JSON.stringify(character).slice(1, -1);
@@ -27,7 +31,10 @@ export function formatJson(value: unknown): string {
   return `${plainLines(JSON.stringify(value, null, 2))}\n`;
 }
 
-/** Formats a value as YAML. Parsing the text returns an equal value. Text with unprintable characters is double-quoted, so that escapes work. */
+/**
+ * Formats a value as YAML. Parsing the text returns an equal value. Text with unprintable
+ * characters is double-quoted, so that escapes work.
+ */
 export function formatYaml(value: unknown): string {
   const document = new Document(value);
   visit(document, (_key, node) => {
@@ -41,8 +48,9 @@ export function formatYaml(value: unknown): string {
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /**
- * Formats a value as a CSV cell (RFC 4180 section 2), in quotes if necessary. An apostrophe precedes text that a spreadsheet would run
- * as a formula. Line feeds remain, inside quotes. Other unprintable characters are escaped.
+ * Formats a value as a CSV cell (RFC 4180 section 2), in quotes if necessary. An apostrophe
+ * precedes text that a spreadsheet would run as a formula. Line feeds remain, inside quotes. Other
+ * unprintable characters are escaped.
  */
 export function csvCell(value: string | number): string {
   if (typeof value === 'number') return String(value);

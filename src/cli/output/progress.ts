@@ -14,8 +14,8 @@ const MAX_BAR_WIDTH = 40;
 const MIN_BAR_WIDTH = 10;
 
 /**
- * Draws a progress bar for `total` items on `out`, with percentage, rate and remaining time. Draws nothing if `out` is not a terminal.
- * `now` returns milliseconds.
+ * Draws a progress bar for `total` items on `out`, with percentage, rate and remaining time. Draws
+ * nothing if `out` is not a terminal. `now` returns milliseconds.
  */
 export function startProgress(
   out: Stream,
@@ -43,7 +43,10 @@ export function startProgress(
   };
 }
 
-/** Returns `Importing [====>    ] 43% 4,300 of 10,000, 2,150/s, 0:03 left`, shortened to fit a narrow terminal. */
+/**
+ * Returns `Importing [====> ] 43% 4,300 of 10,000, 2,150/s, 0:03 left`, shortened to fit a narrow
+ * terminal.
+ */
 export function progressLine(
   label: string,
   done: number,

@@ -10,7 +10,10 @@ export interface Prompt {
 
 const [INTERRUPT, BACKSPACE, DELETE] = ['\u0003', '\b', '\u007f'];
 
-/** Asks questions, and returns the reply to each without its line feed. Throws `CommandError` after Ctrl-C, and if the input ends. */
+/**
+ * Asks questions, and returns the reply to each without its line feed. Throws `CommandError` after
+ * Ctrl-C, and if the input ends.
+ */
 export async function readReplies(
   prompts: readonly Prompt[],
   terminal: Terminal,
@@ -37,7 +40,10 @@ export async function readReplies(
   return replies;
 }
 
-/** Reads characters up to a line feed or carriage return. In raw mode, the terminal does not edit the line. */
+/**
+ * Reads characters up to a line feed or carriage return. In raw mode, the terminal does not edit
+ * the line.
+ */
 async function readLine(chunks: AsyncIterator<unknown>): Promise<string> {
   let line = '';
   for (;;) {

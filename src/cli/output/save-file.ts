@@ -4,9 +4,9 @@ import { faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 
 /**
- * Writes a file with mode 0600. To replace a file, renames a new one over it, because other users may
- * have permission to read the old one. Throws `CommandError` if the file exists and `overwrite` is
- * false, or if it cannot be written.
+ * Writes a file with mode 0600. To replace a file, renames a new one over it, because other users
+ * may have permission to read the old one. Throws `CommandError` if the file exists and `overwrite`
+ * is false, or if it cannot be written.
  */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;

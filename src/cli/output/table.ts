@@ -83,7 +83,10 @@ function fitWidths(header: Row, rows: readonly Row[], width: number): number[] |
   return shrink(natural, available, isRigid) ?? shrink(natural, available, hasIds);
 }
 
-/** Limits all columns except the rigid ones to one maximum width, so that the table fits. Returns undefined if no width does. */
+/**
+ * Limits all columns except the rigid ones to one maximum width, so that the table fits. Returns
+ * undefined if no width does.
+ */
 function shrink(
   natural: readonly number[],
   available: number,
@@ -104,7 +107,10 @@ function shrink(
   return undefined;
 }
 
-/** Splits `text` into lines of at most `width` columns. It breaks lines at blanks, then after punctuation, then anywhere. */
+/**
+ * Splits `text` into lines of at most `width` columns. It breaks lines at blanks, then after
+ * punctuation, then anywhere.
+ */
 function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];
@@ -137,13 +143,19 @@ function clustersOf(text: string): string[] {
   return Array.from(SEGMENTER.segment(text), ({ segment }) => segment);
 }
 
-/** Returns the number of columns that a terminal uses for `text`: two for East Asian wide characters and emoji, none for combining marks. */
+/**
+ * Returns the number of columns that a terminal uses for `text`: two for East Asian wide characters
+ * and emoji, none for combining marks.
+ */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   return clustersOf(text).reduce((width, cluster) => width + clusterWidth(cluster), 0);
 }
 
-/** Returns the columns of one cluster. An emoji of several code points is one picture; other clusters add up their characters. */
+/**
+ * Returns the columns of one cluster. An emoji of several code points is one picture; other
+ * clusters add up their characters.
+ */
 function clusterWidth(cluster: string): number {
   if (/\p{Emoji_Presentation}|\ufe0f/u.test(cluster)) return 2;
   return Array.from(cluster).reduce(

@@ -21,7 +21,10 @@ export interface Terminal {
   readonly err: Stream;
   /** Returns the service on this machine; undefined for one with the default configuration. */
   readonly findService?: () => { readonly url: string; readonly tokenFile: string } | undefined;
-  /** Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that undoes this. */
+  /**
+   * Calls `stop` at the next Ctrl-C, instead of ending the program. Returns a function that undoes
+   * this.
+   */
   readonly onInterrupt: (stop: () => void) => () => void;
 }
 
@@ -34,7 +37,10 @@ export interface TextStyle {
   readonly width: number;
 }
 
-/** Returns the style of text for `stream`. Colours need a terminal, and `NO_COLOR` must not be set (https://no-color.org). */
+/**
+ * Returns the style of text for `stream`. Colours need a terminal, and `NO_COLOR` must not be set
+ * (https://no-color.org).
+ */
 export function textStyleOf(stream: Stream, environment: NodeJS.ProcessEnv): TextStyle {
   const decorated = stream.isTTY === true;
   const colours = decorated && !environment.NO_COLOR && environment.TERM !== 'dumb';
@@ -52,8 +58,9 @@ export function red(text: string, { colours }: Pick<TextStyle, 'colours'>): stri
 }
 
 /**
- * Returns a signal that the next Ctrl-C aborts, for work that then stops cleanly and reports its progress. The first Ctrl-C does not
- * end the program; a second one does. `release` restores the default.
+ * Returns a signal that the next Ctrl-C aborts, for work that then stops cleanly and reports its
+ * progress. The first Ctrl-C does not end the program; a second one does. `release` restores the
+ * default.
  */
 export function catchInterrupt(terminal: Terminal): {
   readonly signal: AbortSignal;

@@ -28,7 +28,10 @@ export interface Success {
   readonly header: HttpResponse['header'];
 }
 
-/** Sends a request and returns the JSON body of the response, empty for 204. Throws `CommandError` unless the status is 2xx. */
+/**
+ * Sends a request and returns the JSON body of the response, empty for 204. Throws `CommandError`
+ * unless the status is 2xx.
+ */
 export async function call(
   connection: Connection,
   method: string,
@@ -38,7 +41,10 @@ export async function call(
   return (await callWithHeaders(connection, method, path, body)).content;
 }
 
-/** Sends a request and returns the JSON body and the headers of the response. Throws `CommandError` unless the status is 2xx. */
+/**
+ * Sends a request and returns the JSON body and the headers of the response. Throws `CommandError`
+ * unless the status is 2xx.
+ */
 export async function callWithHeaders(
   connection: Connection,
   method: string,
@@ -94,7 +100,10 @@ function refusal(url: string, response: HttpResponse, content: Content | undefin
   );
 }
 
-/** Returns the exit code for a refusal. The status for missing rights is a setting of the service: 401 or 403. */
+/**
+ * Returns the exit code for a refusal. The status for missing rights is a setting of the service:
+ * 401 or 403.
+ */
 function exitCodeOf(status: number, type: unknown): number {
   if (status === 401) return type === 'access_denied' ? EXIT.denied : EXIT.unreachable;
   // Other types of 403 concern the requested resource, not the rights of the caller.
@@ -121,7 +130,9 @@ function hintFor(
   return undefined;
 }
 
-/** Returns the parsed body. Returns undefined for a response from another program, such as a proxy. */
+/**
+ * Returns the parsed body. Returns undefined for a response from another program, such as a proxy.
+ */
 function parseBody(text: string): Record<string, unknown> | undefined {
   if (text === '') return {};
   const content = parseJson(text);

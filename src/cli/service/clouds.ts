@@ -16,7 +16,9 @@ const AUTH_TYPES = {
   none: 'none',
 } as const;
 
-/** A cloud with its credentials, as in clouds.yaml or the `OS_*` variables of OpenStack's clients. */
+/**
+ * A cloud with its credentials, as in clouds.yaml or the `OS_*` variables of OpenStack's clients.
+ */
 export interface Cloud {
   /** The name of the cloud in messages, at the beginning of a sentence. */
   readonly source: string;
@@ -34,7 +36,10 @@ export interface Cloud {
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** The members of `auth`. Each has a variable `OS_` with its name in capitals; the list contains its other variables. */
+/**
+ * The members of `auth`. Each has a variable `OS_` with its name in capitals; the list contains its
+ * other variables.
+ */
 const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   auth_url: [],
   username: [],
@@ -59,8 +64,9 @@ const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the cloud that `name` or `OS_CLOUD` selects in `clouds.yaml`, or else the cloud in `OS_*` variables; undefined if neither is
- * set. Throws `CommandError` if the cloud does not exist or is incomplete.
+ * Returns the cloud that `name` or `OS_CLOUD` selects in `clouds.yaml`, or else the cloud in `OS_*`
+ * variables; undefined if neither is set. Throws `CommandError` if the cloud does not exist or is
+ * incomplete.
  */
 export function findCloud(
   name: string | undefined,
@@ -174,7 +180,10 @@ function fileNamed(
   return candidates.find((path) => existsSync(path));
 }
 
-/** Returns the clouds in a file. Drops the YAML parser's message, because it may quote a secret from the file. */
+/**
+ * Returns the clouds in a file. Drops the YAML parser's message, because it may quote a secret from
+ * the file.
+ */
 function cloudsIn(path: string): Tree {
   const content = readTextFile(path);
   try {

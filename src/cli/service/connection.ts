@@ -31,11 +31,13 @@ export const DEFAULTS: ServiceDefaults = {
 };
 
 /**
- * Returns the connection that the flags and variables select. The first of these provides the token: `--os-cloud`, `--token-file` or
- * `--profile`; `TSIGIL_TOKEN`; the profile in `TSIGIL_PROFILE`; a cloud in `OS_*` variables; the current profile; the first token of the
- * service that `findDefaults` returns, or of one that was started in this folder. `--url` and `TSIGIL_URL` set the URL, except for
- * profiles: their tokens are only sent to their own URLs. A token is never an argument, because other users of the machine can read
- * arguments. Throws `CommandError`.
+ * Returns the connection that the flags and variables select. The first of these provides the
+ * token: `--os-cloud`, `--token-file` or `--profile`; `TSIGIL_TOKEN`; the profile in
+ * `TSIGIL_PROFILE`; a cloud in `OS_*` variables; the current profile; the first token of the
+ * service that `findDefaults` returns, or of one that was started in this folder. `--url` and
+ * `TSIGIL_URL` set the URL, except for profiles: their tokens are only sent to their own URLs. A
+ * token is never an argument, because other users of the machine can read arguments. Throws
+ * `CommandError`.
  */
 export async function findConnection(
   flags: ConnectionFlags,
@@ -105,7 +107,9 @@ function currentProfile(
     : undefined;
 }
 
-/** Connects to the service of a profile. Throws `CommandError` if `--url` selects another service. */
+/**
+ * Connects to the service of a profile. Throws `CommandError` if `--url` selects another service.
+ */
 function connectToProfile(
   profile: Profile,
   name: string,
@@ -156,7 +160,10 @@ async function connectToCloud(
   return { url: checkUrl(endpoint), token, trust };
 }
 
-/** Returns a valid URL without a final `/v2`, which endpoints in service catalogues may have. Throws `CommandError`. */
+/**
+ * Returns a valid URL without a final `/v2`, which endpoints in service catalogues may have. Throws
+ * `CommandError`.
+ */
 export function checkUrl(text: string): string {
   const url = text.replace(/\/+$/, '').replace(/\/v2$/, '');
   if (!/\s|\p{Cc}/u.test(url) && /^https?:\/\/[^/@]+(?:\/[^@?#]*)?$/.test(url) && URL.canParse(url))
@@ -169,7 +176,10 @@ export function checkUrl(text: string): string {
   );
 }
 
-/** Returns how to validate certificates: with a file, or with those that the system trusts. Plain HTTP needs neither. */
+/**
+ * Returns how to validate certificates: with a file, or with those that the system trusts. Plain
+ * HTTP needs neither.
+ */
 function readTrust(
   cacert: string | undefined,
   verify: boolean | undefined,
@@ -195,7 +205,10 @@ function readTokenFile(path: string): string {
   }
 }
 
-/** Returns a valid token. Throws `CommandError` before the HTTP client sees an invalid header value, because its error would quote the token. */
+/**
+ * Returns a valid token. Throws `CommandError` before the HTTP client sees an invalid header value,
+ * because its error would quote the token.
+ */
 export function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new CommandError(

@@ -32,7 +32,10 @@ export interface KeyCheck {
 const TIMEOUTS: DnsTimeouts = { tries: 3, seconds: 3 };
 const NOTHING_SENT = 'the server closed the connection without a response';
 
-/** Sends signed requests and returns whether the server accepts the key. `now` returns milliseconds since 1970. No response causes an exception. */
+/**
+ * Sends signed requests and returns whether the server accepts the key. `now` returns milliseconds
+ * since 1970. No response causes an exception.
+ */
 export async function checkKey(
   request: KeyCheck,
   now: () => number,
@@ -75,8 +78,9 @@ export async function checkKey(
 }
 
 /**
- * Returns the algorithm with which the server has the key, or undefined if none of the others works. For a wrong algorithm, some servers
- * report that the key is unknown or rejected. NSD reports that it is not authorised. So each other algorithm is tried.
+ * Returns the algorithm with which the server has the key, or undefined if none of the others
+ * works. For a wrong algorithm, some servers report that the key is unknown or rejected. NSD
+ * reports that it is not authorised. So each other algorithm is tried.
  */
 async function findAlgorithm(
   request: KeyCheck,
@@ -128,7 +132,10 @@ async function sendSigned(
   throw new NetError({ reason: NOTHING_SENT });
 }
 
-/** Reads a whole zone transfer (RFC 5936 section 2.2) and checks each message. The zone's SOA record begins and ends it. */
+/**
+ * Reads a whole zone transfer (RFC 5936 section 2.2) and checks each message. The zone's SOA record
+ * begins and ends it.
+ */
 async function transfer(
   server: NameServer,
   id: number,

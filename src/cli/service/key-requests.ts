@@ -49,7 +49,10 @@ export async function listKeys(connection: Connection, poolIdOrName?: string): P
   return (await listItems(connection, tsigkey, poolId === undefined ? [] : filters)).map(keyOf);
 }
 
-/** Returns the name, algorithm and secret of a TSIG key resource. Throws `CommandError` if the service left out the secret. */
+/**
+ * Returns the name, algorithm and secret of a TSIG key resource. Throws `CommandError` if the
+ * service left out the secret.
+ */
 export function keyOf(item: Item): Key {
   assertSecrets(tsigkey, item);
   const { name, algorithm, secret } = item;

@@ -31,8 +31,8 @@ interface Catalogue {
 export type IdentityCloud = Cloud & { readonly authType: CredentialKind };
 
 /**
- * Gets a token from the cloud's identity service (Keystone, API v3). Returns it with the URL of the DNS service: `endpoint`, or else the
- * URL in the service catalogue. Throws `CommandError`.
+ * Gets a token from the cloud's identity service (Keystone, API v3). Returns it with the URL of the
+ * DNS service: `endpoint`, or else the URL in the service catalogue. Throws `CommandError`.
  */
 export async function signIn(
   cloud: IdentityCloud,

@@ -22,13 +22,19 @@ export interface Profiles {
 
 const NONE: Profiles = { current: undefined, profiles: {} };
 
-/** Returns the path of the user's profiles, or undefined if the user has no folder for configuration. */
+/**
+ * Returns the path of the user's profiles, or undefined if the user has no folder for
+ * configuration.
+ */
 export function profilesPath({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string | undefined {
   const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : undefined);
   return folder === undefined ? undefined : join(folder, 'tsigil', 'profiles.json');
 }
 
-/** Returns the stored profiles; none if the file does not exist. Throws `CommandError` if it cannot be read. */
+/**
+ * Returns the stored profiles; none if the file does not exist. Throws `CommandError` if it cannot
+ * be read.
+ */
 export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   const path = profilesPath(environment);
   if (path === undefined) return NONE;
@@ -51,7 +57,10 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   };
 }
 
-/** Stores the profiles in a file with mode 0600 that replaces the old one. Returns its path. Throws `CommandError`. */
+/**
+ * Stores the profiles in a file with mode 0600 that replaces the old one. Returns its path. Throws
+ * `CommandError`.
+ */
 export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles): string {
   const path = profilesPath(environment);
   if (path === undefined)

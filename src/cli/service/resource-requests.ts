@@ -10,7 +10,9 @@ export type Item = Readonly<Record<string, unknown>>;
 
 type Parameters = readonly (readonly [name: string, value: string])[];
 
-/** Returns the first `limit` resources of a list with these query parameters. Reads it page by page. */
+/**
+ * Returns the first `limit` resources of a list with these query parameters. Reads it page by page.
+ */
 export async function listItems(
   connection: Connection,
   type: ResourceType,
@@ -33,7 +35,10 @@ export async function listItems(
   return items.slice(0, limit);
 }
 
-/** Returns the path of the resource with this id or name. Text in the form of a UUID is an id. Throws `CommandError` unless exactly one exists. */
+/**
+ * Returns the path of the resource with this id or name. Text in the form of a UUID is an id.
+ * Throws `CommandError` unless exactly one exists.
+ */
 export async function findPath(
   connection: Connection,
   type: ResourceType,
@@ -43,7 +48,10 @@ export async function findPath(
   return `/v2/${type.collection}/${await findId(connection, type, idOrName, toName)}`;
 }
 
-/** Returns the id of the resource with this id or name. Text in the form of a UUID is an id. Throws `CommandError` unless exactly one has the name. */
+/**
+ * Returns the id of the resource with this id or name. Text in the form of a UUID is an id. Throws
+ * `CommandError` unless exactly one has the name.
+ */
 export async function findId(
   connection: Connection,
   type: ResourceType,

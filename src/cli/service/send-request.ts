@@ -18,7 +18,10 @@ export interface ServerDescription {
 
 const TIMEOUT_SECONDS = 30;
 
-/** The maximum size of a response. The largest one, for a list of 20,000 entries, has less than 20 MB. */
+/**
+ * The maximum size of a response. The largest one, for a list of 20,000 entries, has less than 20
+ * MB.
+ */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -36,8 +39,8 @@ export async function sendRequest(
 }
 
 /**
- * Runs `work`, which sends requests to a server, for at most `timeoutSeconds`. Throws `CommandError`
- * if the server does not respond.
+ * Runs `work`, which sends requests to a server, for at most `timeoutSeconds`. Throws
+ * `CommandError` if the server does not respond.
  */
 export async function withServer<T>(
   { name, hint }: ServerDescription,

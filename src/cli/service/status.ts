@@ -14,7 +14,10 @@ export interface ServiceStatus {
   readonly warnings: readonly string[];
 }
 
-/** Returns the state of the service. Members that the caller may not read are null. Throws `CommandError` if it cannot be reached. */
+/**
+ * Returns the state of the service. Members that the caller may not read are null. Throws
+ * `CommandError` if it cannot be reached.
+ */
 export async function readStatus(connection: Connection): Promise<ServiceStatus> {
   const ready = await readPath(connection, '/readyz');
   const metrics = await readPath(connection, '/metrics');
@@ -68,7 +71,10 @@ async function readPath(connection: Connection, path: string) {
   );
 }
 
-/** Returns the number of resources to which a computed filter applies, or undefined if the caller may not list them. */
+/**
+ * Returns the number of resources to which a computed filter applies, or undefined if the caller
+ * may not list them.
+ */
 async function countOf(
   connection: Connection,
   type: ResourceType,

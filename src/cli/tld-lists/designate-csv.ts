@@ -1,6 +1,9 @@
 import { asciiForm, type ListEntry, type RefusedLine, type TldList } from './list.ts';
 
-/** One record of a CSV file, and the line on which it begins. `open` is true if the file ends inside quotation marks. */
+/**
+ * One record of a CSV file, and the line on which it begins. `open` is true if the file ends inside
+ * quotation marks.
+ */
 interface CsvRecord {
   readonly line: number;
   readonly fields: readonly string[];
@@ -8,8 +11,9 @@ interface CsvRecord {
 }
 
 /**
- * Reads the CSV format of `designate-manage tlds import`: a name, or a name and a description, without a header. An empty
- * description is a value; a missing one is undefined. Blanks are part of the value. Non-ASCII names become A-labels.
+ * Reads the CSV format of `designate-manage tlds import`: a name, or a name and a description,
+ * without a header. An empty description is a value; a missing one is undefined. Blanks are part of
+ * the value. Non-ASCII names become A-labels.
  */
 export function readDesignateCsv(text: string, delimiter: string): TldList {
   const entries: ListEntry[] = [];
@@ -33,8 +37,9 @@ export function readDesignateCsv(text: string, delimiter: string): TldList {
 }
 
 /**
- * Returns the records of a CSV text (RFC 4180), without empty lines. As in other CSV parsers, a quotation mark inside an unquoted
- * field is literal. Text after a closing quotation mark belongs to the field.
+ * Returns the records of a CSV text (RFC 4180), without empty lines. As in other CSV parsers, a
+ * quotation mark inside an unquoted field is literal. Text after a closing quotation mark belongs
+ * to the field.
  */
 function readRecords(text: string, delimiter: string): CsvRecord[] {
   const records: CsvRecord[] = [];

@@ -17,7 +17,10 @@ export interface RefusedLine {
   readonly reason: string;
 }
 
-/** The content of a list file. Lines count from 1. A line that is in none of the members is blank or a comment. */
+/**
+ * The content of a list file. Lines count from 1. A line that is in none of the members is blank or
+ * a comment.
+ */
 export interface TldList {
   readonly entries: readonly ListEntry[];
   readonly refused: readonly RefusedLine[];
@@ -36,12 +39,17 @@ export function linesOf(text: string): Line[] {
   return text.split(/\r\n|\n|\r/).map((line, index) => ({ number: index + 1, text: line }));
 }
 
-/** Returns `name` as A-labels. An invalid domain name is returned unchanged, so that the service refuses it. */
+/**
+ * Returns `name` as A-labels. An invalid domain name is returned unchanged, so that the service
+ * refuses it.
+ */
 export function asciiForm(name: string): string {
   return toAsciiName(name) ?? name;
 }
 
-/** Returns the list without repeated names: entries after the first with a name move to `refused`. */
+/**
+ * Returns the list without repeated names: entries after the first with a name move to `refused`.
+ */
 export function withoutRepeats(list: TldList): TldList {
   const first = new Map<string, ListEntry>();
   const refused = [...list.refused];

@@ -2,8 +2,9 @@ import { withoutFinalDot } from '../../domain/text/dns-name.ts';
 import { asciiForm, linesOf, type TldList } from './list.ts';
 
 /**
- * Reads a list with one name on each line. It ignores blanks around a name, a period before or after it, and comments (`#` or `//`
- * at the beginning of a line, ` #` after a name). Names keep their case and become A-labels.
+ * Reads a list with one name on each line. It ignores blanks around a name, a period before or
+ * after it, and comments (`#` or `//` at the beginning of a line, ` #` after a name). Names keep
+ * their case and become A-labels.
  */
 export function readPlainList(text: string): TldList {
   const entries = linesOf(text).flatMap(({ number, text: line }) => {
@@ -16,8 +17,8 @@ export function readPlainList(text: string): TldList {
 }
 
 /**
- * Reads IANA's list of top-level domains (tlds-alpha-by-domain.txt): a comment line, then one name in upper case on each line.
- * Names become lower case.
+ * Reads IANA's list of top-level domains (tlds-alpha-by-domain.txt): a comment line, then one name
+ * in upper case on each line. Names become lower case.
  */
 export function readIanaList(text: string): TldList {
   const { entries, ...rest } = readPlainList(text);

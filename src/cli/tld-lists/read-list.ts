@@ -13,7 +13,10 @@ export interface ListOptions extends PublicSuffixOptions {
   readonly delimiter: string;
 }
 
-/** Reads `text` in the given format. Never throws: `refused` contains the lines that cannot be imported. */
+/**
+ * Reads `text` in the given format. Never throws: `refused` contains the lines that cannot be
+ * imported.
+ */
 export function readTldList(text: string, format: ListFormat, options: ListOptions): TldList {
   const readers: Readonly<Record<ListFormat, () => TldList>> = {
     csv: () => readDesignateCsv(text, options.delimiter),
@@ -24,7 +27,10 @@ export function readTldList(text: string, format: ListFormat, options: ListOptio
   return withoutRepeats(withoutOverlong(readers[format]()));
 }
 
-/** The maximum length of an entry. A longer one means that the file has another format, and it would not fit in a request. */
+/**
+ * The maximum length of an entry. A longer one means that the file has another format, and it would
+ * not fit in a request.
+ */
 const MAX_CHARACTERS = 2000;
 
 function withoutOverlong(list: TldList): TldList {

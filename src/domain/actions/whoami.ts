@@ -28,7 +28,7 @@ export const whoami = defineAction({
   path: '/v2/whoami',
   method: 'GET',
   operationId: 'whoami',
-  summary: 'Get the own roles and rights',
+  summary: 'Get the roles and rights of the caller',
   description: 'Returns who the caller is, and what it may do.',
   type: token,
   response: {

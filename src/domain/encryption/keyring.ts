@@ -62,10 +62,12 @@ export interface Keyring {
   useMasterKeys(keys: readonly MasterKey[]): void;
   /** Returns a new active data key, wrapped by the first master key. */
   newDataKey(number: number, purpose: KeyPurpose, createdAt: string): WrappedKey;
-  /** Returns a data key wrapped by the first master key. Throws `Error` if it cannot be unwrapped. */
+  /**
+   * Returns a data key wrapped by the first master key. Throws `Error` if it cannot be unwrapped.
+   */
   rewrap(key: WrappedKey): WrappedKey;
   /** Refuses secrets that are not encrypted from now on. */
-  refuseClearText(): void;
+  requireEncryption(): void;
   /** The number of rows whose secret this process failed to decrypt and has not seen repaired. */
   unreadable(): number;
 }

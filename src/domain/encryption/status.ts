@@ -43,11 +43,15 @@ export interface Encryption {
   status(): Promise<EncryptionStatus>;
   /** Decrypts every secret. */
   verify(): Promise<Verification>;
-  /** Creates a data key for new secrets, and encrypts all others again in the background. Throws `bad_request` without a master key. */
+  /**
+   * Creates a data key for new secrets, and encrypts all others again in the background. Throws
+   * `bad_request` without a master key.
+   */
   rotateDataKey(): Promise<EncryptionStatus>;
   /**
-   * Reads the master keys again, and wraps all data keys with the first one. Throws `key_not_distributed` while another process lacks that key, and
-   * `bad_request` if the master keys cannot be read.
+   * Reads the master keys again, and wraps all data keys with the first one. Throws
+   * `key_not_distributed` while another process lacks that key, and `bad_request` if the master
+   * keys cannot be read.
    */
   rotateMasterKey(): Promise<EncryptionStatus>;
   /** Deletes the retired data keys. */

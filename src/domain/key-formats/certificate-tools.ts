@@ -80,7 +80,9 @@ export const lego: KeyWriter = {
     }),
 };
 
-/** The provider block of caddy-dns/rfc2136, for a file that a `tls` block of a Caddyfile imports. */
+/**
+ * The provider block of caddy-dns/rfc2136, for a file that a `tls` block of a Caddyfile imports.
+ */
 export const caddy: KeyWriter = {
   consumer: 'Caddy (caddy-dns/rfc2136)',
   mediaType: 'text/plain',

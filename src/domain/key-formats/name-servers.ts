@@ -10,8 +10,8 @@ import {
 } from './writer.ts';
 
 /**
- * Returns a BIND key clause with one statement on each line, because lego and CoreDNS parse no other
- * layout.
+ * Returns a BIND key clause with one statement on each line, because lego and CoreDNS parse no
+ * other layout.
  */
 export function bindClause({ name, algorithm, secret }: Key): string {
   return lines(
@@ -27,7 +27,10 @@ function forEachKey(keys: readonly Key[], text: (quotedName: string) => string):
   return keys.map(({ name }) => text(quoted(name))).join(' ');
 }
 
-/** Key clauses for `named.conf` of BIND. Comments show the statements of a zone that permit the keys. */
+/**
+ * Key clauses for `named.conf` of BIND. Comments show the statements of a zone that permit the
+ * keys.
+ */
 export const bind: KeyListWriter = {
   consumer: 'BIND 9',
   mediaType: 'text/plain',
@@ -75,7 +78,9 @@ export const knot: KeyListWriter = {
   },
 };
 
-/** Key sections for `nsd.conf` of NSD. Comments show the attributes of a zone that permit the keys. */
+/**
+ * Key sections for `nsd.conf` of NSD. Comments show the attributes of a zone that permit the keys.
+ */
 export const nsd: KeyListWriter = {
   consumer: 'NSD',
   mediaType: 'text/plain',

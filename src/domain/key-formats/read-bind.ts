@@ -48,7 +48,10 @@ export const bindClauses: KeyReader = {
   },
 };
 
-/** The position in the nesting of a configuration. An included file continues at the position of its statement. */
+/**
+ * The position in the nesting of a configuration. An included file continues at the position of its
+ * statement.
+ */
 interface Position {
   depth: number;
   /** The name of the outermost clause. */
@@ -58,7 +61,10 @@ interface Position {
   starts: boolean;
 }
 
-/** Adds the tokens of a file to `tokens`. The tokens of an included file replace its statement, also within a key clause. */
+/**
+ * Adds the tokens of a file to `tokens`. The tokens of an included file replace its statement, also
+ * within a key clause.
+ */
 function addTokens(
   tokens: Token[],
   text: string,

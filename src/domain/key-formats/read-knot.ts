@@ -80,7 +80,9 @@ function readFile(text: string, file: IncludedFile | undefined, include: ReadInc
   return entries;
 }
 
-/** Returns the patterns of an include statement: one, or a list in brackets. Throws `KeyFileError`. */
+/**
+ * Returns the patterns of an include statement: one, or a list in brackets. Throws `KeyFileError`.
+ */
 function readPatterns(text: string, origin: Origin): string[] {
   const list = /^\s*\[([^\]]*)\]/.exec(text)?.[1];
   return (list?.split(',') ?? [text])

@@ -70,7 +70,10 @@ export const nsdSections: KeyReader = {
   },
 };
 
-/** Yields the tokens of a file. The tokens of an included file replace its statement, also within a key. */
+/**
+ * Yields the tokens of a file. The tokens of an included file replace its statement, also within a
+ * key.
+ */
 function* withIncluded(
   text: string,
   file: IncludedFile | undefined,

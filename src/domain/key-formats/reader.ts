@@ -6,7 +6,10 @@ export interface IncludedFile {
   readonly text: string;
 }
 
-/** A place in a configuration. Lines count from 1. `file` is undefined in the file that the caller gave. */
+/**
+ * A place in a configuration. Lines count from 1. `file` is undefined in the file that the caller
+ * gave.
+ */
 export interface Origin {
   readonly line: number;
   readonly file?: IncludedFile | undefined;
@@ -28,7 +31,10 @@ export type ReadIncluded = (statement: IncludeStatement) => readonly IncludedFil
 
 /** How a program finds the files of an include statement. */
 export interface IncludeRules {
-  /** The folder of a relative path: that of the including file, or the working directory of the program. */
+  /**
+   * The folder of a relative path: that of the including file, or the working directory of the
+   * program.
+   */
   readonly relativeTo: 'file' | 'working directory';
   /** Whether a pattern may match no file. */
   readonly mayMatchNothing: boolean;

@@ -203,7 +203,7 @@ export const ERRORS = {
   }),
   not_exportable: entry({
     status: 409,
-    when: 'The consumer of the format cannot use the key: its name is not a domain name, its secret is not base64, or the consumer does not know the algorithm.',
+    when: 'The consumer of the format cannot use the key: its name is not a domain name, its secret is not base64, or the consumer does not support the algorithm.',
     message: (problems: readonly string[]) =>
       `The key cannot be exported in this format: ${problems.join('; ')}`,
     example: () => [

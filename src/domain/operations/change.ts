@@ -29,7 +29,7 @@ export interface Dependencies {
   /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
   /** Makes this process reject the token with this id until the process exits. */
-  refuseToken(id: string): void;
+  onTokenRevoked(id: string): void;
   /** Operations on the keys that encrypt secrets. Undefined where only resources change. */
   readonly encryption?: Encryption | undefined;
   /** Warns the operator about an accepted resource. */
@@ -154,7 +154,8 @@ function changesOn(
     // Assigned one by one: spreading the writer takes longer than the rest of this function.
     get: writer.get,
     async getToChange(type, id) {
-      if (writer.lock !== undefined) await writer.lock([{ type, exclusive: false }]); // before the resource, as `claim`
+      // before the resource, as `claim`
+      if (writer.lock !== undefined) await writer.lock([{ type, exclusive: false }]);
       return writer.getToChange(type, id);
     },
     claim,
@@ -226,7 +227,8 @@ export async function admitChange<F extends Fields>(
   now: string,
 ): Promise<Admitted<F>> {
   const rule = rulesOf(type);
-  if (rule === undefined) return { resource: change.resource as ResourceOf<F> }; // no rule has anything to fill in
+  // no rule has anything to fill in
+  if (rule === undefined) return { resource: change.resource as ResourceOf<F> };
   const admission: Admission = {
     caller,
     settings,

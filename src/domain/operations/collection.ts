@@ -162,7 +162,7 @@ export async function deleteResource(
           ? error
           : refusal;
     }
-    dependencies.refuseToken(id);
+    dependencies.onTokenRevoked(id);
     throw unstoredRevocation(dependencies, error);
   }
 }

@@ -65,7 +65,8 @@ export function locksOf<F extends Fields>(
   change: Change<F>,
   context: LockContext,
 ): readonly Lock[] {
-  const own = LOCKS.get(type) as LocksOf<F> | undefined; // the table has the locks of each type under that type
+  // the table has the locks of each type under that type
+  const own = LOCKS.get(type) as LocksOf<F> | undefined;
   return own?.(change, context) ?? [];
 }
 

@@ -28,7 +28,8 @@ export const RULES: Map<ResourceType, Rule> = new Map([
 
 /** Returns the rules of `type`; undefined if it has none. */
 export function rulesOf<F extends Fields>(type: ResourceType<F>): Rule<F> | undefined {
-  return RULES.get(type) as Rule<F> | undefined; // the table holds the rules of each type under that type
+  // the table holds the rules of each type under that type
+  return RULES.get(type) as Rule<F> | undefined;
 }
 
 function rule<F extends Fields>(

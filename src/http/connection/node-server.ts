@@ -92,8 +92,8 @@ export interface Certificate {
 }
 
 /**
- * Uses `certificate` for all later connections. Has no effect on a server without TLS. Throws Node's
- * error if the certificate cannot be used.
+ * Uses `certificate` for all later connections. Has no effect on a server without TLS. Throws
+ * Node's error if the certificate cannot be used.
  */
 export function changeCertificate(server: Server, certificate: Certificate): void {
   if (server instanceof SecureServer) server.setSecureContext({ ...certificate });

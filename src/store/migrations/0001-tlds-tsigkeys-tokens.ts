@@ -1,6 +1,9 @@
 import type { Migration } from '../sql/sql.ts';
 
-/** TLD entries, TSIG keys and tokens. `name_key` contains the comparison form of the name. `updated_order` sorts null first. */
+/**
+ * TLD entries, TSIG keys and tokens. `name_key` contains the comparison form of the name.
+ * `updated_order` sorts null first.
+ */
 export const migration: Migration = {
   number: 1,
   statements: ({ text }) => [

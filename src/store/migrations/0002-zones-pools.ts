@@ -1,6 +1,9 @@
 import type { Migration } from '../sql/sql.ts';
 
-/** Zones and pools. `tree_key` is the name with its labels reversed, so that the zones below a name are a range. */
+/**
+ * Zones and pools. `tree_key` is the name with its labels reversed, so that the zones below a name
+ * are a range.
+ */
 export const migration: Migration = {
   number: 2,
   statements: ({ text }, now) => [

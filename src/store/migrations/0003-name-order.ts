@@ -1,6 +1,9 @@
 import type { Migration } from '../sql/sql.ts';
 
-/** Lists sorted by name follow the comparison form of the name. The unique index on it has that order, except for zones. */
+/**
+ * Lists sorted by name follow the comparison form of the name. The unique index on it has that
+ * order, except for zones.
+ */
 export const migration: Migration = {
   number: 3,
   statements: () => [

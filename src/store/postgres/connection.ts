@@ -4,7 +4,10 @@ import type { DatabaseSettings, NetworkLink } from '../sql/sql.ts';
 /** The type of bigint columns and counts. The service's values are far below 2^53. */
 const INT8 = 20;
 
-/** Returns the connection options for the database at `location`, the part of the URL after the scheme. */
+/**
+ * Returns the connection options for the database at `location`, the part of the URL after the
+ * scheme.
+ */
 export function connectionOptions(location: string, settings: DatabaseSettings): pg.ClientConfig {
   const types = new pg.TypeOverrides();
   types.setTypeParser(INT8, Number);
@@ -13,13 +16,17 @@ export function connectionOptions(location: string, settings: DatabaseSettings):
     application_name: 'tsigil',
     connectionTimeoutMillis: settings.connectTimeoutSeconds * 1000,
     statement_timeout: settings.statementTimeoutSeconds * 1000,
-    query_timeout: settings.statementTimeoutSeconds * 1000 + 1000, // if the server does not enforce its statement timeout
+    // if the server does not enforce its statement timeout
+    query_timeout: settings.statementTimeoutSeconds * 1000 + 1000,
     keepAlive: true,
     types,
   };
 }
 
-/** Returns the network connection to the server at `location`; undefined for a Unix socket. Some values of sslmode allow a connection without TLS. */
+/**
+ * Returns the network connection to the server at `location`; undefined for a Unix socket. Some
+ * values of sslmode allow a connection without TLS.
+ */
 export function linkTo(location: string): NetworkLink | undefined {
   const connectionString = `postgres:${location}`;
   const { host, ssl } = new pg.Client({ connectionString });
@@ -29,7 +36,10 @@ export function linkTo(location: string): NetworkLink | undefined {
     : { host, encrypted: ssl && !['disable', 'allow', 'prefer'].includes(mode) };
 }
 
-/** Returns a URL with this password, unless it has one. The driver ignores a password outside the URL. */
+/**
+ * Returns a URL with this password, unless it has one. The driver ignores a password outside the
+ * URL.
+ */
 function withPassword(url: string, password: string | undefined): string {
   if (password === undefined || Boolean(new pg.Client({ connectionString: url }).password))
     return url;

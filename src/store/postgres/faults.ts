@@ -11,8 +11,9 @@ export interface StatementError extends Error {
 const TRY_AGAIN = ['40001', '40P01'];
 
 /**
- * SQLSTATE classes and codes for a fault of the machine or the connection, not of the program: connections, passwords, missing databases,
- * resources, operator intervention, system errors, lock timeouts, and a server that became a read-only standby.
+ * SQLSTATE classes and codes for a fault of the machine or the connection, not of the program:
+ * connections, passwords, missing databases, resources, operator intervention, system errors, lock
+ * timeouts, and a server that became a read-only standby.
  */
 const MACHINE_FAULTS = /^(?:08|28|3D|53|57|58|55P03|25006|XX001|XX002)/;
 
@@ -41,7 +42,10 @@ export function isCollision(error: unknown): boolean {
   return TRY_AGAIN.includes(codeOf(error));
 }
 
-/** Returns `unavailable` for a fault of the machine, the connection or the pool, and a `StatementError` for any other error of the server. */
+/**
+ * Returns `unavailable` for a fault of the machine, the connection or the pool, and a
+ * `StatementError` for any other error of the server.
+ */
 export function translate(error: unknown): Error {
   const cause = error instanceof pg.DatabaseError ? withoutValues(error) : error;
   if (error instanceof pg.DatabaseError && !MACHINE_FAULTS.test(error.code ?? ''))
@@ -55,8 +59,9 @@ export function translate(error: unknown): Error {
 }
 
 /**
- * Returns the parts of a server error that may be logged: its code, its message and the names of table, column and constraint. DETAIL, WHERE
- * and similar members quote rows, which contain secrets. Messages of data exceptions (class 22) quote them after a colon.
+ * Returns the parts of a server error that may be logged: its code, its message and the names of
+ * table, column and constraint. DETAIL, WHERE and similar members quote rows, which contain
+ * secrets. Messages of data exceptions (class 22) quote them after a colon.
  */
 function withoutValues({
   code = '',

@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { Lock } from '../../domain/model/ports.ts';
 
-/** The maximum number of keys of one resource type that a transaction locks one by one. Beyond, it locks the whole type. The server has room for 64 locks per connection. */
+/**
+ * The maximum number of keys of one resource type that a transaction locks one by one. Beyond, it
+ * locks the whole type. The server has room for 64 locks per connection.
+ */
 const MAX_KEYS = 32;
 
 /** Creates the statements that acquire the locks of one transaction. */
 export interface Locks {
-  /** Returns the statement that acquires those of `locks` that the transaction does not hold yet; undefined if it holds all. */
+  /**
+   * Returns the statement that acquires those of `locks` that the transaction does not hold yet;
+   * undefined if it holds all.
+   */
   acquire(locks: readonly Lock[]): string | undefined;
 }
 
@@ -19,9 +25,10 @@ interface Held {
 }
 
 /**
- * Creates the locks of one transaction: advisory locks of PostgreSQL, which end with it. Each key belongs to a resource type. A transaction
- * holds the type shared while it holds a key, so a transaction that holds the type exclusively needs no keys. One statement acquires locks
- * in the order of their numbers, so two such statements cannot wait for each other.
+ * Creates the locks of one transaction: advisory locks of PostgreSQL, which end with it. Each key
+ * belongs to a resource type. A transaction holds the type shared while it holds a key, so a
+ * transaction that holds the type exclusively needs no keys. One statement acquires locks in the
+ * order of their numbers, so two such statements cannot wait for each other.
  */
 export function createLocks(): Locks {
   const types = new Map<string, Held>();
@@ -51,7 +58,9 @@ export function createLocks(): Locks {
   };
 }
 
-/** Groups locks by the collection of their type. Of two locks on one key, the exclusive one counts. */
+/**
+ * Groups locks by the collection of their type. Of two locks on one key, the exclusive one counts.
+ */
 function byCollection(
   locks: readonly Lock[],
 ): Map<string, { exclusive: boolean; readonly keys: Map<string, boolean> }> {
@@ -73,7 +82,10 @@ function inOrder(locks: ReadonlyMap<bigint, boolean>): string[] {
     );
 }
 
-/** Returns the number of an advisory lock. Two subjects with the same number only wait for each other without need. */
+/**
+ * Returns the number of an advisory lock. Two subjects with the same number only wait for each
+ * other without need.
+ */
 function numberOf(subject: string): bigint {
   return createHash('sha256').update(subject).digest().readBigInt64BE();
 }

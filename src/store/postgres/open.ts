@@ -10,8 +10,8 @@ import { repeat, transaction } from './transaction.ts';
 const MIGRATION_LOCK = 7_447_101;
 
 /**
- * Opens the PostgreSQL database at `location`, the part of the URL after the scheme. Any number of processes may share it. Throws
- * `unavailable` if it cannot be reached.
+ * Opens the PostgreSQL database at `location`, the part of the URL after the scheme. Any number of
+ * processes may share it. Throws `unavailable` if it cannot be reached.
  */
 export async function openPostgres(
   location: string,
@@ -53,7 +53,8 @@ export async function openPostgres(
         observer,
       ),
     async scrub(tables) {
-      // Each in a connection of its own statement, because VACUUM cannot run in a transaction. Without parameters, it is not prepared.
+      // Each in a connection of its own statement, because VACUUM cannot run in a transaction.
+      // Without parameters, it is not prepared.
       for (const table of tables) await database.reads.run(`VACUUM (FULL, ANALYZE) ${table}`, []);
       // The statistics of columns contain samples of their former values.
       await database.reads.run('VACUUM FULL pg_catalog.pg_statistic', []);

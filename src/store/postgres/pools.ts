@@ -13,8 +13,8 @@ export interface Pools {
 }
 
 /**
- * Creates the pools for the database at `location`. Reserves a third of the connections for scans: at least two of four or more, so that one
- * caller cannot use all of them, and one of two or three.
+ * Creates the pools for the database at `location`. Reserves a third of the connections for scans:
+ * at least two of four or more, so that one caller cannot use all of them, and one of two or three.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;

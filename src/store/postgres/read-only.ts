@@ -6,8 +6,8 @@ import { translate } from './faults.ts';
 import { sqlOn } from './statements.ts';
 
 /**
- * Opens the PostgreSQL database at `location` in one read-only transaction. A role with read access is sufficient. Throws `unavailable` if
- * the database cannot be reached.
+ * Opens the PostgreSQL database at `location` in one read-only transaction. A role with read access
+ * is sufficient. Throws `unavailable` if the database cannot be reached.
  */
 export async function openPostgresSnapshot(
   location: string,

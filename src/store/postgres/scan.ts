@@ -14,7 +14,10 @@ import { dialect } from './dialect.ts';
 /** How many resources are read at a time for a computed filter. */
 const ROWS_AT_A_TIME = 256;
 
-/** Reads pages that may require reading many rows. Each needs one statement, unless it has computed filters. */
+/**
+ * Reads pages that may require reading many rows. Each needs one statement, unless it has computed
+ * filters.
+ */
 export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
   const tableFor = tablesIn(dialect, keyring);
   const reader = readerOn(sql, tableFor, dialect);
@@ -81,8 +84,9 @@ export function scansOn(sql: Sql, keyring?: Keyring): Database['scan'] {
 }
 
 /**
- * Returns the statement for the rows of a page, up to `maxBytes`. Each row contains the length of the whole page (`page_length`) and the
- * number of all rows that match the conditions (`total`). An empty page with a count consists of one row without an id.
+ * Returns the statement for the rows of a page, up to `maxBytes`. Each row contains the length of
+ * the whole page (`page_length`) and the number of all rows that match the conditions (`total`). An
+ * empty page with a count consists of one row without an id.
  */
 function pageStatement(
   type: ResourceType,

@@ -10,10 +10,16 @@ export type Query = (query: {
   values: unknown[];
 }) => Promise<pg.QueryResult<SqlRow>>;
 
-/** The prepared statements by text. The texts are derived from the definitions of the resource types, so there are at most a few hundred. */
+/**
+ * The prepared statements by text. The texts are derived from the definitions of the resource
+ * types, so there are at most a few hundred.
+ */
 const statements = new Map<string, { name: string; text: string }>();
 
-/** Returns the statement with numbered parameters, and the name under which each connection prepares it once. */
+/**
+ * Returns the statement with numbered parameters, and the name under which each connection prepares
+ * it once.
+ */
 function prepared(text: string): { name: string; text: string } {
   const known = statements.get(text);
   if (known !== undefined) return known;
@@ -30,7 +36,10 @@ function numbered(text: string): string {
   return text.replaceAll('?', () => `$${(position += 1)}`);
 }
 
-/** Creates an `Sql` that runs statements with `query`. It prepares statements with parameters, except those with `once`. */
+/**
+ * Creates an `Sql` that runs statements with `query`. It prepares statements with parameters,
+ * except those with `once`.
+ */
 export function sqlOn(query: Query): Sql {
   const send = async (
     text: string,

@@ -12,7 +12,10 @@ const MAX_ATTEMPTS = 20;
 /** Whatever the default of the database is. */
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
-/** Runs `attempt` until it does not conflict with a concurrent transaction, with a growing random pause between attempts. */
+/**
+ * Runs `attempt` until it does not conflict with a concurrent transaction, with a growing random
+ * pause between attempts.
+ */
 export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
   for (let number = 1; ; number += 1) {
     try {
@@ -32,9 +35,10 @@ export async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` in a read-committed transaction on a connection of `pool`: each statement sees what is committed when it begins, and so what
- * the locks before it have waited for. The transaction begins with the first statement. After an error it rolls back, and throws
- * `unavailable` or what `work` threw.
+ * Runs `work` in a read-committed transaction on a connection of `pool`: each statement sees what
+ * is committed when it begins, and so what the locks before it have waited for. The transaction
+ * begins with the first statement. After an error it rolls back, and throws `unavailable` or what
+ * `work` threw.
  */
 export async function transaction<T>(
   pool: pg.Pool,
@@ -45,7 +49,8 @@ export async function transaction<T>(
     throw translate(error);
   });
   const broken = (): void => undefined;
-  client.on('error', broken); // the query in progress fails anyway; without a listener the process would exit
+  // the query in progress fails anyway; without a listener the process would exit
+  client.on('error', broken);
   const { sql, hasBegun } = lockingSql(sqlOn((query) => client.query(query)));
   const began = performance.now();
   let keep = true;
@@ -58,7 +63,8 @@ export async function transaction<T>(
     return result;
   } catch (error) {
     if (!hasBegun()) throw error;
-    // Without a response to COMMIT, the outcome is unknown. The caller gets an error, never success.
+    // Without a response to COMMIT, the outcome is unknown. The caller gets an error, never
+    // success.
     const undone = await client.query('ROLLBACK').then(
       () => true,
       () => false,
@@ -72,7 +78,10 @@ export async function transaction<T>(
   }
 }
 
-/** Returns the statements of a transaction, which begins with the first of them. The first locks need no round trip of their own. */
+/**
+ * Returns the statements of a transaction, which begins with the first of them. The first locks
+ * need no round trip of their own.
+ */
 function lockingSql(plain: Sql): { sql: TransactionSql; hasBegun: () => boolean } {
   const locks = createLocks();
   let begun = false;

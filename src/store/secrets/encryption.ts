@@ -14,10 +14,16 @@ import { lostKeys } from './reset.ts';
 import { insertDataKey } from './start.ts';
 import { reEncrypt, rowsAfter, SECRET_PLACES } from './re-encrypt.ts';
 
-/** How often a process loads the data keys that other processes may have changed, and reports its master keys. */
+/**
+ * How often a process loads the data keys that other processes may have changed, and reports its
+ * master keys.
+ */
 const INTERVAL_MS = 10_000;
 
-/** The number of intervals without a secret under a draining key, after which no process encrypts with it. */
+/**
+ * The number of intervals without a secret under a draining key, after which no process encrypts
+ * with it.
+ */
 const EMPTY_INTERVALS = 2;
 
 /** The maximum number of unreadable secrets in one response. */
@@ -66,7 +72,9 @@ export function runEncryption({
     return readDataKeys(database.reads);
   };
 
-  /** Encrypts secrets under other keys than the active one again, and retires keys without secrets. */
+  /**
+   * Encrypts secrets under other keys than the active one again, and retires keys without secrets.
+   */
   const drain = async (): Promise<void> => {
     const keys = await reload();
     const active = keys.find(({ state }) => state === 'active');
@@ -100,12 +108,12 @@ export function runEncryption({
     return processes;
   };
 
-  /** Runs the job, and repeats it if it is wanted again meanwhile. */
-  let isWanted = false;
+  /** Runs the job, and repeats it if it is requested again meanwhile. */
+  let isRequested = false;
   let running: Promise<void> | undefined;
   const run = async () => {
-    while (isWanted && !closed) {
-      isWanted = false;
+    while (isRequested && !closed) {
+      isRequested = false;
       await tick().catch((error: unknown) => {
         if (!closed) failed(error);
       });
@@ -113,7 +121,7 @@ export function runEncryption({
     running = undefined;
   };
   const start = () => {
-    isWanted = true;
+    isRequested = true;
     running ??= run();
   };
 

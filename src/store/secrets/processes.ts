@@ -8,12 +8,15 @@ export interface LiveProcess {
   readonly masterKeys: readonly string[];
 }
 
-/** How long a process counts as running after its last report, in milliseconds. Three reports may be lost. */
+/**
+ * How long a process counts as running after its last report, in milliseconds. Three reports may be
+ * lost.
+ */
 const LIVE_MS = 35_000;
 
 /**
- * Stores that a process runs, with its master keys, and returns all processes that run. The time is that of the database, so that the
- * clocks of machines may differ.
+ * Stores that a process runs, with its master keys, and returns all processes that run. The time is
+ * that of the database, so that the clocks of machines may differ.
  */
 export async function reportProcess(sql: Sql, process: LiveProcess): Promise<LiveProcess[]> {
   const now = await databaseTime(sql);
@@ -44,7 +47,10 @@ export async function removeProcess(sql: Sql, id: string): Promise<void> {
   await sql.run('DELETE FROM encryption_processes WHERE id = ?', [id]);
 }
 
-/** Returns the time of the database server in milliseconds. Only databases that processes share have several clocks. */
+/**
+ * Returns the time of the database server in milliseconds. Only databases that processes share have
+ * several clocks.
+ */
 async function databaseTime(sql: Sql): Promise<number> {
   const row = await sql.one(
     'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',

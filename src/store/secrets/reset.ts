@@ -34,7 +34,10 @@ export interface ResetPlan {
 
 const PLACE = { table: tsigkey.collection, column: 'secret', keyColumn: 'secret_key' };
 
-/** Returns the keys with unreadable secrets, and the data keys that no master key unwraps. Changes nothing. */
+/**
+ * Returns the keys with unreadable secrets, and the data keys that no master key unwraps. Changes
+ * nothing.
+ */
 export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> {
   const dataKeys = await loadDataKeys(sql, keyring);
   const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
@@ -47,7 +50,8 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
         const row = await sql.one(`SELECT id, name, algorithm FROM ${PLACE.table} WHERE id = ?`, [
           id,
         ]);
-        if (row !== undefined) keys.push(row as unknown as UnreadableKey); // the columns of the statement
+        // the columns of the statement
+        if (row !== undefined) keys.push(row as unknown as UnreadableKey);
       }
       const last = rows.at(-1);
       if (last === undefined) break;
@@ -58,8 +62,9 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
 }
 
 /**
- * Gives each key with an unreadable secret a new random secret, and marks it as lost. Deletes the data keys that no master key unwraps. All
- * in one transaction, which does not change readable secrets. No service may use the database.
+ * Gives each key with an unreadable secret a new random secret, and marks it as lost. Deletes the
+ * data keys that no master key unwraps. All in one transaction, which does not change readable
+ * secrets. No service may use the database.
  */
 export async function resetSecrets({
   database,
@@ -102,7 +107,8 @@ async function ensureActiveKey(
   const keys = await readDataKeys(sql);
   const lost = new Set(keyring.load(keys).map(({ number }) => number));
   if (keys.some(({ number, state }) => state === 'active' && !lost.has(number))) return;
-  // The file is on disk before the transaction commits, so that no data key exists without its master key.
+  // The file is on disk before the transaction commits, so that no data key exists without its
+  // master key.
   const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
   if (created !== undefined) keyring.useMasterKeys([created]);
   const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
@@ -112,7 +118,8 @@ async function ensureActiveKey(
 }
 
 /**
- * Returns the names of the keys whose secret was lost and is still the random one of a reset, in the order of their names.
+ * Returns the names of the keys whose secret was lost and is still the random one of a reset, in
+ * the order of their names.
  */
 export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
   const rows = await sql.all(

@@ -20,7 +20,10 @@ export interface EncryptionStart extends MasterKeySource {
   readonly required: boolean;
   /** Creates a master key beside an embedded database, and returns it once it is on disk. */
   readonly createMasterKey?: (() => MasterKey) | undefined;
-  /** Whether this start created the schema of the database, so that its files contain no former secrets. */
+  /**
+   * Whether this start created the schema of the database, so that its files contain no former
+   * secrets.
+   */
   readonly isNew: boolean;
   /** The current time, as a timestamp of the API. */
   readonly now: string;
@@ -41,8 +44,9 @@ type Step = 'encrypted' | 'scrubbed';
 const CONFIGURE = 'Set encryption.masterKeyFile to the file that contains it';
 
 /**
- * Checks that the master keys of `keyring` fit a database, and loads its data keys. Changes nothing. Throws `unavailable` with the ids of
- * master keys if one is missing or its file cannot be used.
+ * Checks that the master keys of `keyring` fit a database, and loads its data keys. Changes
+ * nothing. Throws `unavailable` with the ids of master keys if one is missing or its file cannot be
+ * used.
  */
 export async function assertMasterKey(
   { dialect, reads }: Pick<Snapshot, 'dialect' | 'reads'>,
@@ -63,7 +67,8 @@ export async function assertMasterKey(
 }
 
 /**
- * Creates the first data key of a database whose schema is up to date, and encrypts secrets that are not encrypted. Throws `unavailable`.
+ * Creates the first data key of a database whose schema is up to date, and encrypts secrets that
+ * are not encrypted. Throws `unavailable`.
  */
 export async function startEncryption(
   database: Database,
@@ -93,7 +98,7 @@ export async function startEncryption(
     encrypted = await reEncrypt(database, keyring, null);
     await database.migrate((sql) => note(sql, 'encrypted', now));
   }
-  if (isMandatory) keyring.refuseClearText();
+  if (isMandatory) keyring.requireEncryption();
   const report = { encrypted, ...(created === undefined ? {} : { createdMasterKey: created }) };
   if (!database.exclusive || steps.has('scrubbed')) return report;
   try {
@@ -105,7 +110,10 @@ export async function startEncryption(
   return report;
 }
 
-/** Creates the first data key, unless another process has. Returns the master key that it created for it. */
+/**
+ * Creates the first data key, unless another process has. Returns the master key that it created
+ * for it.
+ */
 async function createFirstKey(
   sql: Sql,
   keyring: Keyring,
@@ -113,7 +121,8 @@ async function createFirstKey(
   now: string,
 ): Promise<MasterKey | undefined> {
   if ((await readDataKeys(sql)).length > 0) return undefined;
-  // The file is on disk before the transaction commits, so that no data key exists without its master key.
+  // The file is on disk before the transaction commits, so that no data key exists without its
+  // master key.
   const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
   if (created !== undefined) keyring.useMasterKeys([created]);
   await insertDataKey(sql, keyring.newDataKey(1, 'secrets', now));

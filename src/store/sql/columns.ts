@@ -3,8 +3,9 @@ import type { SqlValue } from './sql.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 
 /**
- * The columns of the domain's fields and look-ups. A field has the column of its name. A derived value has a separate column: `name_key` for
- * the comparison form of the unique field `name`, `tree_key` for the look-up `tree`.
+ * The columns of the domain's fields and look-ups. A field has the column of its name. A derived
+ * value has a separate column: `name_key` for the comparison form of the unique field `name`,
+ * `tree_key` for the look-up `tree`.
  */
 
 /** Returns the column of a look-up. Throws `Error` if the type does not have it. */
@@ -28,16 +29,20 @@ export function columnOf<F extends Fields>(type: ResourceType<F>, condition: Con
 }
 
 /**
- * Returns the column by which the database sorts. The unique field sorts by its comparison form. A generated column turns null into empty
- * text, so null sorts first in every database. It is a column, not an expression, because SQLite seeks to a pair such as (x, id) in an
- * index only if x is a column.
+ * Returns the column by which the database sorts. The unique field sorts by its comparison form. A
+ * generated column turns null into empty text, so null sorts first in every database. It is a
+ * column, not an expression, because SQLite seeks to a pair such as (x, id) in an index only if x
+ * is a column.
  */
 export function orderColumn<F extends Fields>(type: ResourceType<F>, sortField: string): string {
   if (sortField === type.unique?.field) return derivedColumn(sortField);
   return sortField === 'updated_at' ? 'updated_order' : sortField;
 }
 
-/** Returns the columns by which a list is sorted. The id is the last, unless no two rows have the same value of the column before it. */
+/**
+ * Returns the columns by which a list is sorted. The id is the last, unless no two rows have the
+ * same value of the column before it.
+ */
 export function orderColumns<F extends Fields>(type: ResourceType<F>, sortField: string): string[] {
   if (sortField === 'id') return ['id'];
   const column = orderColumn(type, sortField);

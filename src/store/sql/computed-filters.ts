@@ -1,7 +1,10 @@
 import type { PageQuery } from '../../domain/model/query.ts';
 import type { IndexReader, Resource, ResourceType } from '../../domain/model/resource.ts';
 
-/** Returns those of `resources` that pass the computed filters of a list; `reader` reads what the filters need. */
+/**
+ * Returns those of `resources` that pass the computed filters of a list; `reader` reads what the
+ * filters need.
+ */
 export async function resourcesPassing(
   type: ResourceType,
   { computed }: PageQuery,

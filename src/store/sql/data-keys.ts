@@ -9,7 +9,8 @@ export async function readDataKeys(sql: Sql): Promise<WrappedKey[]> {
   );
   return rows.map(
     ({ number, purpose, wrapped, wrapped_by: wrappedBy, state, created_at: createdAt }) =>
-      ({ number, purpose, wrapped, wrappedBy, state, createdAt }) as WrappedKey, // the columns are those of the migration
+      // the columns are those of the migration
+      ({ number, purpose, wrapped, wrappedBy, state, createdAt }) as WrappedKey,
   );
 }
 

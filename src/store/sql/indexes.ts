@@ -2,7 +2,10 @@ import type { Condition, ListQuery } from '../../domain/model/query.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 import { columnOf, lookupColumn, orderColumns } from './columns.ts';
 
-/** The columns of each index of a table, in the order of the index. A test compares them with the schema. */
+/**
+ * The columns of each index of a table, in the order of the index. A test compares them with the
+ * schema.
+ */
 export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   tlds: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
   tsigkeys: [
@@ -26,8 +29,9 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns true if a condition requires one id or one unique value, so that few rows match it. A value that is unique per another field counts
- * if an index begins with it. The index then contains one row per value of the other field.
+ * Returns true if a condition requires one id or one unique value, so that few rows match it. A
+ * value that is unique per another field counts if an index begins with it. The index then contains
+ * one row per value of the other field.
  */
 export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Condition): boolean {
   if (condition.test !== '=') return false;
@@ -37,7 +41,10 @@ export function isLookup<F extends Fields>(type: ResourceType<F>, condition: Con
   return type.unique.per === undefined || beginsIndex(type.collection, lookupColumn(type, name));
 }
 
-/** Returns whether an index contains the rows of a list in its order. The cost of a page then does not depend on the number of rows. */
+/**
+ * Returns whether an index contains the rows of a list in its order. The cost of a page then does
+ * not depend on the number of rows.
+ */
 export function isReadOffIndex<F extends Fields>(
   type: ResourceType<F>,
   { conditions, sortField }: ListQuery,
@@ -47,7 +54,10 @@ export function isReadOffIndex<F extends Fields>(
   return index !== undefined && conditions.length === (index.equal === undefined ? 0 : 1);
 }
 
-/** Returns an index that contains rows in the order of a list. `equal` is its first column, if a condition requires one value of that. */
+/**
+ * Returns an index that contains rows in the order of a list. `equal` is its first column, if a
+ * condition requires one value of that.
+ */
 export function orderIndex<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],
@@ -60,7 +70,10 @@ export function orderIndex<F extends Fields>(
   return equal !== undefined || hasIndex(type.collection, order) ? { equal } : undefined;
 }
 
-/** Returns the first column for which `fits` is true, among those of which a condition requires one value. */
+/**
+ * Returns the first column for which `fits` is true, among those of which a condition requires one
+ * value.
+ */
 export function equalColumn<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],

@@ -6,12 +6,15 @@ import type { SqlRow } from './sql.ts';
 /** The sort key of a row in a list: the value of its order column, and its id. */
 export type Key = readonly [sortValue: string | number, id: string];
 
-/** The sort fields whose values are ASCII, so that JavaScript compares them as the database does. */
+/**
+ * The sort fields whose values are ASCII, so that JavaScript compares them as the database does.
+ */
 const ASCII_FIELDS: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at']);
 
 /**
- * Returns the rows of a page in the order of its list. SQLite returns a page as one JSON text of an aggregate, and promises the order of an
- * aggregate only for ORDER BY inside it. That costs 28 µs for 100 rows. To compare rows that are already in order costs 1 to 5 µs.
+ * Returns the rows of a page in the order of its list. SQLite returns a page as one JSON text of an
+ * aggregate, and promises the order of an aggregate only for ORDER BY inside it. That costs 28 µs
+ * for 100 rows. To compare rows that are already in order costs 1 to 5 µs.
  */
 export function inListOrder<F extends Fields>(
   type: ResourceType<F>,
@@ -60,7 +63,10 @@ function compareText(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Returns the rank of a UTF-16 code unit by code point. Surrogates belong to the highest code points. */
+/**
+ * Returns the rank of a UTF-16 code unit by code point. Surrogates belong to the highest code
+ * points.
+ */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x1_0000 : unit;
 }

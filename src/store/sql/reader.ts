@@ -5,7 +5,10 @@ import { createSlicer, type Slicer } from '../../domain/scheduling/slicer.ts';
 import type { Dialect, Sql, SqlRow } from './sql.ts';
 import { countStatement, existsStatement, MAX_VALUES, type Table, type TableFor } from './table.ts';
 
-/** Creates a reader on `sql`. Each of its lists is one statement. For lists that read many rows, use `Store.page`. */
+/**
+ * Creates a reader on `sql`. Each of its lists is one statement. For lists that read many rows, use
+ * `Store.page`.
+ */
 export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader {
   return {
     async get(type, id) {
@@ -52,7 +55,10 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
   };
 }
 
-/** Decodes rows. If another process has encrypted a secret with a data key that this process lacks, loads the keys first. */
+/**
+ * Decodes rows. If another process has encrypted a secret with a data key that this process lacks,
+ * loads the keys first.
+ */
 export async function decodeRows<F extends Fields>(
   sql: Sql,
   table: Table<F>,
@@ -62,7 +68,10 @@ export async function decodeRows<F extends Fields>(
   return rows.map((row) => table.decode(row));
 }
 
-/** The number of rows with large columns that are read at a time. It limits the cost of rows that no longer fit on a page. */
+/**
+ * The number of rows with large columns that are read at a time. It limits the cost of rows that no
+ * longer fit on a page.
+ */
 const LARGE_ROWS = { first: 32, most: 256 };
 
 /** Reads the resources of a page by an index. Returns them, and whether more may follow. */
@@ -91,7 +100,10 @@ export async function readPage<F extends Fields>(
   return { resources, more: true };
 }
 
-/** Returns the number of rows of a mean size that fit into `bytes`, and at most as many as are read at a time. */
+/**
+ * Returns the number of rows of a mean size that fit into `bytes`, and at most as many as are read
+ * at a time.
+ */
 function rowsThatFit(bytes: number, size: number): number {
   return Math.max(1, Math.min(LARGE_ROWS.most, Math.ceil(bytes / size)));
 }
@@ -110,8 +122,9 @@ export function newSlicer(): Slicer {
 }
 
 /**
- * Splits a list into parts. Each part has the largest of `sizes` that the rest fills, or contains all of the rest. After each slice, other
- * requests run before the next part, because a statement on the embedded database blocks the event loop.
+ * Splits a list into parts. Each part has the largest of `sizes` that the rest fills, or contains
+ * all of the rest. After each slice, other requests run before the next part, because a statement
+ * on the embedded database blocks the event loop.
  */
 export async function* parts<T>(
   list: readonly T[],

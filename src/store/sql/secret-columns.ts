@@ -61,7 +61,10 @@ export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlR
   }
 }
 
-/** Returns the values to store for a secret: its text, and the number of its key. Throws `unreadable_secret`. */
+/**
+ * Returns the values to store for a secret: its text, and the number of its key. Throws
+ * `unreadable_secret`.
+ */
 export function writeSecret(
   { cipher }: SecretColumn,
   id: string,

@@ -10,8 +10,9 @@ export type SqlRow = Record<string, unknown>;
 export type SqlValue = string | number | null;
 
 /**
- * Runs statements, with `?` for each parameter. Each text is prepared once per connection. Use `once` for a statement whose text depends on
- * a request. It is then not prepared, so it uses no memory on the database server.
+ * Runs statements, with `?` for each parameter. Each text is prepared once per connection. Use
+ * `once` for a statement whose text depends on a request. It is then not prepared, so it uses no
+ * memory on the database server.
  */
 export interface Sql {
   all(statement: string, parameters: readonly SqlValue[], use?: 'once'): Promise<SqlRow[]>;
@@ -27,7 +28,10 @@ export interface Sql {
 
 /** Runs the statements of one transaction. */
 export interface TransactionSql extends Sql {
-  /** Acquires locks, and holds them until the end of the transaction. Absent if transactions run one after another. */
+  /**
+   * Acquires locks, and holds them until the end of the transaction. Absent if transactions run one
+   * after another.
+   */
   readonly lock?: ((locks: readonly Lock[]) => Promise<void>) | undefined;
 }
 
@@ -41,13 +45,19 @@ export interface SqlCondition {
 export interface Dialect {
   /** The type of text columns that compare and sort by code point. */
   readonly text: string;
-  /** Returns the condition that `column` matches a pattern. `*` matches any number of characters; all others match themselves. */
+  /**
+   * Returns the condition that `column` matches a pattern. `*` matches any number of characters;
+   * all others match themselves.
+   */
   matches(column: string, pattern: string): SqlCondition;
   /** A query that returns a row if the table with the name in its parameter exists. */
   readonly tableExists: string;
   /** Returns `column` for a condition that must not influence the choice of the index. */
   aside(column: string): string;
-  /** The end of a SELECT that locks its row until the end of the transaction. Empty if transactions run one after another. */
+  /**
+   * The end of a SELECT that locks its row until the end of the transaction. Empty if transactions
+   * run one after another.
+   */
   readonly rowLock: string;
   /** Returns whether `error` means that a unique index refused a row. */
   isUniqueViolation(error: unknown): boolean;
@@ -97,7 +107,10 @@ export interface ScanSlots {
   readonly timeoutSeconds: number;
 }
 
-/** A database that is open read-only. All reads see one snapshot. Every method throws `unavailable` if the database fails. */
+/**
+ * A database that is open read-only. All reads see one snapshot. Every method throws `unavailable`
+ * if the database fails.
+ */
 export interface Snapshot {
   readonly dialect: Dialect;
   readonly reads: Sql;
@@ -123,17 +136,20 @@ export interface Database {
   /** The number of connections for everything except scans; undefined for an embedded database. */
   readonly connections?: number;
   /**
-   * Reads a page that may require reading many rows, without delaying other requests. After `signal` aborts, the scan stops soon, and its
-   * result is not used.
+   * Reads a page that may require reading many rows, without delaying other requests. After
+   * `signal` aborts, the scan stops soon, and its result is not used.
    */
   scan(collection: string, query: PageQuery, signal: AbortSignal): Promise<Page>;
-  /** Runs `work` in a transaction. Resolves once its result is on disk. If `work` throws, rolls back and rethrows. */
+  /**
+   * Runs `work` in a transaction. Resolves once its result is on disk. If `work` throws, rolls back
+   * and rethrows.
+   */
   write<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>;
   /** Changes the schema: runs `work` in a separate transaction. */
   migrate(work: (sql: Sql) => Promise<void>): Promise<void>;
   /**
-   * Removes the remains of former rows of these tables from the files of the database. Blocks other use of the tables. Throws `unavailable`
-   * if another program reads the database.
+   * Removes the remains of former rows of these tables from the files of the database. Blocks other
+   * use of the tables. Throws `unavailable` if another program reads the database.
    */
   scrub(tables: readonly string[]): Promise<void>;
   /** Resolves if the database can be read and its files are in place. */

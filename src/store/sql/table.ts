@@ -35,7 +35,7 @@ export interface Table<F extends Fields = Fields> {
   readonly insert: string;
   readonly replace: string;
   readonly remove: string;
-  /** Inserts rows, and replaces those with existing ids. The number of rows must be one of `SIZES`. */
+  /** Inserts or replaces rows by their ids. The number of rows must be one of `SIZES`. */
   putAll(rows: readonly ResourceOf<F>[]): Statement;
   /** Deletes the rows with these ids, at most `MAX_VALUES`. */
   removeAll(ids: readonly string[]): Statement;
@@ -60,7 +60,10 @@ export interface Table<F extends Fields = Fields> {
 /** Returns the table of a resource type. */
 export type TableFor = <F extends Fields>(type: ResourceType<F>) => Table<F>;
 
-/** Returns a function that creates the statements of each resource type once. Without `keyring`, secrets are not available. */
+/**
+ * Returns a function that creates the statements of each resource type once. Without `keyring`,
+ * secrets are not available.
+ */
 export function tablesIn(dialect: Dialect, keyring?: Keyring): TableFor {
   const tables = new Map<unknown, unknown>();
   return <F extends Fields>(type: ResourceType<F>): Table<F> => {
@@ -188,12 +191,18 @@ function encodeValue(value: unknown, asJson: boolean): SqlValue {
   return typeof value === 'boolean' ? Number(value) : (value as SqlValue);
 }
 
-/** The maximum number of values, or rows, in one statement. Statements exist for a few sizes only, so that few are prepared. */
+/**
+ * The maximum number of values, or rows, in one statement. Statements exist for a few sizes only,
+ * so that few are prepared.
+ */
 export const MAX_VALUES = 256;
 export const SIZES: readonly number[] = [1, 4, 16, 64, MAX_VALUES];
 const PLACES = new Map(SIZES.map((size) => [size, Array(size).fill('?').join(', ')]));
 
-/** Returns `statement` for the rows whose `column` is one of `values`. Repeats the last value to fill the size of the statement. */
+/**
+ * Returns `statement` for the rows whose `column` is one of `values`. Repeats the last value to
+ * fill the size of the statement.
+ */
 export function among(statement: string, column: string, values: readonly string[]): Statement {
   const size = SIZES.find((count) => count >= values.length) ?? MAX_VALUES;
   const padding = Array<string>(size - values.length).fill(values.at(-1) ?? '');
@@ -203,7 +212,10 @@ export function among(statement: string, column: string, values: readonly string
   };
 }
 
-/** Returns the statement of a page. Keyset paging: the page begins after a (sort value, id), so its cost does not depend on its position. */
+/**
+ * Returns the statement of a page. Keyset paging: the page begins after a (sort value, id), so its
+ * cost does not depend on its position.
+ */
 function listStatement<F extends Fields>(
   select: string,
   type: ResourceType<F>,
@@ -260,7 +272,10 @@ export function existsStatement<F extends Fields>(
   };
 }
 
-/** If a condition requires one name or id, only that one chooses the index, because no other index leaves fewer rows. */
+/**
+ * If a condition requires one name or id, only that one chooses the index, because no other index
+ * leaves fewer rows.
+ */
 function indexDecider<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],
@@ -269,7 +284,10 @@ function indexDecider<F extends Fields>(
   return (condition) => lookup === undefined || condition === lookup;
 }
 
-/** Returns whether statements with these conditions have one of a few dozen texts, and so may be prepared. */
+/**
+ * Returns whether statements with these conditions have one of a few dozen texts, and so may be
+ * prepared.
+ */
 function isFixed<F extends Fields>(
   type: ResourceType<F>,
   conditions: readonly Condition[],

@@ -18,10 +18,12 @@ import { translate } from './connection/faults.ts';
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
- * Copies the database at `location` to the new file `target`, with mode 0600. The service may run meanwhile. Writes the copy to a temporary
- * folder beside `target`, and moves it once it is complete and on disk. So a killed backup leaves no partial file with that name. If it fails
- * or `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy needs. Throws `bad_request` if `target` exists,
- * `unavailable`, Node's error if `target` cannot be created, and the reason of `signal`.
+ * Copies the database at `location` to the new file `target`, with mode 0600. The service may run
+ * meanwhile. Writes the copy to a temporary folder beside `target`, and moves it once it is
+ * complete and on disk. So a killed backup leaves no partial file with that name. If it fails or
+ * `signal` aborts, deletes the copy. Returns the ids of the master keys that the copy needs. Throws
+ * `bad_request` if `target` exists, `unavailable`, Node's error if `target` cannot be created, and
+ * the reason of `signal`.
  */
 export async function backUpSqlite(
   location: string,
@@ -83,7 +85,10 @@ function sync(path: string): void {
   }
 }
 
-/** Gives the complete file its final name. Uses a link, because a rename would replace an existing file. */
+/**
+ * Gives the complete file its final name. Uses a link, because a rename would replace an existing
+ * file.
+ */
 function publish(copy: string, path: string): void {
   try {
     linkSync(copy, path);

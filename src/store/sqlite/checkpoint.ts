@@ -9,12 +9,16 @@ import { translate } from './connection/faults.ts';
 const PAGE_BYTES = 4096;
 
 /**
- * The number of WAL pages after which SQLite runs a checkpoint: 32 MB. A large WAL saves writes, because a checkpoint writes each page once.
- * The WAL stays smaller if the disk has less than four times as much free space, because a checkpoint needs space too.
+ * The number of WAL pages after which SQLite runs a checkpoint: 32 MB. A large WAL saves writes,
+ * because a checkpoint writes each page once. The WAL stays smaller if the disk has less than four
+ * times as much free space, because a checkpoint needs space too.
  */
 const CHECKPOINT_PAGES = { most: 8000, least: 1000, partOfRoom: 1 / 4 };
 
-/** Returns a function to call before each commit. It sets the WAL size at which SQLite runs a checkpoint. */
+/**
+ * Returns a function to call before each commit. It sets the WAL size at which SQLite runs a
+ * checkpoint.
+ */
 export function walFitter(writer: DatabaseSyncInstance, path: string): () => void {
   const { most, least, partOfRoom } = CHECKPOINT_PAGES;
   let fitted: number | undefined;
@@ -39,8 +43,9 @@ function roomBeside(path: string): number {
 }
 
 /**
- * Runs a checkpoint of the whole WAL and truncates it. Waits at most `LOCK_WAIT_MS` for programs that read it. Closing the connections does
- * not do this, because the driver keeps each connection open until its statements are garbage-collected.
+ * Runs a checkpoint of the whole WAL and truncates it. Waits at most `LOCK_WAIT_MS` for programs
+ * that read it. Closing the connections does not do this, because the driver keeps each connection
+ * open until its statements are garbage-collected.
  */
 export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
   try {
@@ -51,8 +56,9 @@ export async function emptyWal(writer: DatabaseSyncInstance): Promise<void> {
 }
 
 /**
- * Writes the whole database at `path` again, without the remains of deleted rows, and truncates the WAL. Throws `unavailable` if another
- * program reads the database, because the file then still has its old pages.
+ * Writes the whole database at `path` again, without the remains of deleted rows, and truncates the
+ * WAL. Throws `unavailable` if another program reads the database, because the file then still has
+ * its old pages.
  */
 export async function rewriteFile(writer: DatabaseSyncInstance, path: string): Promise<void> {
   try {
@@ -67,7 +73,10 @@ export async function rewriteFile(writer: DatabaseSyncInstance, path: string): P
   );
 }
 
-/** Runs a checkpoint and truncates the WAL. SQLite reports readers in the result, not as an error. Returns whether it succeeded in time. */
+/**
+ * Runs a checkpoint and truncates the WAL. SQLite reports readers in the result, not as an error.
+ * Returns whether it succeeded in time.
+ */
 async function truncateWal(writer: DatabaseSyncInstance): Promise<boolean> {
   const until = performance.now() + LOCK_WAIT_MS;
   const checkpoint = writer.prepare('PRAGMA wal_checkpoint(TRUNCATE)');

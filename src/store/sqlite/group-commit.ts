@@ -9,7 +9,10 @@ import { sqlOn } from './connection/statements.ts';
 /** The maximum number of writes in one transaction. */
 const MAX_BATCH = 500;
 
-/** The maximum time that the first write of a transaction waits for others. A turn of the event loop may be long while lists are read. */
+/**
+ * The maximum time that the first write of a transaction waits for others. A turn of the event loop
+ * may be long while lists are read.
+ */
 const MAX_WAIT_MS = 5;
 
 /** The maximum number of waiting writes: four full transactions. It limits their memory. */
@@ -20,13 +23,19 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** A queue of writes that share transactions. */
 export interface GroupCommit {
-  /** Runs `work` in a transaction. Resolves once it is on disk. If `work` throws, rolls it back and rethrows. */
+  /**
+   * Runs `work` in a transaction. Resolves once it is on disk. If `work` throws, rolls it back and
+   * rethrows.
+   */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** Refuses further writes and waits for those in progress. */
   close(): Promise<void>;
 }
 
-/** Functions that run before and after each commit. If either throws, all writes of the transaction fail with that error. */
+/**
+ * Functions that run before and after each commit. If either throws, all writes of the transaction
+ * fail with that error.
+ */
 export interface CommitHooks {
   beforeCommit(): void;
   /** Runs after the commit, before any caller has the result. */
@@ -38,17 +47,21 @@ interface Pending {
   /** The time of its arrival, in milliseconds of a monotonic clock. */
   readonly since: number;
   run(sql: Sql): Promise<void>;
-  /** Reports the result to the caller: the result of `run`, or the failure of the whole transaction. */
+  /**
+   * Reports the result to the caller: the result of `run`, or the failure of the whole transaction.
+   */
   finish(failure?: Error): void;
   /** True if the last call of `run` failed. */
   refused: boolean;
 }
 
 /**
- * Creates a queue in which concurrent writes share one transaction, and so one fsync. It commits all writes that arrive until a turn of the
- * event loop brings no more, or for a few milliseconds. A write that fails does not affect the others. Usually it has changed nothing yet.
- * Otherwise the transaction is rolled back, and all its writes run again, each in a savepoint. No caller gets a success before the commit has
- * returned. While another program holds the write lock of the database at `path`, each write waits for at most `LOCK_WAIT_MS`.
+ * Creates a queue in which concurrent writes share one transaction, and so one fsync. It commits
+ * all writes that arrive until a turn of the event loop brings no more, or for a few milliseconds.
+ * A write that fails does not affect the others. Usually it has changed nothing yet. Otherwise the
+ * transaction is rolled back, and all its writes run again, each in a savepoint. No caller gets a
+ * success before the commit has returned. While another program holds the write lock of the
+ * database at `path`, each write waits for at most `LOCK_WAIT_MS`.
  */
 export function startGroupCommit(
   writer: DatabaseSyncInstance,
@@ -82,7 +95,10 @@ export function startGroupCommit(
     working = undefined;
   }
 
-  /** Waits while every turn of the event loop brings more writes, up to a limit. Fewer commits need less disk I/O. */
+  /**
+   * Waits while every turn of the event loop brings more writes, up to a limit. Fewer commits need
+   * less disk I/O.
+   */
   async function arrivals(): Promise<void> {
     const until = performance.now() + MAX_WAIT_MS;
     let known: number;
@@ -92,7 +108,10 @@ export function startGroupCommit(
     } while (waiting.length > known && waiting.length < MAX_BATCH && performance.now() < until);
   }
 
-  /** Begins a transaction. Refuses the writes that have waited too long for it. Returns false if none is left. */
+  /**
+   * Begins a transaction. Refuses the writes that have waited too long for it. Returns false if
+   * none is left.
+   */
   async function begin(): Promise<boolean> {
     for (;;) {
       try {
@@ -121,7 +140,8 @@ export function startGroupCommit(
       await sql.run('COMMIT', []);
       hooks.afterCommit();
     } catch (failure) {
-      await sql.run('ROLLBACK', []).catch(() => undefined); // after most faults there is no open transaction
+      // after most faults there is no open transaction
+      await sql.run('ROLLBACK', []).catch(() => undefined);
       for (const pending of batch) pending.finish(failure as Error);
       return;
     }
@@ -186,7 +206,10 @@ function refusal(message: string): ServiceError {
   return new ServiceError('unavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-/** Returns whether an error affects the whole transaction. A fault of the machine does; any other error affects one write. */
+/**
+ * Returns whether an error affects the whole transaction. A fault of the machine does; any other
+ * error affects one write.
+ */
 function isFault(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'unavailable';
 }

@@ -8,18 +8,23 @@ import { preparePrivateFile } from './private-file.ts';
 
 /** The lock with which this process uses a database file exclusively. */
 export interface DatabaseLock {
-  /** Reads from the file by `connection`. Throws `unavailable` if another process locked it before, and SQLite's error if it is locked now. */
+  /**
+   * Reads from the file by `connection`. Throws `unavailable` if another process locked it before,
+   * and SQLite's error if it is locked now.
+   */
   confirm(connection: DatabaseSyncInstance): void;
   /** Releases the lock. */
   close(): void;
 }
 
 /**
- * Locks the existing database file at `path` against other processes, with two locks. The first is on a file beside the database. It lasts
- * until `close` or the exit of this process, and decides between two concurrent starts. The second is SQLite's exclusive lock on the database
- * file itself. It also works with hard links and after the lock file was removed, because SQLite grants it only while no other connection is
- * open. It is released before the service opens the file, so that backups are possible. Throws `unavailable` if another process uses the
- * database, after at most 5 s if that process does not hold the first lock.
+ * Locks the existing database file at `path` against other processes, with two locks. The first is
+ * on a file beside the database. It lasts until `close` or the exit of this process, and decides
+ * between two concurrent starts. The second is SQLite's exclusive lock on the database file itself.
+ * It also works with hard links and after the lock file was removed, because SQLite grants it only
+ * while no other connection is open. It is released before the service opens the file, so that
+ * backups are possible. Throws `unavailable` if another process uses the database, after at most 5
+ * s if that process does not hold the first lock.
  */
 export async function lockDatabase(path: string): Promise<DatabaseLock> {
   const guard = lockFileBeside(path);
@@ -47,8 +52,9 @@ export async function lockDatabase(path: string): Promise<DatabaseLock> {
 }
 
 /**
- * The files that this process has opened. The driver keeps a closed connection open, with its locks, until its statements are
- * garbage-collected. Without this set, the process could not open a file a second time.
+ * The files that this process has opened. The driver keeps a closed connection open, with its
+ * locks, until its statements are garbage-collected. Without this set, the process could not open a
+ * file a second time.
  */
 const heldHere = new Map<string, 'open' | 'closed'>();
 
@@ -58,7 +64,8 @@ function fileKey(path: string): string {
 }
 
 /**
- * Acquires only the first lock. Closing the returned connection releases it. Throws `unavailable` if another process uses the database.
+ * Acquires only the first lock. Closing the returned connection releases it. Throws `unavailable`
+ * if another process uses the database.
  */
 export function lockFileBeside(path: string): DatabaseSyncInstance {
   const guardPath = preparePrivateFile(`${path}-lock`);
@@ -73,9 +80,10 @@ export function lockFileBeside(path: string): DatabaseSyncInstance {
 }
 
 /**
- * Acquires the exclusive lock on the database file, writes a random mark to the file and releases the lock. Before the service's connection
- * reads the file, another process can acquire the lock and replace the mark. So of several concurrent starts, only the last process finds its
- * mark. Returns undefined if the file has no space for the mark.
+ * Acquires the exclusive lock on the database file, writes a random mark to the file and releases
+ * the lock. Before the service's connection reads the file, another process can acquire the lock
+ * and replace the mark. So of several concurrent starts, only the last process finds its mark.
+ * Returns undefined if the file has no space for the mark.
  */
 async function claim(path: string, hadOpen: boolean): Promise<number | undefined> {
   const mark = randomInt(1, 2 ** 31);
@@ -92,7 +100,10 @@ async function claim(path: string, hadOpen: boolean): Promise<number | undefined
   }
 }
 
-/** Throws SQLite's error if another connection has the file open. Opens a new connection for each attempt, because a failed attempt keeps a shared lock. */
+/**
+ * Throws SQLite's error if another connection has the file open. Opens a new connection for each
+ * attempt, because a failed attempt keeps a shared lock.
+ */
 function tryClaim(path: string, mark: number): number | undefined {
   const connection = new DatabaseSync(path);
   try {

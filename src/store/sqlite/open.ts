@@ -16,8 +16,9 @@ import { sharedSnapshot } from './snapshot.ts';
 const SCAN_SLOTS = { concurrency: 16, concurrencyPerOwner: 2 };
 
 /**
- * Opens or creates the SQLite file at `location` for exclusive use by this process. Creates missing folders. New files have mode 0600. Throws
- * `unavailable` if another process uses the file, or if the file cannot be used.
+ * Opens or creates the SQLite file at `location` for exclusive use by this process. Creates missing
+ * folders. New files have mode 0600. Throws `unavailable` if another process uses the file, or if
+ * the file cannot be used.
  */
 export async function openSqlite(
   location: string,
@@ -48,10 +49,12 @@ export async function openSqlite(
     for (const each of open.splice(0).reverse()) each.close();
   };
   try {
-    // With secure_delete, SQLite overwrites what it deletes, so that no old secret stays in the file.
+    // With secure_delete, SQLite overwrites what it deletes, so that no old secret stays in the
+    // file.
     const writer = await connect('journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON');
     const { reads, end: endSnapshot } = sharedSnapshot(await connect('query_only = ON'), path);
-    // SQLite opens the files at the first read of each connection, and locks the database file until the connection closes.
+    // SQLite opens the files at the first read of each connection, and locks the database file
+    // until the connection closes.
     await retryWhileBusy(() => lock.confirm(writer));
     await reads.one('SELECT 1 FROM sqlite_schema', []);
     const checkFiles = watchFiles(name, file, path, observer);

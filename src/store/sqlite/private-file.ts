@@ -2,7 +2,10 @@ import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, statSync } fro
 import { dirname } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
 
-/** Creates the file and its folder, unless they exist. Removes the file's permissions for other users. Returns its real path. */
+/**
+ * Creates the file and its folder, unless they exist. Removes the file's permissions for other
+ * users. Returns its real path.
+ */
 export function preparePrivateFile(path: string): string {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -15,7 +18,10 @@ export function preparePrivateFile(path: string): string {
   }
 }
 
-/** Creates a file. Does not open an existing one, because closing it would release the locks of SQLite in this process (POSIX). */
+/**
+ * Creates a file. Does not open an existing one, because closing it would release the locks of
+ * SQLite in this process (POSIX).
+ */
 function createFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));

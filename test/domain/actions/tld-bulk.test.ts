@@ -60,7 +60,7 @@ beforeEach(async () => {
     settings: SETTINGS,
     newId: randomUUID,
     randomBytes,
-    refuseToken: () => undefined,
+    onTokenRevoked: () => undefined,
     warn: () => undefined,
   };
 });

@@ -35,7 +35,10 @@ function unsign(octets: Buffer): Buffer {
   return unsigned;
 }
 
-/** Returns octets with the algorithm's name in lower case. Its letters may have either case, and this signer writes lower case. */
+/**
+ * Returns octets with the algorithm's name in lower case. Its letters may have either case, and
+ * this signer writes lower case.
+ */
 const inLowerCase = (octets: Buffer) =>
   octets.toString('latin1').replaceAll(/HMAC-MD5|SIG-ALG|REG|INT/g, (name) => name.toLowerCase());
 
@@ -237,7 +240,10 @@ describe('message streams', () => {
   const part = (id: number) =>
     encodeMessage({ ...decodeMessage(QUERY), id, flags: FLAGS.response });
 
-  /** Signs and verifies a stream of `count` messages, of which `isSigned` selects the signed ones. Returns the outcomes. */
+  /**
+   * Signs and verifies a stream of `count` messages, of which `isSigned` selects the signed ones.
+   * Returns the outcomes.
+   */
   function outcomes(count: number, isSigned: (index: number) => boolean): string[] {
     const verify = createStreamVerifier(key, requestMac);
     let prior = Buffer.concat([]);
@@ -262,7 +268,8 @@ describe('message streams', () => {
   ) {
     const { unsignedBefore, ...rest } = options;
     if (unsignedBefore === undefined) return signMessage(octets, key, { timeSigned: 100, ...rest });
-    // A prior MAC is prefixed with its length in two octets, so the unsigned messages can be appended to it.
+    // A prior MAC is prefixed with its length in two octets, so the unsigned messages can be
+    // appended to it.
     const length = unsignedBefore.readUInt16BE(0);
     return signMessage(octets, key, {
       timeSigned: 100,

@@ -43,7 +43,10 @@ const WRITTEN: Readonly<Record<string, string>> = {
   kea: `[\n  {\n    "name": "transfer.example",\n    "algorithm": "HMAC-SHA256",\n    "secret": "${K}"\n  }\n]\n`,
 };
 
-/** Parses an exported text, by the name of the format: with the service's reader, or with a parser of the consumer's language. */
+/**
+ * Parses an exported text, by the name of the format: with the service's reader, or with a parser
+ * of the consumer's language.
+ */
 const READ_BACK: Readonly<Record<string, (text: string) => Partial<Key>>> = {
   bind: readWith('bind'),
   nsupdate: readWith('bind'),
@@ -134,7 +137,9 @@ function only(keys: readonly Partial<Key>[]): Partial<Key> {
   return keys[0] ?? {};
 }
 
-/** Reads a key file as plugin/tsig/setup.go of CoreDNS does: by lines and words, without comments. */
+/**
+ * Reads a key file as plugin/tsig/setup.go of CoreDNS does: by lines and words, without comments.
+ */
 function readCoredns(text: string): Partial<Key>[] {
   const keys: Record<string, string>[] = [];
   for (const line of text.split('\n').filter((each) => each !== '')) {
@@ -147,7 +152,10 @@ function readCoredns(text: string): Partial<Key>[] {
   return keys;
 }
 
-/** Reads a provider block as UnmarshalCaddyfile in module.go of caddy-dns/rfc2136 does: one value for each property. */
+/**
+ * Reads a provider block as UnmarshalCaddyfile in module.go of caddy-dns/rfc2136 does: one value
+ * for each property.
+ */
 function readCaddyfile(text: string): Partial<Key> {
   const lines = text.split('\n').filter((line) => line !== '' && !/^\s*#/.test(line));
   expect([lines.shift(), lines.pop()]).toEqual(['dns rfc2136 {', '}']);

@@ -68,7 +68,7 @@ beforeEach(async () => {
     settings: SETTINGS,
     newId: randomUUID,
     randomBytes,
-    refuseToken: () => undefined,
+    onTokenRevoked: () => undefined,
     warn: (warning) => warnings.push(warning),
   };
 });
@@ -79,7 +79,10 @@ afterEach(async () => {
 
 const slicer = () => createSlicer(() => performance.now());
 
-/** Adds a rule to a resource type until the end of the test. It refuses every change that `refuses` says. */
+/**
+ * Adds a rule to a resource type until the end of the test. It refuses every change that `refuses`
+ * says.
+ */
 function addRule(type: ResourceType, refuses: (change: Change) => boolean): void {
   const before = RULES.get(type);
   RULES.set(type, {

@@ -52,7 +52,10 @@ const SINGLE = 'more_than_one_label';
 const NO_ENTRY = 'tld_entry';
 const IS_TLD = 'not_a_tld';
 
-/** Entries, zone name, the verdict by the rule `last-label`, and the verdict by `any-suffix` if it differs. */
+/**
+ * Entries, zone name, the verdict by the rule `last-label`, and the verdict by `any-suffix` if it
+ * differs.
+ */
 const VERDICTS: readonly (readonly [
   entries: string,
   zone: string,
@@ -194,7 +197,8 @@ function naively(entries: readonly string[], zoneName: string, rule: TldRule): V
 }
 
 describe('comparison with a naive implementation', () => {
-  // Few letters, so that names and entries overlap in every way, also in suffixes of text that are not whole labels.
+  // Few letters, so that names and entries overlap in every way, also in suffixes of text that are
+  // not whole labels.
   const label = fc.constantFrom('a', 'B', 'ab');
   const relativeName = (maxLength: number) =>
     fc.array(label, { minLength: 1, maxLength }).map((labels) => labels.join('.'));

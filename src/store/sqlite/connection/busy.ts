@@ -8,14 +8,18 @@ export const LOCK_WAIT_MS = 5000;
 /** The mean pause between two attempts to acquire a lock. */
 const PAUSE_MS = 5;
 
-/** Waits before the next attempt to acquire a lock. The pause is random, so that two programs do not collide again. */
+/**
+ * Waits before the next attempt to acquire a lock. The pause is random, so that two programs do not
+ * collide again.
+ */
 export function pauseForLock(): Promise<void> {
   return pause(PAUSE_MS * (0.5 + Math.random()));
 }
 
 /**
- * Runs `work`. Repeats it for at most `LOCK_WAIT_MS` while another program holds a lock that it needs. Other requests run between the attempts;
- * SQLite's busy timeout would block the event loop. Throws what `work` throws.
+ * Runs `work`. Repeats it for at most `LOCK_WAIT_MS` while another program holds a lock that it
+ * needs. Other requests run between the attempts; SQLite's busy timeout would block the event loop.
+ * Throws what `work` throws.
  */
 export async function retryWhileBusy<T>(work: () => T): Promise<T> {
   const until = performance.now() + LOCK_WAIT_MS;
@@ -30,8 +34,9 @@ export async function retryWhileBusy<T>(work: () => T): Promise<T> {
 }
 
 /**
- * Returns a function that runs `work` on the database at `path`. If another program holds a lock, it repeats `work` like `retryWhileBusy`. It
- * throws `unavailable` for a fault of the machine, and any other error unchanged.
+ * Returns a function that runs `work` on the database at `path`. If another program holds a lock,
+ * it repeats `work` like `retryWhileBusy`. It throws `unavailable` for a fault of the machine, and
+ * any other error unchanged.
  */
 export function retrying(path: string): <T>(work: () => T) => T | Promise<T> {
   return (work) => {

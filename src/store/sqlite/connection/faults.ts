@@ -6,7 +6,10 @@ const CONSTRAINT_FOREIGNKEY = 787;
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
 
-/** Primary result codes (https://www.sqlite.org/rescode.html) for a fault of the machine, not of the program. */
+/**
+ * Primary result codes (https://www.sqlite.org/rescode.html) for a fault of the machine, not of the
+ * program.
+ */
 const MACHINE_FAULTS: Readonly<Record<number, string>> = {
   [BUSY]: 'it is locked by another program',
   6: 'it is locked',
@@ -49,13 +52,19 @@ function resultCode(error: unknown): number {
   return typeof code === 'number' ? code : 0;
 }
 
-/** The driver returns no result code if reading a row fails. Only a fault of the machine causes that. */
+/**
+ * The driver returns no result code if reading a row fails. Only a fault of the machine causes
+ * that.
+ */
 function isReadFault(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };
   return code === 'ERR_SQLITE_ERROR' && errcode === undefined;
 }
 
-/** Returns `unavailable` for a fault of the machine. Returns any other error, such as a constraint violation, unchanged. */
+/**
+ * Returns `unavailable` for a fault of the machine. Returns any other error, such as a constraint
+ * violation, unchanged.
+ */
 export function translate(error: unknown, path: string): unknown {
   const fault =
     MACHINE_FAULTS[primaryCode(error)] ??

@@ -4,7 +4,10 @@ import type { Sql, SqlRow, SqlValue } from '../../sql/sql.ts';
 /** The maximum number of cached prepared statements per connection. The service has a few dozen. */
 const MAX_STATEMENTS = 500;
 
-/** Creates an `Sql` that runs statements on `connection` with `run`. `run` translates errors, and may repeat a statement that failed due to a lock. */
+/**
+ * Creates an `Sql` that runs statements on `connection` with `run`. `run` translates errors, and
+ * may repeat a statement that failed due to a lock.
+ */
 export function sqlOn(
   connection: DatabaseSyncInstance,
   run: <T>(work: () => T) => T | Promise<T>,
@@ -47,8 +50,9 @@ function prepareRow(
 }
 
 /**
- * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing that takes less than half the time of returning
- * every value separately. Columns contain text, integers and null, which JSON represents exactly.
+ * Prepares a query. SQLite returns all rows of a SELECT in one JSON text. Creating and parsing that
+ * takes less than half the time of returning every value separately. Columns contain text, integers
+ * and null, which JSON represents exactly.
  */
 function preparePage(
   connection: DatabaseSyncInstance,

@@ -11,7 +11,10 @@ export interface FirstKeys {
   list(): Key[];
 }
 
-/** Collects the first keys for a page from any number of keys, in any order. Stores at most twice as many keys as the page contains. */
+/**
+ * Collects the first keys for a page from any number of keys, in any order. Stores at most twice as
+ * many keys as the page contains.
+ */
 export function firstKeys(
   type: ResourceType,
   { limit, sortField, descending, after }: PageQuery,

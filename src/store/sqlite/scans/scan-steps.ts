@@ -25,11 +25,20 @@ export interface RowsText {
   readonly text: string;
 }
 
-/** The statements of a scan. Each reads a bounded number of rows. A step is the part of a walk after `from`, up to `to`. */
+/**
+ * The statements of a scan. Each reads a bounded number of rows. A step is the part of a walk after
+ * `from`, up to `to`.
+ */
 export interface ScanSteps {
-  /** Returns the end of a step that begins after `from` and reads `rows` rows; undefined if the table ends before. */
+  /**
+   * Returns the end of a step that begins after `from` and reads `rows` rows; undefined if the
+   * table ends before.
+   */
   end(scanned: Scanned, from: Position | undefined, rows: number): Position | undefined;
-  /** Returns the first `most` rows of a step that match the conditions. The walk must have the order of the list. */
+  /**
+   * Returns the first `most` rows of a step that match the conditions. The walk must have the order
+   * of the list.
+   */
   firstRows(
     scanned: Scanned,
     columns: readonly string[],
@@ -41,7 +50,9 @@ export interface ScanSteps {
   keys(scanned: Scanned, from: Position | undefined, to: Position | undefined): Key[];
   /** Returns the number of rows of a step that match the conditions. */
   count(scanned: Scanned, from: Position | undefined, to: Position | undefined): number;
-  /** Returns the rows with these ids, at most 256, that still match the conditions, in any order. */
+  /**
+   * Returns the rows with these ids, at most 256, that still match the conditions, in any order.
+   */
   rows(scanned: Scanned, columns: readonly string[], ids: readonly string[]): RowsText;
 }
 
@@ -71,14 +82,18 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
   /** Returns the values of the first row of a statement, if any. */
   const valuesOf = (text: string, parameters: readonly SqlValue[]): readonly unknown[] =>
     run(() => (statementFor(text).get(...parameters) as unknown as unknown[] | undefined) ?? []);
-  /** Returns the rows of a query as one JSON text, in the order of the ORDER BY terms `order` if given. */
+  /**
+   * Returns the rows of a query as one JSON text, in the order of the ORDER BY terms `order` if
+   * given.
+   */
   const rowsText = (
     columns: readonly string[],
     query: string,
     parameters: readonly SqlValue[],
     order?: string,
   ): RowsText => {
-    // Without ORDER BY in the aggregate, SQLite does not promise the order of its rows, also after an ordered subquery.
+    // Without ORDER BY in the aggregate, SQLite does not promise the order of its rows, also after
+    // an ordered subquery.
     const rows = `json_array(${columns.join(', ')})${order === undefined ? '' : ` ORDER BY ${order}`}`;
     const [count, text] = valuesOf(
       `SELECT count(*), json_group_array(${rows}) FROM (${query})`,

@@ -22,7 +22,10 @@ export type ScanReply =
 
 /** An error in a message between threads. */
 export interface ScanFailure {
-  /** True if the error is a `ServiceError` with the code `unavailable`; `stack` is then the message of its cause. */
+  /**
+   * True if the error is a `ServiceError` with the code `unavailable`; `stack` is then the message
+   * of its cause.
+   */
   readonly unavailable: boolean;
   readonly message: string;
   readonly stack: string;
@@ -31,7 +34,10 @@ export interface ScanFailure {
 
 /** Scans in a thread. */
 export interface ScanThread {
-  /** Runs a scan. Rejects with the signal's reason when that aborts, and with `unavailable` if the thread exits. */
+  /**
+   * Runs a scan. Rejects with the signal's reason when that aborts, and with `unavailable` if the
+   * thread exits.
+   */
   readonly scan: Database['scan'];
   /** Ends the thread; scans in progress fail with `unavailable`. */
   close(): Promise<void>;
@@ -40,7 +46,10 @@ export interface ScanThread {
 /** How long the thread waits for the next scan before it exits. */
 const IDLE_MS = 60_000;
 
-/** The limit of the thread's JavaScript heap. A scan needs a few MB. SQLite's memory is not included. */
+/**
+ * The limit of the thread's JavaScript heap. A scan needs a few MB. SQLite's memory is not
+ * included.
+ */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
 /** Starts the thread that scans the database at `path`. */
@@ -63,7 +72,10 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-/** Runs scans in a thread, which reads no secrets: `keyring` decrypts those of the result. Calls `start` for the first scan, and again for the next scan after the thread has exited. */
+/**
+ * Runs scans in a thread, which reads no secrets: `keyring` decrypts those of the result. Calls
+ * `start` for the first scan, and again for the next scan after the thread has exited.
+ */
 export function createScanThread(
   start: () => Worker,
   idleMs = IDLE_MS,
@@ -143,7 +155,10 @@ export function createScanThread(
   };
 }
 
-/** Removes duplicates: a row that moved during the scan and was read twice counts at its last position only. */
+/**
+ * Removes duplicates: a row that moved during the scan and was read twice counts at its last
+ * position only.
+ */
 function eachOnce(resources: Resource[]): Resource[] {
   const last = new Map(resources.map(({ id }, index) => [id, index]));
   return last.size === resources.length

@@ -5,7 +5,8 @@ import { typeOfCollection } from '../../../domain/resources/resources.ts';
 import { scanOn } from './scan.ts';
 import type { ScanFailure, ScanReply, ScanRequest } from './scan-thread.ts';
 
-// The thread in which scans run, on a separate read-only connection. Concurrent scans take turns after each step.
+// The thread in which scans run, on a separate read-only connection. Concurrent scans take turns
+// after each step.
 
 const path = workerData as string;
 const connection = new DatabaseSync(path, { readOnly: true });

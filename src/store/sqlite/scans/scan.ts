@@ -14,7 +14,10 @@ import { scanStepsOn, translated, type RowsText, type Scanned } from './scan-ste
 import { rowOf, sqlOn } from '../connection/statements.ts';
 import { walkOf, type Position } from './walk.ts';
 
-/** The result of a scan: its rows as JSON texts, each with an array of values in column order for each row. */
+/**
+ * The result of a scan: its rows as JSON texts, each with an array of values in column order for
+ * each row.
+ */
 export interface Found {
   readonly columns: readonly string[];
   readonly texts: readonly string[];
@@ -22,12 +25,18 @@ export interface Found {
   readonly total: number | undefined;
 }
 
-/** A function that reads a page in steps and calls `pause` between them. Throws what `pause` throws, and `unavailable`. */
+/**
+ * A function that reads a page in steps and calls `pause` between them. Throws what `pause` throws,
+ * and `unavailable`.
+ */
 export type Scan = (type: ResourceType, query: PageQuery, pause: Pause) => Promise<Found>;
 
 type Pause = () => Promise<void>;
 
-/** The number of rows in a step, which takes a few milliseconds. The first step is short, because many pages are full early. */
+/**
+ * The number of rows in a step, which takes a few milliseconds. The first step is short, because
+ * many pages are full early.
+ */
 const STEP_ROWS = { first: 512, least: 64, most: 16_384 };
 const STEP_MS = { least: 4, most: 12 };
 
@@ -83,7 +92,9 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
     return { columns, texts, more: isFull(), total: undefined };
   };
 
-  /** Reads all rows. Returns the keys of the page, and the number of rows that match the conditions. */
+  /**
+   * Reads all rows. Returns the keys of the page, and the number of rows that match the conditions.
+   */
   const findAmongAll = async (
     scanned: Scanned,
     pause: Pause,
@@ -118,8 +129,9 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
   };
 
   /**
-   * The rows with these keys, in the order of the keys. A row that has moved since is left out: as the last of a page it would be the
-   * marker of the next page, which would then begin far behind this one.
+   * The rows with these keys, in the order of the keys. A row that has moved since is left out: as
+   * the last of a page it would be the marker of the next page, which would then begin far behind
+   * this one.
    */
   const atTheirPlaces = (
     scanned: Scanned,
@@ -160,12 +172,16 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       length += rows.text.length;
     }
     const more = read < keys.length || (keys.length === query.limit && query.limit > 0);
-    // Omits rows that were deleted or moved meanwhile. An empty page would have no marker for the next page.
+    // Omits rows that were deleted or moved meanwhile. An empty page would have no marker for the
+    // next page.
     if (more && count === 0) return readAmongAll(scanned, pause);
     return { columns, texts, more, total: query.count === true ? total : undefined };
   };
 
-  /** Runs a walk in steps. `visit` returns the position after which the next step begins, or undefined to end the walk. */
+  /**
+   * Runs a walk in steps. `visit` returns the position after which the next step begins, or
+   * undefined to end the walk.
+   */
   const walkThrough = async (
     scanned: Scanned,
     pause: Pause,
@@ -205,7 +221,10 @@ function textOf(lists: readonly unknown[][]): RowsText {
   return { count: lists.length, text: JSON.stringify(lists) };
 }
 
-/** Returns the text length after which a page ends. Nested JSON can double the length with backslashes that the page does not contain. */
+/**
+ * Returns the text length after which a page ends. Nested JSON can double the length with
+ * backslashes that the page does not contain.
+ */
 function longest({ maxBytes = Infinity }: PageQuery): number {
   return 2 * maxBytes;
 }

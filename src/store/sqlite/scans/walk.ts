@@ -7,9 +7,15 @@ import type { SqlValue } from '../../sql/sql.ts';
 /** A position in a walk: one value for each of its columns. */
 export type Position = readonly SqlValue[];
 
-/** The order in which a scan visits the rows of a table. A scan runs in steps; each step continues at the position where the last one ended. */
+/**
+ * The order in which a scan visits the rows of a table. A scan runs in steps; each step continues
+ * at the position where the last one ended.
+ */
 export interface Walk {
-  /** The columns that change from row to row. Together with the column for which `decides` is true, they are the columns of an index or of the table. */
+  /**
+   * The columns that change from row to row. Together with the column for which `decides` is true,
+   * they are the columns of an index or of the table.
+   */
   readonly columns: readonly string[];
   /** Returns whether the index is searched for a condition. */
   decides(condition: Condition): boolean;
@@ -21,8 +27,9 @@ export interface Walk {
 }
 
 /**
- * Returns the walk for a list. It follows an index in the order of the list, if one exists and the rows are not counted. Otherwise it visits
- * all rows, or all rows of one project or one value if an index groups them.
+ * Returns the walk for a list. It follows an index in the order of the list, if one exists and the
+ * rows are not counted. Otherwise it visits all rows, or all rows of one project or one value if an
+ * index groups them.
  */
 export function walkOf(
   type: ResourceType,
@@ -51,7 +58,10 @@ export function walkOf(
   return { columns: ['rowid'], ...deciding(alone), ...all };
 }
 
-/** Returns the conditions that a row is after `from` and not after `to` in a walk. Undefined means the beginning or the end of the table. */
+/**
+ * Returns the conditions that a row is after `from` and not after `to` in a walk. Undefined means
+ * the beginning or the end of the table.
+ */
 export function rangeOf(
   { columns, descending }: Walk,
   from: Position | undefined,

@@ -1,0 +1,68 @@
+import { CommandError, EXIT } from './cli/output/errors.ts';
+import { plainText } from './cli/output/plain-text.ts';
+import { startFileProblems } from './config/checks.ts';
+import { ConfigError, readConfig } from './config/config.ts';
+import { settingVariables, type Environment } from './config/environment.ts';
+import type { Config } from './config/options.ts';
+import { ServiceError } from './domain/model/errors.ts';
+import { describeFault } from './net/faults.ts';
+
+/**
+ * Runs `work`. A failure becomes a `CommandError` that contains both the message for callers and
+ * the underlying cause, or all problems of the configuration.
+ */
+export async function forOperator<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ConfigError) throw invalidConfig(error);
+    if (!(error instanceof ServiceError)) throw error;
+    const { cause } = error.details;
+    throw new CommandError(
+      EXIT.refused,
+      cause instanceof Error ? `${error.message} (${describeFault(cause)})` : error.message,
+      undefined,
+      error,
+    );
+  }
+}
+
+/**
+ * Returns the configuration. Throws `CommandError` with all problems, including those that
+ * `furtherProblems` returns.
+ */
+export function configFrom(
+  path: string | undefined,
+  furtherProblems?: (config: Config) => readonly string[],
+): Config {
+  try {
+    return readConfig(path, process.env, furtherProblems);
+  } catch (error) {
+    throw error instanceof ConfigError ? invalidConfig(error) : error;
+  }
+}
+
+function invalidConfig(error: ConfigError): CommandError {
+  const problems = error.problems.map((problem) => `  - ${plainText(problem)}`);
+  return new CommandError(
+    EXIT.usage,
+    'The configuration is not valid:',
+    problems.join('\n'),
+    error,
+  );
+}
+
+/**
+ * Returns a function that reads the configuration at each call, with the environment of the first
+ * call. That call removes all settings from the environment, so that child processes do not inherit
+ * secrets. Throws `ConfigError` with all problems.
+ */
+export function configReader(path: string | undefined): () => Config {
+  let environment: Environment | undefined;
+  return () => {
+    environment ??= { ...process.env };
+    const config = readConfig(path, environment, startFileProblems);
+    for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
+    return config;
+  };
+}
