@@ -5,10 +5,7 @@ import { authOf } from '../net/keystone-credentials.ts';
 import { keystoneError, type KeystoneApi, type KeystoneResponse } from '../net/keystone.ts';
 import { readToken, readLifetimeSeconds, type ValidToken } from './keystone-token.ts';
 
-/**
- * The service's credentials in Keystone: a user with a password, an application credential, or
- * none.
- */
+/** The service's credentials in Keystone: a password, an application credential, or none. */
 export interface KeystoneCredentials {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -47,9 +44,7 @@ const REFUSED_LOGIN_PAUSE_SECONDS = 10;
 
 const RETRY_AFTER_SECONDS = 5;
 
-/**
- * Returns the error for any failure of Keystone. `reason` goes to the log and contains no token.
- */
+/** Returns the error for a failure of Keystone. `reason` is logged and contains no token. */
 function keystoneUnavailable(reason: string): ServiceError {
   const message =
     'Cannot validate the token: the identity service is unavailable or returned an unexpected response';

@@ -16,9 +16,7 @@ const AUTH_TYPES = {
   none: 'none',
 } as const;
 
-/**
- * A cloud with its credentials, as in clouds.yaml or the `OS_*` variables of OpenStack's clients.
- */
+/** A cloud with its credentials, as in clouds.yaml or OpenStack's `OS_*` variables. */
 export interface Cloud {
   /** The name of the cloud in messages, at the beginning of a sentence. */
   readonly source: string;
@@ -180,10 +178,7 @@ function fileNamed(
   return candidates.find((path) => existsSync(path));
 }
 
-/**
- * Returns the clouds in a file. Drops the YAML parser's message, because it may quote a secret from
- * the file.
- */
+/** Returns the clouds in a file. Drops the YAML parser's message, which may quote a secret. */
 function cloudsIn(path: string): Tree {
   const content = readTextFile(path);
   try {
