@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import { startFileProblems } from './config/checks.ts';
@@ -55,14 +56,27 @@ function invalidConfig(error: ConfigError): CommandError {
 /**
  * Returns a function that reads the configuration at each call, with the environment of the first
  * call. That call removes all settings from the environment, so that child processes do not inherit
- * secrets. Throws `ConfigError` with all problems.
+ * secrets. Throws `ConfigError` with all problems. A later call rejects an empty file, because a
+ * program may be writing it.
  */
 export function configReader(path: string | undefined): () => Config {
   let environment: Environment | undefined;
   return () => {
+    const isRepeated = environment !== undefined;
     environment ??= { ...process.env };
+    const file = path ?? environment.TSIGIL_CONFIG ?? '';
+    if (isRepeated && isBlank(file))
+      throw new ConfigError([`${file} is empty. Send SIGHUP again when it is complete`]);
     const config = readConfig(path, environment, startFileProblems);
     for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
     return config;
   };
+}
+
+function isBlank(file: string): boolean {
+  try {
+    return file !== '' && readFileSync(file, 'utf8').trim() === '';
+  } catch {
+    return false; // `readConfig` reports why the file cannot be read
+  }
 }

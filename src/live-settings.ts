@@ -39,6 +39,6 @@ export function liveSettings(
       burst: config.rateLimit.anonymousBurst,
     },
     allowedOrigins: config.cors.allowedOrigins,
-    metricsAccess: config.metrics,
+    metricsAccess: { ...config.metrics, trustProxyHeaders: config.api.trustProxyHeaders },
   };
 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
   closeSync,
+  fchownSync,
   existsSync,
   fchmodSync,
   fstatSync,
@@ -8,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -103,19 +105,19 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
  */
 export function createMasterKeyFile(file: string): MasterKey {
   const key = masterKeyOf(randomBytes(32));
-  writeSynced(file, `${formatMasterKey(key)}\n`, 0o600);
+  writeSynced(file, `${formatMasterKey(key)}\n`, { mode: 0o600 });
   return key;
 }
 
 /**
- * Creates a master key, and adds it to the file as its first line. Keeps the other lines and the
- * mode. After a crash, the file has either its old or its new content. Throws Node's errors.
+ * Creates a master key, and adds it to the file as its first line. Keeps the other lines, the owner
+ * and the mode. After a crash, the file has either its old or its new content. Throws Node's errors.
  */
 export function addMasterKey(file: string): MasterKey {
   if (!existsSync(file)) return createMasterKeyFile(file);
   const key = masterKeyOf(randomBytes(32));
   const content = `${formatMasterKey(key)}\n${readFileSync(file, 'utf8')}`;
-  writeSynced(file, content, statSync(file).mode & 0o777);
+  writeSynced(realpathSync(file), content, statSync(file));
   return key;
 }
 
@@ -140,14 +142,19 @@ function readRegularFile(file: string): { text: string; mode: number; problem?: 
 }
 
 /** Replaces `file` atomically. The file and its name are on disk when it returns. */
-function writeSynced(file: string, content: string, mode: number): void {
+function writeSynced(
+  file: string,
+  content: string,
+  { mode, uid, gid }: { mode: number; uid?: number; gid?: number },
+): void {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomUUID()}`;
   try {
     withDescriptor(openSync(temporary, 'wx', 0o600), (descriptor) => {
       writeFileSync(descriptor, content);
-      fchmodSync(descriptor, mode);
+      if (uid !== undefined && gid !== undefined) fchownSync(descriptor, uid, gid);
+      fchmodSync(descriptor, mode & 0o777);
       fsyncSync(descriptor);
     });
     renameSync(temporary, file);

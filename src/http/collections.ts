@@ -35,12 +35,6 @@ import { addRoutes, OPERATION_ROUTES, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { withParameters } from './request/urls.ts';
 
-/** Returns the context of a change that collects warnings, for types that have any. */
-function withWarnings(type: ResourceType, request: FastifyRequest): ChangeContext {
-  const context = changeContext(request);
-  return type.warnings === undefined ? context : { ...context, warnings: [] };
-}
-
 /** Adds the warnings of a change as a list of strings (RFC 9651 section 3.1). */
 function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): void {
   if (warnings.length === 0) return;
@@ -71,6 +65,12 @@ export function addCollection(
   const [createdMembers, updatedMembers] = (['create', 'update'] as const).map((operation) =>
     pendingMembers(type, operation, settings),
   );
+  /** Returns the context of a change. Only callers who may see secrets get warnings about them. */
+  const contextOf = (request: FastifyRequest): ChangeContext => {
+    const context = changeContext(request);
+    const warns = type.warnings !== undefined && writerFor(request) === whole;
+    return warns ? { ...context, warnings: [] } : context;
+  };
   /**
    * Returns whether to count all resources of a list. Only lists of owned resources are counted,
    * unless the caller disables it.
@@ -86,7 +86,7 @@ export function addCollection(
       // cannot be built or sent.
       let location = '';
       let text = '';
-      const context = withWarnings(type, request);
+      const context = contextOf(request);
       const writer = writerFor(request);
       await createResource(dependencies, type, context, body, (resource) => {
         location = `${urlOf(request)}/${resource.id}`;
@@ -150,7 +150,7 @@ export function addCollection(
       const { dependencies } = request.settings;
       const id = idOf(request);
       const body = readJsonBody(request);
-      const context = withWarnings(type, request);
+      const context = contextOf(request);
       const resource = await updateResource(dependencies, type, context, id, body);
       addWarnings(reply, context);
       reply.code(statusOf('update', 200)).type(JSON_TYPE);

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../domain/model/errors.ts';
+import { lastAddress } from './connection/client-address.ts';
 import { tokenOf } from './request/guard.ts';
 
 /** The callers who may read the metrics. */
@@ -10,6 +11,8 @@ export interface MetricsAccess {
   readonly token: string | undefined;
   /** The addresses and networks of callers, such as `10.0.0.0/8`. Empty for all addresses. */
   readonly addresses: readonly string[];
+  /** Whether a proxy states the caller's address. */
+  readonly trustProxyHeaders: boolean;
 }
 
 /**
@@ -17,11 +20,16 @@ export interface MetricsAccess {
  * from another address, and `unauthenticated` for a caller without the token.
  */
 export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequest) => void {
-  const { token, addresses } = access;
+  const { token, addresses, trustProxyHeaders } = access;
   const allowed = listNetworks(addresses);
+  // Without a readable address from the proxy, `request.address` is that of the proxy itself.
+  const isKnown = ({ headers }: FastifyRequest) =>
+    !trustProxyHeaders ||
+    headers['x-forwarded-for'] === undefined ||
+    lastAddress(headers['x-forwarded-for']) !== undefined;
   const expected = token === undefined ? undefined : digest(token);
   return (request) => {
-    if (addresses.length > 0 && !includes(allowed, request.address))
+    if (addresses.length > 0 && !(isKnown(request) && includes(allowed, request.address)))
       throw new ServiceError('address_denied');
     if (expected !== undefined && !timingSafeEqual(digest(tokenOf(request) ?? ''), expected))
       throw new ServiceError('unauthenticated');

@@ -28,3 +28,14 @@ test('the address and the first token come from the configuration of the service
     });
   await made.close();
 });
+
+test('2 for a URL on another machine: the first token stays on this machine', async () => {
+  const config = join(folder, 'other.yaml');
+  writeFileSync(config, 'listen: 127.0.0.1:9001\n');
+  for (const url of ['http://192.0.2.1:9001', 'https://dns.example.org', 'http://[2001:db8::1]']) {
+    const ended = await tsigil(folder, { TSIGIL_CONFIG: config }, 'tld', 'list', '--url', url);
+    expect(ended).toMatchObject({ status: 2, out: '' });
+    expect(ended.err).toContain(`No token for '${url}'`);
+    expect(ended.err).toContain(`tsigil login --url ${url}`);
+  }
+});

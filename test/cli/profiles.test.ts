@@ -104,7 +104,7 @@ describe('profiles', () => {
     );
     expect(await run(user, 'logout')).toMatchObject({
       status: 0,
-      out: "Removed the profile 'second'. Its token is still valid.\n",
+      out: "Removed the profile 'second'. Its token is still valid.\nThe current profile is now 'default'.\n",
     });
     expect(await list({}, '--profile', 'second')).toMatchObject({
       status: 2,

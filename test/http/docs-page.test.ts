@@ -193,7 +193,7 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
       // No resource has the id of the examples.
-      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import)/.test(command)
+      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import|encryption\/\w)/.test(command)
         ? 200
         : command.includes('-X POST')
           ? 201

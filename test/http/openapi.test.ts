@@ -216,7 +216,7 @@ async function servedPaths(): Promise<string[]> {
     known: () => undefined,
     databaseConnections: undefined,
     readMetrics: undefined,
-    metricsAccess: { token: undefined, addresses: [] },
+    metricsAccess: { token: undefined, addresses: [], trustProxyHeaders: false },
     metrics: createMetrics('test'),
     log: pino({ level: 'silent' }),
     version: 'test',

@@ -51,6 +51,8 @@ const REQUESTS: Readonly<Record<string, Request>> = {
     { name: 'roles.example.', email: 'hostmaster@example.org', pool_id: UNKNOWN_ID },
   ],
   'tsigkeys:reveal': ['GET', '/v2/tsigkeys/{key}/export?format=bind'],
+  'encryption:get': ['GET', '/v2/encryption'],
+  'encryption:manage': ['POST', '/v2/encryption/verify'],
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
 };
@@ -144,6 +146,25 @@ describe('rights of roles', () => {
     const rest = withoutSecret(await create(clientOf('keymanager'), TSIGKEYS, 'with-secret'));
     for (const { body: shown } of [created, changed])
       expect(Object.keys(shown)).toEqual(Object.keys(rest));
+    await other.close();
+  });
+
+  test('a caller who may import and change keys, but not see secrets, learns nothing about them', async () => {
+    const other = await startTestService({
+      TSIGIL_POLICY: JSON.stringify({
+        'tsigkeys:import': ['importer'],
+        'tsigkeys:update': ['importer'],
+      }),
+    });
+    const importer = await clientFor(other, ['importer'], null);
+    const key = await create(other, TSIGKEYS, 'guessed');
+    const imported = await importer.post('/v2/tsigkeys/import', { tsigkeys: [key] });
+    expectError(imported, 401, 'access_denied');
+    const changed = await importer.call('PATCH', `/v2/tsigkeys/${key.id}`, {
+      algorithm: 'hmac-sha512',
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.headers.get('tsigil-warning')).toBeNull();
     await other.close();
   });
 

@@ -151,61 +151,65 @@ test('encryption.required refuses to start without a master key, with exit code 
   expect([status, stderr]).toEqual([1, expect.stringContaining('no master key is configured')]);
 });
 
-test('no secret is in any row, nor after a scrub in the files of PostgreSQL', async () => {
-  const clear: string[] = [];
-  const before = await start();
-  for (let index = 0; index < 300; index += 1) {
-    const { body } = await before.post('/v2/tsigkeys', { ...BODY, name: `k${index}.example` });
-    clear.push(body.secret as string);
-  }
-  await query('ANALYZE tsigkeys'); // samples of the secrets are then in the statistics
-  await before.close();
-  services = [];
-  const file = join(folder, 'own.key');
-  createMasterKeyFile(file);
-  const variables = { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file };
-  const after = await start(variables);
-  await expect
-    .poll(async () => (await after.get('/v2/encryption')).body.clear_text, { timeout: 20_000 })
-    .toBe(0);
-  const encrypted: string[] = [];
-  for (let index = 0; index < 100; index += 1) {
-    const { body } = await after.post('/v2/tsigkeys', { ...BODY, name: `e${index}.example` });
-    encrypted.push(body.secret as string);
-  }
-  const [row] = await query("SELECT current_setting('data_directory') AS folder");
-  const [own] = await query(
-    "SELECT 'base/' || oid AS path FROM pg_database WHERE datname = current_database()",
-  );
-  const filesBelow = async (path: string): Promise<Buffer> => {
-    await query('CHECKPOINT');
-    const root = join(String(row?.folder), path);
-    const files = readdirSync(root, { recursive: true, withFileTypes: true });
-    return Buffer.concat(
-      files
-        .filter((each) => each.isFile())
-        .map((each) => readFileSync(join(each.parentPath, each.name))),
+test(
+  'no secret is in any row, nor after a scrub in the files of PostgreSQL',
+  { timeout: 240_000 },
+  async () => {
+    const clear: string[] = [];
+    const before = await start();
+    for (let index = 0; index < 300; index += 1) {
+      const { body } = await before.post('/v2/tsigkeys', { ...BODY, name: `k${index}.example` });
+      clear.push(body.secret as string);
+    }
+    await query('ANALYZE tsigkeys'); // samples of the secrets are then in the statistics
+    await before.close();
+    services = [];
+    const file = join(folder, 'own.key');
+    createMasterKeyFile(file);
+    const variables = { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file };
+    const after = await start(variables);
+    await expect
+      .poll(async () => (await after.get('/v2/encryption')).body.clear_text, { timeout: 20_000 })
+      .toBe(0);
+    const encrypted: string[] = [];
+    for (let index = 0; index < 100; index += 1) {
+      const { body } = await after.post('/v2/tsigkeys', { ...BODY, name: `e${index}.example` });
+      encrypted.push(body.secret as string);
+    }
+    const [row] = await query("SELECT current_setting('data_directory') AS folder");
+    const [own] = await query(
+      "SELECT 'base/' || oid AS path FROM pg_database WHERE datname = current_database()",
     );
-  };
-  const found = (content: Buffer, secrets: string[]) =>
-    secrets.filter(
-      (secret) => content.includes(secret) || content.includes(Buffer.from(secret, 'base64')),
+    const filesBelow = async (path: string): Promise<Buffer> => {
+      await query('CHECKPOINT');
+      const root = join(String(row?.folder), path);
+      const files = readdirSync(root, { recursive: true, withFileTypes: true });
+      return Buffer.concat(
+        files
+          .filter((each) => each.isFile())
+          .map((each) => readFileSync(join(each.parentPath, each.name))),
+      );
+    };
+    const found = (content: Buffer, secrets: string[]) =>
+      secrets.filter(
+        (secret) => content.includes(secret) || content.includes(Buffer.from(secret, 'base64')),
+      );
+    expect(found(await filesBelow(String(own?.path)), clear)).not.toEqual([]);
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [PROGRAM, 'encryption', 'scrub', '--yes'],
+      {
+        cwd: folder,
+        env: cleanEnvironment({ TSIGIL_DATABASE_URL: url, ...variables }),
+        encoding: 'utf8',
+        timeout: 60_000,
+      },
     );
-  expect(found(await filesBelow(String(own?.path)), clear)).not.toEqual([]);
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [PROGRAM, 'encryption', 'scrub', '--yes'],
-    {
-      cwd: folder,
-      env: cleanEnvironment({ TSIGIL_DATABASE_URL: url, ...variables }),
-      encoding: 'utf8',
-      timeout: 60_000,
-    },
-  );
-  expect([status, stderr]).toEqual([0, '']);
-  expect(found(await filesBelow(String(own?.path)), clear)).toEqual([]);
-  for (const path of [String(own?.path), 'pg_wal'])
-    expect(found(await filesBelow(path), encrypted)).toEqual([]);
-  const rows = JSON.stringify(await query('SELECT to_json(tsigkeys) AS row FROM tsigkeys'));
-  expect(found(Buffer.from(rows), [...clear, ...encrypted])).toEqual([]);
-});
+    expect([status, stderr]).toEqual([0, '']);
+    expect(found(await filesBelow(String(own?.path)), clear)).toEqual([]);
+    for (const path of [String(own?.path), 'pg_wal'])
+      expect(found(await filesBelow(path), encrypted)).toEqual([]);
+    const rows = JSON.stringify(await query('SELECT to_json(tsigkeys) AS row FROM tsigkeys'));
+    expect(found(Buffer.from(rows), [...clear, ...encrypted])).toEqual([]);
+  },
+);

@@ -59,7 +59,7 @@ describe('SIGHUP applies', () => {
     expect((await team.get('/v2/tlds')).status).toBe(401);
     expect(await reload(service, POLICY)).toContain('"applied":["policy"]');
     expect((await team.get('/v2/tlds')).status).toBe(200);
-    await reload(service, '');
+    await reload(service, '# no setting\n');
     expect((await team.get('/v2/tlds')).status).toBe(401);
   });
 
@@ -136,7 +136,7 @@ describe('SIGHUP applies', () => {
     });
     expect((await service.with(first ?? '').get('/v2/tlds')).status).toBe(200);
     write('admin-token', `${second}\n`);
-    expect(await reload(service, '')).toContain('"applied":["adminToken"]');
+    expect(await reload(service, '# no setting\n')).toContain('"applied":["adminToken"]');
     expect((await service.with(first ?? '').get('/v2/tlds')).status).toBe(401);
     expect((await service.with(second ?? '').get('/v2/tlds')).status).toBe(200);
   });
@@ -204,7 +204,14 @@ describe('SIGHUP', () => {
     const { headers } = await service.get('/v2/tlds', { origin: 'https://b.example' });
     expect(headers.has('access-control-allow-origin')).toBe(false);
     write('metrics-token', 'metrics-token-0123456789-0123456789');
-    expect(await reload(service, '')).toContain('"applied":["policy"]');
+    expect(await reload(service, '# no setting\n')).toContain('"applied":["policy"]');
+  });
+
+  test('keeps the configuration if its file is empty, because a program may be writing it', async () => {
+    const service = await start(POLICY);
+    const team = await createTeam(service);
+    expect(await reload(service, '')).toContain('is empty');
+    expect((await team.get('/v2/tlds')).status).toBe(200);
   });
 
   test('keeps the configuration if its file is gone', async () => {

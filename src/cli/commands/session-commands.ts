@@ -1,8 +1,10 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { formatItem, formatList, type OutputFlags } from '../output/output.ts';
+import { plainText } from '../output/plain-text.ts';
 import { readReplies } from '../output/prompt.ts';
 import { textStyleOf, type Terminal } from '../output/terminal.ts';
 import { call, type Connection } from '../service/client.ts';
@@ -40,7 +42,8 @@ function addLogin(program: Command, terminal: Terminal): void {
       const { environment, out } = terminal;
       const name = flags.profile ?? (environment.TSIGIL_PROFILE || DEFAULT_PROFILE);
       const { url, token } = await readCredentials(flags, terminal);
-      const cacert = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
+      const given = flags.cacert ?? (environment.TSIGIL_CACERT || undefined);
+      const cacert = given === undefined ? undefined : resolve(given);
       const stored = readProfiles(environment);
       const profile = { url, token, ...(cacert === undefined ? {} : { cacert }) };
       const checked = { TSIGIL_URL: url, TSIGIL_TOKEN: token };
@@ -53,7 +56,7 @@ function addLogin(program: Command, terminal: Terminal): void {
         current: name,
         profiles: { ...stored.profiles, [name]: profile },
       });
-      out.write(`Stored the profile '${name}' for '${url}' in ${path}\n`);
+      out.write(`Stored the profile '${plainText(name)}' for '${url}' in ${path}\n`);
     });
   addExamples(command, [
     'tsigil login',
@@ -108,7 +111,9 @@ function addLogout(program: Command, { environment, out }: Terminal): void {
       const profiles = Object.fromEntries(others);
       const current = stored.current === name ? others[0]?.[0] : stored.current;
       writeProfiles(environment, { current, profiles });
-      out.write(`Removed the profile '${name}'. Its token is still valid.\n`);
+      out.write(`Removed the profile '${plainText(name)}'. Its token is still valid.\n`);
+      if (current !== undefined && current !== stored.current)
+        out.write(`The current profile is now '${plainText(current)}'.\n`);
     });
   addExamples(command, ['tsigil logout', 'tsigil logout --profile staging']);
 }

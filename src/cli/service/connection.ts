@@ -85,13 +85,32 @@ export async function findConnection(
     return connectToProfile(stored.profile, stored.name, flags, environment);
   const needsDefaults = url === undefined || !hasOwnToken;
   const defaults = (needsDefaults ? findDefaults() : undefined) ?? DEFAULTS;
+  const address = checkUrl(url ?? defaults.url);
+  if (!hasOwnToken && !isSameMachine(address, defaults.url))
+    throw new CommandError(
+      EXIT.usage,
+      `No token for '${address}'. The token in '${defaults.tokenFile}' is for the service on this machine.`,
+      `Set TSIGIL_TOKEN, use --token-file FILE, or run 'tsigil login --url ${address}'.`,
+    );
   const file = flags.tokenFile ?? defaults.tokenFile;
   const token =
     ownToken === undefined
       ? checkToken(readTokenFile(file), file)
       : checkToken(ownToken, 'TSIGIL_TOKEN');
-  const address = checkUrl(url ?? defaults.url);
   return { url: address, token, trust: trustFor(address) };
+}
+
+/**
+ * Returns whether two URLs have the same host, or both a host of this machine. The first token of a
+ * service gives all rights, so no other machine may receive it.
+ */
+function isSameMachine(one: string, other: string): boolean {
+  const [first, second] = [new URL(one).hostname, new URL(other).hostname];
+  return first === second || (isLoopback(first) && isLoopback(second));
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /** Returns the current profile, unless the caller selects another service. */

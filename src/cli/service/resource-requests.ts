@@ -95,7 +95,7 @@ async function findByName(
 export function assertSecrets(type: ResourceType, item: Item): void {
   if (secretFields(type).every((name) => item[name] !== undefined)) return;
   throw new CommandError(
-    EXIT.refused,
+    EXIT.denied,
     `The service does not show the secret of the ${type.noun} '${String(item.name)}' to this token`,
     `Use a token with the right '${String(revealRight(type))}', such as one with the role keymanager.`,
   );

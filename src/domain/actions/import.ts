@@ -22,6 +22,8 @@ import {
   type ResourceType,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
+import { revealRight } from '../model/response.ts';
+import { requireRight } from '../resources/policy.ts';
 import { importRight } from '../resources/resources.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 
@@ -83,8 +85,12 @@ export function importAction(type: ResourceType) {
         one: { summary: 'The resource was created.', value: { imported: 1, unchanged: 0 } },
       },
     },
-    run: ({ dependencies, context, body, slicer }) =>
-      importResources(dependencies, type, context, body[collection] ?? [], slicer),
+    run({ dependencies, context, body, slicer }) {
+      // The response shows whether a secret equals the stored one.
+      const reveal = revealRight(type);
+      if (reveal !== undefined) requireRight(dependencies.policy, context.caller, reveal);
+      return importResources(dependencies, type, context, body[collection] ?? [], slicer);
+    },
   });
 }
 

@@ -26,12 +26,19 @@ export function withoutMapping(address: string): string {
   return address.startsWith(':') ? (MAPPED.exec(address)?.[1] ?? address) : address;
 }
 
-function lastAddress(header: string | string[] | undefined): string | undefined {
-  const last = String(header ?? '')
-    .split(',')
-    .at(-1)
-    ?.trim();
-  return last !== undefined && isIP(last) !== 0 ? last : undefined;
+/**
+ * Returns the address in the last element of `X-Forwarded-For`, without a port, which some proxies
+ * add (RFC 7239 section 6). Undefined if the header is absent or the element is not an address.
+ */
+export function lastAddress(header: string | string[] | undefined): string | undefined {
+  const last = (
+    String(header ?? '')
+      .split(',')
+      .at(-1) ?? ''
+  ).trim();
+  const address =
+    /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^([\d.]+):\d+$/.exec(last)?.[1] ?? last;
+  return isIP(address) === 0 ? undefined : address;
 }
 
 /**
