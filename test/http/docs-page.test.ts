@@ -1,26 +1,36 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
 import { renderDocsPage } from '../../src/http/docs/page.ts';
 import { markup } from '../../src/http/docs/markup.ts';
 import { DOCUMENTED_METHODS, type ApiDocument } from '../../src/http/openapi/document.ts';
 import type { ApiResponse } from '../harness/client.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
+const folder = temporaryFolder();
 let service: TestService;
 let answer: ApiResponse;
 let page: string;
 let api: ApiDocument;
 beforeAll(async () => {
-  service = await startTestService();
+  // Without a master key, a service on PostgreSQL cannot rotate data keys.
+  const file = join(folder, 'master.key');
+  createMasterKeyFile(file);
+  service = await startTestService({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file });
   answer = await service.with('').get('/docs');
   page = answer.text;
   api = (await service.get('/openapi.json')).body as ApiDocument;
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** Returns all matches of the first group of `expression` in the page. */
 function all(expression: RegExp, text = page): string[] {
