@@ -78,7 +78,7 @@ const ROOMS: Record<string, string[]> = {
     'postgres',
     '',
   ],
-  cli: ['output', 'service', 'flags', 'tld-lists', 'imports', 'commands', ''],
+  cli: ['output', 'service', 'flags', 'tld-lists', 'imports', 'commands/tsigkey', 'commands', ''],
 };
 
 describe('imports', () => {

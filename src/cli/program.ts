@@ -17,7 +17,7 @@ import { acceptConnectionFlagsFirst } from './flags/flags.ts';
 import { addSessionCommands } from './commands/session-commands.ts';
 import { addTldImport } from './commands/tld-import.ts';
 import { addTokenRevoke } from './commands/token-revoke.ts';
-import { addKeyCommands } from './commands/tsigkey-commands.ts';
+import { addKeyCommands } from './commands/tsigkey/tsigkey-commands.ts';
 
 /**
  * Runs the command line `argv`, which excludes the program's name, and returns the exit code.

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError } from '../../../domain/model/errors.ts';
 import {
   EXPORT_FORMATS,
   exportKey,
@@ -9,20 +9,20 @@ import {
   exportProblems,
   findFormat,
   type KeyFile,
-} from '../../domain/key-formats/formats.ts';
-import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
-import { holdsSeveral } from '../../domain/key-formats/writer.ts';
-import { weaknessOf } from '../../domain/resources/tsigkey.ts';
-import { faultOf } from '../../net/faults.ts';
-import type { Connection } from '../service/client.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
-import { plainCell } from '../output/output.ts';
-import { fileExists, saveFile } from '../output/save-file.ts';
-import { connect, withConnectionFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
-import { getKeys, listKeys } from '../service/key-requests.ts';
-import type { Terminal } from '../output/terminal.ts';
+} from '../../../domain/key-formats/formats.ts';
+import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
+import { holdsSeveral } from '../../../domain/key-formats/writer.ts';
+import { weaknessOf } from '../../../domain/resources/tsigkey.ts';
+import { faultOf } from '../../../net/faults.ts';
+import type { Connection } from '../../service/client.ts';
+import type { ConnectionFlags } from '../../service/connection.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+import { plainCell } from '../../output/output.ts';
+import { fileExists, saveFile } from '../../output/save-file.ts';
+import { connect, withConnectionFlags } from '../../flags/flags.ts';
+import { addExamples } from '../../flags/help.ts';
+import { getKeys, listKeys } from '../../service/key-requests.ts';
+import type { Terminal } from '../../output/terminal.ts';
 
 interface ExportFlags extends ConnectionFlags {
   readonly format: string;

@@ -1,24 +1,24 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { normaliseUuid } from '../../domain/model/field.ts';
-import { IMPORT_FORMATS } from '../../domain/key-formats/readers.ts';
-import { tsigkey as tsigkeyType } from '../../domain/resources/tsigkey.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
-import { connect, withConnectionFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
-import { KEY_REFERENCES, readReferences, referenceOptions } from '../flags/references.ts';
-import { createReport } from '../output/import-report.ts';
-import { readKeyFile } from '../imports/key-file.ts';
-import { importKeys, type FoundKey } from '../imports/key-import.ts';
-import { readPowerdnsKeys } from '../imports/powerdns.ts';
+import { normaliseUuid } from '../../../domain/model/field.ts';
+import { IMPORT_FORMATS } from '../../../domain/key-formats/readers.ts';
+import { tsigkey as tsigkeyType } from '../../../domain/resources/tsigkey.ts';
+import type { ConnectionFlags } from '../../service/connection.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+import { connect, withConnectionFlags } from '../../flags/flags.ts';
+import { addExamples } from '../../flags/help.ts';
+import { KEY_REFERENCES, readReferences, referenceOptions } from '../../flags/references.ts';
+import { createReport } from '../../output/import-report.ts';
+import { readKeyFile } from '../../imports/key-file.ts';
+import { importKeys, type FoundKey } from '../../imports/key-import.ts';
+import { readPowerdnsKeys } from '../../imports/powerdns.ts';
 import {
   conclude,
   copyFromSource,
   hasSource,
   withSourceFlags,
   type SourceFlags,
-} from '../imports/source.ts';
-import { catchInterrupt, type Terminal } from '../output/terminal.ts';
+} from '../../imports/source.ts';
+import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
 
 interface ImportFlags extends ConnectionFlags, SourceFlags {
   readonly format?: string;

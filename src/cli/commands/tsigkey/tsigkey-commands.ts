@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { tsigkey } from '../../domain/resources/tsigkey.ts';
-import type { Terminal } from '../output/terminal.ts';
+import { tsigkey } from '../../../domain/resources/tsigkey.ts';
+import type { Terminal } from '../../output/terminal.ts';
 import { addExport } from './tsigkey-export.ts';
 import { addImport } from './tsigkey-import.ts';
 import { addVerify } from './tsigkey-verify.ts';

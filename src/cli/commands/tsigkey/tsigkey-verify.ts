@@ -1,18 +1,18 @@
 import { Option, type Command } from 'commander';
-import type { Check, Verdict } from '../../domain/dns/key-check.ts';
-import { keyProblems, type Key } from '../../domain/key-formats/key.ts';
-import type { NameServer } from '../../net/dns.ts';
-import type { ConnectionFlags } from '../service/connection.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
-import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
-import { addExamples } from '../flags/help.ts';
-import { checkKey } from '../service/key-check.ts';
-import { mapConcurrently } from '../service/concurrency.ts';
-import { getKeys, listKeys } from '../service/key-requests.ts';
-import { collectServer, readZone, type Server } from '../flags/name-servers.ts';
-import { plainText } from '../output/plain-text.ts';
-import { formatList, type OutputFlags } from '../output/output.ts';
-import { textStyleOf, type Terminal } from '../output/terminal.ts';
+import type { Check, Verdict } from '../../../domain/dns/key-check.ts';
+import { keyProblems, type Key } from '../../../domain/key-formats/key.ts';
+import type { NameServer } from '../../../net/dns.ts';
+import type { ConnectionFlags } from '../../service/connection.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
+import { addExamples } from '../../flags/help.ts';
+import { checkKey } from '../../service/key-check.ts';
+import { mapConcurrently } from '../../service/concurrency.ts';
+import { getKeys, listKeys } from '../../service/key-requests.ts';
+import { collectServer, readZone, type Server } from '../../flags/name-servers.ts';
+import { plainText } from '../../output/plain-text.ts';
+import { formatList, type OutputFlags } from '../../output/output.ts';
+import { textStyleOf, type Terminal } from '../../output/terminal.ts';
 
 /** The maximum number of checks at the same time. */
 const CONCURRENCY = 8;
