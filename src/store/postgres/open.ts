@@ -3,6 +3,7 @@ import type { Database, DatabaseObserver, ServingSettings } from '../sql/sql.ts'
 import { dialect } from './dialect.ts';
 import { createPools } from './pools.ts';
 import { scansOn } from './scan.ts';
+import { scrub } from './scrub.ts';
 import { sqlOn } from './statements.ts';
 import { repeat, transaction } from './transaction.ts';
 
@@ -52,13 +53,7 @@ export async function openPostgres(
         },
         observer,
       ),
-    async scrub(tables) {
-      // Each in a connection of its own statement, because VACUUM cannot run in a transaction.
-      // Without parameters, it is not prepared.
-      for (const table of tables) await database.reads.run(`VACUUM (FULL, ANALYZE) ${table}`, []);
-      // The statistics of columns contain samples of their former values.
-      await database.reads.run('VACUUM FULL pg_catalog.pg_statistic', []);
-    },
+    scrub: (tables) => scrub(database.reads, tables),
     async ping() {
       await database.reads.one('SELECT number FROM schema_migrations LIMIT 1', []);
     },

@@ -1,0 +1,50 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Sql } from '../sql/sql.ts';
+
+/** How long `scrub` waits for each group of earlier transactions. */
+const WAIT_MS = 120_000;
+const POLL_MS = 50;
+
+/**
+ * Returns the number of transactions, connections and replication slots for which PostgreSQL must
+ * keep rows that transaction `?` or an earlier one has replaced.
+ */
+const OLDER = `
+  WITH mark AS (SELECT ?::bigint AS id),
+    horizon AS (SELECT age(mod(id, 4294967296)::text::xid) AS age FROM mark)
+  SELECT
+    (SELECT (txid_snapshot_xmin(txid_current_snapshot()) <= id)::int FROM mark)
+    + (SELECT count(*) FROM pg_stat_activity, horizon
+        WHERE pid <> pg_backend_pid() AND age(backend_xmin) >= horizon.age
+          AND (datname = current_database() OR backend_type = 'walsender'))
+    + (SELECT count(*) FROM pg_replication_slots, horizon
+        WHERE greatest(age(xmin), age(catalog_xmin)) >= horizon.age) AS count`;
+
+/**
+ * Rewrites the files of `tables` and of PostgreSQL's statistics, without rows that were replaced
+ * before. Waits up to `waitMs` for earlier transactions, because a rewrite copies every row that
+ * one of them may still read. Locks each table while it is rewritten. Throws `unavailable` if the
+ * transactions do not end in time.
+ */
+export async function scrub(sql: Sql, tables: readonly string[], waitMs = WAIT_MS): Promise<void> {
+  await waitForEarlierTransactions(sql, waitMs);
+  // One statement each, because VACUUM cannot run in a transaction.
+  for (const table of tables) await sql.run(`VACUUM (FULL, ANALYZE) ${table}`, []);
+  // The statistics of columns contain samples of their former values, which ANALYZE has replaced.
+  await waitForEarlierTransactions(sql, waitMs);
+  await sql.run('VACUUM FULL pg_catalog.pg_statistic', []);
+}
+
+async function waitForEarlierTransactions(sql: Sql, waitMs: number): Promise<void> {
+  const mark = (await sql.one('SELECT txid_current()::text AS id', []))?.['id'] as string;
+  const until = performance.now() + waitMs;
+  while (Number((await sql.one(OLDER, [mark]))?.['count']) > 0) {
+    if (performance.now() > until)
+      throw new ServiceError(
+        'unavailable',
+        `Waited ${waitMs / 1000} s for earlier transactions on the PostgreSQL server. Former secrets can remain until they end. Find them in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. End them, and repeat the command`,
+      );
+    await pause(POLL_MS);
+  }
+}

@@ -1,0 +1,84 @@
+import pg from 'pg';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { scrub } from '../../src/store/postgres/scrub.ts';
+import { sqlOn } from '../../src/store/postgres/statements.ts';
+import type { Sql } from '../../src/store/sql/sql.ts';
+import { createDatabase } from '../harness/postgres.ts';
+
+/** Values of the column, which PostgreSQL's statistics sample. */
+const VALUES = Array.from({ length: 300 }, (_, index) => `former-secret-${index}-`.padEnd(60, 'x'));
+
+let url: string;
+let clients: pg.Client[];
+let sql: Sql;
+beforeEach(async () => {
+  url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `scrub-${Date.now()}`);
+  clients = [];
+  const client = await connect(url);
+  sql = sqlOn((query) => client.query(query));
+  await sql.run('CREATE TABLE secrets (id integer PRIMARY KEY, secret text)', []);
+  for (const [id, value] of VALUES.entries())
+    await sql.run('INSERT INTO secrets VALUES (?, ?)', [id, value]);
+  await sql.run('ANALYZE secrets', []);
+});
+afterEach(async () => {
+  for (const client of clients) await client.end();
+});
+
+async function connect(database: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database });
+  await client.connect();
+  clients.push(client);
+  return client;
+}
+
+/** Begins a transaction that holds back the removal of rows, and returns how to end it. */
+async function openTransaction(database: string, statement: string): Promise<() => Promise<void>> {
+  const client = await connect(database);
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  await client.query(statement);
+  return async () => {
+    await client.query('COMMIT');
+  };
+}
+
+async function remains(): Promise<string[]> {
+  await sql.run('CHECKPOINT', []);
+  const row = await sql.one(
+    "SELECT current_setting('data_directory') AS folder, oid::text FROM pg_database WHERE datname = current_database()",
+    [],
+  );
+  const folder = join(String(row?.['folder']), 'base', String(row?.['oid']));
+  const content = Buffer.concat(
+    readdirSync(folder).map((name) => readFileSync(join(folder, name))),
+  );
+  return VALUES.filter((value) => content.includes(value));
+}
+
+test.each([
+  ['that reads the same database', () => url, 'SELECT count(*) FROM secrets'],
+  [
+    'that writes to another database of the server',
+    () => process.env.TEST_POSTGRES_URL ?? '',
+    'SELECT txid_current()',
+  ],
+])('a scrub waits for a transaction %s, and leaves no remains', async (_, database, statement) => {
+  const end = await openTransaction(database(), statement);
+  await sql.run("UPDATE secrets SET secret = 'replaced ' || id", []);
+  let hasEnded = false;
+  const scrubbed = scrub(sql, ['secrets'], 60_000).then(() => hasEnded);
+  await expect(scrub(sql, ['secrets'], 100)).rejects.toThrow(
+    'Waited 0.1 s for earlier transactions on the PostgreSQL server',
+  );
+  hasEnded = true;
+  await end();
+  expect(await scrubbed).toBe(true);
+  expect(await remains()).toEqual([]);
+});
+
+test('remains exist before a scrub, so that the other tests can find them', async () => {
+  await sql.run("UPDATE secrets SET secret = 'replaced ' || id", []);
+  expect(await remains()).not.toEqual([]);
+});
