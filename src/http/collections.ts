@@ -10,15 +10,10 @@ import {
   updateResource,
 } from '../domain/operations/collection.ts';
 import type { Parameter } from '../domain/operations/list-query.ts';
-import {
-  pendingMembers,
-  revealRight,
-  secretFields,
-  successStatus,
-} from '../domain/model/response.ts';
+import { pendingMembers, secretFields, successStatus } from '../domain/model/response.ts';
 import type { Operation, ResourceType } from '../domain/model/resource.ts';
 import type { Settings } from '../domain/model/settings.ts';
-import { may } from '../domain/resources/policy.ts';
+import { mayReveal } from '../domain/resources/policy.ts';
 import { connectionSignal } from './sharing/connection-signal.ts';
 import { JSON_TYPE } from './request/errors.ts';
 import { changeContext, signedIn } from './request/guard.ts';
@@ -30,7 +25,7 @@ import {
   parametersOf,
 } from './request/context.ts';
 import { countFitting, isLonger } from './page-size.ts';
-import { createWriter } from './resource-json.ts';
+import { createWriter, type ResourceWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { withParameters } from './request/urls.ts';
@@ -50,9 +45,8 @@ export function addCollection(
   const path = `/v2/${type.collection}`;
   const whole = createWriter(type);
   const withoutSecrets = createWriter(type, secretFields(type));
-  const reveal = revealRight(type);
   const writerFor = (request: FastifyRequest) =>
-    reveal === undefined || may(request.settings.dependencies.policy, signedIn(request), reveal)
+    mayReveal(request.settings.dependencies.policy, signedIn(request), type)
       ? whole
       : withoutSecrets;
   const shownOnce = Object.keys(type.shownOnce ?? {});
@@ -66,9 +60,9 @@ export function addCollection(
     pendingMembers(type, operation, settings),
   );
   /** Returns the context of a change. Only callers who may see secrets get warnings about them. */
-  const contextOf = (request: FastifyRequest): ChangeContext => {
+  const contextOf = (request: FastifyRequest, writer: ResourceWriter): ChangeContext => {
     const context = changeContext(request);
-    const warns = type.warnings !== undefined && writerFor(request) === whole;
+    const warns = type.warnings !== undefined && writer === whole;
     return warns ? { ...context, warnings: [] } : context;
   };
   /**
@@ -86,8 +80,8 @@ export function addCollection(
       // cannot be built or sent.
       let location = '';
       let text = '';
-      const context = contextOf(request);
       const writer = writerFor(request);
+      const context = contextOf(request, writer);
       await createResource(dependencies, type, context, body, (resource) => {
         location = `${urlOf(request)}/${resource.id}`;
         validateHeaderValue('location', location);
@@ -150,12 +144,13 @@ export function addCollection(
       const { dependencies } = request.settings;
       const id = idOf(request);
       const body = readJsonBody(request);
-      const context = contextOf(request);
+      const writer = writerFor(request);
+      const context = contextOf(request, writer);
       const resource = await updateResource(dependencies, type, context, id, body);
       addWarnings(reply, context);
       reply.code(statusOf('update', 200)).type(JSON_TYPE);
       const shown = updatedMembers === undefined ? resource : { ...resource, ...updatedMembers };
-      return writerFor(request).write(shown, urlOf(request));
+      return writer.write(shown, urlOf(request));
     },
     async delete(request, reply) {
       const resource = await deleteResource(

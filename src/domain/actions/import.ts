@@ -22,8 +22,7 @@ import {
   type ResourceType,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
-import { revealRight } from '../model/response.ts';
-import { requireRight } from '../resources/policy.ts';
+import { requireReveal } from '../resources/policy.ts';
 import { importRight } from '../resources/resources.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
 
@@ -87,8 +86,7 @@ export function importAction(type: ResourceType) {
     },
     run({ dependencies, context, body, slicer }) {
       // The response shows whether a secret equals the stored one.
-      const reveal = revealRight(type);
-      if (reveal !== undefined) requireRight(dependencies.policy, context.caller, reveal);
+      requireReveal(dependencies.policy, context.caller, type);
       return importResources(dependencies, type, context, body[collection] ?? [], slicer);
     },
   });

@@ -2,15 +2,12 @@ import { defineAction } from './action.ts';
 import { getResource } from '../operations/collection.ts';
 import { EXPORT_FORMATS, exportKey } from '../key-formats/formats.ts';
 import { enumeration } from '../model/field.ts';
-import { requireRight } from '../resources/policy.ts';
+import { requireReveal } from '../resources/policy.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 const CONSUMERS = Object.entries(EXPORT_FORMATS).map(
   ([name, { consumer }]) => `\`${name}\` for ${consumer}`,
 );
-
-/** The right to see secrets, which an export needs in addition to the right to read the key. */
-const REVEAL = `${tsigkey.collection}:reveal`;
 
 /** Returns a key in a program's format. */
 export const keyExport = defineAction({
@@ -44,7 +41,7 @@ export const keyExport = defineAction({
     },
   },
   async run({ dependencies, context, id, parameters }) {
-    requireRight(dependencies.policy, context.caller, REVEAL);
+    requireReveal(dependencies.policy, context.caller, tsigkey);
     const { name, algorithm, secret } = await getResource(
       dependencies,
       tsigkey,

@@ -24,7 +24,7 @@ export const FURTHER_RIGHTS = [
   'encryption:manage',
   ...RESOURCE_TYPES.flatMap(computedFilterRights),
   CHOOSE_POOL,
-  ...RESOURCE_TYPES.flatMap((type) => revealRight(type) ?? []),
+  ...RESOURCE_TYPES.flatMap(revealRights),
   ...IMPORTABLE_TYPES.map(importRight),
 ] as const;
 
@@ -40,7 +40,7 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
   ],
   keymanager: [
     ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),
-    `${tsigkey.collection}:reveal`,
+    ...revealRights(tsigkey),
     importRight(tsigkey),
     ...readRights(pool),
   ],
@@ -50,6 +50,11 @@ function readRights({ collection, operations }: ResourceType): string[] {
   return operations
     .filter((operation) => operation === 'list' || operation === 'get')
     .map((operation) => `${collection}:${operation}`);
+}
+
+function revealRights(type: ResourceType): string[] {
+  const right = revealRight(type);
+  return right === undefined ? [] : [right];
 }
 
 function computedFilterRights({ computedFilters = {} }: ResourceType): string[] {
@@ -105,4 +110,16 @@ function heldRoles({ roles, identity }: Caller): string[] {
 /** Throws `access_denied` unless `caller` has `right`. */
 export function requireRight(policy: Policy, caller: Caller, right: string): void {
   if (!may(policy, caller, right)) throw new ServiceError('access_denied', right);
+}
+
+/** Returns whether `caller` may see the secrets of a type. True for a type without secrets. */
+export function mayReveal(policy: Policy, caller: Caller, type: ResourceType): boolean {
+  const right = revealRight(type);
+  return right === undefined || may(policy, caller, right);
+}
+
+/** Throws `access_denied` unless `caller` may see the secrets of a type. */
+export function requireReveal(policy: Policy, caller: Caller, type: ResourceType): void {
+  const right = revealRight(type);
+  if (right !== undefined) requireRight(policy, caller, right);
 }
