@@ -36,12 +36,6 @@ const MAX_CACHED_TOKENS = 10_000;
 /** How long a token is cached if another process may revoke it. */
 const MAX_AGE_SECONDS = 0.5;
 
-/** The cached value for a token. */
-interface KnownToken {
-  readonly caller: Caller;
-  readonly expiresAt: string | null;
-}
-
 /**
  * Authenticates callers by the service's own tokens. Refuses an expired or deleted token
  * immediately. If another process deleted it, refuses it within 0.5 s. Also refuses tokens whose id
@@ -54,14 +48,15 @@ export function ownTokens(
   refused: ReadonlySet<string> = new Set(),
 ): Method {
   const { cached, find } = cacheUnchanged(store, seconds);
-  const callerOf = (known: KnownToken | undefined) => {
-    if (known === undefined || refused.has(known.caller.id)) return undefined;
-    return known.expiresAt !== null && known.expiresAt <= clock() ? undefined : known.caller;
+  const ifValid = (caller: Caller | undefined) => {
+    if (caller === undefined || refused.has(caller.id)) return undefined;
+    const { expiresAt = null } = caller;
+    return expiresAt !== null && expiresAt <= clock() ? undefined : caller;
   };
   return {
     claims: looksLikeToken,
-    known: (token) => callerOf(cached(hashToken(token))),
-    authenticate: async (token) => callerOf(await find(hashToken(token))),
+    known: (token) => ifValid(cached(hashToken(token))),
+    authenticate: async (token) => ifValid(await find(hashToken(token))),
     challenge: BEARER,
     close: () => undefined,
   };
@@ -73,7 +68,7 @@ interface Search {
   readonly changes: number;
   /** Until when later requests may use its result. */
   readonly until: number;
-  readonly found: Promise<KnownToken | undefined>;
+  readonly found: Promise<Caller | undefined>;
 }
 
 /**
@@ -82,9 +77,9 @@ interface Search {
  * because the rate limit counts them as one.
  */
 function cacheUnchanged(store: Store, seconds: () => number) {
-  let cache = createCache<KnownToken>(MAX_CACHED_TOKENS, seconds);
+  let cache = createCache<Caller>(MAX_CACHED_TOKENS, seconds);
   let asOf = store.changes(tokenType);
-  const cached = (hash: string): KnownToken | undefined => {
+  const cached = (hash: string): Caller | undefined => {
     const changes = store.changes(tokenType);
     if (changes !== asOf) cache = createCache(MAX_CACHED_TOKENS, seconds);
     asOf = changes;
@@ -96,7 +91,7 @@ function cacheUnchanged(store: Store, seconds: () => number) {
     if (found !== undefined && changes === store.changes(tokenType)) cache.set(hash, found, until);
     return found;
   };
-  const find = async (hash: string): Promise<KnownToken | undefined> => {
+  const find = async (hash: string): Promise<Caller | undefined> => {
     const known = cached(hash);
     if (known !== undefined) return known;
     const running = searches.get(hash);
@@ -113,11 +108,11 @@ function cacheUnchanged(store: Store, seconds: () => number) {
   return { cached, find };
 }
 
-async function findToken(store: Store, hash: string): Promise<KnownToken | undefined> {
+async function findToken(store: Store, hash: string): Promise<Caller | undefined> {
   const [row] = await store.find(tokenType, 'hash', [hash]);
   if (row === undefined || !equalHashes(hash, row.hash)) return undefined;
   const { id, name, roles, project_id: projectId, expires_at: expiresAt } = row;
-  return { caller: { id, name, roles, projectId, expiresAt, allProjects: false }, expiresAt };
+  return { id, name, roles, projectId, expiresAt, allProjects: false };
 }
 
 function equalHashes(one: string, other: string): boolean {
