@@ -1,21 +1,13 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
-  fchownSync,
   existsSync,
-  fchmodSync,
   fstatSync,
-  fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
-  renameSync,
-  rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
 import {
   formatMasterKey,
   masterKeyOf,
@@ -23,6 +15,7 @@ import {
   type MasterKey,
 } from '../domain/encryption/master-key.ts';
 import { faultOf } from '../net/faults.ts';
+import { writeSyncedFile } from '../net/synced-file.ts';
 
 /** The settings that name master keys. */
 export interface MasterKeySettings {
@@ -105,7 +98,7 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
  */
 export function createMasterKeyFile(file: string): MasterKey {
   const key = masterKeyOf(randomBytes(32));
-  writeSynced(file, `${formatMasterKey(key)}\n`, { mode: 0o600 });
+  writeSyncedFile(file, `${formatMasterKey(key)}\n`);
   return key;
 }
 
@@ -117,7 +110,7 @@ export function addMasterKey(file: string): MasterKey {
   if (!existsSync(file)) return createMasterKeyFile(file);
   const key = masterKeyOf(randomBytes(32));
   const content = `${formatMasterKey(key)}\n${readFileSync(file, 'utf8')}`;
-  writeSynced(realpathSync(file), content, statSync(file));
+  writeSyncedFile(realpathSync(file), content, statSync(file));
   return key;
 }
 
@@ -136,38 +129,6 @@ function readRegularFile(file: string): { text: string; mode: number; problem?: 
     if (!stat.isFile() || stat.size > MAX_BYTES)
       return { text: '', mode, problem: `is not a file of at most ${MAX_BYTES} bytes` };
     return { text: readFileSync(descriptor, 'utf8'), mode };
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Replaces `file` atomically. The file and its name are on disk when it returns. */
-function writeSynced(
-  file: string,
-  content: string,
-  { mode, uid, gid }: { mode: number; uid?: number; gid?: number },
-): void {
-  const folder = dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${randomUUID()}`;
-  try {
-    withDescriptor(openSync(temporary, 'wx', 0o600), (descriptor) => {
-      writeFileSync(descriptor, content);
-      if (uid !== undefined && gid !== undefined) fchownSync(descriptor, uid, gid);
-      fchmodSync(descriptor, mode & 0o777);
-      fsyncSync(descriptor);
-    });
-    renameSync(temporary, file);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
-  withDescriptor(openSync(folder, 'r'), fsyncSync);
-}
-
-function withDescriptor(descriptor: number, work: (descriptor: number) => void): void {
-  try {
-    work(descriptor);
   } finally {
     closeSync(descriptor);
   }

@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Who may use a file: its mode, and its owner and group if they are not those of the process. */
+interface FileAccess {
+  readonly mode: number;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/**
+ * Replaces `file` atomically, and creates its folder. The file and its name are on disk when it
+ * returns. Without `access`, only the user of the process may use the file. Deletes the temporary
+ * file if it fails. Throws Node's errors.
+ */
+export function writeSyncedFile(
+  file: string,
+  content: string,
+  { mode, uid, gid }: FileAccess = { mode: 0o600 },
+): void {
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${randomUUID()}`;
+  try {
+    withDescriptor(openSync(temporary, 'wx', 0o600), (descriptor) => {
+      writeFileSync(descriptor, content);
+      if (uid !== undefined && gid !== undefined) fchownSync(descriptor, uid, gid);
+      fchmodSync(descriptor, mode & 0o777);
+      fsyncSync(descriptor);
+    });
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  withDescriptor(openSync(folder, 'r'), fsyncSync);
+}
+
+function withDescriptor(descriptor: number, work: (descriptor: number) => void): void {
+  try {
+    work(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
