@@ -63,6 +63,7 @@ const ROOMS: Record<string, string[]> = {
     'resources',
     'key-formats',
     'dns',
+    'delivery',
     'rules',
     'operations',
     'actions',

@@ -1,0 +1,38 @@
+import { keyProblems } from '../key-formats/key.ts';
+
+/** What a key may permit on a name server: transfers of zones, and dynamic updates (RFC 2136). */
+export const RIGHTS = ['transfer', 'update'] as const;
+export type Right = (typeof RIGHTS)[number];
+
+/** A key that a name server is to accept. */
+export interface DesiredKey {
+  readonly id: string;
+  /** In lower case and without a final dot, as `comparisonForm` returns it (RFC 8945 section 4.2). */
+  readonly name: string;
+  readonly algorithm: string;
+  /** In base64. */
+  readonly secret: string;
+  /** Grows with every change of the key that name servers need. */
+  readonly version: number;
+  readonly rights: readonly Right[];
+  /** The zones that the key applies to, in comparison form: all of the server, or these. */
+  readonly zones: 'all' | readonly string[];
+}
+
+/** What a name server is to hold. Every key in it is valid, and its name occurs once. */
+export interface DesiredState {
+  /** The names of all zones of the server's pool, in comparison form. */
+  readonly zones: readonly string[];
+  readonly keys: readonly DesiredKey[];
+}
+
+/**
+ * Returns why no name server could use a key, or undefined for a valid key. The text follows "The
+ * key cannot be delivered:" and quotes no value, because a value may contain a secret.
+ */
+export function keyProblem(
+  key: Pick<DesiredKey, 'name' | 'algorithm' | 'secret'>,
+): string | undefined {
+  const problems = keyProblems(key);
+  return problems.length === 0 ? undefined : problems.join('; ');
+}

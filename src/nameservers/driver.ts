@@ -1,0 +1,113 @@
+import type { Kind } from '../domain/model/field.ts';
+import type { DesiredState } from '../domain/delivery/desired-state.ts';
+
+/**
+ * The interface of drivers. A driver makes one running name server hold exactly the keys of a
+ * desired state, besides keys that are not Tsigil's.
+ */
+export interface Driver {
+  /**
+   * Makes the server hold exactly the keys of `state`, with their rights. May be called again after
+   * any failure and with the same state. `owned` are the names of keys, in comparison form, that
+   * Tsigil may have put on the server before: a key on the server with another name is not Tsigil's
+   * and is never changed or removed. A key whose name such a key has is left out and reported in
+   * `Applied.problems`; the others are applied. After a failure the server has its former keys, or
+   * for PowerDNS some of the changes. The signal ends the call. Throws `DriverError`.
+   */
+  apply(state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal): Promise<Applied>;
+  /**
+   * Compares the server with `state` and changes nothing. The result also lists changes that others
+   * have made to the server. Throws `DriverError`.
+   */
+  compare(
+    state: DesiredState,
+    owned: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<readonly Difference[]>;
+  /** Checks all requirements of the driver on this server. Throws nothing but `signal.reason`. */
+  check(signal: AbortSignal): Promise<readonly Requirement[]>;
+}
+
+/** The result of `apply`. */
+export interface Applied {
+  /** False if the server already held the state. */
+  readonly changed: boolean;
+  /** The keys that were left out. */
+  readonly problems: readonly KeyProblem[];
+}
+
+/** Why one key is not on a server, while others are. */
+export interface KeyProblem {
+  /** The id of the key. */
+  readonly id: string;
+  readonly code: 'name_taken' | 'undeliverable_key';
+  readonly message: string;
+}
+
+/** A difference between a server and a desired state. */
+export interface Difference {
+  /** Tsigil would add, change or remove something. `other` is a difference in no single key. */
+  readonly kind: 'missing' | 'changed' | 'extra' | 'other';
+  /** The name of the key in comparison form. Absent for `other`. */
+  readonly key?: string;
+  /** What differs, as a sentence without secrets. */
+  readonly message: string;
+}
+
+/** One requirement of a driver, for `tsigil nameserver check`. */
+export interface Requirement {
+  /** What the driver needs, as a sentence: "The control channel accepts the key." */
+  readonly requirement: string;
+  readonly ok: boolean;
+  /** What is wrong, as a sentence. Absent if the requirement is met. */
+  readonly problem?: string;
+  /** What to do next, as a sentence. */
+  readonly hint?: string;
+}
+
+/** Why an apply or a comparison failed. */
+export type DriverErrorCode =
+  /** Nothing listens at the address of the control channel or API. */
+  | 'unreachable'
+  /** No response within the time limit; whether the server did the work is not known. */
+  | 'timeout'
+  /** The server refuses the control key, the API key, or access to the control socket. */
+  | 'not_permitted'
+  /** The server refuses the new configuration or the request. It keeps its former keys. */
+  | 'refused_by_server'
+  /** The file cannot be written: the disk is full, or its folder is missing or not writable. */
+  | 'not_writable'
+  /** The file exists and Tsigil has not written it for this name server. */
+  | 'foreign_file'
+  /** The server's configuration does not include the file. */
+  | 'not_included'
+  /** The clocks of this machine and of the server differ too much for the control channel. */
+  | 'clock_skew';
+
+/** A failure of a driver. Its message is a sentence for operators, without secrets. */
+export class DriverError extends Error {
+  readonly code: DriverErrorCode;
+  /** What to do next, as a sentence. */
+  readonly hint: string | undefined;
+
+  constructor(code: DriverErrorCode, message: string, hint?: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'DriverError';
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** A kind of name server: its options, and how to create its driver. */
+export interface DriverDefinition<Options = unknown> {
+  /** The options that are local to a host: control channel, credentials, files. */
+  readonly options: Kind<Options>;
+  /** The rights that the name server supports. */
+  readonly rights: readonly ('transfer' | 'update')[];
+  /**
+   * Creates the driver of one name server. `id` is the id of the name server's resource. Files that
+   * the driver writes state it, and the driver refuses files with another id. Does no input or
+   * output.
+   */
+  create(options: Options, id: string): Driver;
+}

@@ -1,0 +1,4 @@
+import type { DriverDefinition } from './driver.ts';
+
+/** The drivers by their names in the API and in the configuration. */
+export const DRIVERS: Readonly<Record<string, DriverDefinition>> = {};
