@@ -1,4 +1,3 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import {
   mkdirSync,
   readdirSync,
@@ -12,8 +11,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFirstToken } from '../../src/auth/first-token.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { openStore } from '../../src/service.ts';
+import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
@@ -24,27 +23,11 @@ let dependencies: Dependencies;
 let disk: SmallFileSystem | undefined;
 beforeEach(async () => {
   folder = temporaryFolder();
-  dependencies = {
-    store: await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL),
-    settings: {
-      strictTsigkeys: false,
-      requireResource: false,
-      tldRule: 'last-label',
-      zonesPerProject: 100,
-      pendingStatus: false,
-      defaultLimit: 1000,
-      otherAdministrators: false,
-      ownTokens: true,
-      keystoneTokenDays: 90,
-      maxPageBytes: 1_048_576,
-    },
-    policy: DEFAULT_POLICY,
+  const store = await openStore(`sqlite:${join(folder, 'tsigil.db')}`, POOL);
+  dependencies = dependenciesOn(store, {
+    settings: { ...SETTINGS, otherAdministrators: false },
     clock: () => '2026-01-01T00:00:00.000000',
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked: () => undefined,
-    warn: () => undefined,
-  };
+  });
 });
 afterEach(async () => {
   await dependencies.store.close();

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -6,11 +6,11 @@ import { CONFIGURED_ADMIN, ownTokens } from '../../src/auth/tokens.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { createResource, deleteResource } from '../../src/domain/operations/collection.ts';
 import { ServiceError } from '../../src/domain/model/errors.ts';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token as tokenType } from '../../src/domain/resources/token.ts';
 import { openStore } from '../../src/service.ts';
+import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const CONTEXT = { caller: CONFIGURED_ADMIN };
@@ -35,29 +35,11 @@ afterEach(async () => {
 });
 
 function dependencies(store: Store, otherAdministrators = true): Dependencies {
-  const settings = {
-    strictTsigkeys: false,
-    requireResource: false,
-    tldRule: 'last-label',
-    zonesPerProject: 100,
-    pendingStatus: false,
-    defaultLimit: 1000,
-    otherAdministrators,
-    ownTokens: true,
-    keystoneTokenDays: 90,
-    maxPageBytes: 1_048_576,
-  } as const;
-  const onTokenRevoked = (id: string) => void refused.add(id);
-  return {
-    store,
-    settings,
-    policy: DEFAULT_POLICY,
+  return dependenciesOn(store, {
+    settings: { ...SETTINGS, otherAdministrators },
     clock: () => NOW,
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked,
-    warn: () => undefined,
-  };
+    onTokenRevoked: (id) => void refused.add(id),
+  });
 }
 
 async function createToken(): Promise<{ id: string; token: string }> {

@@ -14,6 +14,7 @@ import { zoneNameProblem } from '../../src/domain/resources/zone-fields.ts';
 import { NAMES_BODY } from '../../src/domain/actions/zone-name-check.ts';
 import { parseAndCheck } from '../../src/http/request/json-body.ts';
 import { pathAndQuery, readParameters, withParameters } from '../../src/http/request/urls.ts';
+import { SETTINGS } from '../harness/dependencies.ts';
 import { expectLinear, HARD_TEXTS, HARD_VALUES } from '../harness/growth.ts';
 import { sizeOf } from '../harness/sizes.ts';
 
@@ -27,16 +28,11 @@ const HEAD = 256 * 1024;
 /** The largest list, or a part of it in a short run. */
 const LIST_BYTES = MAX_LIST_BYTES / sizeOf('jsonBodyDivisor');
 
-const SETTINGS = {
+const RESTRICTED = {
+  ...SETTINGS,
   strictTsigkeys: true,
   requireResource: true,
   tldRule: 'any-suffix',
-  zonesPerProject: 0,
-  pendingStatus: false,
-  defaultLimit: 1000,
-  ownTokens: true,
-  keystoneTokenDays: 90,
-  maxPageBytes: 1_048_576,
   otherAdministrators: false,
 } as const;
 
@@ -111,7 +107,7 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
   'the time for $collection grows no faster than the input',
   ({ type }) => {
     test.each(givenFields(type))('in the member %s', async (name) => {
-      const body = (value: unknown) => readCreation(type, { [name]: value }, SETTINGS);
+      const body = (value: unknown) => readCreation(type, { [name]: value }, RESTRICTED);
       await eachText(name, BODY, body);
       for (const [kind, make] of Object.entries(HARD_VALUES))
         await expectLinear(`${name}, ${kind}`, make, BODY, body);
@@ -127,7 +123,7 @@ describe.each(RESOURCE_TYPES.map((type) => ({ type, collection: type.collection 
 
     test('in a body of unknown members', async () => {
       for (const [kind, make] of Object.entries(HARD_VALUES))
-        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
+        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, RESTRICTED));
     });
 
     test('in the parameters of a list', async () => {
@@ -182,7 +178,7 @@ describe('the time for a request with many items grows no faster than its body',
     'in an item of an import of $collection',
     async ({ type }) => {
       for (const [kind, make] of Object.entries(HARD_VALUES)) {
-        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, SETTINGS));
+        await expectLinear(kind, make, BODY, (value) => readCreation(type, value, RESTRICTED));
       }
     },
   );

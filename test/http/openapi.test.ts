@@ -1,11 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClock } from '../../src/clock.ts';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { uniqueOf, type ResourceType } from '../../src/domain/model/resource.ts';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { typeOf } from '../../src/domain/model/errors.ts';
@@ -14,9 +11,9 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { describeApi } from '../../src/http/openapi/openapi.ts';
 import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/openapi/document.ts';
 import { createServer } from '../../src/http/server.ts';
-import { LENIENT } from '../../src/http/openapi/examples.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
+import { dependenciesOn } from '../harness/dependencies.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
@@ -202,16 +199,7 @@ async function servedPaths(): Promise<string[]> {
     await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }),
   );
   const { app } = createServer({
-    dependencies: {
-      store,
-      settings: LENIENT,
-      policy: DEFAULT_POLICY,
-      clock: createClock(),
-      newId: randomUUID,
-      randomBytes,
-      onTokenRevoked: () => undefined,
-      warn: () => undefined,
-    },
+    dependencies: dependenciesOn(store),
     authenticate: async () => undefined,
     known: () => undefined,
     databaseConnections: undefined,

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer as createNodeServer } from 'node:http';
@@ -17,6 +17,7 @@ import { createServer } from '../../src/http/server.ts';
 import { liveSettings } from '../../src/live-settings.ts';
 import { openStore } from '../../src/service.ts';
 import { createClient, type Client } from '../harness/client.ts';
+import { dependenciesOn } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const BURST = 5;
@@ -74,17 +75,9 @@ async function start(exclusive: boolean): Promise<Counted> {
     keystone: config.auth.keystone,
     keystoneObserver: { validated: () => undefined, cacheHit: () => undefined },
   });
-  const lasting = {
-    store,
-    clock,
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked: () => undefined,
-    warn: () => undefined,
-  };
   const { app } = createServer({
     ...config.api,
-    ...liveSettings(config, true, lasting),
+    ...liveSettings(config, true, dependenciesOn(store, { clock })),
     ...authentication,
     maxConnectionsPerAddress: undefined,
     databaseConnections: undefined,

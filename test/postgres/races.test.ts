@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
@@ -14,7 +14,6 @@ import {
 } from '../../src/domain/operations/collection.ts';
 import { importResources } from '../../src/domain/actions/import.ts';
 import { changeTlds } from '../../src/domain/actions/tld-bulk.ts';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { DEFAULT_POOL_ID, pool } from '../../src/domain/resources/pool.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
@@ -24,6 +23,7 @@ import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import { createStore } from '../../src/store/store.ts';
+import { dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { primary } from '../harness/zones.ts';
 
@@ -43,18 +43,7 @@ interface Race {
   readonly outcome: string | object;
 }
 
-const SETTINGS: Settings = {
-  strictTsigkeys: false,
-  requireResource: true,
-  zonesPerProject: 0,
-  defaultLimit: 1000,
-  maxPageBytes: 1_048_576,
-  otherAdministrators: false,
-  tldRule: 'last-label',
-  ownTokens: true,
-  keystoneTokenDays: 90,
-  pendingStatus: false,
-};
+const RACE_SETTINGS: Settings = { ...SETTINGS, requireResource: true, otherAdministrators: false };
 const LIMITS = {
   maxConnections: 4,
   connectTimeoutSeconds: 5,
@@ -85,16 +74,7 @@ async function openService(settings: Settings): Promise<{ service: Service; held
   await migrate(database, clock());
   const store = createStore(database);
   onTestFinished(() => store.close());
-  const dependencies: Dependencies = {
-    store,
-    clock,
-    settings,
-    policy: { ...DEFAULT_POLICY },
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked: () => undefined,
-    warn: () => undefined,
-  };
+  const dependencies = dependenciesOn(store, { clock, settings });
   return { service: serviceOn(dependencies), held: holding(dependencies) };
 }
 
@@ -377,7 +357,7 @@ const RACES: Record<string, Race> = {
 
 describe('a change that begins before another commits has the outcome of a change after it', () => {
   test.each(Object.entries(RACES))('%s', async (_what, race) => {
-    const settings = { ...SETTINGS, ...race.settings };
+    const settings = { ...RACE_SETTINGS, ...race.settings };
     const [one, other] = [await openService(settings), await openService(settings)];
     await race.before?.(one.service);
     const first = race.first(one.held.service);

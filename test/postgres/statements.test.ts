@@ -1,38 +1,19 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import type { Caller } from '../../src/domain/model/caller.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { listResources } from '../../src/domain/operations/collection.ts';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openPostgres } from '../../src/store/postgres/open.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
+import { CALLER, dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { createDatabase } from '../harness/postgres.ts';
 import { sizeOf } from '../harness/sizes.ts';
 
-const READER: Caller = {
-  id: 'reader',
-  name: 'reader',
-  roles: ['reader'],
-  projectId: 'project',
-  allProjects: false,
-};
-const SETTINGS = {
-  strictTsigkeys: false,
-  requireResource: false,
-  zonesPerProject: 0,
-  pendingStatus: false,
-  defaultLimit: 10,
-  otherAdministrators: true,
-  ownTokens: true,
-  keystoneTokenDays: 90,
-  maxPageBytes: 1_048_576,
-  tldRule: 'last-label',
-} as const;
+const READER = { ...CALLER, roles: ['reader'], projectId: 'project' };
 const CONNECTIONS = 3;
 
 let database: Database;
@@ -55,16 +36,10 @@ beforeAll(async () => {
   );
   const clock = createClock();
   await migrate(database, clock());
-  dependencies = {
-    store: createStore(database),
+  dependencies = dependenciesOn(createStore(database), {
     clock,
-    settings: SETTINGS,
-    policy: DEFAULT_POLICY,
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked: () => undefined,
-    warn: () => undefined,
-  };
+    settings: { ...SETTINGS, defaultLimit: 10 },
+  });
 });
 afterAll(() => database.close());
 

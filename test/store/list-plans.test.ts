@@ -13,6 +13,7 @@ import { scanStepsOn } from '../../src/store/sqlite/scans/scan-steps.ts';
 import { walkOf } from '../../src/store/sqlite/scans/walk.ts';
 import { createStore } from '../../src/store/store.ts';
 import { tableOf } from '../../src/store/sql/table.ts';
+import { SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const folder = temporaryFolder();
@@ -208,18 +209,6 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
   });
 
   test('are scanned for patterns, computed filters, and filters and orders without an index', async () => {
-    const settings = {
-      strictTsigkeys: false,
-      requireResource: false,
-      zonesPerProject: 0,
-      pendingStatus: false,
-      defaultLimit: 10,
-      ownTokens: true,
-      keystoneTokenDays: 90,
-      maxPageBytes: 1e6,
-      otherAdministrators: true,
-      tldRule: 'last-label',
-    } as const;
     const base: PageQuery = {
       limit: 10,
       sortField: 'created_at',
@@ -230,7 +219,7 @@ describe.each(COLLECTIONS)('lists of $collection', ({ type }) => {
       { ...base, conditions: [{ lookup: uniqueOf(type).field, test: 'matches', value: 'x*' }] },
       ...Object.keys(type.computedFilters ?? {}).map((name) => ({
         ...base,
-        computed: { wanted: [{ name, wanted: true }], settings },
+        computed: { wanted: [{ name, wanted: true }], settings: SETTINGS },
       })),
       ...Object.values(type.sortKeys ?? {}).map((sortField) => ({ ...base, sortField })),
     ];

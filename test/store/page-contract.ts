@@ -7,24 +7,13 @@ import { tld } from '../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
 import { sampleOf, tldNamed } from './samples.ts';
+import { SETTINGS } from '../harness/dependencies.ts';
 import { randomCases } from '../harness/sizes.ts';
 
 /** More rows than the first steps of a scan read. */
 const COUNT = 3000;
 
 const TURN = { owner: 'test', signal: () => undefined };
-const SETTINGS = {
-  strictTsigkeys: false,
-  requireResource: false,
-  zonesPerProject: 0,
-  pendingStatus: false,
-  defaultLimit: 10,
-  ownTokens: true,
-  keystoneTokenDays: 90,
-  maxPageBytes: 1e6,
-  otherAdministrators: true,
-  tldRule: 'last-label',
-} as const;
 
 /**
  * A page of at most one byte, whose first resource comes after hundreds that a computed filter

@@ -1,17 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClock } from '../../src/clock.ts';
-import type { Caller } from '../../src/domain/model/caller.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import {
   createResource,
   deleteResource,
   listResources,
 } from '../../src/domain/operations/collection.ts';
-import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 import { TLD_RULES, type TldRule } from '../../src/domain/model/settings.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
@@ -19,6 +17,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import type { Sql, SqlValue } from '../../src/store/sql/sql.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
+import { CALLER, dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { primary } from '../harness/zones.ts';
 
@@ -27,25 +26,10 @@ interface Statement {
   readonly parameters: readonly SqlValue[];
 }
 
-const CALLER: Caller = {
-  id: 'test',
-  name: 'test',
-  roles: ['member'],
-  projectId: 'project',
-  allProjects: false,
-};
-const CONTEXT = { caller: CALLER };
-const SETTINGS = {
-  strictTsigkeys: false,
-  requireResource: false,
-  zonesPerProject: 1_000_000,
-  pendingStatus: false,
-  defaultLimit: 1000,
-  ownTokens: true,
-  keystoneTokenDays: 90,
-  maxPageBytes: 1_048_576,
-  otherAdministrators: true,
-};
+const MEMBER = { ...CALLER, roles: ['member'], projectId: 'project' };
+const CONTEXT = { caller: MEMBER };
+/** Settings with a limit of zones, so that a creation counts them. */
+const LIMITED = { ...SETTINGS, zonesPerProject: 1_000_000 };
 
 const folder = temporaryFolder();
 const path = join(folder, 'tsigil.db');
@@ -73,16 +57,7 @@ beforeAll(async () => {
     reads: recording(database.reads),
     write: (work) => database.write((sql) => work(recording(sql))),
   });
-  dependencies = {
-    store,
-    clock,
-    settings: { ...SETTINGS, tldRule: 'last-label' },
-    policy: DEFAULT_POLICY,
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked: () => undefined,
-    warn: () => undefined,
-  };
+  dependencies = dependenciesOn(store, { clock, settings: LIMITED });
   planner = new DatabaseSync(path, { readOnly: true });
   close = () => store.close();
 });
@@ -119,7 +94,7 @@ function scans(list: readonly Statement[]): string[] {
 
 function createZone(name: string, tldRule: TldRule): Promise<unknown> {
   return createResource(
-    { ...dependencies, settings: { ...SETTINGS, tldRule } },
+    { ...dependencies, settings: { ...LIMITED, tldRule } },
     zone,
     CONTEXT,
     primary(name),
@@ -192,7 +167,7 @@ test.each(['', '&sort_dir=desc', '&sort_key=name'])(
   "reads a page of a project's zones%s from an index",
   async (query) => {
     const parameters = [['limit', '2'], ...new URLSearchParams(query)] as [string, string][];
-    const page = await recorded(() => listResources(dependencies, zone, CALLER, parameters));
+    const page = await recorded(() => listResources(dependencies, zone, MEMBER, parameters));
     expect(page).toHaveLength(1);
     expect(scans(page)).toEqual([]);
   },

@@ -1,4 +1,3 @@
-import { randomUUID, randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,8 +8,6 @@ import {
   deleteResource,
   updateResource,
 } from '../../../src/domain/operations/collection.ts';
-import type { Caller } from '../../../src/domain/model/caller.ts';
-import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
 import type { Store } from '../../../src/domain/model/ports.ts';
 import type { Slicer } from '../../../src/domain/scheduling/slicer.ts';
 import { tld } from '../../../src/domain/resources/tld.ts';
@@ -20,28 +17,10 @@ import { changeTlds } from '../../../src/domain/actions/tld-bulk.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { openSqlite } from '../../../src/store/sqlite/open.ts';
 import { createStore } from '../../../src/store/store.ts';
+import { CALLER, dependenciesOn } from '../../harness/dependencies.ts';
 import { temporaryFolder } from '../../harness/service.ts';
 
-const CALLER: Caller = {
-  id: 'test',
-  name: 'test',
-  roles: ['admin'],
-  projectId: null,
-  allProjects: false,
-};
 const CONTEXT = { caller: CALLER };
-const SETTINGS = {
-  strictTsigkeys: false,
-  requireResource: false,
-  tldRule: 'last-label',
-  zonesPerProject: 0,
-  pendingStatus: false,
-  defaultLimit: 1000,
-  ownTokens: true,
-  keystoneTokenDays: 90,
-  maxPageBytes: 8 * 1024 * 1024,
-  otherAdministrators: true,
-} as const;
 
 let folder: string;
 let store: Store;
@@ -52,17 +31,7 @@ beforeEach(async () => {
   const clock = createClock();
   await migrate(database, clock());
   store = createStore(database);
-  const policy = { ...DEFAULT_POLICY };
-  dependencies = {
-    store,
-    clock,
-    policy,
-    settings: SETTINGS,
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked: () => undefined,
-    warn: () => undefined,
-  };
+  dependencies = dependenciesOn(store, { clock });
 });
 afterEach(async () => {
   await store.close();

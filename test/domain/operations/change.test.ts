@@ -1,10 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createFirstToken } from '../../../src/auth/first-token.ts';
 import { createClock } from '../../../src/clock.ts';
-import type { Caller } from '../../../src/domain/model/caller.ts';
 import type { Dependencies, Warning } from '../../../src/domain/operations/change.ts';
 import {
   createResource,
@@ -13,7 +12,6 @@ import {
 } from '../../../src/domain/operations/collection.ts';
 import { ServiceError } from '../../../src/domain/model/errors.ts';
 import { importResources } from '../../../src/domain/actions/import.ts';
-import { DEFAULT_POLICY } from '../../../src/domain/resources/policy.ts';
 import type { Store } from '../../../src/domain/model/ports.ts';
 import type { Change, ResourceType } from '../../../src/domain/model/resource.ts';
 import { RULES } from '../../../src/domain/rules/rules.ts';
@@ -27,28 +25,10 @@ import { tsigkey } from '../../../src/domain/resources/tsigkey.ts';
 import { migrate } from '../../../src/store/migrate.ts';
 import { openSqlite } from '../../../src/store/sqlite/open.ts';
 import { createStore } from '../../../src/store/store.ts';
+import { CALLER, dependenciesOn } from '../../harness/dependencies.ts';
 import { temporaryFolder } from '../../harness/service.ts';
 
-const CALLER: Caller = {
-  id: 'test',
-  name: 'test',
-  roles: ['admin'],
-  projectId: null,
-  allProjects: false,
-};
 const CONTEXT = { caller: CALLER, requestId: 'req-1' };
-const SETTINGS = {
-  strictTsigkeys: false,
-  requireResource: false,
-  tldRule: 'last-label',
-  zonesPerProject: 0,
-  pendingStatus: false,
-  defaultLimit: 1000,
-  ownTokens: true,
-  keystoneTokenDays: 90,
-  maxPageBytes: 8 * 1024 * 1024,
-  otherAdministrators: true,
-} as const;
 
 let folder: string;
 let store: Store;
@@ -61,16 +41,7 @@ beforeEach(async () => {
   await migrate(database, clock());
   store = createStore(database);
   warnings = [];
-  dependencies = {
-    store,
-    clock,
-    policy: { ...DEFAULT_POLICY },
-    settings: SETTINGS,
-    newId: randomUUID,
-    randomBytes,
-    onTokenRevoked: () => undefined,
-    warn: (warning) => warnings.push(warning),
-  };
+  dependencies = dependenciesOn(store, { clock, warn: (warning) => warnings.push(warning) });
 });
 afterEach(async () => {
   await store.close();

@@ -1,0 +1,45 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createClock } from '../../src/clock.ts';
+import type { Caller } from '../../src/domain/model/caller.ts';
+import type { Store } from '../../src/domain/model/ports.ts';
+import type { Settings } from '../../src/domain/model/settings.ts';
+import type { Dependencies } from '../../src/domain/operations/change.ts';
+import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
+
+/** Settings without restrictions. */
+export const SETTINGS: Settings = {
+  strictTsigkeys: false,
+  requireResource: false,
+  tldRule: 'last-label',
+  zonesPerProject: 0,
+  pendingStatus: false,
+  defaultLimit: 1000,
+  otherAdministrators: true,
+  ownTokens: true,
+  keystoneTokenDays: 90,
+  maxPageBytes: 1_048_576,
+};
+
+/** An administrator. */
+export const CALLER: Caller = {
+  id: 'test',
+  name: 'test',
+  roles: ['admin'],
+  projectId: null,
+  allProjects: false,
+};
+
+/** Returns what operations on `store` depend on, with `others` instead of the usual parts. */
+export function dependenciesOn(store: Store, others: Partial<Dependencies> = {}): Dependencies {
+  return {
+    store,
+    settings: SETTINGS,
+    policy: DEFAULT_POLICY,
+    clock: createClock(),
+    newId: randomUUID,
+    randomBytes,
+    onTokenRevoked: () => undefined,
+    warn: () => undefined,
+    ...others,
+  };
+}
