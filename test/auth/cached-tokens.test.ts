@@ -50,58 +50,8 @@ function insert(id: string, token: string): Promise<void> {
   );
 }
 
-const remove = () => store.write((writer) => writer.remove(tokenType, ID));
-
-test('queries a token once, and again after a change of any token', async () => {
-  const { authenticate } = ownTokens(
-    store,
-    () => NOW,
-    () => 0,
-  );
-  for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
-  expect(queries).toBe(1);
-  await insert('00000000-0000-4000-8000-000000000002', 'tsigil_other');
-  expect((await authenticate(TOKEN))?.id).toBe(ID);
-  expect(queries).toBe(2);
-});
-
-test('queries an unknown token every time', async () => {
-  const { authenticate } = ownTokens(
-    store,
-    () => NOW,
-    () => 0,
-  );
-  expect([await authenticate('tsigil_unknown'), await authenticate('tsigil_unknown')]).toEqual([
-    undefined,
-    undefined,
-  ]);
-  expect(queries).toBe(2);
-});
-
-test('refuses a removed token as soon as the store reports the removal', async () => {
-  const { authenticate } = ownTokens(
-    store,
-    () => NOW,
-    () => 0,
-  );
-  expect((await authenticate(TOKEN))?.id).toBe(ID);
-  await remove();
-  expect(await authenticate(TOKEN)).toBeUndefined();
-});
-
-test('refuses a cached token when it expires', async () => {
-  let now = NOW;
-  const { authenticate } = ownTokens(
-    store,
-    () => now,
-    () => 0,
-  );
-  expect((await authenticate(TOKEN))?.id).toBe(ID);
-  now = '2026-01-01T00:00:01.000000';
-  expect(await authenticate(TOKEN)).toBeUndefined();
-});
-
-test('does not cache a token that was read before its removal', async () => {
+/** The store whose queries for tokens have read their rows, but return them only after `resume`. */
+function slowStore(): { slow: Store; resume: () => void } {
   let resume: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (resume = resolve));
   const slow: Store = {
@@ -112,11 +62,56 @@ test('does not cache a token that was read before its removal', async () => {
       return rows;
     },
   };
-  const { authenticate } = ownTokens(
-    slow,
-    () => NOW,
-    () => 0,
-  );
+  return { slow, resume };
+}
+
+/** Returns the authentication with the tokens in a store, at `NOW` unless `times` differ. */
+function authenticationOf(
+  tokens: Store,
+  times: { clock?: () => string; seconds?: () => number } = {},
+) {
+  const { clock = () => NOW, seconds = () => 0 } = times;
+  return ownTokens(tokens, clock, seconds).authenticate;
+}
+
+const remove = () => store.write((writer) => writer.remove(tokenType, ID));
+
+test('queries a token once, and again after a change of any token', async () => {
+  const authenticate = authenticationOf(store);
+  for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
+  expect(queries).toBe(1);
+  await insert('00000000-0000-4000-8000-000000000002', 'tsigil_other');
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  expect(queries).toBe(2);
+});
+
+test('queries an unknown token every time', async () => {
+  const authenticate = authenticationOf(store);
+  expect([await authenticate('tsigil_unknown'), await authenticate('tsigil_unknown')]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  expect(queries).toBe(2);
+});
+
+test('refuses a removed token as soon as the store reports the removal', async () => {
+  const authenticate = authenticationOf(store);
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  await remove();
+  expect(await authenticate(TOKEN)).toBeUndefined();
+});
+
+test('refuses a cached token when it expires', async () => {
+  let now = NOW;
+  const authenticate = authenticationOf(store, { clock: () => now });
+  expect((await authenticate(TOKEN))?.id).toBe(ID);
+  now = '2026-01-01T00:00:01.000000';
+  expect(await authenticate(TOKEN)).toBeUndefined();
+});
+
+test('does not cache a token that was read before its removal', async () => {
+  const { slow, resume } = slowStore();
+  const authenticate = authenticationOf(slow);
   const early = authenticate(TOKEN);
   await remove();
   resume();
@@ -125,21 +120,8 @@ test('does not cache a token that was read before its removal', async () => {
 });
 
 test('shares a query in progress, but not one from before a removal', async () => {
-  let resume: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (resume = resolve));
-  const slow: Store = {
-    ...store,
-    async find(...question) {
-      const rows = await store.find(...question);
-      await held;
-      return rows;
-    },
-  };
-  const { authenticate } = ownTokens(
-    slow,
-    () => NOW,
-    () => 0,
-  );
+  const { slow, resume } = slowStore();
+  const authenticate = authenticationOf(slow);
   const early = [authenticate(TOKEN), authenticate(TOKEN)];
   expect(queries).toBe(1);
   await remove();
@@ -152,28 +134,22 @@ test('shares a query in progress, but not one from before a removal', async () =
 
 test('shares no query that began 0.5 s ago if another process may have removed the token', async () => {
   let seconds = 100;
-  const { authenticate } = ownTokens(
-    { ...store, exclusive: false },
-    () => NOW,
-    () => seconds,
-  );
-  const answers = [authenticate('tsigil_wrong')];
+  const shared = { ...store, exclusive: false };
+  const authenticate = authenticationOf(shared, { seconds: () => seconds });
+  const callers = [authenticate('tsigil_wrong')];
   seconds = 100.49;
-  answers.push(authenticate('tsigil_wrong'));
+  callers.push(authenticate('tsigil_wrong'));
   expect(queries).toBe(1);
   seconds = 100.5;
-  answers.push(authenticate('tsigil_wrong'));
+  callers.push(authenticate('tsigil_wrong'));
   expect(queries).toBe(2);
-  expect(await Promise.all(answers)).toEqual([undefined, undefined, undefined]);
+  expect(await Promise.all(callers)).toEqual([undefined, undefined, undefined]);
 });
 
 test('queries a token again after 0.5 s if another process may have removed it', async () => {
   let seconds = 100;
-  const { authenticate } = ownTokens(
-    { ...store, exclusive: false, changes: () => 0 },
-    () => NOW,
-    () => seconds,
-  );
+  const shared = { ...store, exclusive: false, changes: () => 0 };
+  const authenticate = authenticationOf(shared, { seconds: () => seconds });
   expect((await authenticate(TOKEN))?.id).toBe(ID);
   await remove();
   seconds = 100.49;
@@ -195,11 +171,7 @@ test('measures the 0.5 s from the start of the query', async () => {
       return rows;
     },
   };
-  const { authenticate } = ownTokens(
-    slow,
-    () => NOW,
-    () => seconds,
-  );
+  const authenticate = authenticationOf(slow, { seconds: () => seconds });
   for (let count = 0; count < 3; count += 1) expect((await authenticate(TOKEN))?.id).toBe(ID);
   expect(queries).toBe(3);
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLongWork, writeLongJson } from '../../src/http/sharing/long-work.ts';
 import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { heldJobs } from '../harness/held-jobs.ts';
 import { randomCases } from '../harness/sizes.ts';
 
 /** A request of this caller on a separate connection. */
@@ -14,28 +15,12 @@ function requestOf(
   return { caller: { id }, raw: { socket } } as unknown as FastifyRequest;
 }
 
-/** Work that ends when it is released, and the order in which work began. */
-function pieces() {
-  const began: string[] = [];
-  const releases = new Map<string, () => void>();
-  const work = (name: string) => () =>
-    new Promise<string>((resolve) => {
-      began.push(name);
-      releases.set(name, () => resolve(name));
-    });
-  const release = async (name: string) => {
-    releases.get(name)?.();
-    await new Promise((resume) => setImmediate(resume));
-  };
-  return { began, work, release };
-}
-
 describe('requests with many resources', () => {
   test('run two at a time and one for each caller, and callers are served in turn', async () => {
     const run = createLongWork();
-    const { began, work, release } = pieces();
+    const { began, job, release } = heldJobs();
     const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) =>
-      run(requestOf(name.slice(0, 1)), work(name)),
+      run(requestOf(name.slice(0, 1)), job(name)),
     );
     expect(began).toEqual(['a1', 'b1']);
     for (const name of ['b1', 'a1', 'c1', 'a2', 'a3']) await release(name);
@@ -45,31 +30,31 @@ describe('requests with many resources', () => {
 
   test('503 with Retry-After for a caller with 64 waiting requests, and no other caller', async () => {
     const run = createLongWork();
-    const { work, release } = pieces();
+    const { job, release } = heldJobs();
     const names = Array.from({ length: 65 }, (_, index) => `a${index}`);
-    const all = names.map((name) => run(requestOf('a'), work(name)));
-    await expect(run(requestOf('a'), work('more'))).rejects.toMatchObject({
+    const all = names.map((name) => run(requestOf('a'), job(name)));
+    await expect(run(requestOf('a'), job('more'))).rejects.toMatchObject({
       code: 'unavailable',
       details: { retryAfterSeconds: 1 },
     });
-    all.push(run(requestOf('b'), work('b')));
+    all.push(run(requestOf('b'), job('b')));
     for (const name of [...names, 'b']) await release(name);
     expect(await Promise.all(all)).toHaveLength(66);
   });
 
   test('do not run if the client disconnected while they waited', async () => {
     const run = createLongWork();
-    const { began, work, release } = pieces();
+    const { began, job, release } = heldJobs();
     const sockets = Array.from({ length: 3 }, () =>
       Object.assign(new EventEmitter(), { destroyed: false }),
     );
     const [first, second, third] = sockets.map((socket, index) =>
-      run(requestOf('a', socket), work(`a${index}`)),
+      run(requestOf('a', socket), job(`a${index}`)),
     );
     sockets[1]?.emit('close');
     await expect(second).rejects.toMatchObject({ code: 'request_timeout' });
     const gone = Object.assign(new EventEmitter(), { destroyed: true });
-    await expect(run(requestOf('b', gone), work('b'))).rejects.toMatchObject({
+    await expect(run(requestOf('b', gone), job('b'))).rejects.toMatchObject({
       code: 'request_timeout',
     });
     await release('a0');

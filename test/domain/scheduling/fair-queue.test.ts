@@ -1,27 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createFairQueue } from '../../../src/domain/scheduling/fair-queue.ts';
+import { heldJobs } from '../../harness/held-jobs.ts';
 
 const ROOMY = { concurrency: 1, concurrencyPerOwner: 1, maxWaiting: 100, maxWaitingPerOwner: 100 };
 
-/** Jobs that run until they are released, and the order in which they began. */
-function jobs() {
-  const began: string[] = [];
-  const releases = new Map<string, () => void>();
-  const job = (name: string) => () =>
-    new Promise<string>((resolve) => {
-      began.push(name);
-      releases.set(name, () => resolve(name));
-    });
-  const release = async (name: string) => {
-    releases.get(name)?.();
-    await new Promise((resume) => setImmediate(resume));
-  };
-  return { began, job, release };
-}
-
 describe('a fair queue', () => {
   test('runs the first job of another owner before the queued jobs of a busy one', async () => {
-    const { began, job, release } = jobs();
+    const { began, job, release } = heldJobs();
     const queue = createFairQueue(ROOMY);
     const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) =>
       queue.run(name.slice(0, 1), job(name)),
@@ -32,7 +17,7 @@ describe('a fair queue', () => {
   });
 
   test('leaves slots free for other owners', async () => {
-    const { began, job, release } = jobs();
+    const { began, job, release } = heldJobs();
     const queue = createFairQueue({ ...ROOMY, concurrency: 3, concurrencyPerOwner: 2 });
     const all = ['a1', 'a2', 'a3', 'b1'].map((name) => queue.run(name.slice(0, 1), job(name)));
     expect(began).toEqual(['a1', 'a2', 'b1']);
@@ -41,7 +26,7 @@ describe('a fair queue', () => {
   });
 
   test('refuses only an owner whose jobs fill its share of the queue', async () => {
-    const { job, release } = jobs();
+    const { job, release } = heldJobs();
     const queue = createFairQueue({ ...ROOMY, maxWaitingPerOwner: 1, maxWaiting: 2 });
     const all = ['a1', 'a2'].map((name) => queue.run('a', job(name)));
     await expect(queue.run('a', job('a3'))).rejects.toMatchObject({
@@ -56,7 +41,7 @@ describe('a fair queue', () => {
   });
 
   test('drops a waiting job when its signal aborts, and runs the next one', async () => {
-    const { began, job, release } = jobs();
+    const { began, job, release } = heldJobs();
     const queue = createFairQueue(ROOMY);
     const left = new AbortController();
     const first = queue.run('a', job('a1'));
@@ -83,7 +68,7 @@ describe('a fair queue', () => {
     const WEIGHTED = { ...ROOMY, concurrency: 10, concurrencyPerOwner: 6 };
 
     test('runs jobs while the queue and their owner have free slots', async () => {
-      const { began, job, release } = jobs();
+      const { began, job, release } = heldJobs();
       const queue = createFairQueue(WEIGHTED);
       const run = (name: string, slots: number) =>
         queue.run(name.slice(0, 1), job(name), undefined, slots);
@@ -97,7 +82,7 @@ describe('a fair queue', () => {
     });
 
     test('lets no job overtake one that waits for more slots', async () => {
-      const { began, job, release } = jobs();
+      const { began, job, release } = heldJobs();
       const queue = createFairQueue(WEIGHTED);
       const run = (name: string, slots: number) =>
         queue.run(name.slice(0, 1), job(name), undefined, slots);
@@ -110,7 +95,7 @@ describe('a fair queue', () => {
     });
 
     test('runs the jobs behind a job whose signal aborts', async () => {
-      const { began, job, release } = jobs();
+      const { began, job, release } = heldJobs();
       const queue = createFairQueue(WEIGHTED);
       const left = new AbortController();
       const first = queue.run('a', job('a1'), undefined, 6);
