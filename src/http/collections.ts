@@ -20,8 +20,10 @@ import { changeContext, signedIn } from './request/guard.ts';
 import {
   CALLER_ID_HEADER,
   HIDE_COUNTS,
+  HIDE_SECRETS,
+  headerText,
   WARNING_HEADER,
-  isTrue,
+  isSet,
   parametersOf,
 } from './request/context.ts';
 import { countFitting, isLonger } from './page-size.ts';
@@ -45,8 +47,10 @@ export function addCollection(
   const path = `/v2/${type.collection}`;
   const whole = createWriter(type);
   const withoutSecrets = createWriter(type, secretFields(type));
+  const hasSecrets = secretFields(type).length > 0;
   const writerFor = (request: FastifyRequest) =>
-    mayReveal(request.settings.dependencies.policy, signedIn(request), type)
+    mayReveal(request.settings.dependencies.policy, signedIn(request), type) &&
+    !(hasSecrets && isSet(request, HIDE_SECRETS))
       ? whole
       : withoutSecrets;
   const shownOnce = Object.keys(type.shownOnce ?? {});
@@ -70,7 +74,7 @@ export function addCollection(
    * unless the caller disables it.
    */
   const isCounted = (request: FastifyRequest) =>
-    type.owner !== undefined && !isTrue(String(request.headers[HIDE_COUNTS.toLowerCase()]));
+    type.owner !== undefined && !isSet(request, HIDE_COUNTS);
 
   const handlers: Record<Operation, Handler> = {
     async create(request, reply) {
@@ -182,11 +186,6 @@ export function addCollection(
       })),
     );
   }
-}
-
-/** Returns an id in encoded form, because ids of an identity service may contain any character. */
-function headerText(id: string): string {
-  return encodeURIComponent(id.toWellFormed());
 }
 
 /** Returns the parameters with the marker last, because clients cut the link there. */

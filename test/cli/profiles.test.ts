@@ -110,6 +110,11 @@ describe('profiles', () => {
       status: 2,
       err: expect.stringContaining("Unknown profile 'second'. Use one of: default.") as string,
     });
+    expect(await run(user, 'logout', '--profile', 'nope')).toEqual({
+      status: 2,
+      out: '',
+      err: "tsigil: Unknown profile 'nope'. Use one of: default.\nRun 'tsigil profile list' to list the stored profiles.\n",
+    });
   });
 
   test('a token of a profile is never sent to another address', async () => {

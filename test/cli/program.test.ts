@@ -131,7 +131,7 @@ describe('usage errors', () => {
     ],
     [
       ['tsigkey', 'export'],
-      /^tsigil: missing required argument 'tsigkey'; required option '--format <format>' not specified\n/,
+      /^tsigil: missing required argument 'tsigkey'; required option '--format <format>' not specified; set --format to one of: bind, knot, .*\n/,
     ],
     [
       ['token', 'create', '--nmae', 'a'],

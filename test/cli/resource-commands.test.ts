@@ -344,7 +344,7 @@ describe('errors', () => {
     [
       ['tld', 'create', '--name', 'many-1'],
       1,
-      /^tsigil: Duplicate Tld \(request req-.*\)\nRun 'tsigil tld list' to list all tlds\.\n$/,
+      /^tsigil: Duplicate Tld \(request req-.*\)\nA tld named 'many-1' already exists\. Run 'tsigil tld list' to list all tlds\.\n$/,
     ],
     [
       ['tld', 'set', 'many-1'],

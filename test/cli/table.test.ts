@@ -223,6 +223,12 @@ describe('formats', () => {
   });
 });
 
+test('COLUMNS has no effect: lines in a pipe are never wrapped', () => {
+  const style = textStyleOf({ write: () => undefined }, { COLUMNS: '20' });
+  const text = 'word '.repeat(100).trim();
+  expect(formatList([{ text }], ['text'], { format: 'table' }, style)).toContain(`| ${text} |`);
+});
+
 describe('colours', () => {
   test.each([
     ['are on for a terminal', { isTTY: true, columns: 80 }, {}, true],

@@ -173,6 +173,16 @@ describe('refused lines', () => {
     );
   });
 
+  test('of a file that is not a list are counted after the first 10', async () => {
+    const page = file('page.html', ...Array.from({ length: 84 }, (_, n) => `<p>Line ${n}</p>`));
+    for (const flags of [[], ['--dry-run'], ['--all-or-nothing']]) {
+      const { status, err } = await tldImport([page, ...flags]);
+      expect([status, err.match(/^line /gm)?.length]).toEqual([1, 10]);
+      expect(err).toMatch(/\nand 74 more lines\ntsigil: Refused: 84 of 84 entries[;,] .*\n/);
+      expect(err).toContain('\nThis is not a list of top-level domains. Check the file');
+    }
+  });
+
   test.each([['--all-or-nothing'], ['--replace', '--yes'], ['--replace', '--dry-run']])(
     'are all reported, and nothing changes: %s %s',
     async (...flags) => {

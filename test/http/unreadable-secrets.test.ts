@@ -118,6 +118,17 @@ describe('a key with an unreadable secret', () => {
     expect(new Set(others.map(({ status }) => status))).toEqual(new Set([201]));
   });
 
+  test('200 without secrets for Tsigil-Hide-Secrets', async () => {
+    const hide = { 'tsigil-hide-secrets': 'true' };
+    const one = await service.get(`/v2/tsigkeys/${ids[0]}`, hide);
+    expect([one.status, one.body.name, 'secret' in one.body]).toEqual([200, 'one', false]);
+    const { body } = await service.get('/v2/tsigkeys?name=*', hide);
+    const keys = body.tsigkeys as Record<string, unknown>[];
+    expect(keys.map((key) => 'secret' in key)).toEqual([false, false, false]);
+    const shown = await service.get(`/v2/tsigkeys/${ids[1]}`, { 'tsigil-hide-secrets': 'false' });
+    expect(shown.body.secret).toEqual(expect.any(String));
+  });
+
   test('200 for filters that need no secret: a name, and keys without a pool', async () => {
     expect((await service.get('/v2/tsigkeys?orphaned=true')).status).toBe(200);
     expect(

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { RESOURCE_COMMANDS } from '../flags/resource-table.ts';
 import { plainText } from '../output/plain-text.ts';
-import { listItems } from '../service/resource-requests.ts';
+import { listItems, withoutSecrets } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** The time limit of the request: the shell waits for the names. */
@@ -43,7 +43,7 @@ async function readNames(
   const filter = prefix === '' ? [] : [[field, `${prefix}*`] as const];
   const parameters = [...filter, ['sort_key', field] as const];
   const items = await listItems(
-    { ...connection, timeoutSeconds: TIMEOUT_SECONDS },
+    { ...withoutSecrets(connection), timeoutSeconds: TIMEOUT_SECONDS },
     type,
     parameters,
     MAX_NAMES,

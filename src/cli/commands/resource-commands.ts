@@ -15,7 +15,14 @@ import {
   sortOption,
   type FlagValues,
 } from '../flags/resource-flags.ts';
-import { findPath, listItems, withHints, type Item } from '../service/resource-requests.ts';
+import {
+  assertMayReveal,
+  findPath,
+  listItems,
+  withHints,
+  withoutSecrets,
+  type Item,
+} from '../service/resource-requests.ts';
 import {
   columnsOf,
   listColumns,
@@ -92,7 +99,7 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
       const connection = await connect(flags, terminal);
       const references = await readReferences(resource.references?.list ?? [], flags, connection);
       const parameters = [...Object.entries(references), ...wanted];
-      const items = await listItems(connection, type, parameters, flags.limit);
+      const items = await listItems(readingOf(connection, flags), type, parameters, flags.limit);
       const hidden = items.map((item) => hideSecret(type, item, flags));
       const { out, environment } = terminal;
       out.write(
@@ -110,7 +117,7 @@ function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal)
       checkColumns(flags, columnsOf(type));
       const connection = await connect(flags, terminal);
       const item = await withHints(type, async () =>
-        call(connection, 'GET', await pathOf(connection, resource, idOrName)),
+        call(readingOf(connection, flags), 'GET', await pathOf(connection, resource, idOrName)),
       );
       print(terminal, type, item, flags);
     });
@@ -145,14 +152,21 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
       }
       const connection = await connect(flags, terminal);
       const body = { ...given, ...(await readReferences(references, flags, connection)) };
-      const item = await withHints(type, async () => {
+      if (flags.reveal === true) await assertMayReveal(connection, type);
+      const change = async () => {
         const path = await pathOf(connection, resource, idOrName);
         const secret = await generateSecret(connection, resource, path, body, flags);
         return call(connection, 'PATCH', path, { ...body, ...secret });
-      });
+      };
+      const item = await withHints(type, change, body);
       print(terminal, type, item, flags);
       if (flags.generate === true) printNextSteps(terminal, resource, item, flags);
     });
+}
+
+/** Returns the connection for a command that only reads: without secrets, unless it shows them. */
+function readingOf(connection: Connection, { reveal }: FlagValues): Connection {
+  return reveal === true ? connection : withoutSecrets(connection);
 }
 
 /** Returns a new secret as a member of a change, if the flags ask for one. */
@@ -165,7 +179,8 @@ async function generateSecret(
 ): Promise<Readonly<Record<string, string>>> {
   const field = secretField(type);
   if (generate !== true || field === undefined || newSecret === undefined) return {};
-  return { [field]: newSecret({ ...(await call(connection, 'GET', path)), ...change }) };
+  const current = await call(withoutSecrets(connection), 'GET', path);
+  return { [field]: newSecret({ ...current, ...change }) };
 }
 
 function addDelete(parent: Command, resource: ResourceCommand, terminal: Terminal): void {

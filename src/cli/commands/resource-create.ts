@@ -7,7 +7,7 @@ import { readReferences } from '../flags/references.ts';
 import { fieldOptions, flaggedFields, phrase, readFields } from '../flags/resource-flags.ts';
 import { columnsOf, type ResourceCommand } from '../flags/resource-table.ts';
 import { readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
-import { withHints } from '../service/resource-requests.ts';
+import { assertMayReveal, withHints } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 import {
   addVerb,
@@ -48,8 +48,11 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
     const references = await readReferences(resource.references?.list ?? [], flags, connection);
     const members = { ...given, ...references };
     const body = resource.complete?.(members) ?? members;
-    const created = await withHints(type, () =>
-      call(connection, 'POST', `/v2/${type.collection}`, body),
+    if (flags.reveal === true) await assertMayReveal(connection, type);
+    const created = await withHints(
+      type,
+      () => call(connection, 'POST', `/v2/${type.collection}`, body),
+      body,
     );
     // With -f value, print only what no later request returns: scripts store it.
     print(

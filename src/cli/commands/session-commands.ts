@@ -106,7 +106,7 @@ function addLogout(program: Command, { environment, out }: Terminal): void {
       const name = profile ?? (environment.TSIGIL_PROFILE || stored.current);
       if (name === undefined)
         throw new CommandError(EXIT.usage, 'No profile is stored', "Run 'tsigil login' first.");
-      profileNamed(stored, name);
+      profileNamed(stored, name, "Run 'tsigil profile list' to list the stored profiles.");
       const others = Object.entries(stored.profiles).filter(([other]) => other !== name);
       const profiles = Object.fromEntries(others);
       const current = stored.current === name ? others[0]?.[0] : stored.current;

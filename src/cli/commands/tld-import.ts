@@ -161,8 +161,19 @@ async function importEach({ connection, list, flags, terminal }: Import): Promis
     throw new CommandError(
       EXIT.refused,
       `Refused: ${refused} of ${countOf(list)} entries; ${otherEntries(report, dryRun)}`,
+      refusalHint(list, refused),
     );
   }
+}
+
+/** The number of refused entries from which a list without any other entry is not a list. */
+const MIN_REFUSED = 3;
+
+/** Returns what to do about a list whose entries were all refused; undefined for other lists. */
+function refusalHint(list: TldList, refused: number): string | undefined {
+  return refused === countOf(list) && refused >= MIN_REFUSED
+    ? 'This is not a list of top-level domains. Check the file, or set its format with --format.'
+    : undefined;
 }
 
 /** Returns what happened to the entries that were not refused, as a clause. */
@@ -239,6 +250,7 @@ async function reportRefusals(
   return new CommandError(
     EXIT.refused,
     `Refused: ${refused} of ${countOf(list)} entries, so nothing was changed`,
+    refusalHint(list, refused),
   );
 }
 

@@ -8,7 +8,7 @@ import { CommandError, EXIT } from '../output/errors.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { plainText } from '../output/plain-text.ts';
-import type { Item } from '../service/resource-requests.ts';
+import { nextPath, type Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /**
@@ -65,8 +65,7 @@ async function listTokens(connection: Connection): Promise<TokenList> {
     const { content, header } = await callWithHeaders(connection, 'GET', path);
     inUse ??= header('x-tsigil-caller-id');
     tokens.push(...((content.tokens ?? []) as Item[]));
-    const next = (content.links as { next?: string } | undefined)?.next;
-    path = next === undefined ? undefined : `/v2/tokens${new URL(next).search}`;
+    path = nextPath(content, path, connection.url);
   }
   return { tokens, inUse };
 }

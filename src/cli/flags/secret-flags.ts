@@ -87,9 +87,7 @@ export function hideSecret<T extends Readonly<Record<string, unknown>>>(
 ): T {
   const name = secretField(type);
   if (flags.reveal === true) assertSecrets(type, item);
-  return name === undefined || flags.reveal === true || !(name in item)
-    ? item
-    : { ...item, [name]: HIDDEN };
+  return name === undefined || flags.reveal === true ? item : { ...item, [name]: HIDDEN };
 }
 
 function oneLine(content: string, source: string): string {

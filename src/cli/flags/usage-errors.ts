@@ -36,7 +36,7 @@ function unknownFlag({ args }: Command, { rawArgs }: Command & { rawArgs?: strin
 }
 
 /**
- * Returns a clause for the missing arguments, and one for the missing flags. An optional argument
+ * Returns a clause for the missing arguments, one for the missing flags, and their values. An optional argument
  * is missing if flags exist that have its name or conflict with it, and all are absent too.
  */
 function missingParts(command: Command): string[] {
@@ -57,13 +57,17 @@ function missingParts(command: Command): string[] {
     .map((argument) => `'${argument.name()}'`);
   const flags = command.options
     .filter(({ mandatory }) => mandatory)
-    .filter((option) => isAbsent(option.attributeName()))
-    .map((option) => `'${option.flags}'`);
+    .filter((option) => isAbsent(option.attributeName()));
+  const flagNames = flags.map((option) => `'${option.flags}'`);
+  const values = flags.flatMap(({ long, argChoices }) =>
+    argChoices === undefined ? [] : [`set ${long} to one of: ${argChoices.join(', ')}`],
+  );
   const several = (list: readonly string[]) => (list.length > 1 ? 's' : '');
   return [
     ...(names.length > 0 ? [`missing required argument${several(names)} ${names.join(', ')}`] : []),
     ...(flags.length > 0
-      ? [`required option${several(flags)} ${flags.join(', ')} not specified`]
+      ? [`required option${several(flagNames)} ${flagNames.join(', ')} not specified`]
       : []),
+    ...values,
   ];
 }

@@ -35,12 +35,18 @@ export interface Report {
   isClean(): boolean;
   /** Returns a line for each change: `+ name`, `~ name`, `- name`. */
   changes(): string;
-  /** Returns a line for each refusal, in the order of their lines: `line 3: reason`. */
+  /**
+   * Returns a line for each of the first refusals, in the order of their lines: `line 3: reason`.
+   * A last line counts the others.
+   */
   refusals(): string;
 }
 
 /** The length to which `quote` shortens a text. */
 const MAX_SHOWN = 60;
+
+/** The maximum number of refusals that are listed. */
+const MAX_REFUSALS = 10;
 
 /**
  * Creates a report. With `write`, it also writes a line for each outcome as soon as it is added.
@@ -66,12 +72,16 @@ export function createReport(write?: (line: string) => unknown): Report {
         .filter(({ outcome }) => outcome in SIGNS)
         .map(({ outcome, text }) => `${SIGNS[outcome]} ${plainCell(text)}\n`)
         .join(''),
-    refusals: () =>
-      added
+    refusals() {
+      const lines = added
         .filter(({ outcome }) => outcome === 'refused')
         .sort((one, other) => Number(one.place) - Number(other.place))
-        .map(({ text, place }) => `${placeOf(place)}: ${plainCell(text)}\n`)
-        .join(''),
+        .map(({ text, place }) => `${placeOf(place)}: ${plainCell(text)}\n`);
+      const more = lines.length - MAX_REFUSALS;
+      return more > 0
+        ? `${lines.slice(0, MAX_REFUSALS).join('')}and ${more} more lines\n`
+        : lines.join('');
+    },
   };
 }
 

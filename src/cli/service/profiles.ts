@@ -81,14 +81,18 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
   return path;
 }
 
-/** Returns the profile with this name. Throws `CommandError` if it does not exist. */
-export function profileNamed({ profiles }: Profiles, name: string): Profile {
+/** Returns the profile with this name. Throws `CommandError` with `hint` if it does not exist. */
+export function profileNamed(
+  { profiles }: Profiles,
+  name: string,
+  hint = `Run 'tsigil login --profile ${name}' to store it.`,
+): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile !== undefined) return profile;
   throw new CommandError(
     EXIT.usage,
     `Unknown profile '${name}'. Use one of: ${Object.keys(profiles).join(', ') || '(none stored)'}.`,
-    `Run 'tsigil login --profile ${name}' to store it.`,
+    hint,
   );
 }
 

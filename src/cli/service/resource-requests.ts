@@ -29,10 +29,34 @@ export async function listItems(
   while (next !== undefined && items.length < limit) {
     const page = await call(connection, 'GET', next);
     items.push(...((page[type.collection] ?? []) as Item[]));
-    const link: string | undefined = (page.links as { next?: string } | undefined)?.next;
-    next = link === undefined ? undefined : path + new URL(link).search;
+    next = nextPath(page, next, connection.url);
   }
   return items.slice(0, limit);
+}
+
+/**
+ * Returns the path of the page after `page`, which the service returned for `path`; undefined after
+ * the last page. Throws `CommandError` if the link to the next page is not usable.
+ */
+export function nextPath(page: Item, path: string, url: string): string | undefined {
+  const link = (page.links as { readonly next?: unknown } | null | undefined)?.next ?? undefined;
+  if (link === undefined) return undefined;
+  const [collection = ''] = path.split('?');
+  const next =
+    typeof link === 'string' && URL.canParse(link, url)
+      ? collection + new URL(link, url).search
+      : path;
+  if (next !== path) return next;
+  throw new CommandError(
+    EXIT.refused,
+    `Invalid link to the next page of ${collection} in the response of '${url}'`,
+    'Check the URL in --url or TSIGIL_URL: another program may have responded.',
+  );
+}
+
+/** Returns a connection whose responses leave out secrets, so that unreadable ones do not matter. */
+export function withoutSecrets(connection: Connection): Connection {
+  return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
 }
 
 /**
@@ -76,7 +100,7 @@ async function findByName(
   const { field, comparisonForm } = type.unique;
   const name = toName(text);
   const wanted = comparisonForm(name);
-  const found = await listItems(connection, type, [[field, name]]);
+  const found = await listItems(withoutSecrets(connection), type, [[field, name]]);
   // The service treats a name with an asterisk as a pattern.
   const equal = found.filter((item) => comparisonForm(String(item[field])) === wanted);
   const [only, ...others] = equal;
@@ -88,6 +112,27 @@ async function findByName(
     EXIT.refused,
     `${equal.length} ${type.collection} are named '${name}' (ids: ${ids})`,
     'Use an id instead.',
+  );
+}
+
+/**
+ * Throws `CommandError` if the token may not see the secrets of a type, before a command changes
+ * something. A service without this request decides in its response.
+ */
+export async function assertMayReveal(connection: Connection, type: ResourceType): Promise<void> {
+  const right = revealRight(type);
+  if (right === undefined) return;
+  try {
+    const { rights } = await call(connection, 'GET', '/v2/whoami');
+    if (!Array.isArray(rights) || rights.includes(right)) return;
+  } catch (error) {
+    if (error instanceof CommandError && error.status === 404) return;
+    throw error;
+  }
+  throw new CommandError(
+    EXIT.denied,
+    `The token may not see the secrets of ${type.collection}. Nothing was changed.`,
+    `Omit --reveal, or use a token with the right '${right}', such as one with the role keymanager.`,
   );
 }
 
@@ -105,15 +150,24 @@ function listHint(type: ResourceType): string {
   return `Run 'tsigil ${type.noun} list' to list all ${type.collection}.`;
 }
 
-/** Runs requests about one resource. Adds to a refusal a hint about what to run next. */
-export async function withHints<T>(type: ResourceType, work: () => Promise<T>): Promise<T> {
+/**
+ * Runs requests about one resource. Adds to a refusal a hint about what to run next. For a
+ * duplicate, the hint contains the name in `body`, because the message of the API does not.
+ */
+export async function withHints<T>(
+  type: ResourceType,
+  work: () => Promise<T>,
+  body: Item = {},
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof CommandError) || error.hint !== undefined) throw error;
-    const hint = [404, 409].includes(error.status ?? 0) ? listHint(type) : undefined;
-    throw hint === undefined
-      ? error
-      : new CommandError(error.exitCode, error.message, hint, error, error.status);
+    if (![404, 409].includes(error.status ?? 0)) throw error;
+    const name = type.unique === undefined ? undefined : body[type.unique.field];
+    const isDuplicate = typeof name === 'string' && error.message.startsWith('Duplicate ');
+    const reason = isDuplicate ? `A ${type.noun} named '${name}' already exists. ` : '';
+    const { exitCode, message, status } = error;
+    throw new CommandError(exitCode, message, reason + listHint(type), error, status);
   }
 }

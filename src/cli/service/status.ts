@@ -1,10 +1,12 @@
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
+import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import type { Connection } from './client.ts';
-import { listItems } from './resource-requests.ts';
+import { parseJson } from '../../net/http.ts';
+import { call, type Connection } from './client.ts';
+import { listItems, withoutSecrets } from './resource-requests.ts';
 import { sendRequest } from './send-request.ts';
 
 /** The state of a service. */
@@ -14,77 +16,122 @@ export interface ServiceStatus {
   readonly warnings: readonly string[];
 }
 
+/** The result of counting resources: a number, `20000 or more`, or why they were not counted. */
+type Count = number | string;
+
+/** The maximum number of resources that are counted one by one. */
+const MAX_COUNTED = 20 * MAX_LIMIT;
+
+const NOT_PERMITTED = 'not permitted';
+
 /**
- * Returns the state of the service. Members that the caller may not read are null. Throws
- * `CommandError` if it cannot be reached.
+ * Returns the state of the service. A count that the caller may not read is `not permitted`. Throws
+ * `CommandError` if the service cannot be reached, or does not accept the token.
  */
 export async function readStatus(connection: Connection): Promise<ServiceStatus> {
+  const { url } = connection;
   const ready = await readPath(connection, '/readyz');
-  const metrics = await readPath(connection, '/metrics');
-  const [, version = null] = /^tsigil_build_info\{[^}]*version="([^"]*)"/m.exec(metrics.text) ?? [];
-  const counts = Array.from(
-    metrics.text.matchAll(/^tsigil_resources\{[^}]*collection="(\w+)"[^}]*\} (\d+)/gm),
-    ([, collection = '', count]) => [collection, Number(count)] as const,
-  );
-  const isReady = ready.status === 200;
-  const item = {
-    url: connection.url,
-    version,
-    database: isReady ? 'available' : 'unavailable',
-    ...Object.fromEntries(counts),
-  };
-  if (!isReady) return { item, warnings: ['the database of the service does not respond'] };
-  const all = {
-    ...connection,
-    headers: { ...connection.headers, 'x-auth-all-projects': 'true' },
-  };
+  const known = { url, version: versionIn((await readPath(connection, '/openapi.json')).text) };
+  if (ready.status !== 200)
+    return {
+      item: { ...known, database: 'unavailable' },
+      warnings: [`the service at '${url}' is not ready: status ${ready.status} for /readyz`],
+    };
+  const warnings: string[] = [];
+  const counts: Record<string, Count> = {};
+  for (const type of RESOURCE_TYPES)
+    counts[type.collection] = await countAll(connection, type, warnings);
   const orphaned = await countOf(connection, tsigkey, 'orphaned');
-  const outside = await countOf(all, zone, 'outside_tlds');
-  return {
-    item,
-    warnings: [
-      ...(orphaned === undefined || orphaned === '0'
-        ? []
-        : [
-            `keys without an existing pool or zone: ${orphaned}. Run 'tsigil tsigkey list --orphaned'.`,
-          ]),
-      ...(outside === undefined || outside === '0'
-        ? []
-        : [`zones outside the TLD entries: ${outside}. Run 'tsigil zone list --outside-tlds'.`]),
-    ],
-  };
+  if (orphaned !== 0 && orphaned !== NOT_PERMITTED)
+    warnings.push(
+      `keys without an existing pool or zone: ${orphaned}. Run 'tsigil tsigkey list --orphaned'.`,
+    );
+  const outside = await countOf(inAllProjects(connection), zone, 'outside_tlds');
+  if (outside !== 0 && outside !== NOT_PERMITTED)
+    warnings.push(
+      `zones outside the TLD entries: ${outside}. Run 'tsigil zone list --outside-tlds'.`,
+    );
+  return { item: { ...known, database: 'available', ...counts }, warnings };
 }
 
-async function readPath(connection: Connection, path: string) {
-  const { url, token, trust = {} } = connection;
-  return sendRequest(
-    {
-      method: 'GET',
-      url: url + path,
-      headers: token === undefined ? {} : { 'x-auth-token': token },
-    },
-    trust,
-    {
-      name: `'${url}'`,
-      hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.',
-    },
-  );
+/** Returns the version in an OpenAPI document; null if another program returned the text. */
+function versionIn(text: string): string | null {
+  const document = parseJson(text) as { readonly info?: { readonly version?: unknown } } | null;
+  const version = document?.info?.version;
+  return typeof version === 'string' ? version : null;
+}
+
+/** Reads a public path, without the token. */
+async function readPath({ url, trust = {} }: Connection, path: string) {
+  return sendRequest({ method: 'GET', url: url + path, headers: {} }, trust, {
+    name: `'${url}'`,
+    hint: 'Check that the service is running, or set another URL with --url or TSIGIL_URL.',
+  });
 }
 
 /**
- * Returns the number of resources to which a computed filter applies, or undefined if the caller
- * may not list them.
+ * Counts the resources of a type: of all projects if the caller may see these, otherwise of its
+ * own. Adds to `warnings` why they cannot be counted.
  */
-async function countOf(
+async function countAll(
   connection: Connection,
   type: ResourceType,
-  filter: string,
-): Promise<string | undefined> {
+  warnings: string[],
+): Promise<Count> {
   try {
-    const { length } = await listItems(connection, type, [[filter, 'true']], MAX_LIMIT);
-    return length < MAX_LIMIT ? String(length) : `${MAX_LIMIT} or more`;
+    if (type.owner === undefined) return await countListed(connection, type);
+    const all = await permitted(() => countOwned(inAllProjects(connection), type));
+    return all === NOT_PERMITTED ? await permitted(() => countOwned(connection, type)) : all;
   } catch (error) {
-    if (error instanceof CommandError && error.exitCode === EXIT.denied) return undefined;
+    if (!(error instanceof CommandError) || error.status === undefined || error.status === 401)
+      throw error;
+    warnings.push(`${type.collection} were not counted: ${error.message}`);
+    return 'unknown';
+  }
+}
+
+/** Returns the total that the service states in a list of owned resources. */
+async function countOwned(connection: Connection, type: ResourceType): Promise<Count> {
+  const { metadata } = await call(connection, 'GET', `/v2/${type.collection}?limit=1`);
+  const total = (metadata as { readonly total_count?: unknown } | undefined)?.total_count;
+  return typeof total === 'number' ? total : 'unknown';
+}
+
+function countListed(connection: Connection, type: ResourceType): Promise<Count> {
+  return permitted(async () => {
+    const { length } = await listItems(
+      withoutSecrets(connection),
+      type,
+      [['limit', 'max']],
+      MAX_COUNTED,
+    );
+    return length < MAX_COUNTED ? length : `${MAX_COUNTED} or more`;
+  });
+}
+
+/** Counts the resources to which a computed filter applies. */
+function countOf(connection: Connection, type: ResourceType, filter: string): Promise<Count> {
+  return permitted(async () => {
+    const { length } = await listItems(
+      withoutSecrets(connection),
+      type,
+      [[filter, 'true']],
+      MAX_LIMIT,
+    );
+    return length < MAX_LIMIT ? length : `${MAX_LIMIT} or more`;
+  });
+}
+
+function inAllProjects(connection: Connection): Connection {
+  return { ...connection, headers: { ...connection.headers, 'x-auth-all-projects': 'true' } };
+}
+
+/** Returns the count of `work`, or `not permitted` if the token lacks a right. */
+async function permitted(work: () => Promise<Count>): Promise<Count> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CommandError && error.exitCode === EXIT.denied) return NOT_PERMITTED;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { CALLER_ID_HEADER, WARNING_HEADER } from '../request/context.ts';
 import { OPERATION_ROUTES } from '../request/routes.ts';
 import type { OperationObject, PathItem, Paths, ResponseObject } from './document.ts';
 import { responseExamples, requestExamples } from './examples.ts';
-import { commonParameters, idParameter, listParameters } from './parameters.ts';
+import { commonParameters, idParameter, listParameters, secretParameters } from './parameters.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
 import { schemaNames, schemaReference } from './schemas.ts';
 
@@ -121,7 +121,7 @@ function describeOperation(
     description: `${description}${type.owner === undefined || operation === 'create' ? '' : OWN}\n\nNeeds the right \`${type.collection}:${operation}\`.`,
     tags: [type.collection],
     security: [{ token: [] }, { bearer: [] }],
-    ...(operation === 'list' ? { parameters: listParameters(type) } : {}),
+    ...parametersOf(type, operation),
     ...requestBody(type, operation),
     responses: {
       [status]: success(settings, type, operation),
@@ -133,6 +133,15 @@ function describeOperation(
       ]),
     },
   };
+}
+
+function parametersOf(
+  type: ResourceType,
+  operation: Operation,
+): Pick<OperationObject, 'parameters'> {
+  if (operation === 'list') return { parameters: listParameters(type) };
+  const parameters = operation === 'get' ? secretParameters(type) : [];
+  return parameters.length === 0 ? {} : { parameters };
 }
 
 function requestBody(

@@ -1,6 +1,7 @@
 import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
+import { revealRight } from '../../domain/model/response.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
-import { HIDE_COUNTS, CONTEXT_OPTIONS } from '../request/context.ts';
+import { CONTEXT_OPTIONS, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 
@@ -117,7 +118,16 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
       computedFilterParameter(name, description, right),
     ),
     ...(type.owner === undefined ? [] : [HIDE_COUNTS_PARAMETER]),
+    ...secretParameters(type),
   ];
+}
+
+/** Returns the parameters about secrets of the requests that read resources of `type`. */
+export function secretParameters(type: ResourceType): ParameterObject[] {
+  if (revealRight(type) === undefined) return [];
+  const description =
+    'If true, the response leaves out secrets. The request then also works if a secret is unreadable.';
+  return [{ name: HIDE_SECRETS, in: 'header', description, schema: { type: 'string' } }];
 }
 
 const HIDE_COUNTS_PARAMETER: ParameterObject = {

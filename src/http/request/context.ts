@@ -63,6 +63,11 @@ export const CONTEXT_OPTIONS: readonly ContextOption[] = [
 /** The header with the caller's id, on responses about resources with `identifiesCaller`. */
 export const CALLER_ID_HEADER = 'X-Tsigil-Caller-Id';
 
+/** Returns an id in encoded form, because ids of an identity service may contain any character. */
+export function headerText(id: string): string {
+  return encodeURIComponent(id.toWellFormed());
+}
+
 /** The header with the warnings about a resource that a request created or changed. */
 export const WARNING_HEADER = 'Tsigil-Warning';
 
@@ -72,6 +77,9 @@ export const HIDE_COUNTS = 'OpenStack-DNS-Hide-Counts';
 const CONTEXT_PARAMETERS: ReadonlySet<string> = new Set(
   CONTEXT_OPTIONS.flatMap(({ parameters }) => parameters),
 );
+
+/** The header with which a caller leaves secrets out of a response. */
+export const HIDE_SECRETS = 'Tsigil-Hide-Secrets';
 
 /** The query string of a request, parsed once. */
 interface QueryString {
@@ -172,6 +180,11 @@ function readProjectId(value: string): string {
     throw new ServiceError('bad_request', 'The sudo project must be the id of a project');
   }
   return value;
+}
+
+/** Returns whether a request has a header that is a switch, and its value means yes. */
+export function isSet({ headers }: FastifyRequest, header: string): boolean {
+  return isTrue(String(headers[header.toLowerCase()]));
 }
 
 /** Returns whether the value of a switch means yes. */

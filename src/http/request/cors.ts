@@ -14,6 +14,7 @@ const REQUEST_HEADERS = [
   'X-Designate-Edit-Managed-Records',
   'X-Designate-Hard-Delete',
   'OpenStack-DNS-Hide-Counts',
+  'Tsigil-Hide-Secrets',
 ];
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'];
 const MAX_AGE_SECONDS = 3600;

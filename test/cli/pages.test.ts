@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runInside } from './session.ts';
+
+/** Starts a server with two pages. The first one links to `next`. Returns its URL. */
+async function serverWith(next: unknown): Promise<string> {
+  const server = createServer((request, response) => {
+    const isFirst = request.url === '/v2/tlds';
+    const name = isFirst ? 'com' : 'net';
+    response.end(JSON.stringify({ tlds: [{ name }], links: isFirst ? { next } : {} }));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function list(next: unknown) {
+  const url = await serverWith(next);
+  const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 'token' };
+  return runInside({ variables }, 'tld', 'list', '-f', 'value', '-c', 'name');
+}
+
+describe('the link to the next page', () => {
+  test.each([[null], [undefined]])('%s: is the end of the list', async (next) => {
+    expect(await list(next)).toEqual({ status: 0, out: 'com\n', err: '' });
+  });
+
+  test.each([['/v2/tlds?marker=x'], ['?marker=x'], ['http://other.example/v2/tlds?marker=x']])(
+    '%s: is followed at the same service',
+    async (next) => {
+      expect(await list(next)).toEqual({ status: 0, out: 'com\nnet\n', err: '' });
+    },
+  );
+
+  test.each([[7], ['http://['], ['/v2/tlds']])('%s: is an error', async (next) => {
+    const { status, err } = await list(next);
+    expect([status, err]).toEqual([1, expect.stringContaining('Invalid link to the next page')]);
+  });
+});

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { runInside } from './session.ts';
+
+let service: TestService;
+let token: string;
+beforeAll(async () => {
+  const policy = JSON.stringify({
+    'tsigkeys:create': ['admin', 'clerk'],
+    'tsigkeys:update': ['admin', 'clerk'],
+    'tsigkeys:get': ['admin', 'clerk'],
+    'tsigkeys:list': ['admin', 'clerk'],
+  });
+  service = await startTestService({ TSIGIL_POLICY: policy });
+  const { body } = await service.post('/v2/tokens', { name: 'clerk', roles: ['clerk'] });
+  token = body.token as string;
+});
+afterAll(() => service.close());
+
+const run = (...argv: string[]) =>
+  runInside({ variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: token } }, 'tsigkey', ...argv);
+
+describe('--reveal without the right to see secrets', () => {
+  test('create is refused before it creates the key', async () => {
+    expect(await run('create', 'transfer', '--reveal')).toEqual({
+      status: 4,
+      out: '',
+      err: "tsigil: The token may not see the secrets of tsigkeys. Nothing was changed.\nOmit --reveal, or use a token with the right 'tsigkeys:reveal', such as one with the role keymanager.\n",
+    });
+    expect((await service.get('/v2/tsigkeys')).body.tsigkeys).toEqual([]);
+  });
+
+  test('set is refused before it changes the key', async () => {
+    expect((await run('create', 'other')).status).toBe(0);
+    const before = (await service.get('/v2/tsigkeys?name=other')).body.tsigkeys as unknown;
+    expect((await run('set', 'other', '--generate', '--reveal')).status).toBe(4);
+    expect((await service.get('/v2/tsigkeys?name=other')).body.tsigkeys).toEqual(before);
+  });
+});

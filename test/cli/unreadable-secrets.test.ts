@@ -1,0 +1,66 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { POOL_ID } from '../harness/samples.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { runInside } from './session.ts';
+
+let folder: string;
+let service: TestService;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  service = await startTestService({}, { folder });
+  for (const name of ['broken', 'whole'])
+    await service.post('/v2/tsigkeys', {
+      name,
+      algorithm: 'hmac-sha256',
+      scope: 'POOL',
+      resource_id: POOL_ID,
+    });
+  await service.close();
+  const database = new DatabaseSync(join(folder, 'tsigil.db'));
+  database.exec("UPDATE tsigkeys SET secret = 'AAAA' WHERE name = 'broken'");
+  database.close();
+  service = await startTestService({}, { folder });
+});
+afterEach(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (...argv: string[]) =>
+  runInside(
+    { variables: { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token } },
+    'tsigkey',
+    ...argv,
+  );
+
+describe('while the secret of a key is unreadable', () => {
+  test('list and show work without --reveal', async () => {
+    expect((await run('list', '-f', 'value', '-c', 'name')).out.split('\n').toSorted()).toEqual([
+      '',
+      'broken',
+      'whole',
+    ]);
+    const shown = await run('show', 'broken', '-f', 'value', '-c', 'name', '-c', 'secret');
+    expect(shown.out).toBe('broken\n(hidden)\n');
+    for (const argv of [['list'], ['show', 'broken']]) {
+      const { status, err } = await run(...argv, '--reveal');
+      expect([status, err]).toEqual([3, expect.stringContaining('cannot be decrypted')]);
+    }
+  });
+
+  test('its name selects the key to replace its secret', async () => {
+    expect((await run('set', 'broken', '--generate')).status).toBe(0);
+    const { out } = await run('show', 'broken', '--reveal', '-f', 'value', '-c', 'secret');
+    expect(out).toMatch(/^[\w+/]{43}=\n$/);
+  });
+
+  test('its name selects the key to delete', async () => {
+    expect(await run('delete', 'broken', 'whole')).toMatchObject({
+      status: 0,
+      out: 'broken: deleted\nwhole: deleted\n',
+    });
+  });
+});
