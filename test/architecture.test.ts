@@ -57,6 +57,7 @@ function folderOf(path: string): string {
 const ROOMS: Record<string, string[]> = {
   domain: [
     'text',
+    'audit',
     'model',
     'encryption',
     'scheduling',
@@ -297,6 +298,7 @@ describe('names', () => {
       'clients',
       'postgres',
       'limits',
+      'audit',
     ];
     expect(
       folders.map(({ name }) => relative('', name)).filter((name) => !known.includes(name)),

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { normaliseUuid } from '../domain/model/field.ts';
 import type { Metrics } from './metrics.ts';
+import { globalRequestId } from './request/guard.ts';
 
 /** The part of a structured logger that the server uses. */
 export interface Log {
@@ -80,8 +81,6 @@ export function createRequestLog(
   };
 }
 
-const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /**
  * Returns the log line of a request. From the caller's input it contains only the id of a resource
  * and, if valid, the caller's request id.
@@ -93,11 +92,10 @@ function describeRequest(
 ): object {
   const { caller, params } = request;
   const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
-  const given = request.headers[globalIdHeader];
   // Members without a value are omitted from the line.
   return {
     requestId: request.id,
-    globalRequestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined,
+    globalRequestId: globalRequestId(request, globalIdHeader),
     method: request.method,
     route,
     resource,

@@ -6,10 +6,20 @@ import { migration as m0004 } from './migrations/0004-setting-defaults.ts';
 import { migration as m0005 } from './migrations/0005-data-keys.ts';
 import { migration as m0006 } from './migrations/0006-token-creators.ts';
 import { migration as m0007 } from './migrations/0007-lost-secrets.ts';
+import { migration as m0008 } from './migrations/0008-audit.ts';
 import type { Database, Migration } from './sql/sql.ts';
 
 /** All schema steps, in order. */
-export const MIGRATIONS: readonly Migration[] = [m0001, m0002, m0003, m0004, m0005, m0006, m0007];
+export const MIGRATIONS: readonly Migration[] = [
+  m0001,
+  m0002,
+  m0003,
+  m0004,
+  m0005,
+  m0006,
+  m0007,
+  m0008,
+];
 
 /** The number of the newest schema step in this version. */
 export const NEWEST_SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));

@@ -6,6 +6,7 @@ import type { Fields, ResourceType } from '../domain/model/resource.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
 import { newSlicer, parts, readerOn, readPage } from './sql/reader.ts';
 import { createScans } from './scans.ts';
+import { insertRecord } from './sql/audit-records.ts';
 import { loadDataKeys } from './sql/data-keys.ts';
 import type { Database, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
@@ -172,6 +173,7 @@ function writerOn(
         await change(type, text, parameters);
       }
     },
+    record: (entry) => insertRecord(sql, entry),
     async removeAll(type, ids) {
       const table = tableFor(type);
       for await (const some of parts(ids, newSlicer().forTransaction(), MAX_VALUES)) {

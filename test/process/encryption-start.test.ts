@@ -246,6 +246,8 @@ describe('an upgrade', () => {
       database.prepare('UPDATE tsigkeys SET secret = ? WHERE id = ?').run(secret, id);
     database.exec(`COMMIT; ALTER TABLE tsigkeys DROP COLUMN secret_key; DROP TABLE data_keys;
       DROP TABLE encryption_steps; DROP TABLE encryption_processes; DROP TABLE IF EXISTS lost_secrets;
+      DROP TABLE audit_records; DROP TABLE audit_batches; DROP TABLE audit_head;
+      DROP TABLE audit_counts; DROP TABLE leases;
       ALTER TABLE tokens DROP COLUMN created_by; DELETE FROM schema_migrations WHERE number >= 5`);
     database.close();
   }

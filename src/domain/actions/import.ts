@@ -106,7 +106,7 @@ export async function importResources(
   slicer: Slicer,
 ): Promise<ImportResult> {
   const rows = await readResources(type, items, dependencies.settings, slicer);
-  return change(dependencies, context, async (changes) => {
+  return change(dependencies, { ...context, action: importRight(type) }, async (changes) => {
     const pace = slicer.forTransaction();
     await changes.claim(
       type,

@@ -61,6 +61,9 @@ export interface BulkOutcome {
 
 type TldFields = (typeof tld)['fields'];
 
+/** The name of this action in the audit trail. */
+const BULK_ACTION = 'tlds:bulk';
+
 /**
  * The maximum number of attempts to apply a list. An attempt fails if another process has created
  * one of the names.
@@ -111,7 +114,7 @@ async function apply(
   const early = store.exclusive ? await makePlan(store, slicer) : undefined;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await change(dependencies, context, async (changes) => {
+      return await change(dependencies, { ...context, action: BULK_ACTION }, async (changes) => {
         const pace = slicer.forTransaction();
         await changes.claim(tld);
         const plan =

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../audit/record.ts';
 import type { Caller } from './caller.ts';
 import type { Condition, ListQuery, PageQuery } from './query.ts';
 import type { Fields, IndexReader, Resource, ResourceOf, ResourceType } from './resource.ts';
@@ -63,6 +64,8 @@ export interface Writer extends Reader {
   putAll(type: ResourceType, resources: readonly Resource[]): Promise<void>;
   /** Deletes many resources by id. */
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
+  /** Inserts a record of the audit trail. */
+  record(entry: AuditEntry): Promise<void>;
 }
 
 /** The caller of a list. */

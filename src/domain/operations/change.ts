@@ -1,5 +1,6 @@
 import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
+import type { AuditEntry } from '../audit/record.ts';
 import { may, type Policy } from '../resources/policy.ts';
 import type { Clock, Reader, Store, Writer } from '../model/ports.ts';
 import type {
@@ -13,6 +14,7 @@ import type {
   ResourceOf,
   ResourceType,
 } from '../model/resource.ts';
+import { createChangeLog, hideSecret, type AuditOrigin, type ChangeLog } from './audit-entry.ts';
 import { locksOf } from '../rules/locks.ts';
 import { RULES, rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
@@ -34,6 +36,16 @@ export interface Dependencies {
   readonly encryption?: Encryption | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
+  /** The audit trail. Without it, records of changes contain no marks of secrets. */
+  readonly recording?: Recording | undefined;
+}
+
+/** What the operations need of the audit trail. */
+export interface Recording {
+  /** Returns the mark of a secret in the trail. */
+  markSecret(secret: string): string;
+  /** Called for each record after its commit. */
+  recorded(entry: AuditEntry): void;
 }
 
 /** A warning for the operator about an accepted resource. */
@@ -47,10 +59,9 @@ export interface Warning {
 }
 
 /** The caller and the request of a change. */
-export interface ChangeContext {
-  readonly caller: Caller;
-  /** Undefined for a change by the service itself. */
-  readonly requestId?: string | undefined;
+export interface ChangeContext extends AuditOrigin {
+  /** The name of an action that changes many resources, for the audit trail. */
+  readonly action?: string | undefined;
   /** Receives the messages of all warnings after the commit. */
   readonly warnings?: string[];
 }
@@ -93,8 +104,8 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
 
 /**
  * Runs `work` in a transaction. Every change of a resource uses this function: it applies the rules
- * of the type, and warns the operator and the caller after the commit. Resolves once the changes
- * are on disk. `work` may run several times, and must await only `changes`. Rethrows any error of
+ * of the type, writes one record of the audit trail in the same transaction, and warns the operator
+ * and the caller after the commit. Resolves once the changes are on disk. `work` may run several times, and must await only `changes`. Rethrows any error of
  * `work` after the rollback. Throws `unavailable`.
  */
 export async function change<T>(
@@ -103,15 +114,22 @@ export async function change<T>(
   work: (changes: Changes) => Promise<T>,
 ): Promise<T> {
   let warnings: Warning[] = [];
+  let entry: AuditEntry | undefined;
   const { requestId } = context;
+  const { clock, recording } = dependencies;
   const warn: Warn = (type, { resource, warnings: further = [] }) => {
     const messages = [...(type.warnings?.(resource) ?? []), ...further];
     for (const message of messages) warnings.push({ type, id: resource.id, requestId, message });
   };
-  const result = await dependencies.store.write((writer) => {
+  const result = await dependencies.store.write(async (writer) => {
     warnings = [];
-    return work(changesOn(writer, dependencies, context, warn));
+    const log = createChangeLog();
+    const value = await work(changesOn(writer, dependencies, context, warn, log));
+    entry = log.entry(context, context.action, clock(), recording?.markSecret ?? hideSecret);
+    if (entry !== undefined) await writer.record(entry);
+    return value;
   });
+  if (entry !== undefined) recording?.recorded(entry);
   for (const warning of warnings) dependencies.warn(warning);
   context.warnings?.push(...warnings.map(({ message }) => message));
   return result;
@@ -124,6 +142,7 @@ function changesOn(
   dependencies: Dependencies,
   { caller }: ChangeContext,
   warn: Warn,
+  log: ChangeLog,
 ): Changes {
   const context = { caller, settings: dependencies.settings };
   const admitLocked = async <F extends Fields>(
@@ -172,6 +191,7 @@ function changesOn(
         draft.created_at,
       );
       await writer.insert(type, admitted.resource);
+      log.note(type, { operation: 'create', resource: admitted.resource });
       warn(type, admitted);
       return admitted;
     },
@@ -188,12 +208,14 @@ function changesOn(
         now,
       );
       await writer.replace(type, admitted.resource);
+      log.note(type, { operation: 'update', resource: admitted.resource, current, given });
       warn(type, admitted);
       return admitted.resource;
     },
     async remove(type, resource) {
       const removed = await admit(type, { operation: 'delete', resource }, dependencies.clock());
       await writer.remove(type, resource.id);
+      log.note(type, { operation: 'delete', resource });
       return removed.resource;
     },
     async applyAll(type, changes, slicer) {
@@ -203,6 +225,7 @@ function changesOn(
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
         const admitted = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
+        log.note(type, each);
         if (each.operation === 'delete') removed.push(admitted.resource.id);
         else {
           stored.push(admitted.resource);

@@ -31,6 +31,10 @@ export interface RequestSettings {
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The name of the header with the request id, in lower case. */
+    requestIdHeader: string;
+  }
   interface FastifyRequest {
     /** The settings of this request. Undefined until the server's first hook. */
     settings: RequestSettings;
@@ -61,6 +65,7 @@ export function createGuard(
   settings: GuardSettings,
 ): (request: FastifyRequest, reply: FastifyReply) => Passed {
   const requestIdHeader = settings.requestIdHeader.toLowerCase();
+  app.decorate('requestIdHeader', requestIdHeader);
   app.decorateRequest('caller', undefined);
   app.decorateRequest('base', '');
   app.decorateRequest('address', undefined);
@@ -116,7 +121,20 @@ export function signedIn(request: FastifyRequest): Caller {
 
 /** Returns the context of a change by the caller of `request`. */
 export function changeContext(request: FastifyRequest): ChangeContext {
-  return { caller: signedIn(request), requestId: request.id };
+  return {
+    caller: signedIn(request),
+    requestId: request.id,
+    globalRequestId: globalRequestId(request, request.server.requestIdHeader),
+    source: request.address,
+  };
+}
+
+const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Returns the id that the caller gave the request in a header, if it is valid. */
+export function globalRequestId({ headers }: FastifyRequest, header: string): string | undefined {
+  const given = headers[header];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
 }
 
 function isApi(url: string): boolean {

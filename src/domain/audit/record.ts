@@ -1,0 +1,74 @@
+/** Who caused an event: a caller by kind of token, the service, or a command on its machine. */
+export type ActorKind = 'token' | 'keystone' | 'service' | 'local';
+
+/** How an event ended. `denied` means that the caller lacked a right. */
+export type AuditOutcome = 'success' | 'denied' | 'failed';
+
+/** An event before the database numbers its record. */
+export interface AuditEntry {
+  /** The time, as a timestamp of the API. */
+  readonly at: string;
+  /** Null for an event without a request, and for one that combines requests. */
+  readonly request_id: string | null;
+  /** The id that the caller gave the request. */
+  readonly global_request_id: string | null;
+  readonly actor_kind: ActorKind;
+  readonly actor_id: string;
+  readonly actor_name: string;
+  readonly roles: readonly string[];
+  readonly project_id: string | null;
+  /** The address of the caller. */
+  readonly source: string | null;
+  /** The right, such as `tsigkeys:update`, or the name of a command. */
+  readonly action: string;
+  /** The collection of the resource. */
+  readonly resource_type: string | null;
+  /** Null for an event about several resources, and for one about none. */
+  readonly resource_id: string | null;
+  readonly resource_name: string | null;
+  readonly outcome: AuditOutcome;
+  /** A JSON object. Secrets and tokens appear only as marks (see `AuditKey`). */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** A record of the audit trail, as responses show it. */
+export interface AuditRecord extends AuditEntry {
+  /** The number that the database assigned. Numbers do not follow the order of commits. */
+  readonly seq: number;
+  /** The number of its batch. Null until it is sealed; after that, it never changes. */
+  readonly batch: number | null;
+}
+
+/** A record as the database stores it: lists and objects are JSON texts. */
+export type StoredRecord = Omit<AuditRecord, 'roles' | 'detail'> & {
+  readonly roles: string;
+  readonly detail: string;
+};
+
+/** The columns of an entry, in the order of the statements and of the hash of a batch. */
+export const ENTRY_COLUMNS = [
+  'at',
+  'request_id',
+  'global_request_id',
+  'actor_kind',
+  'actor_id',
+  'actor_name',
+  'roles',
+  'project_id',
+  'source',
+  'action',
+  'resource_type',
+  'resource_id',
+  'resource_name',
+  'outcome',
+  'detail',
+] as const satisfies readonly (keyof StoredRecord)[];
+
+/** Returns a stored record in the form of responses. */
+export function shownRecord(stored: StoredRecord): AuditRecord {
+  return {
+    ...stored,
+    roles: JSON.parse(stored.roles) as string[],
+    detail: JSON.parse(stored.detail) as Record<string, unknown>,
+  };
+}

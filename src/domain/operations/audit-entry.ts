@@ -1,0 +1,177 @@
+import type { ActorKind, AuditEntry, AuditOutcome } from '../audit/record.ts';
+import type { Caller } from '../model/caller.ts';
+import type { Change, Fields, Resource, ResourceType } from '../model/resource.ts';
+import { perType } from '../model/resource.ts';
+import { withoutTokens } from '../text/token-form.ts';
+
+/** The origin of an event: the caller and the request. */
+export interface AuditOrigin {
+  readonly caller: Caller;
+  /** The default follows from the caller. */
+  readonly actorKind?: ActorKind | undefined;
+  readonly requestId?: string | undefined;
+  /** The id that the caller gave the request. */
+  readonly globalRequestId?: string | undefined;
+  /** The address of the caller. */
+  readonly source?: string | undefined;
+}
+
+/** What an event was about. */
+export interface AuditSubject {
+  readonly at: string;
+  readonly action: string;
+  readonly outcome?: AuditOutcome;
+  readonly type?: Pick<ResourceType, 'collection'> | undefined;
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the entry of an event. */
+export function auditEntry(
+  { caller, actorKind, requestId, globalRequestId, source }: AuditOrigin,
+  { at, action, outcome = 'success', type, id, name, detail = {} }: AuditSubject,
+): AuditEntry {
+  return {
+    at,
+    request_id: requestId ?? null,
+    global_request_id: globalRequestId ?? null,
+    actor_kind: actorKind ?? (caller.identity === undefined ? 'token' : 'keystone'),
+    actor_id: caller.id,
+    actor_name: caller.name,
+    roles: caller.roles,
+    project_id: caller.projectId,
+    source: source ?? null,
+    action,
+    resource_type: type?.collection ?? null,
+    resource_id: id ?? null,
+    resource_name: name === undefined ? null : withoutTokens(name),
+    outcome,
+    detail,
+  };
+}
+
+/** The maximum number of names in the record of a change of many resources. */
+const MAX_NAMES = 100;
+
+/** Returns the mark of a secret, by which two secrets can be compared. */
+export type MarkSecret = (secret: string) => string;
+
+/** The mark of every secret without an audit data key. */
+const UNKNOWN_MARK = '(secret)';
+
+/** Marks every secret alike, where no audit data key is available. */
+export const hideSecret: MarkSecret = () => UNKNOWN_MARK;
+
+/** The changes of one transaction, for its record. */
+export interface ChangeLog {
+  note<F extends Fields>(type: ResourceType<F>, change: Change<F>): void;
+  /**
+   * Returns the entry: with all values for one change, or with counts and names for several.
+   * Undefined if nothing was changed. `action` is the name of an action that changes many
+   * resources.
+   */
+  entry(
+    origin: AuditOrigin,
+    action: string | undefined,
+    at: string,
+    mark: MarkSecret,
+  ): AuditEntry | undefined;
+}
+
+/** Creates a log without changes. */
+export function createChangeLog(): ChangeLog {
+  let first: { readonly type: ResourceType; readonly change: Change } | undefined;
+  let total = 0;
+  const counts = { create: 0, update: 0, delete: 0 };
+  const names: string[] = [];
+  return {
+    note(type, change) {
+      // A definition of a type fits the resources of that type.
+      const noted = { type, change } as unknown as { type: ResourceType; change: Change };
+      first ??= noted;
+      total += 1;
+      counts[change.operation] += 1;
+      if (total > 1 && total <= MAX_NAMES) names.push(nameOf(noted.type, noted.change.resource));
+    },
+    entry(origin, action, at, mark) {
+      if (first === undefined) return undefined;
+      const { type, change } = first;
+      const name = nameOf(type, change.resource);
+      if (total === 1 && action === undefined)
+        return auditEntry(origin, {
+          at,
+          action: `${type.collection}:${change.operation}`,
+          type,
+          id: change.resource.id,
+          name,
+          detail: { changes: changedValues(type, change, mark) },
+        });
+      const done = Object.entries(counts).filter(([, count]) => count > 0);
+      return auditEntry(origin, {
+        at,
+        action: action ?? `${type.collection}:${change.operation}`,
+        type,
+        detail: { counts: Object.fromEntries(done), names: [name, ...names].map(withoutTokens) },
+      });
+    },
+  };
+}
+
+function nameOf({ unique }: ResourceType, resource: Readonly<Record<string, unknown>>): string {
+  return String(resource[unique?.field ?? 'id']);
+}
+
+/** The fields of a type, and whether the value of each may only appear as a mark. */
+const recordedFields = perType((type): readonly (readonly [name: string, isSecret: boolean])[] =>
+  Object.entries(type.fields).map(([name, { secret, set }]) => [
+    name,
+    secret === true || set === 'hidden',
+  ]),
+);
+
+/** Returns the value of each changed field before and after a change. */
+function changedValues(
+  type: ResourceType,
+  change: Change,
+  mark: MarkSecret,
+): Record<string, [before: unknown, after: unknown]> {
+  const { operation } = change;
+  const before: Partial<Resource> =
+    operation === 'update' ? change.current : operation === 'delete' ? change.resource : {};
+  const after: Partial<Resource> = operation === 'delete' ? {} : change.resource;
+  const values: Record<string, [unknown, unknown]> = {};
+  for (const [name, isSecret] of recordedFields(type)) {
+    const shown = (value: unknown) => {
+      if (value === null) return null;
+      return isSecret ? markOf(value, mark) : shownValue(value);
+    };
+    const [old, current] = [before[name] ?? null, after[name] ?? null];
+    if (isEqual(old, current)) continue;
+    values[name] = [shown(old), shown(current)];
+  }
+  return values;
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return false;
+  try {
+    return JSON.stringify(one) === JSON.stringify(other);
+  } catch {
+    return false; // a secret that cannot be decrypted
+  }
+}
+
+function shownValue(value: unknown): unknown {
+  return typeof value === 'string' ? withoutTokens(value) : value;
+}
+
+function markOf(value: unknown, mark: MarkSecret): string {
+  try {
+    return mark(String(value));
+  } catch {
+    return '(unreadable)'; // a secret that cannot be decrypted
+  }
+}

@@ -1,0 +1,46 @@
+import { ENTRY_COLUMNS, type AuditEntry } from '../../domain/audit/record.ts';
+import { SIZES } from './table.ts';
+import type { Sql, SqlValue } from './sql.ts';
+
+const PLACES = `(${ENTRY_COLUMNS.map(() => '?').join(', ')})`;
+const INSERT = `INSERT INTO audit_records (${ENTRY_COLUMNS.join(', ')}) VALUES `;
+const INSERT_ONE = INSERT + PLACES;
+
+/** Inserts a record of the audit trail. */
+export async function insertRecord(sql: Sql, entry: AuditEntry): Promise<void> {
+  await sql.run(INSERT_ONE, valuesOf(entry));
+}
+
+/** The sizes of statements for several records, largest first. */
+const STEPS = SIZES.filter((size) => size <= 64).toReversed();
+
+/** Inserts records of the audit trail. */
+export async function insertRecords(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
+  for (let at = 0; at < entries.length;) {
+    const size = STEPS.find((step) => step <= entries.length - at) ?? 1;
+    const some = entries.slice(at, at + size);
+    await sql.run(INSERT + some.map(() => PLACES).join(', '), some.flatMap(valuesOf));
+    at += size;
+  }
+}
+
+/** Returns the values of an entry in the order of `ENTRY_COLUMNS`. */
+function valuesOf(entry: AuditEntry): SqlValue[] {
+  return [
+    entry.at,
+    entry.request_id,
+    entry.global_request_id,
+    entry.actor_kind,
+    entry.actor_id,
+    entry.actor_name,
+    JSON.stringify(entry.roles),
+    entry.project_id,
+    entry.source,
+    entry.action,
+    entry.resource_type,
+    entry.resource_id,
+    entry.resource_name,
+    entry.outcome,
+    JSON.stringify(entry.detail),
+  ];
+}

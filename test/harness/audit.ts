@@ -1,0 +1,29 @@
+import pg from 'pg';
+import { shownRecord, type AuditRecord, type StoredRecord } from '../../src/domain/audit/record.ts';
+import { queryByAnotherProgram } from './sqlite-programs.ts';
+
+/** Runs a query on the database of a URL, beside the service that uses it. */
+export async function queryDatabase(url: string, text: string): Promise<Record<string, unknown>[]> {
+  if (url.startsWith('sqlite:'))
+    return queryByAnotherProgram(url.slice('sqlite:'.length), text) as Record<string, unknown>[];
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Returns all records of the audit trail, in the order of `seq`. */
+export async function auditRecords(url: string): Promise<AuditRecord[]> {
+  const rows = await queryDatabase(url, 'SELECT * FROM audit_records ORDER BY seq');
+  return rows.map((row) => {
+    const { seq, batch } = row;
+    return shownRecord({
+      ...(row as StoredRecord),
+      seq: Number(seq),
+      batch: batch === null ? null : Number(batch),
+    });
+  });
+}
