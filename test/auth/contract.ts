@@ -58,10 +58,10 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
       },
     };
     const expectUnknown = async (token: string, headers?: Record<string, string>) => {
-      const answer = await service.with(token).get('/v2/tlds', headers);
-      expect([answer.status, answer.body]).toEqual([401, unauthenticated]);
-      expect(answer.headers.get('www-authenticate')).toBe(issuer.challenges.unknownCaller);
-      expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+      const response = await service.with(token).get('/v2/tlds', headers);
+      expect([response.status, response.body]).toEqual([401, unauthenticated]);
+      expect(response.headers.get('www-authenticate')).toBe(issuer.challenges.unknownCaller);
+      expect(response.headers.get('x-openstack-request-id')).toMatch(/^req-/);
     };
     const createZone = (token: string, name: string) =>
       service.with(token).post('/v2/zones', { name, email: 'hostmaster@example.org' });
@@ -80,9 +80,9 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
 
     test('401 access_denied for a member and a reader', async () => {
       for (const token of [member, reader]) {
-        const answer = await service.with(token).get('/v2/tlds');
-        expect(answer).toMatchObject({ status: 401, body: { code: 401, type: 'access_denied' } });
-        expect(answer.headers.get('www-authenticate')).toBe(issuer.challenges.missingRight);
+        const response = await service.with(token).get('/v2/tlds');
+        expect(response).toMatchObject({ status: 401, body: { code: 401, type: 'access_denied' } });
+        expect(response.headers.get('www-authenticate')).toBe(issuer.challenges.missingRight);
       }
     });
 
@@ -92,10 +92,10 @@ export function authenticationContract(name: string, open: () => Promise<Issuer>
         TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403',
       });
       const token = await issuer.issue(other, 'member', 0);
-      const answer = await other.with(token).get('/v2/tlds');
+      const response = await other.with(token).get('/v2/tlds');
       await other.close();
-      expect(answer).toMatchObject({ status: 403, body: { code: 403, type: 'forbidden' } });
-      expect(answer.headers.get('www-authenticate')).toBeNull();
+      expect(response).toMatchObject({ status: 403, body: { code: 403, type: 'forbidden' } });
+      expect(response.headers.get('www-authenticate')).toBeNull();
     });
 
     test('200 for a reader if the policy allows the operation to readers, otherwise 401', async () => {

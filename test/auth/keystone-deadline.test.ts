@@ -57,11 +57,11 @@ test('503 within timeoutSeconds if sign-in, validation and a second sign-in are 
 
 test('503 within timeoutSeconds for 80 tokens at once, although Keystone gets 32 requests at a time', async () => {
   const service = await startWith(() => undefined);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 80 }, (_, index) => timeRequest(service, `token-${index}`)),
   );
-  expect(new Set(answers.map(([status]) => status))).toEqual(new Set([503]));
-  expect(Math.max(...answers.map(([, seconds]) => seconds))).toBeLessThan(TIMEOUT_SECONDS * 2);
+  expect(new Set(responses.map(([status]) => status))).toEqual(new Set([503]));
+  expect(Math.max(...responses.map(([, seconds]) => seconds))).toBeLessThan(TIMEOUT_SECONDS * 2);
 });
 
 test('503 within timeoutSeconds if Keystone sends its response one byte at a time', async () => {

@@ -237,9 +237,9 @@ describe.runIf(installed)('keystone', () => {
 
     test('503 if Keystone refuses the credentials; the service waits before it retries, and logs the cause', async () => {
       const [service, gateway] = await startBehind({ PASSWORD: randomUUID() });
-      const answer = await service.with(await issue()).get('/v2/tlds');
-      expect(answer).toMatchObject({ status: 503, body: { type: 'service_unavailable' } });
-      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      const response = await service.with(await issue()).get('/v2/tlds');
+      expect(response).toMatchObject({ status: 503, body: { type: 'service_unavailable' } });
+      expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       expect(await statusOf(service, await issue('admin', 'two'))).toBe(503);
       expect([gateway.count(LOGIN), gateway.count(VALIDATION)]).toEqual([1, 0]);
       expect(service.log.join()).toContain(

@@ -16,7 +16,7 @@ const folder = temporaryFolder();
 let server: Server;
 let url: string;
 /** The current response of the server. */
-let answer: 'success' | 'refusal' | 'page';
+let responseKind: 'success' | 'refusal' | 'page';
 
 beforeAll(async () => {
   server = createServer((request, response) => {
@@ -31,11 +31,11 @@ afterAll(() => {
 });
 
 function respond(method: string, path: string, response: ServerResponse): void {
-  if (answer === 'page') {
+  if (responseKind === 'page') {
     response
       .writeHead(500, `Oh ${NASTY_HEADER}`, { 'x-openstack-request-id': NASTY_HEADER })
       .end(`<html>${NASTY}</html>`);
-  } else if (answer === 'refusal') {
+  } else if (responseKind === 'refusal') {
     const status = path.includes('identity') ? 401 : 429;
     const headers = { 'x-openstack-request-id': NASTY_HEADER, 'retry-after': NASTY_HEADER };
     response
@@ -157,7 +157,7 @@ const commands: string[][] = [
 
 describe('no control character from a server or a file reaches the terminal', () => {
   test.each(['success', 'refusal', 'page'] as const)('%s', async (kind) => {
-    answer = kind;
+    responseKind = kind;
     const token = file('token', 'token');
     const options = {
       variables: {
@@ -186,7 +186,7 @@ describe('no control character from a server or a file reaches the terminal', ()
 
   test('an identity service', async () => {
     for (const kind of ['success', 'refusal', 'page'] as const) {
-      answer = kind;
+      responseKind = kind;
       const variables = {
         OS_AUTH_URL: `${url}/identity`,
         OS_USERNAME: 'u',

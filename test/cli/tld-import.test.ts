@@ -283,14 +283,14 @@ describe('interruptions', () => {
     let requests = 0;
     const started: ChildProcess[] = [];
     // A proxy in front of the real service. It detects when the import is half complete.
-    const proxy = createServer((request, response) => {
+    const proxy = createServer((request, outgoing) => {
       requests += 1;
       const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };
       void text(request)
         .then((body) => fetch(service.url + String(request.url), { method: 'POST', headers, body }))
-        .then(async (answer) => {
+        .then(async (response) => {
           if (requests === 2) started[0]?.kill('SIGINT');
-          if (answer.body !== null) await pipeline(answer.body, response);
+          if (response.body !== null) await pipeline(response.body, outgoing);
         });
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void proxy.close());

@@ -32,13 +32,13 @@ test('README.md shows ten names, some created and some refused', () => {
 
 describe('the zone names of README.md, with the IANA list and co.uk as entries', () => {
   test.each(ROWS)('$status for $name', async ({ name, status, type, why }) => {
-    const answer = await service.post('/v2/zones', { name, email: 'hostmaster@example.com' });
-    expect({ status: answer.status, type: answer.body.type }, answer.text).toEqual({
+    const response = await service.post('/v2/zones', { name, email: 'hostmaster@example.com' });
+    expect({ status: response.status, type: response.body.type }, response.text).toEqual({
       status,
       type: type ?? 'PRIMARY',
     });
-    if (status === 201) expect(answer.body.name).toBe(name);
-    else expect(answer.body.message).toContain(why);
+    if (status === 201) expect(response.body.name).toBe(name);
+    else expect(response.body.message).toContain(why);
   });
 
   test.each(ROWS)('the check returns the same for $name', async ({ name, status }) => {

@@ -25,10 +25,10 @@ export async function sendAny(
   body: string | Uint8Array = '',
 ): Promise<WireResponse> {
   const before = await everything(service);
-  const answer = await sendRequest(service.url, [line, ...headers], body);
-  expectResponse(answer, line.startsWith('HEAD '));
-  if (answer.status >= 400) expect(await everything(service)).toBe(before);
-  return answer;
+  const response = await sendRequest(service.url, [line, ...headers], body);
+  expectResponse(response, line.startsWith('HEAD '));
+  if (response.status >= 400) expect(await everything(service)).toBe(before);
+  return response;
 }
 
 /** Checks the format of a response, which has no body if the method was HEAD. */

@@ -37,7 +37,7 @@ export function createClient(url: string, token: string): Client {
   const call: Client['call'] = async (method, path, body, headers = {}) => {
     const raw = typeof body === 'string' || body instanceof Uint8Array;
     noteSecrets(body);
-    const answer = await fetch(url + path, {
+    const response = await fetch(url + path, {
       method,
       headers: {
         'x-auth-token': token,
@@ -46,15 +46,15 @@ export function createClient(url: string, token: string): Client {
       },
       ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
     });
-    const text = await answer.text();
+    const text = await response.text();
     await endOfTurn();
     const isJson =
-      answer.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
+      response.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
     const parsed: unknown = isJson ? JSON.parse(text) : undefined;
-    if (answer.status >= 400) recordShown('error', text);
+    if (response.status >= 400) recordShown('error', text);
     else if (path === '/metrics') recordShown('metrics', text);
     else noteSecrets(parsed);
-    return { status: answer.status, headers: answer.headers, text, body: parsed };
+    return { status: response.status, headers: response.headers, text, body: parsed };
   };
   return {
     url,

@@ -37,7 +37,7 @@ export function responseTo(
   status: number,
 ): ResponseObject {
   const response = operationAt(document, path, method).responses[status];
-  if (response === undefined) throw new Error(`${method} ${path} may not answer ${status}`);
+  if (response === undefined) throw new Error(`${method} ${path} may not return ${status}`);
   return resolve(document, response);
 }
 
@@ -72,46 +72,46 @@ function compile(document: ApiDocument, schema: object): ValidateFunction {
 }
 
 /**
- * Expects that the document allows the status, the significant headers and the body of `answer`.
+ * Expects that the document allows the status, the significant headers and the body of `response`.
  */
 export function expectDocumented(
   document: ApiDocument,
   path: string,
   method: string,
-  answer: ApiResponse,
+  response: ApiResponse,
 ): void {
-  const response = responseTo(document, path, method, answer.status);
-  const documented = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
+  const documented = responseTo(document, path, method, response.status);
+  const names = new Set(Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase()));
   const meaningful = Object.keys(document.components.headers).map((name) => name.toLowerCase());
-  for (const name of meaningful.filter((name) => answer.headers.has(name)))
-    expect([...documented]).toContain(name);
-  const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
-  expect(answer.headers.get('content-type')?.split(';')[0]).toBe(mediaType);
-  if (content === undefined) expect(answer.text).toBe('');
+  for (const name of meaningful.filter((name) => response.headers.has(name)))
+    expect([...names]).toContain(name);
+  const [mediaType, content] = Object.entries(documented.content ?? {})[0] ?? [];
+  expect(response.headers.get('content-type')?.split(';')[0]).toBe(mediaType);
+  if (content === undefined) expect(response.text).toBe('');
   else
     expect(
-      complaints(document, content.schema, mediaType === JSON_BODY ? answer.body : answer.text),
+      complaints(document, content.schema, mediaType === JSON_BODY ? response.body : response.text),
     ).toBeUndefined();
 }
 
 /**
- * Expects `answer` to be the error of this type in the document. Compares the message only if it
+ * Expects `response` to be the error of this type in the document. Compares the message only if it
  * does not depend on the request.
  */
 export function expectPromised(
   document: ApiDocument,
   path: string,
   method: string,
-  answer: ApiResponse,
+  response: ApiResponse,
   type: string,
 ): void {
-  expectDocumented(document, path, method, answer);
-  const promised = examplesOf(responseTo(document, path, method, answer.status).content)[
+  expectDocumented(document, path, method, response);
+  const promised = examplesOf(responseTo(document, path, method, response.status).content)[
     type
   ] as Record<string, unknown>;
-  const { message, ...rest } = answer.body as Record<string, unknown>;
-  expect(promised, `${method} ${path} may not answer ${type}: ${answer.text}`).toBeDefined();
-  expect(Object.keys(promised), type).toEqual(Object.keys(answer.body as object));
+  const { message, ...rest } = response.body as Record<string, unknown>;
+  expect(promised, `${method} ${path} may not return ${type}: ${response.text}`).toBeDefined();
+  expect(Object.keys(promised), type).toEqual(Object.keys(response.body as object));
   const varying = {
     request_id: rest.request_id,
     ...(rest.errors === undefined ? {} : { errors: rest.errors }),

@@ -72,9 +72,9 @@ export async function startGateway(
 
 function pass(incoming: IncomingMessage, outgoing: ServerResponse, target: string): void {
   const { method = 'GET', headers, url = '/' } = incoming;
-  const forward = request(target + url, { method, headers, agent: false }, (answer) => {
-    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(outgoing);
+  const forward = request(target + url, { method, headers, agent: false }, (response) => {
+    outgoing.writeHead(response.statusCode ?? 502, response.headers);
+    response.pipe(outgoing);
   });
   forward.on('error', () => outgoing.headersSent || outgoing.writeHead(502).end());
   incoming.pipe(forward);

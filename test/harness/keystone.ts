@@ -112,18 +112,18 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     headers: Record<string, string>,
     body?: object,
   ) => {
-    const answer = await fetch(`${url()}/v3${path}`, {
+    const response = await fetch(`${url()}/v3${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    if (!answer.ok)
+    const text = await response.text();
+    if (!response.ok)
       throw new Error(
-        `Keystone answered ${answer.status} to ${method} ${path}: ${text} ${complaints}`,
+        `Keystone answered ${response.status} to ${method} ${path}: ${text} ${complaints}`,
       );
 
-    return { headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+    return { headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   };
   const logIn = async (auth: object) => {
     const { headers } = await request('POST', '/auth/tokens', {}, { auth });

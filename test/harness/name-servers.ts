@@ -243,12 +243,13 @@ async function finishPowerdns(
   const api = { url: `http://127.0.0.2:${port}`, key: API_KEY };
   const call = async (method: string, path: string, body: string) => {
     const headers = { 'x-api-key': api.key, 'content-type': 'application/json' };
-    const answer = await fetch(`${api.url}/api/v1/servers/localhost${path}`, {
+    const response = await fetch(`${api.url}/api/v1/servers/localhost${path}`, {
       method,
       headers,
       body,
     });
-    if (!answer.ok) throw new Error(`PowerDNS answered ${answer.status}: ${await answer.text()}`);
+    if (!response.ok)
+      throw new Error(`PowerDNS answered ${response.status}: ${await response.text()}`);
   };
   for (const key of [allowed, ...others])
     await call('POST', '/tsigkeys', exportKey('powerdns', key).text);
@@ -310,11 +311,11 @@ async function answers(port: number, server: ChildProcess, output: () => string)
     if (server.exitCode !== null)
       throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
     try {
-      const answer = await queryOverUdp({ host: '127.0.0.1', port }, question, () => true, {
+      const response = await queryOverUdp({ host: '127.0.0.1', port }, question, () => true, {
         tries: 1,
         seconds: 0.2,
       });
-      if (answer.readUInt16BE(6) === 1) return;
+      if (response.readUInt16BE(6) === 1) return;
     } catch (error) {
       if (!(error instanceof NetError)) throw error;
     }

@@ -61,9 +61,9 @@ export const SAMPLES = [TLDS, TSIGKEYS];
 
 /** Creates a resource and returns it; fails the test if the service refuses. */
 export async function create(client: Client, sample: Sample, name: string): Promise<Resource> {
-  const answer = await client.post(`/v2/${sample.collection}`, sample.body(name));
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body as Resource;
+  const response = await client.post(`/v2/${sample.collection}`, sample.body(name));
+  expect(response.status, response.text).toBe(201);
+  return response.body as Resource;
 }
 
 /** A resource, as responses show it. */
@@ -77,39 +77,41 @@ export interface Resource extends Readonly<Record<string, unknown>> {
 
 /** Returns the items of a list response. */
 export function itemsOf(
-  answer: ApiResponse,
+  response: ApiResponse,
   { collection }: Pick<Sample, 'collection'>,
 ): Resource[] {
-  expect(answer.status, answer.text).toBe(200);
-  return (answer.body as Record<string, Resource[]>)[collection] ?? [];
+  expect(response.status, response.text).toBe(200);
+  return (response.body as Record<string, Resource[]>)[collection] ?? [];
 }
 
 /**
  * Expects an error in the service's own format, with the request id of the header, and returns its
  * message.
  */
-export function expectError(answer: ApiResponse, status: number, type: string): string {
+export function expectError(response: ApiResponse, status: number, type: string): string {
   expect(
-    { status: answer.status, type: (answer.body as { type?: string }).type },
-    answer.text,
+    { status: response.status, type: (response.body as { type?: string }).type },
+    response.text,
   ).toEqual({ status, type });
   const {
     code,
     message,
     request_id: requestId,
-  } = answer.body as { code: number; message: string; request_id: string };
+  } = response.body as { code: number; message: string; request_id: string };
   expect(code).toBe(status);
   expect(message).not.toBe('');
-  expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-  expect(answer.headers.get('x-openstack-request-id')).toBe(requestId);
+  expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+  expect(response.headers.get('x-openstack-request-id')).toBe(requestId);
   return message;
 }
 
 /** Returns the paths and broken rules of an `invalid_object` response. */
-export function problemsOf(answer: ApiResponse): string[] {
-  expectError(answer, 400, 'invalid_object');
+export function problemsOf(response: ApiResponse): string[] {
+  expectError(response, 400, 'invalid_object');
   const { errors } = (
-    answer.body as { errors: { errors: { path: unknown[]; validator: string; message: string }[] } }
+    response.body as {
+      errors: { errors: { path: unknown[]; validator: string; message: string }[] };
+    }
   ).errors;
   return errors.map(({ path, validator }) => `${path.join('.')}: ${validator}`);
 }

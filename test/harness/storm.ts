@@ -46,8 +46,8 @@ function withoutUpdatedAt(json: string): string {
  */
 async function send(client: Client, method: string, path: string, body?: object) {
   try {
-    const answer = await client.call(method, path, body);
-    return answer.status === 503 ? undefined : answer;
+    const response = await client.call(method, path, body);
+    return response.status === 503 ? undefined : response;
   } catch {
     return undefined;
   }

@@ -36,7 +36,7 @@ export const outcomesOf = ({ body }: ApiResponse) =>
   (body.results as { outcome: string }[]).map(({ outcome }) => outcome);
 
 /** Returns the response if it has this status, and otherwise fails the test. */
-export function expectStatus(answer: ApiResponse, status: number): ApiResponse {
-  expect(answer.status, answer.text.slice(0, 2000)).toBe(status);
-  return answer;
+export function expectStatus(response: ApiResponse, status: number): ApiResponse {
+  expect(response.status, response.text.slice(0, 2000)).toBe(status);
+  return response;
 }

@@ -69,15 +69,15 @@ export function parseResponse(text: string): WireResponse {
 
 /** Parses all responses in `text`, in order. Each needs a `Content-Length`. */
 export function parseResponses(text: string): WireResponse[] {
-  const answers = [];
+  const responses = [];
   for (let rest = text; rest !== '';) {
     const end = rest.indexOf('\r\n\r\n') + 4;
     const { status, headers } = parseResponse(rest.slice(0, end));
     const length = Number(headers.get('content-length'));
-    answers.push({ status, headers, body: rest.slice(end, end + length) });
+    responses.push({ status, headers, body: rest.slice(end, end + length) });
     rest = rest.slice(end + length);
   }
-  return answers;
+  return responses;
 }
 
 /** Returns the statuses of all responses in `text`. */

@@ -46,20 +46,20 @@ export function secondary(
 
 /** Creates a zone and returns it; fails the test if the service refuses. */
 export async function createZone(client: Client, body: Record<string, unknown>): Promise<Zone> {
-  const answer = await client.post('/v2/zones', body);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body as Zone;
+  const response = await client.post('/v2/zones', body);
+  expect(response.status, response.text).toBe(201);
+  return response.body as Zone;
 }
 
 /** Returns the zones of a list response. */
-export function zonesOf(answer: ApiResponse): Zone[] {
-  expect(answer.status, answer.text).toBe(200);
-  return (answer.body as { zones: Zone[] }).zones;
+export function zonesOf(response: ApiResponse): Zone[] {
+  expect(response.status, response.text).toBe(200);
+  return (response.body as { zones: Zone[] }).zones;
 }
 
 /** Returns the names of the zones of a list response, in its order. */
-export function zoneNamesOf(answer: ApiResponse): string[] {
-  return zonesOf(answer).map(({ name }) => name);
+export function zoneNamesOf(response: ApiResponse): string[] {
+  return zonesOf(response).map(({ name }) => name);
 }
 
 let tokens = 0;
@@ -70,31 +70,31 @@ export async function clientFor(
   roles: string[],
   projectId: string | null,
 ): Promise<Client> {
-  const answer = await admin.post('/v2/tokens', {
+  const response = await admin.post('/v2/tokens', {
     name: `token-${(tokens += 1)}`,
     roles,
     project_id: projectId,
   });
-  expect(answer.status, answer.text).toBe(201);
-  return admin.with((answer.body as { token: string }).token);
+  expect(response.status, response.text).toBe(201);
+  return admin.with((response.body as { token: string }).token);
 }
 
 /** Creates TLD entries and returns their ids by name. */
 export async function createTlds(client: Client, ...names: string[]): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (const name of names) {
-    const answer = await client.post('/v2/tlds', { name });
-    expect(answer.status, answer.text).toBe(201);
-    ids.set(name, (answer.body as { id: string }).id);
+    const response = await client.post('/v2/tlds', { name });
+    expect(response.status, response.text).toBe(201);
+    ids.set(name, (response.body as { id: string }).id);
   }
   return ids;
 }
 
 /** Returns the result of the name check for each name: the rule that refuses it, or `ok`. */
 export async function checkNames(client: Client, names: readonly string[]): Promise<string[]> {
-  const answer = await client.post('/v2/tlds/check', { names });
-  expect(answer.status, answer.text).toBe(200);
-  const checks = answer.body.checks as {
+  const response = await client.post('/v2/tlds/check', { names });
+  expect(response.status, response.text).toBe(200);
+  const checks = response.body.checks as {
     name: string;
     allowed: boolean;
     rule: string | null;

@@ -92,9 +92,9 @@ afterAll(() => service.close());
 describe('a new action', () => {
   test('200 for its example, with the documented response', async () => {
     const examples = examplesOf(operationAt(api, repeat.path, 'POST').requestBody?.content);
-    const answer = await service.post(UP, examples.two);
-    expectDocumented(api, repeat.path, 'POST', answer);
-    expect([answer.status, answer.body]).toEqual([
+    const response = await service.post(UP, examples.two);
+    expectDocumented(api, repeat.path, 'POST', response);
+    expect([response.status, response.body]).toEqual([
       200,
       examplesOf(responseTo(api, repeat.path, 'POST', 200).content).two,
     ]);
@@ -107,14 +107,14 @@ describe('a new action', () => {
   });
 
   test('400 with every problem of the body', async () => {
-    const answer = await service.post(UP, { note: 10, colour: 'red', loud: 'very' });
-    expect(problemsOf(answer)).toEqual([
+    const response = await service.post(UP, { note: 10, colour: 'red', loud: 'very' });
+    expect(problemsOf(response)).toEqual([
       'loud: type',
       'note: type',
       'colour: additionalProperties',
       'numbers: required',
     ]);
-    expect(answer.body.message).toContain(
+    expect(response.body.message).toContain(
       "Invalid list of numbers: 'loud' must be true or false; ",
     );
     for (const numbers of [[], [1, 2, 3, 4]])

@@ -126,14 +126,14 @@ const likely = fc.oneof(
 test('201 or 4xx for a creation with any body, and 200 with the same values for what it created', async () => {
   await fc.assert(
     fc.asyncProperty(sample, anyBody, async (type, body) => {
-      const answer = await sendAny(
+      const response = await sendAny(
         service,
         `POST ${pathOf(type)} HTTP/1.1`,
         withBody(service, body),
         body,
       );
-      if (answer.status === 201) await forget(type, JSON.parse(answer.body) as Resource);
-      else expect(answer.status).toBe(400);
+      if (response.status === 201) await forget(type, JSON.parse(response.body) as Resource);
+      else expect(response.status).toBe(400);
     }),
     { numRuns: randomCases(150) },
   );
@@ -143,16 +143,16 @@ test('200 or 4xx for a change with any body', async () => {
   await fc.assert(
     fc.asyncProperty(sample, anyBody, async (type, body) => {
       const path = pathOf(type, targets.get(type)?.id ?? '');
-      const answer = await sendAny(
+      const response = await sendAny(
         service,
         `PATCH ${path} HTTP/1.1`,
         withBody(service, body),
         body,
       );
-      expect([200, 400]).toContain(answer.status);
-      if (answer.status === 200)
+      expect([200, 400]).toContain(response.status);
+      if (response.status === 200)
         expect((await service.get(path)).body).toEqual({
-          ...JSON.parse(answer.body),
+          ...JSON.parse(response.body),
           links: { self: service.url + path },
         });
     }),
@@ -165,15 +165,15 @@ test('200 with the same values for every accepted resource', async () => {
   await fc.assert(
     fc.asyncProperty(likely, async ([type, given]) => {
       const body = JSON.stringify(given);
-      const answer = await sendAny(
+      const response = await sendAny(
         service,
         `POST ${pathOf(type)} HTTP/1.1`,
         withBody(service, body),
         body,
       );
-      if (answer.status !== 201) return;
+      if (response.status !== 201) return;
       accepted += 1;
-      const made = JSON.parse(answer.body) as Resource;
+      const made = JSON.parse(response.body) as Resource;
       const id = 'resource_id' in given ? { resource_id: normaliseUuid(given.resource_id) } : {};
       expect(made).toMatchObject({ ...given, ...id });
       const read = await service.get(pathOf(type, made.id));

@@ -84,22 +84,22 @@ describe('arbitrary targets', () => {
   test('200 or 4xx for a list with any query, and links.self returns the same list', async () => {
     await fc.assert(
       fc.asyncProperty(sample, query, async (type, given) => {
-        const answer = await sendAny(
+        const response = await sendAny(
           service,
           `GET ${pathOf(type)}?${given} HTTP/1.1`,
           usual(service),
         );
-        if (answer.status !== 200) {
-          expect([400, 404]).toContain(answer.status);
+        if (response.status !== 200) {
+          expect([400, 404]).toContain(response.status);
           return;
         }
-        const { links } = JSON.parse(answer.body) as { links: { self: string } };
+        const { links } = JSON.parse(response.body) as { links: { self: string } };
         const again = await sendAny(
           service,
           `GET ${links.self.replace('http://dns.example', '')} HTTP/1.1`,
           usual(service),
         );
-        expect(again.body).toBe(answer.body);
+        expect(again.body).toBe(response.body);
       }),
       { numRuns: randomCases(150) },
     );
@@ -128,14 +128,14 @@ describe('arbitrary targets', () => {
         fc.constantFrom('GET', 'HEAD', 'PATCH', 'DELETE', 'POST', 'PUT'),
         encoded,
         async (type, method, id) => {
-          const answer = await sendAny(
+          const response = await sendAny(
             service,
             `${method} ${pathOf(type, id)} HTTP/1.1`,
             withBody(service, '{}'),
             '{}',
           );
-          if (answer.status === 201) expect(id).toMatch(/^(?:[?#/]|$)/);
-          else expect([200, 400, 404, 405]).toContain(answer.status);
+          if (response.status === 201) expect(id).toMatch(/^(?:[?#/]|$)/);
+          else expect([200, 400, 404, 405]).toContain(response.status);
         },
       ),
       { numRuns: randomCases(150) },

@@ -15,16 +15,16 @@ let current: TestService;
 async function baseSeen(...headers: string[]): Promise<unknown> {
   const token = `X-Auth-Token: ${current.token}`;
   const list = await sendRequest(current.url, ['GET /v2/tlds?limit=1 HTTP/1.1', token, ...headers]);
-  const answer = JSON.parse(list.body) as {
+  const response = JSON.parse(list.body) as {
     tlds: [{ id: string; links: { self: string } }];
     links: { self: string; next: string };
     type?: string;
   };
-  if (list.status !== 200) return [list.status, answer.type];
-  const base = answer.links.self.replace('/v2/tlds?limit=1', '');
-  const [{ id, links }] = answer.tlds;
+  if (list.status !== 200) return [list.status, response.type];
+  const base = response.links.self.replace('/v2/tlds?limit=1', '');
+  const [{ id, links }] = response.tlds;
   expect(links.self).toBe(`${base}/v2/tlds/${id}`);
-  expect(answer.links.next).toBe(`${base}/v2/tlds?limit=1&marker=${id}`);
+  expect(response.links.next).toBe(`${base}/v2/tlds?limit=1&marker=${id}`);
   const one = await sendRequest(current.url, [`GET /v2/tlds/${id} HTTP/1.1`, token, ...headers]);
   expect(JSON.parse(one.body)).toMatchObject({ links });
   return base;
@@ -97,11 +97,11 @@ describe('from the Host header', () => {
   });
 
   test('200 for HTTP/1.0 without a Host header, with the address of the connection', async () => {
-    const answer = await sendRequest(service.url, [
+    const response = await sendRequest(service.url, [
       'GET /v2/tlds HTTP/1.0',
       `X-Auth-Token: ${service.token}`,
     ]);
-    expect(JSON.parse(answer.body)).toMatchObject({ links: { self: `${service.url}/v2/tlds` } });
+    expect(JSON.parse(response.body)).toMatchObject({ links: { self: `${service.url}/v2/tlds` } });
   });
 
   test('200 with the same links for any X-Forwarded headers', async () => {
@@ -124,9 +124,9 @@ describe('from the Host header', () => {
       'Content-Type: application/json',
       `Content-Length: ${body.length}`,
     ];
-    const answer = await sendRequest(service.url, head, body);
-    const { id, links } = JSON.parse(answer.body) as { id: string; links: { self: string } };
-    expect([answer.headers.get('location'), links.self]).toEqual(
+    const response = await sendRequest(service.url, head, body);
+    const { id, links } = JSON.parse(response.body) as { id: string; links: { self: string } };
+    expect([response.headers.get('location'), links.self]).toEqual(
       Array.from({ length: 2 }, () => `http://h:81/v2/tlds/${id}`),
     );
   });

@@ -58,11 +58,11 @@ describe.each(SAMPLES)('$collection', (sample) => {
   ];
 
   test.each(NOT_JSON)('400 for %s', async (_what, body) => {
-    for (const answer of await bothTo(body)) expectError(answer, 400, 'invalid_json');
+    for (const response of await bothTo(body)) expectError(response, 400, 'invalid_json');
   });
 
   test.each(['', 'null', ' null '])('400 for the empty body %j', async (body) => {
-    for (const answer of await bothTo(body)) expectError(answer, 400, 'empty_request_body');
+    for (const response of await bothTo(body)) expectError(response, 400, 'empty_request_body');
   });
 
   test.each([
@@ -73,21 +73,21 @@ describe.each(SAMPLES)('$collection', (sample) => {
     '[{"name":"com"}]',
     `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
   ])('400 for a value that is not an object', async (body) => {
-    for (const answer of await bothTo(body))
-      expect(expectError(answer, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
+    for (const response of await bothTo(body))
+      expect(expectError(response, 400, 'invalid_object')).toContain(`describes a ${sample.title}`);
   });
 
   test('400 for a deeply nested object', async () => {
     const deep = `${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`;
-    for (const answer of await bothTo(deep))
-      expect(problemsOf(answer)).toContain('a: additionalProperties');
-    for (const answer of await bothTo(`{"name":${deep}}`))
-      expect(problemsOf(answer)).toContain('name: type');
+    for (const response of await bothTo(deep))
+      expect(problemsOf(response)).toContain('a: additionalProperties');
+    for (const response of await bothTo(`{"name":${deep}}`))
+      expect(problemsOf(response)).toContain('name: type');
   });
 
   test('400 without quoting an invalid body', async () => {
-    for (const answer of await bothTo('{"secret":"aGVsbG8gd29ybGQgaGVsbG8=" "x"}'))
-      expect(answer.text).not.toContain('aGVsbG8');
+    for (const response of await bothTo('{"secret":"aGVsbG8gd29ybGQgaGVsbG8=" "x"}'))
+      expect(response.text).not.toContain('aGVsbG8');
   });
 
   test.each([
@@ -100,16 +100,16 @@ describe.each(SAMPLES)('$collection', (sample) => {
     'json',
     ';',
   ])('415 for the content type %s', async (type) => {
-    for (const answer of await bothTo(sample.change, { 'content-type': type }))
-      expectError(answer, 415, 'unsupported_content_type');
+    for (const response of await bothTo(sample.change, { 'content-type': type }))
+      expectError(response, 415, 'unsupported_content_type');
   });
 
   test('415 without a content type, with and without a body', async () => {
     for (const body of ['', '{}']) {
       const head = ['Host: h', `X-Auth-Token: ${service.token}`, `Content-Length: ${body.length}`];
       for (const line of [`POST ${path} HTTP/1.1`, `PATCH ${path}/${resource.id} HTTP/1.1`]) {
-        const answer = await sendRequest(service.url, [line, ...head], body);
-        expect(JSON.parse(answer.body)).toMatchObject({
+        const response = await sendRequest(service.url, [line, ...head], body);
+        expect(JSON.parse(response.body)).toMatchObject({
           code: 415,
           type: 'unsupported_content_type',
         });
@@ -140,9 +140,9 @@ describe('accepted requests', () => {
   test.each(['application/json', 'text/html', 'application/xml;q=1', '*/*;q=0', 'nonsense'])(
     '200 with JSON for any Accept header: %s',
     async (accept) => {
-      const answer = await service.get('/v2/tlds', { accept });
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+      const response = await service.get('/v2/tlds', { accept });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
     },
   );
 
@@ -154,12 +154,15 @@ describe('accepted requests', () => {
       'Content-Type: application/json',
       'Transfer-Encoding: chunked',
     ];
-    const answer = await sendRequest(
+    const response = await sendRequest(
       service.url,
       head,
       '5\r\n{"nam\r\n11\r\ne":"in-chunks"  }\r\n0\r\n\r\n',
     );
-    expect([answer.status, (JSON.parse(answer.body) as Resource).name]).toEqual([201, 'in-chunks']);
+    expect([response.status, (JSON.parse(response.body) as Resource).name]).toEqual([
+      201,
+      'in-chunks',
+    ]);
   });
 
   test('201 for the same name in different objects and in strings', async () => {
@@ -240,12 +243,12 @@ describe('body size limit', () => {
       'Transfer-Encoding: chunked',
     ];
     const size = limit + 1;
-    const answer = await sendRequest(
+    const response = await sendRequest(
       service.url,
       head,
       `${size.toString(16)}\r\n${sized(size, 'chunked')}\r\n0\r\n\r\n`,
     );
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 413, type: 'request_too_large' });
+    expect(JSON.parse(response.body)).toMatchObject({ code: 413, type: 'request_too_large' });
     expect((await service.get('/v2/tlds?name=chunked')).body.tlds).toEqual([]);
   });
 });

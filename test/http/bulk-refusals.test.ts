@@ -36,22 +36,22 @@ describe('an invalid request', () => {
     ],
     ['an array', named('com'), []],
   ])('400: %s', async (_what, body, paths) => {
-    const answer = expectStatus(await service.post(PATH, body), 400);
-    expect(answer.body.type).toBe('invalid_object');
-    expect((answer.body.errors.errors as { path: string[] }[]).flatMap(({ path }) => path)).toEqual(
-      paths,
-    );
+    const response = expectStatus(await service.post(PATH, body), 400);
+    expect(response.body.type).toBe('invalid_object');
+    expect(
+      (response.body.errors.errors as { path: string[] }[]).flatMap(({ path }) => path),
+    ).toEqual(paths);
     expect(namesOf(await allEntries(service))).toEqual(['kept']);
   });
 
   test('400 with a bounded size if every entry is invalid in every way', async () => {
-    const answer = expectStatus(
+    const response = expectStatus(
       await service.post(PATH, {
         tlds: new Array(MAX_ENTRIES).fill({ a: 1, b: 2 }),
       }),
       400,
     );
-    expect(answer.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
+    expect(response.text.length).toBeLessThan(3 * MAX_LIST_BYTES);
     const each = expectStatus(
       await service.post(PATH, {
         mode: 'per-item',
@@ -75,8 +75,8 @@ describe('an invalid request', () => {
       '10000 members',
     ],
   ])('400 for a body that would take too long to parse: %s', async (_what, text, problem) => {
-    const answer = expectStatus(await service.post(PATH, text), 400);
-    expect(answer.body).toMatchObject({
+    const response = expectStatus(await service.post(PATH, text), 400);
+    expect(response.body).toMatchObject({
       type: 'invalid_object',
       message: expect.stringContaining(problem),
     });
@@ -98,19 +98,19 @@ describe('an invalid request', () => {
       },
     });
     const headers = { 'x-auth-token': service.token, 'content-type': 'application/json' };
-    const answer = await fetch(service.url + PATH, {
+    const response = await fetch(service.url + PATH, {
       method: 'POST',
       headers,
       body: chunked,
       duplex: 'half',
     });
-    expect(answer.status).toBe(413);
+    expect(response.status).toBe(413);
   });
 
   test('405 with Allow for other methods, 400 for those of an item', async () => {
     expectError(await service.get(PATH), 400, 'invalid_uuid');
-    const answer = expectStatus(await service.call('PUT', PATH), 405);
-    expect(answer.headers.get('allow')).toBe('POST, OPTIONS');
+    const response = expectStatus(await service.call('PUT', PATH), 405);
+    expect(response.headers.get('allow')).toBe('POST, OPTIONS');
   });
 });
 
@@ -135,25 +135,25 @@ describe('rights', () => {
         .token as string,
     );
     for (const body of [{ tlds: named('com') }, 'no JSON']) {
-      const answer = expectStatus(await reader.post(PATH, body), 401);
-      expect(answer.body.type).toBe('access_denied');
+      const response = expectStatus(await reader.post(PATH, body), 401);
+      expect(response.body.type).toBe('access_denied');
     }
   });
 
   test('401 without tlds:delete for a replacing list, even if it would remove nothing', async () => {
     for (const entries of [named('kept'), named('not good')]) {
-      const answer = expectStatus(
+      const response = expectStatus(
         await creator.post(PATH, { replace: true, dry_run: true, tlds: entries }),
         401,
       );
-      expect(answer.body.message).toContain('tlds:delete');
+      expect(response.body.message).toContain('tlds:delete');
     }
   });
 
   test('401 without tlds:update, and nothing changes; in per-item mode only the entry is refused', async () => {
     const list = [{ name: 'added' }, { name: 'KEPT', description: 'otherwise' }];
-    const answer = expectStatus(await creator.post(PATH, { tlds: list }), 401);
-    expect(answer.body.message).toContain('tlds:update');
+    const response = expectStatus(await creator.post(PATH, { tlds: list }), 401);
+    expect(response.body.message).toContain('tlds:update');
     expect(namesOf(await allEntries(service))).toEqual(['kept']);
     const each = expectStatus(await creator.post(PATH, { mode: 'per-item', tlds: list }), 200);
     expect(each.body.results[1]).toMatchObject({

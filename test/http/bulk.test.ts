@@ -39,19 +39,19 @@ describe('a bulk import', () => {
   });
 
   test('200 and creates every missing entry, in the order of the list', async () => {
-    const answer = expectStatus(
+    const response = expectStatus(
       await service.post(PATH, {
         tlds: [{ name: 'net' }, { name: 'com', description: 'Commercial' }],
       }),
       200,
     );
-    expect(answer.body).toMatchObject({
+    expect(response.body).toMatchObject({
       mode: 'transactional',
       replace: false,
       dry_run: false,
       removed: [],
     });
-    expect(answer.body.counts).toEqual({
+    expect(response.body.counts).toEqual({
       added: 2,
       unchanged: 0,
       updated: 0,
@@ -59,7 +59,7 @@ describe('a bulk import', () => {
       removed: 0,
     });
     const [, net, com] = await allEntries(service);
-    expect(answer.body.results).toEqual([
+    expect(response.body.results).toEqual([
       { index: 0, outcome: 'added', id: net?.id, name: 'net' },
       { index: 1, outcome: 'added', id: com?.id, name: 'com' },
     ]);
@@ -84,9 +84,9 @@ describe('a bulk import', () => {
       { name: 'net', description: null },
       { name: 'ORG', description: 'new' },
     ];
-    const answer = expectStatus(await service.post(PATH, { tlds: list }), 200);
-    expect(outcomesOf(answer)).toEqual(['unchanged', 'unchanged', 'updated']);
-    expect(answer.body.results[2]).toEqual({
+    const response = expectStatus(await service.post(PATH, { tlds: list }), 200);
+    expect(outcomesOf(response)).toEqual(['unchanged', 'unchanged', 'updated']);
+    expect(response.body.results[2]).toEqual({
       index: 2,
       outcome: 'updated',
       id: before.get('org')?.id,
@@ -113,12 +113,12 @@ describe('a bulk import', () => {
       { name: 'x', size: 1, description: 5 },
       { name: 'GOOD' },
     ];
-    const answer = expectStatus(await service.post(PATH, { tlds: list }), 400);
-    expect(answer.body.type).toBe('invalid_object');
-    expect(answer.body.message).toMatch(
+    const response = expectStatus(await service.post(PATH, { tlds: list }), 400);
+    expect(response.body.type).toBe('invalid_object');
+    expect(response.body.message).toMatch(
       /^Invalid list: 5 of 6 entries are refused, and nothing was changed: entry 1: 'name' must consist /,
     );
-    const problems = (answer.body.errors.errors as { path: unknown[]; validator: string }[]).map(
+    const problems = (response.body.errors.errors as { path: unknown[]; validator: string }[]).map(
       ({ path, validator }) => [...path, validator],
     );
     expect(problems).toEqual([
@@ -140,16 +140,16 @@ describe('a bulk import', () => {
       null,
       { name: 'first', description: 'better' },
     ];
-    const answer = expectStatus(await service.post(PATH, { mode: 'per-item', tlds: list }), 200);
-    expect(answer.body.counts).toEqual({
+    const response = expectStatus(await service.post(PATH, { mode: 'per-item', tlds: list }), 200);
+    expect(response.body.counts).toEqual({
       added: 1,
       unchanged: 0,
       updated: 1,
       refused: 3,
       removed: 0,
     });
-    expect(outcomesOf(answer)).toEqual(['added', 'refused', 'refused', 'refused', 'updated']);
-    expect(answer.body.results.slice(1, 4)).toEqual([
+    expect(outcomesOf(response)).toEqual(['added', 'refused', 'refused', 'refused', 'updated']);
+    expect(response.body.results.slice(1, 4)).toEqual([
       {
         index: 1,
         outcome: 'refused',
@@ -185,18 +185,18 @@ describe('a bulk import', () => {
       ],
     });
     const before = new Map((await allEntries(service)).map((each) => [each.name, each]));
-    const answer = expectStatus(
+    const response = expectStatus(
       await service.post(PATH, { replace: true, tlds: named('stays', 'new') }),
       200,
     );
-    expect(answer.body.counts).toEqual({
+    expect(response.body.counts).toEqual({
       added: 1,
       unchanged: 1,
       updated: 0,
       refused: 0,
       removed: 2,
     });
-    const removed = answer.body.removed as Entry[];
+    const removed = response.body.removed as Entry[];
     expect(removed.map(({ name }) => name)).toEqual(['first', 'gone']);
     expect(removed[1]).toEqual({
       id: before.get('gone')?.id,
@@ -251,17 +251,17 @@ describe('a bulk import', () => {
   });
 
   test('200 for many concurrent overlapping lists, with each name created once', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, number) => {
         const client = services[number % services.length] ?? service;
         const list = numbered(300).slice(number * 20, number * 20 + 150);
         return client.post(PATH, { tlds: number % 2 === 0 ? list : list.toReversed() });
       }),
     );
-    for (const answer of answers) expectStatus(answer, 200);
+    for (const response of responses) expectStatus(response, 200);
     const wanted = numbered(290).map(({ name }) => name);
     expect(namesOf(await allEntries(service))).toEqual(['first', ...wanted].sort());
-    const added = answers.reduce((sum, { body }) => sum + (body.counts.added as number), 0);
+    const added = responses.reduce((sum, { body }) => sum + (body.counts.added as number), 0);
     expect(added).toBe(wanted.length);
   });
 
@@ -272,7 +272,7 @@ describe('a bulk import', () => {
     );
     const lists = [service.post(PATH, { tlds: list }), service.post(PATH, { tlds: list })];
     const statuses = (await Promise.all(singles)).map(({ status }) => status);
-    for (const answer of await Promise.all(lists)) expectStatus(answer, 200);
+    for (const response of await Promise.all(lists)) expectStatus(response, 200);
     expect(statuses.filter((status) => status !== 201 && status !== 409)).toEqual([]);
     expect(namesOf(await allEntries(service))).toEqual(
       ['first', ...list.map(({ name }) => name)].sort(),
@@ -283,12 +283,12 @@ describe('a bulk import', () => {
     const lists = Array.from({ length: 5 }, (_, number) =>
       numbered(100, `list-${number % 3}`).slice(number),
     );
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       lists.map((tlds, number) =>
         (services[number % services.length] ?? service).post(PATH, { replace: true, tlds }),
       ),
     );
-    for (const answer of answers) expectStatus(answer, 200);
+    for (const response of responses) expectStatus(response, 200);
     const wanted = lists.map((list) => list.map(({ name }) => name).sort());
     expect(wanted).toContainEqual(namesOf(await allEntries(service)));
   });

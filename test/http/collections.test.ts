@@ -24,16 +24,16 @@ describe.each(SAMPLES)('$collection', (sample) => {
 
   describe('creation', () => {
     test('201 with the whole resource and its Location', async () => {
-      const answer = await service.post(path, sample.body('created'));
-      expect(answer.status).toBe(201);
-      const resource = answer.body as Resource;
+      const response = await service.post(path, sample.body('created'));
+      expect(response.status).toBe(201);
+      const resource = response.body as Resource;
       expect(Object.keys(resource)).toEqual(sample.members);
       expect(resource).toMatchObject(sample.body('created'));
       expect(resource.id).toMatch(UUID_V4);
       expect(resource.created_at).toMatch(TIMESTAMP);
       expect(resource.updated_at).toBeNull();
       expect(resource.links).toEqual({ self: `${service.url}${path}/${resource.id}` });
-      expect(answer.headers.get('location')).toBe(resource.links.self);
+      expect(response.headers.get('location')).toBe(resource.links.self);
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
     });
 
@@ -49,18 +49,18 @@ describe.each(SAMPLES)('$collection', (sample) => {
 
     test('409 when the name is taken, and nothing changes', async () => {
       const taken = await create(service, sample, 'taken');
-      const answer = await service.post(path, sample.body('taken'));
-      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(
+      const response = await service.post(path, sample.body('taken'));
+      expect(expectError(response, 409, `duplicate_${sample.noun}`)).toBe(
         `Duplicate ${sample.title}`,
       );
       expect(itemsOf(await service.get(`${path}?name=taken`), sample)).toEqual([taken]);
     });
 
     test('201 for one of fifty concurrent creations of one name, 409 for the other 49', async () => {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, () => service.post(path, sample.body('contested'))),
       );
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([
+      expect(responses.map(({ status }) => status).toSorted()).toEqual([
         201,
         ...Array.from({ length: 49 }, () => 409),
       ]);
@@ -68,13 +68,16 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
 
     test.each(sample.required)('400 without %s', async (name) => {
-      const answer = await service.post(path, { ...sample.body('incomplete'), [name]: undefined });
-      expect(problemsOf(answer)).toEqual([`${name}: required`]);
-      expect(answer.body.errors.errors[0].message).toBe(`'${name}' is a required property`);
+      const response = await service.post(path, {
+        ...sample.body('incomplete'),
+        [name]: undefined,
+      });
+      expect(problemsOf(response)).toEqual([`${name}: required`]);
+      expect(response.body.errors.errors[0].message).toBe(`'${name}' is a required property`);
     });
 
     test('400 that lists every problem of a body', async () => {
-      const answer = await service.post(path, {
+      const response = await service.post(path, {
         ...sample.body('x'),
         name: 5,
         id: UNKNOWN_ID,
@@ -82,7 +85,7 @@ describe.each(SAMPLES)('$collection', (sample) => {
         junk: 1,
         more: null,
       });
-      expect(problemsOf(answer)).toEqual([
+      expect(problemsOf(response)).toEqual([
         'name: type',
         'id: readOnly',
         'links: readOnly',
@@ -90,15 +93,15 @@ describe.each(SAMPLES)('$collection', (sample) => {
         'more: additionalProperties',
       ]);
       for (const name of ['name', 'id', 'links', 'junk', 'more'])
-        expect(answer.body.message).toContain(`'${name}'`);
+        expect(response.body.message).toContain(`'${name}'`);
     });
 
     test('400 of bounded size for hundreds of unknown members, and for thousands before they are parsed', async () => {
       const junk = (length: number) =>
         Object.fromEntries(Array.from({ length }, (_, index) => [`junk${index}`, 1]));
-      const answer = await service.post(path, { ...sample.body('x'), ...junk(900) });
-      expect(problemsOf(answer)).toHaveLength(50);
-      expect(answer.body.message).toContain('and 850 more');
+      const response = await service.post(path, { ...sample.body('x'), ...junk(900) });
+      expect(problemsOf(response)).toHaveLength(50);
+      expect(response.body.message).toContain('and 850 more');
       const refused = await service.post(path, { ...sample.body('x'), ...junk(5000) });
       expect(expectError(refused, 400, 'invalid_object')).toBe(
         'The request body has an object with more than 1000 members. Send less at a time.',
@@ -145,9 +148,9 @@ describe.each(SAMPLES)('$collection', (sample) => {
   describe('update', () => {
     test('200 with the changed member and updated_at, and all other members unchanged', async () => {
       const resource = await create(service, sample, 'changed');
-      const answer = await service.patch(`${path}/${resource.id}`, sample.change);
-      expect(answer.status).toBe(200);
-      const changed = answer.body as Resource;
+      const response = await service.patch(`${path}/${resource.id}`, sample.change);
+      expect(response.status).toBe(200);
+      const changed = response.body as Resource;
       expect(Object.keys(changed)).toEqual(sample.members);
       expect(changed).toEqual({ ...resource, ...sample.change, updated_at: changed.updated_at });
       expect(changed.updated_at).toMatch(TIMESTAMP);
@@ -181,11 +184,11 @@ describe.each(SAMPLES)('$collection', (sample) => {
     test('409 for the name of another resource, and nothing changes', async () => {
       await create(service, sample, 'theirs');
       const resource = await create(service, sample, 'mine');
-      const answer = await service.patch(`${path}/${resource.id}`, {
+      const response = await service.patch(`${path}/${resource.id}`, {
         ...sample.change,
         name: 'theirs',
       });
-      expect(expectError(answer, 409, `duplicate_${sample.noun}`)).toBe(
+      expect(expectError(response, 409, `duplicate_${sample.noun}`)).toBe(
         `Duplicate ${sample.title}`,
       );
       expect((await service.get(`${path}/${resource.id}`)).body).toEqual(resource);
@@ -203,11 +206,11 @@ describe.each(SAMPLES)('$collection', (sample) => {
   describe('deletion', () => {
     test('204 without a body, then 404, and the name is free', async () => {
       const resource = await create(service, sample, 'passing');
-      const answer = await service.delete(`${path}/${resource.id}`);
-      expect(answer.status).toBe(204);
-      expect(answer.text).toBe('');
-      expect(answer.headers.get('content-length')).toBe('0');
-      expect(answer.headers.has('content-type')).toBe(false);
+      const response = await service.delete(`${path}/${resource.id}`);
+      expect(response.status).toBe(204);
+      expect(response.text).toBe('');
+      expect(response.headers.get('content-length')).toBe('0');
+      expect(response.headers.has('content-type')).toBe(false);
       expectError(await service.delete(`${path}/${resource.id}`), 404, `${sample.noun}_not_found`);
       expectError(await service.get(`${path}/${resource.id}`), 404, `${sample.noun}_not_found`);
       expect((await create(service, sample, 'passing')).id).not.toBe(resource.id);
@@ -222,8 +225,8 @@ describe.each(SAMPLES)('$collection', (sample) => {
     ] as const;
 
     test.each(requests)('404 for an unknown id: %s', async (method, body) => {
-      const answer = await service.call(method, `${path}/${UNKNOWN_ID}`, body);
-      expect(expectError(answer, 404, `${sample.noun}_not_found`)).toBe(
+      const response = await service.call(method, `${path}/${UNKNOWN_ID}`, body);
+      expect(expectError(response, 404, `${sample.noun}_not_found`)).toBe(
         `Could not find ${sample.title}`,
       );
     });
@@ -237,16 +240,16 @@ describe.each(SAMPLES)('$collection', (sample) => {
         `${UNKNOWN_ID}0`,
         'x'.repeat(2000),
       ]) {
-        const answer = await service.call(method, `${path}/${id}`, body);
-        expect(expectError(answer, 400, 'invalid_uuid')).toBe(
+        const response = await service.call(method, `${path}/${id}`, body);
+        expect(expectError(response, 400, 'invalid_uuid')).toBe(
           `Invalid UUID ${sample.noun}_id: ${id}`,
         );
       }
     });
 
     test('400 that quotes an id decoded', async () => {
-      const answer = await service.get(`${path}/a%2Fb%20%D1%80%D1%84`);
-      expect(expectError(answer, 400, 'invalid_uuid')).toBe(
+      const response = await service.get(`${path}/a%2Fb%20%D1%80%D1%84`);
+      expect(expectError(response, 400, 'invalid_uuid')).toBe(
         `Invalid UUID ${sample.noun}_id: a/b рф`,
       );
     });

@@ -24,8 +24,8 @@ describe('without allowed origins', () => {
 
   test('200 without CORS headers', async () => {
     expect(corsOf(await service.get('/v2/tlds', { origin: ORIGIN }))).toEqual({});
-    const answer = await preflight(ORIGIN, 'POST');
-    expect([answer.status, corsOf(answer)]).toEqual([200, {}]);
+    const response = await preflight(ORIGIN, 'POST');
+    expect([response.status, corsOf(response)]).toEqual([200, {}]);
   });
 });
 
@@ -53,12 +53,12 @@ describe('with allowed origins', () => {
 
   test('401, 404 and 413 with permission for the page', async () => {
     const { url } = service;
-    for (const answer of [
+    for (const response of [
       await service.with('nobody').get('/v2/tlds', { origin: ORIGIN }),
       await service.get('/v2/nosuch', { origin: ORIGIN }),
       await service.post('/v2/tlds', 'x'.repeat(120_000), { origin: ORIGIN }),
     ]) {
-      expect(corsOf(answer), `${url} ${answer.status}`).toMatchObject({
+      expect(corsOf(response), `${url} ${response.status}`).toMatchObject({
         'access-control-allow-origin': ORIGIN,
       });
     }
@@ -67,9 +67,9 @@ describe('with allowed origins', () => {
   test.each(['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD'])(
     '200 for a preflight request to %s',
     async (method) => {
-      const answer = await preflight(ORIGIN, method);
-      expect([answer.status, answer.text]).toEqual([200, '']);
-      const headers = corsOf(answer);
+      const response = await preflight(ORIGIN, method);
+      expect([response.status, response.text]).toEqual([200, '']);
+      const headers = corsOf(response);
       expect(headers).toMatchObject({
         'access-control-allow-origin': ORIGIN,
         'access-control-allow-credentials': 'true',

@@ -15,7 +15,7 @@ import { hasProgram } from '../harness/tools.ts';
 
 const folder = temporaryFolder();
 let service: TestService;
-let answer: ApiResponse;
+let response: ApiResponse;
 let page: string;
 let api: ApiDocument;
 beforeAll(async () => {
@@ -23,8 +23,8 @@ beforeAll(async () => {
   const file = join(folder, 'master.key');
   createMasterKeyFile(file);
   service = await startTestService({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: file });
-  answer = await service.with('').get('/docs');
-  page = answer.text;
+  response = await service.with('').get('/docs');
+  page = response.text;
   api = (await service.get('/openapi.json')).body as ApiDocument;
 });
 afterAll(async () => {
@@ -51,8 +51,8 @@ function unescape(html: string): string {
 
 describe('the page', () => {
   test('200 as HTML without a token', () => {
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=UTF-8');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=UTF-8');
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
   });
 
@@ -62,7 +62,7 @@ describe('the page', () => {
     const hash = createHash('sha256')
       .update(styles[0] ?? '')
       .digest('base64');
-    expect(answer.headers.get('content-security-policy')).toBe(
+    expect(response.headers.get('content-security-policy')).toBe(
       `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     );
   });

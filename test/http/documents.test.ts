@@ -12,9 +12,9 @@ afterAll(() => service.close());
 const PATHS = ['/docs', '/openapi.json'];
 
 async function read(path: string, host: string): Promise<string> {
-  const answer = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, `Host: ${host}`]);
-  expect(answer.status).toBe(200);
-  return answer.body;
+  const response = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, `Host: ${host}`]);
+  expect(response.status).toBe(200);
+  return response.body;
 }
 
 /** Returns the duration in milliseconds of a request for each of `hosts`, one after the other. */

@@ -123,8 +123,8 @@ describe('/v2/encryption', () => {
 
   test('400 for a rotation with an unusable file, which changes nothing', async () => {
     writeFileSync(join(folder, 'own.key'), 'junk');
-    const answer = await service.post('/v2/encryption/rotate-master-key', undefined);
-    expectError(answer, 400, 'bad_request');
+    const response = await service.post('/v2/encryption/rotate-master-key', undefined);
+    expectError(response, 400, 'bad_request');
     await expectSameSecrets();
     expect((await status()).master_keys).toEqual([masterKey]);
     rmSync(join(folder, 'own.key'));
@@ -161,7 +161,7 @@ describe('/v2/encryption', () => {
         secrets.set(id, secret);
       });
       const rotations = [service.post('/v2/encryption/rotate-data-key', undefined)];
-      expect((await Promise.all(rotations)).map((answer) => answer.status)).toEqual([200]);
+      expect((await Promise.all(rotations)).map((response) => response.status)).toEqual([200]);
       await Promise.all(changes);
     }
     await until(({ data_keys: keys }) =>

@@ -53,17 +53,17 @@ describe.each([
   test.each(REQUESTS)(
     '$status with a request id, a date, a length and the media type of JSON: $method $path',
     async ({ status, method, path, body, headers }) => {
-      const answer = await service.call(method, path, body, headers);
-      expect(answer.status, answer.text).toBe(status);
-      expect(answer.headers.get(header)).toMatch(REQUEST_ID);
-      expect(answer.headers.get('content-type')).toBe(JSON_TYPE);
-      expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(0);
-      expect(Date.parse(answer.headers.get('date') ?? '')).not.toBeNaN();
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-      expect(answer.headers.has('etag')).toBe(false);
-      expect(answer.headers.has('vary')).toBe(false);
+      const response = await service.call(method, path, body, headers);
+      expect(response.status, response.text).toBe(status);
+      expect(response.headers.get(header)).toMatch(REQUEST_ID);
+      expect(response.headers.get('content-type')).toBe(JSON_TYPE);
+      expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
+      expect(Date.parse(response.headers.get('date') ?? '')).not.toBeNaN();
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.has('etag')).toBe(false);
+      expect(response.headers.has('vary')).toBe(false);
       const named = ['x-openstack-request-id', 'x-tsigil-request-id'].filter((name) =>
-        answer.headers.has(name),
+        response.headers.has(name),
       );
       expect(named).toEqual([header]);
     },
@@ -71,20 +71,20 @@ describe.each([
 
   test('204 with a request id', async () => {
     const { body } = await service.post('/v2/tlds', { name: 'passing' });
-    const answer = await service.delete(`/v2/tlds/${body.id}`);
-    expect([answer.status, answer.headers.get(header)]).toEqual([
+    const response = await service.delete(`/v2/tlds/${body.id}`);
+    expect([response.status, response.headers.get(header)]).toEqual([
       204,
       expect.stringMatching(REQUEST_ID),
     ]);
   });
 
   test('every request has a unique id, which its log line contains', async () => {
-    const answers = [
+    const responses = [
       await service.get('/v2/tlds'),
       await service.get('/v2/nosuch'),
       await service.with('nobody').get('/v2/tlds'),
     ];
-    const ids = answers.map(({ headers }) => headers.get(header));
+    const ids = responses.map(({ headers }) => headers.get(header));
     expect(new Set(ids).size).toBe(3);
     const lines = service.log
       .map((line) => JSON.parse(line))
@@ -98,12 +98,12 @@ describe.each([
 
   test('the log contains a request id from the caller as the global id, and the response does not', async () => {
     const given = `req-${UNKNOWN_ID}`;
-    const answer = await service.get('/v2/tlds', { [header]: given });
-    expect(answer.headers.get(header)).not.toBe(given);
-    expect(answer.text).not.toContain(given);
+    const response = await service.get('/v2/tlds', { [header]: given });
+    expect(response.headers.get(header)).not.toBe(given);
+    expect(response.text).not.toContain(given);
     const line = service.log
       .map((text) => JSON.parse(text))
-      .find(({ requestId }) => requestId === answer.headers.get(header));
+      .find(({ requestId }) => requestId === response.headers.get(header));
     expect(line).toMatchObject({ globalRequestId: given });
   });
 
@@ -115,8 +115,8 @@ describe.each([
     'a'.repeat(1000),
   ])('an invalid request id is neither logged nor returned: %j', async (given) => {
     const from = service.log.length;
-    const answer = await service.get('/v2/tlds', { [header]: `${given} z` });
-    expect(answer.status).toBe(200);
+    const response = await service.get('/v2/tlds', { [header]: `${given} z` });
+    expect(response.status).toBe(200);
     expect(service.log.slice(from).join('')).not.toContain('globalRequestId');
   });
 });

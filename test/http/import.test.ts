@@ -34,7 +34,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
 
   test('200 and imports resources with their ids and timestamps, in order of creation', async () => {
     const now = await create(service, sample, 'made-now');
-    const answer = await restore([
+    const response = await restore([
       whole('old'),
       whole('older', {
         id: otherId,
@@ -42,7 +42,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
         updated_at: '2014-01-01 00:00:00',
       }),
     ]);
-    expect([answer.status, answer.body]).toEqual([200, { imported: 2, unchanged: 0 }]);
+    expect([response.status, response.body]).toEqual([200, { imported: 2, unchanged: 0 }]);
     const items = itemsOf(await service.get(`/v2/${collection}`), sample);
     expect(
       items.map(({ id, name, created_at, updated_at }) => ({ id, name, created_at, updated_at })),
@@ -110,7 +110,7 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     const withoutId = Object.fromEntries(
       Object.entries(whole('a')).filter(([name]) => name !== 'id'),
     );
-    const answer = await restore([
+    const response = await restore([
       whole('fine'),
       withoutId,
       { ...whole('b'), created_at: 'yesterday' },
@@ -118,14 +118,14 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
       { ...whole('d'), name: 7 },
       'e',
     ]);
-    expect(problemsOf(answer)).toEqual([
+    expect(problemsOf(response)).toEqual([
       `${collection}.1.id: required`,
       `${collection}.2.created_at: format`,
       `${collection}.3.colour: additionalProperties`,
       `${collection}.4.name: type`,
       `${collection}.5: type`,
     ]);
-    expect(expectError(answer, 400, 'invalid_object')).toContain('item 3:');
+    expect(expectError(response, 400, 'invalid_object')).toContain('item 3:');
     expect(await kept()).toEqual([]);
   });
 
@@ -172,8 +172,8 @@ describe.each(SAMPLES)('/v2/$collection/import', (sample) => {
     const settings = describedAt(service.url);
     const content = actionPaths(settings, ACTIONS)[`/v2/${collection}/import`]?.post?.requestBody
       ?.content['application/json'];
-    const answer = await service.post(`/v2/${collection}/import`, content?.examples?.one?.value);
-    expect([answer.status, answer.body]).toEqual([200, { imported: 1, unchanged: 0 }]);
+    const response = await service.post(`/v2/${collection}/import`, content?.examples?.one?.value);
+    expect([response.status, response.body]).toEqual([200, { imported: 1, unchanged: 0 }]);
   });
 });
 

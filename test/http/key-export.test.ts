@@ -26,16 +26,16 @@ const exported = (id: string, query: string) => service.get(`/v2/tsigkeys/${id}/
 
 describe.each(Object.entries(EXPORT_FORMATS))('?format=%s', (format, { mediaType, extension }) => {
   test('200 with the text, its media type and a file name', async () => {
-    const answer = await exported(key.id, `?format=${format}`);
-    expect([answer.status, answer.text]).toEqual([
+    const response = await exported(key.id, `?format=${format}`);
+    expect([response.status, response.text]).toEqual([
       200,
       exportKey(format, { name: key.name, algorithm: 'hmac-sha256', secret: SECRET }).text,
     ]);
-    expect(answer.headers.get('content-type')).toBe(`${mediaType}; charset=UTF-8`);
-    expect(answer.headers.get('content-disposition')).toBe(
+    expect(response.headers.get('content-type')).toBe(`${mediaType}; charset=UTF-8`);
+    expect(response.headers.get('content-disposition')).toBe(
       `attachment; filename="transfer.example.${extension}"`,
     );
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('cache-control')).toBe('no-store');
   });
 });
 
@@ -91,9 +91,9 @@ test.each([
 ])('409 with the reason for %s', async (_case, format, members, reason) => {
   const made = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('any'), ...members });
   const { id } = made.body as Resource;
-  const answer = await exported(id, `?format=${format}`);
-  expect(expectError(answer, 409, 'not_exportable')).toContain(reason);
-  expect(answer.text).not.toContain('SomeSecretKey');
+  const response = await exported(id, `?format=${format}`);
+  expect(expectError(response, 409, 'not_exportable')).toContain(reason);
+  expect(response.text).not.toContain('SomeSecretKey');
 });
 
 test.each([

@@ -77,8 +77,8 @@ describe('DELETE of a token', () => {
   test('204 for one and 409 for the other if the last two are deleted at once', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { admin, clientOf, remove } = await open([ADA, BOB]);
-      const answers = await Promise.all([remove('ada'), remove('bob', clientOf('bob'))]);
-      expect(answers.map(({ status }) => status).sort()).toEqual([204, 409]);
+      const responses = await Promise.all([remove('ada'), remove('bob', clientOf('bob'))]);
+      expect(responses.map(({ status }) => status).sort()).toEqual([204, 409]);
       const left = [await admin.get('/v2/tlds'), await clientOf('bob').get('/v2/tlds')];
       expect(left.map(({ status }) => status).sort()).toEqual([200, 401]);
       if (round < 4) await service.close();

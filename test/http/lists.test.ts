@@ -100,9 +100,9 @@ describe.each(SAMPLES)('$collection', (sample) => {
     });
 
     test('200 with an empty list after the last item', async () => {
-      const answer = await service.get(`${path}?marker=${resources.at(-1)?.id}`);
-      expect(itemsOf(answer, sample)).toEqual([]);
-      expect(answer.body.links).not.toHaveProperty('next');
+      const response = await service.get(`${path}?marker=${resources.at(-1)?.id}`);
+      expect(itemsOf(response, sample)).toEqual([]);
+      expect(response.body.links).not.toHaveProperty('next');
     });
 
     test.each(['', 'foo', '12345', `${UNKNOWN_ID}0`, 'null'])(

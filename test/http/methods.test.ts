@@ -65,12 +65,12 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     ...['PUT', 'POST', 'TRACE', 'COPY'].map((method) => [method, `${path}/${UNKNOWN_ID}`, onItem]),
     ['PUT', `${path}/foo`, onItem],
   ])('405 for %s %s, with the allowed methods', async (method, target, allow) => {
-    const answer = await send(`${method} ${target} HTTP/1.1`);
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(
+    const response = await send(`${method} ${target} HTTP/1.1`);
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual(
       allow.split(', ').toSorted(),
     );
-    expect(JSON.parse(answer.body)).toMatchObject({
+    expect(JSON.parse(response.body)).toMatchObject({
       code: 405,
       type: 'method_not_allowed',
       message: expect.stringContaining(method) as string,
@@ -96,8 +96,8 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
     [`/${UNKNOWN_ID}`, 404],
     ['?limit=0', 400],
   ])('the status of GET in response to HEAD for %s: %d', async (rest, status) => {
-    const answer = await service.call('HEAD', path + rest);
-    expect([answer.status, answer.text]).toEqual([status, '']);
+    const response = await service.call('HEAD', path + rest);
+    expect([response.status, response.text]).toEqual([status, '']);
   });
 
   test.each(['/', '//', '///'])('200 for a path that ends in %s', async (slashes) => {
@@ -168,9 +168,9 @@ describe('paths', () => {
     '/nosuch/../v2/tlds',
     '/%2e%2e/',
   ])('404 as JSON outside the API, for every caller: %s', async (path) => {
-    const answer = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, 'Host: h']);
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+    const response = await sendRequest(service.url, [`GET ${path} HTTP/1.1`, 'Host: h']);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+    expect([response.status, JSON.parse(response.body)]).toMatchObject([
       404,
       { code: 404, type: 'not_found', message: expect.any(String) as string },
     ]);
@@ -184,8 +184,8 @@ describe('paths', () => {
   test.each([`/%762/%74lds`, `http://h/v2/tlds`, 'HTTP://other:1/v2/tlds/', 'https://h/v2/tlds'])(
     '200 for %s, an equivalent path',
     async (target) => {
-      const answer = await send(`GET ${target} HTTP/1.1`);
-      expect([answer.status, (JSON.parse(answer.body) as { links: object }).links]).toEqual([
+      const response = await send(`GET ${target} HTTP/1.1`);
+      expect([response.status, (JSON.parse(response.body) as { links: object }).links]).toEqual([
         200,
         { self: 'http://h/v2/tlds' },
       ]);
@@ -207,12 +207,12 @@ describe('paths', () => {
   test.each(['/v2/tlds/%', '/v2/tlds/%zz', '/v2/tlds/%ff', '/%c0%80'])(
     '400 for a path with invalid percent-encoding: %s',
     async (path) => {
-      const answer = await send(`GET ${path} HTTP/1.1`);
-      expect(JSON.parse(answer.body)).toMatchObject({
+      const response = await send(`GET ${path} HTTP/1.1`);
+      expect(JSON.parse(response.body)).toMatchObject({
         code: 400,
         message: expect.any(String) as string,
       });
-      expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+      expect(response.headers.get('x-openstack-request-id')).toMatch(/^req-/);
     },
   );
 });
@@ -221,8 +221,8 @@ describe('OPTIONS', () => {
   test.each(['/v2/tlds', `/v2/tlds/${UNKNOWN_ID}`, '/v2/nosuch', '/v2', '/', '/nosuch'])(
     '200 without a body for %s, without a token',
     async (path) => {
-      const answer = await service.with('nobody').call('OPTIONS', path);
-      expect([answer.status, answer.text, answer.headers.get('content-length')]).toEqual([
+      const response = await service.with('nobody').call('OPTIONS', path);
+      expect([response.status, response.text, response.headers.get('content-length')]).toEqual([
         200,
         '',
         '0',
@@ -243,10 +243,10 @@ describe('OPTIONS', () => {
 
 describe('without a token', () => {
   test('200 for the version document, with and without a body', async () => {
-    const answer = await service.with('nobody').get('/');
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-    const entries = answer.body.versions as {
+    const response = await service.with('nobody').get('/');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+    const entries = response.body.versions as {
       id: string;
       status: string;
       links: { rel: string; href: string }[];
@@ -262,8 +262,8 @@ describe('without a token', () => {
   });
 
   test.each(['/healthcheck', '/readyz'])('200 and OK for %s', async (path) => {
-    const answer = await service.with('nobody').get(path);
-    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([
+    const response = await service.with('nobody').get(path);
+    expect([response.status, response.text, response.headers.get('content-type')]).toEqual([
       200,
       'OK',
       'text/plain; charset=UTF-8',
@@ -272,16 +272,16 @@ describe('without a token', () => {
 
   test('405 for other methods on these paths', async () => {
     for (const path of ['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json']) {
-      const answer = await service.with('nobody').post(path, {});
-      expectError(answer, 405, 'method_not_allowed');
-      expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+      const response = await service.with('nobody').post(path, {});
+      expectError(response, 405, 'method_not_allowed');
+      expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
     }
   });
 });
 
 describe('unusual requests', () => {
-  const expectJson = (answer: string, status: number) => {
-    const { status: given, body, headers } = parseResponse(answer);
+  const expectJson = (response: string, status: number) => {
+    const { status: given, body, headers } = parseResponse(response);
     expect(given).toBe(status);
     expect(headers.get('content-type')).toBe('application/json; charset=UTF-8');
     expect((JSON.parse(body) as { message: string }).message).not.toBe('');
@@ -338,9 +338,9 @@ describe('unusual requests', () => {
       (await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Upgrade: websocket', 'Connection: Upgrade'))
         .status,
     ).toBe(200);
-    const answer = await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Expect: the-unexpected');
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+    const response = await send(`GET /v2/tlds/${tld.id} HTTP/1.1`, 'Expect: the-unexpected');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-openstack-request-id')).toMatch(/^req-/);
   });
 
   test('201 after 100 Continue', async () => {
@@ -385,10 +385,10 @@ describe('slow requests', () => {
     ],
   ])('408 as JSON if the %s does not arrive in time', async (_part, text) => {
     const hurried = await startTestService({ TSIGIL_API_REQUEST_TIMEOUT_SECONDS: '1' });
-    const answer = parseResponse(
+    const response = parseResponse(
       await sendBytes(hurried.url, text.replace('TOKEN', hurried.token)),
     );
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 408, type: 'request_timeout' });
+    expect(JSON.parse(response.body)).toMatchObject({ code: 408, type: 'request_timeout' });
     expect((await hurried.get('/v2/tlds')).body.tlds).toEqual([]);
     await hurried.close();
   });

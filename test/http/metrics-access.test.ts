@@ -9,9 +9,9 @@ afterEach(() => service.close());
 
 /** The status and error type of a request for the metrics. */
 async function read(headers: Record<string, string> = {}) {
-  const answer = await service.with('').call('GET', '/metrics', undefined, headers);
-  expectDocumented(await readDocument(service), '/metrics', 'GET', answer);
-  return answer;
+  const response = await service.with('').call('GET', '/metrics', undefined, headers);
+  expectDocumented(await readDocument(service), '/metrics', 'GET', response);
+  return response;
 }
 
 describe('/metrics', () => {
@@ -49,9 +49,9 @@ describe('/metrics', () => {
     [['10.0.0.0/8', '::1'], 403],
   ])('with metrics.addresses %j: %d', async (addresses, status) => {
     service = await startTestService({ TSIGIL_METRICS_ADDRESSES: JSON.stringify(addresses) });
-    const answer = await read();
-    if (status === 200) expect(answer.status).toBe(200);
-    else expectError(answer, 403, 'address_denied');
+    const response = await read();
+    if (status === 200) expect(response.status).toBe(200);
+    else expectError(response, 403, 'address_denied');
   });
 
   test('the address is that of the caller behind a trusted proxy', async () => {

@@ -13,12 +13,13 @@ function resourceSeries(text: string): string[] {
 }
 
 test('200 with all metrics for concurrent scrapes, which share a slow database query', async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/metrics')));
-  for (const { status, text } of answers)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/metrics')));
+  for (const { status, text } of responses)
     expect([status, resourceSeries(text).length]).toEqual([200, RESOURCE_TYPES.length]);
   // SQLite runs each statement at once, so each run ends before the next request is read.
-  const mostRuns = process.env.TEST_DATABASE === 'postgres' ? answers.length - 1 : answers.length;
-  expect(new Set(answers.map(({ text }) => text)).size).toBeLessThanOrEqual(mostRuns);
+  const mostRuns =
+    process.env.TEST_DATABASE === 'postgres' ? responses.length - 1 : responses.length;
+  expect(new Set(responses.map(({ text }) => text)).size).toBeLessThanOrEqual(mostRuns);
 });
 
 test('200 without a new count within 15 s', async () => {
@@ -28,6 +29,6 @@ test('200 without a new count within 15 s', async () => {
 });
 
 test('200 from /readyz for concurrent requests', async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/readyz')));
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/readyz')));
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
 });

@@ -57,11 +57,11 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
         ['GET', path, path],
         ['GET', path, `${path}?limit=1&sort_key=name&sort_dir=desc`],
       ] as const) {
-        const answer = await service.call(method, url);
-        expect(answer.status).toBe(200);
-        expectDocumented(api, template, method, answer);
+        const response = await service.call(method, url);
+        expect(response.status).toBe(200);
+        expectDocumented(api, template, method, response);
         const [example] = Object.values(examplesOf(responseTo(api, template, method, 200).content));
-        expect(Object.keys(answer.body as object)).toEqual(Object.keys(example as object));
+        expect(Object.keys(response.body as object)).toEqual(Object.keys(example as object));
       }
       if (operations.includes('update')) {
         for (const change of Object.values(
@@ -100,16 +100,16 @@ describe.each(RESOURCE_TYPES)('$collection', ({ collection, noun, operations }) 
       ...asked.map(({ name, example }) => [name, example] as const),
       ...sortKeys.map((key) => ['sort_key', key] as const),
     ]) {
-      const answer = await service.get(
+      const response = await service.get(
         `${path}?${name}=${encodeURIComponent(String(name === 'marker' ? body.id : value))}`,
       );
-      expect(answer.status, `${name}=${String(value)}`).toBe(200);
-      expectDocumented(api, path, 'GET', answer);
+      expect(response.status, `${name}=${String(value)}`).toBe(200);
+      expectDocumented(api, path, 'GET', response);
     }
     for (const { name } of parameters.filter((parameter) => parameter.in === 'header')) {
-      const answer = await service.get(path, { [name]: 'true' });
-      expect(answer.status, name).toBe(200);
-      expectDocumented(api, path, 'GET', answer);
+      const response = await service.get(path, { [name]: 'true' });
+      expect(response.status, name).toBe(200);
+      expectDocumented(api, path, 'GET', response);
     }
     await service.delete(`${path}/${String(body.id)}`);
     expect(asked.length).toBeGreaterThan(4);
@@ -201,11 +201,11 @@ describe('paths without a token', () => {
   test.each(['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json', '/docs'])(
     '200 as documented: %s',
     async (path) => {
-      const answer = await service.with('').get(path);
-      expect(answer.status).toBe(200);
-      expectDocumented(api, path, 'GET', answer);
+      const response = await service.with('').get(path);
+      expect(response.status).toBe(200);
+      expectDocumented(api, path, 'GET', response);
       const [example] = Object.values(examplesOf(responseTo(api, path, 'GET', 200).content));
-      if (path === '/') expect(answer.body).toEqual(example);
+      if (path === '/') expect(response.body).toEqual(example);
     },
   );
 
@@ -237,11 +237,11 @@ describe('settings that change statuses', () => {
     const strict = await startTestService({ TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS: '403' });
     const document = await readDocument(strict);
     const { body } = await strict.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
-    const answer = await strict.with(String(body.token)).get('/v2/tlds');
+    const response = await strict.with(String(body.token)).get('/v2/tlds');
     const unknown = await strict.with('unknown').get('/v2/tlds');
     await strict.close();
-    expect([answer.status, unknown.status]).toEqual([403, 401]);
-    expectDocumented(document, '/v2/tlds', 'GET', answer);
+    expect([response.status, unknown.status]).toEqual([403, 401]);
+    expectDocumented(document, '/v2/tlds', 'GET', response);
     expectDocumented(document, '/v2/tlds', 'GET', unknown);
     expect(JSON.stringify(document)).not.toContain('access_denied');
     // An operation without any right is 403 under either setting.
@@ -255,13 +255,13 @@ describe('settings that change statuses', () => {
       TSIGIL_RATE_LIMIT_BURST: '1',
     });
     const document = await readDocument(limited);
-    const answers = [
+    const responses = [
       await limited.get('/v2/tlds'),
       await limited.get('/v2/tlds'),
       await limited.get('/v2/tlds'),
     ];
     await limited.close();
-    const refused = answers.find(({ status }) => status === 429);
+    const refused = responses.find(({ status }) => status === 429);
     expect(refused).toBeDefined();
     if (refused !== undefined) expectDocumented(document, '/v2/tlds', 'GET', refused);
   });

@@ -34,8 +34,8 @@ describe('collection rules', () => {
     const email = 'hostmaster@example.com';
     const zone = (client: Client, name: string, more: object = {}) =>
       client.post('/v2/zones', { name, email, ...more });
-    const made = async (answer: Promise<ApiResponse>) => {
-      const { status, text, body } = await answer;
+    const made = async (response: Promise<ApiResponse>) => {
+      const { status, text, body } = await response;
       expect(status, text).toBe(201);
       return (body as { id: string }).id;
     };
@@ -127,10 +127,10 @@ describe('zone name check', () => {
     const examples = examplesOf(operationAt(api, path, 'POST').requestBody?.content);
     const promised = examplesOf(responseTo(api, path, 'POST', 200).content);
     for (const [name, request] of Object.entries(examples)) {
-      const answer = await service.post(path, request);
-      expect(answer.status).toBe(200);
-      expectDocumented(api, path, 'POST', answer);
-      expect(answer.body).toEqual(promised[name]);
+      const response = await service.post(path, request);
+      expect(response.status).toBe(200);
+      expectDocumented(api, path, 'POST', response);
+      expect(response.body).toEqual(promised[name]);
     }
     expect(Object.keys(examples)).not.toEqual([]);
   });

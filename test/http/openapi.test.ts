@@ -35,9 +35,9 @@ async function readDocument(
 
 describe('the OpenAPI document', () => {
   test('200 with the media type of JSON, without a token', async () => {
-    const answer = await service.get('/openapi.json', { 'x-auth-token': '' });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+    const response = await service.get('/openapi.json', { 'x-auth-token': '' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
   });
 
   test('is valid OpenAPI 3.1', async () => {
@@ -179,10 +179,10 @@ describe('the routes', () => {
       const documented = DOCUMENTED_METHODS.filter((method) => item[method] !== undefined).map(
         (method) => method.toUpperCase(),
       );
-      const answer = await service.call('OPTIONS', path.replace('{id}', UNKNOWN_ID));
+      const response = await service.call('OPTIONS', path.replace('{id}', UNKNOWN_ID));
       const implied = documented.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS'];
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('allow')?.split(', ').sort(), path).toEqual(
+      expect(response.status).toBe(200);
+      expect(response.headers.get('allow')?.split(', ').sort(), path).toEqual(
         [...documented, ...implied].sort(),
       );
     }

@@ -43,10 +43,10 @@ async function walk(query: string): Promise<{ pages: Zone[][]; totals: unknown[]
   const totals: unknown[] = [];
   let next: string | undefined = `/v2/zones?${query}`;
   while (next !== undefined) {
-    const answer: ApiResponse = await service.get(next);
-    pages.push(zonesOf(answer));
-    totals.push((answer.body as { metadata?: { total_count: number } }).metadata?.total_count);
-    next = (answer.body as { links: { next?: string } }).links.next?.slice(service.url.length);
+    const response: ApiResponse = await service.get(next);
+    pages.push(zonesOf(response));
+    totals.push((response.body as { metadata?: { total_count: number } }).metadata?.total_count);
+    next = (response.body as { links: { next?: string } }).links.next?.slice(service.url.length);
   }
   return { pages, totals };
 }

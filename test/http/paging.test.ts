@@ -29,10 +29,10 @@ describe.each(SAMPLES)('$collection', (sample) => {
     const seen: Resource[] = [];
     let next: string | undefined = `${service.url}${path}?${query}`;
     while (next !== undefined) {
-      const answer = await service.get(next.slice(service.url.length));
-      const page = itemsOf(answer, sample);
+      const response = await service.get(next.slice(service.url.length));
+      const page = itemsOf(response, sample);
       seen.push(...page);
-      next = answer.body.links.next;
+      next = response.body.links.next;
       await between(page);
     }
     return seen;

@@ -80,7 +80,7 @@ test('408 for an incomplete body behind other requests, after their responses', 
     service.url,
     get('/v2/tlds').repeat(3) + post('{"name":"late"}').slice(0, -3),
   );
-  expect(parseResponses(text).map((answer) => [answer.status, isClosing(answer)])).toEqual([
+  expect(parseResponses(text).map((response) => [response.status, isClosing(response)])).toEqual([
     [200, false],
     [200, false],
     [200, false],
@@ -107,8 +107,8 @@ test('200 for all waiting requests when the service stops, the last with Connect
     })
     .toBe(true);
   await service.close();
-  const answers = parseResponses(await pipelined);
-  expect(answers.map((answer) => [answer.status, isClosing(answer)])).toEqual(
+  const responses = parseResponses(await pipelined);
+  expect(responses.map((response) => [response.status, isClosing(response)])).toEqual(
     Array.from({ length: 60 }, (_, index) => [200, index === 59]),
   );
 });

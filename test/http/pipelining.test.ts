@@ -85,11 +85,11 @@ test('a connection with more than 64 waiting requests ends after their responses
     answer(index);
   }
   await closed;
-  const answers = parseResponses(received());
-  expect(answers.map(({ body }) => body)).toEqual(
+  const responses = parseResponses(received());
+  expect(responses.map(({ body }) => body)).toEqual(
     Array.from({ length: 65 }, (_, index) => `/${index}`),
   );
-  expect(answers.map(isClosing)).toEqual(answers.map((_, index) => index === 64));
+  expect(responses.map(isClosing)).toEqual(responses.map((_, index) => index === 64));
   expect([began.length, excess]).toEqual([65, 1]);
   expect(parsed).toBeLessThan(70); // the others are not even parsed
 });

@@ -33,9 +33,9 @@ const pool = (members: Record<string, unknown> = {}) => ({
 });
 
 async function createPool(members: Record<string, unknown> = {}) {
-  const answer = await service.post('/v2/pools', pool(members));
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body;
+  const response = await service.post('/v2/pools', pool(members));
+  expect(response.status, response.text).toBe(201);
+  return response.body;
 }
 
 describe('the default pool', () => {
@@ -85,12 +85,12 @@ describe('a pool', () => {
       attributes: { tier: 'gold' },
       ns_records: NS_RECORDS,
     };
-    const answer = await service.post('/v2/pools', given);
-    expect(answer.status).toBe(201);
-    expect(Object.keys(answer.body)).toEqual(MEMBERS);
-    expect(answer.body).toMatchObject({ ...given, project_id: 'admin', updated_at: null });
-    expect(answer.headers.get('location')).toBe(answer.body.links.self);
-    expect((await service.get(`/v2/pools/${answer.body.id}`)).body).toEqual(answer.body);
+    const response = await service.post('/v2/pools', given);
+    expect(response.status).toBe(201);
+    expect(Object.keys(response.body)).toEqual(MEMBERS);
+    expect(response.body).toMatchObject({ ...given, project_id: 'admin', updated_at: null });
+    expect(response.headers.get('location')).toBe(response.body.links.self);
+    expect((await service.get(`/v2/pools/${response.body.id}`)).body).toEqual(response.body);
     const ofNoProject = await clientFor(service, ['admin'], null);
     expect((await ofNoProject.post('/v2/pools', pool())).body.project_id).toBeNull();
   });
@@ -231,14 +231,14 @@ describe('a pool', () => {
 
   test('401 without the administrator role', async () => {
     const client = await clientFor(service, ['member', 'reader'], 'red');
-    const answers = [
+    const responses = [
       await client.get('/v2/pools'),
       await client.post('/v2/pools', {}),
       await client.get(`/v2/pools/${POOL_ID}`),
       await client.patch(`/v2/pools/${UNKNOWN_ID}`, {}),
       await client.delete(`/v2/pools/${UNKNOWN_ID}`),
     ];
-    for (const answer of answers) expectError(answer, 401, 'access_denied');
+    for (const response of responses) expectError(response, 401, 'access_denied');
   });
 
   test('200 for the filter by name and the common sorting, 400 for other filters', async () => {

@@ -100,13 +100,13 @@ describe('a service with a rate limit', () => {
     const other = service.with(
       (await service.post('/v2/tokens', { name: 'other', roles: ['admin'] })).body.token,
     );
-    const answers = await Promise.all(Array.from({ length: 30 }, () => service.get('/v2/tlds')));
-    const refused = answers.filter(({ status }) => status === 429);
+    const responses = await Promise.all(Array.from({ length: 30 }, () => service.get('/v2/tlds')));
+    const refused = responses.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(0);
-    expect(answers.filter(({ status }) => status === 200).length + refused.length).toBe(30);
-    for (const answer of refused) {
-      expectError(answer, 429, 'too_many_requests');
-      expect(answer.headers.get('retry-after')).toBe('1');
+    expect(responses.filter(({ status }) => status === 200).length + refused.length).toBe(30);
+    for (const response of refused) {
+      expectError(response, 429, 'too_many_requests');
+      expect(response.headers.get('retry-after')).toBe('1');
     }
     expect((await other.get('/v2/tlds')).status).toBe(200);
     await service.close();
@@ -114,8 +114,8 @@ describe('a service with a rate limit', () => {
 
   test('200 for every request by default, without a limit', async () => {
     const service = await startTestService();
-    const answers = await Promise.all(Array.from({ length: 300 }, () => service.get('/v2/tlds')));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const responses = await Promise.all(Array.from({ length: 300 }, () => service.get('/v2/tlds')));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     await service.close();
   });
 });
@@ -222,16 +222,16 @@ describe('a service with the default limit for addresses', () => {
     ];
     expect((await inUse.get('/v2/tlds')).status).toBe(200);
     const start = performance.now();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 600 }, (_, index) => guess(service, index)),
     );
     const refilled = Math.ceil(((performance.now() - start) / 1000) * 50);
-    const statuses = answers.map(({ status }) => status);
+    const statuses = responses.map(({ status }) => status);
     expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(200);
     expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(200 + refilled);
-    for (const answer of answers.filter(({ status }) => status !== 401)) {
-      expectError(answer, 429, 'too_many_requests');
-      expect(answer.headers.get('retry-after')).toBe('1');
+    for (const response of responses.filter(({ status }) => status !== 401)) {
+      expectError(response, 429, 'too_many_requests');
+      expect(response.headers.get('retry-after')).toBe('1');
     }
     for (const client of [service, inUse]) {
       for (let count = 0; count < 30; count += 1)
@@ -250,10 +250,10 @@ describe('a service with the default limit for addresses', () => {
         TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
         TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '20',
       });
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 60 }, () => service.with('').get(path)),
       );
-      expect(answers.some(({ status }) => status === 429)).toBe(true);
+      expect(responses.some(({ status }) => status === 429)).toBe(true);
       await service.close();
     },
   );
@@ -275,10 +275,10 @@ describe('a service with the default limit for addresses', () => {
       TSIGIL_AUTH_KEYSTONE_URL: url,
     });
     const start = performance.now();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_, index) => service.with(`guess-${index}`).get('/v2/tlds')),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 429]));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401, 429]));
     expect(questions).toBeLessThanOrEqual(20 + Math.ceil((performance.now() - start) / 1000));
     await service.close();
     keystone.close();
@@ -298,10 +298,10 @@ describe('behind a proxy', () => {
       ...variables,
       TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
     });
-    const answers = [];
+    const responses = [];
     for (let index = 0; index < 5; index += 1)
-      answers.push(await from(service, `203.0.113.${index}, 2001:db8::${index}`));
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
+      responses.push(await from(service, `203.0.113.${index}, 2001:db8::${index}`));
+    expect(responses.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
     expect((await from(service, '2001:db8::1, 192.0.2.7')).status).toBe(401);
     const addresses = addressesIn(service);
     expect(addresses).toEqual([
@@ -326,10 +326,10 @@ describe('behind a proxy', () => {
 
   test('429 for the peer with any X-Forwarded-For, if no proxy is trusted', async () => {
     const service = await startTestService(variables);
-    const answers = [];
+    const responses = [];
     for (let index = 0; index < 5; index += 1)
-      answers.push(await from(service, `192.0.2.${index}`));
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
+      responses.push(await from(service, `192.0.2.${index}`));
+    expect(responses.map(({ status }) => status)).toEqual([401, 401, 401, 429, 429]);
     expect(new Set(addressesIn(service))).toEqual(new Set(['127.0.0.1']));
     await service.close();
   });

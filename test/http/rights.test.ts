@@ -5,13 +5,13 @@ import { startTestService, type TestService } from '../harness/service.ts';
 
 /** A client whose token has these roles. */
 async function caller(service: TestService, ...roles: string[]): Promise<Client> {
-  const answer = await service.post('/v2/tokens', {
+  const response = await service.post('/v2/tokens', {
     name: `${roles.join('+')}-${Math.random()}`,
     roles,
     project_id: 'own-project',
   });
-  expect(answer.status, answer.text).toBe(201);
-  return service.with(answer.body.token);
+  expect(response.status, response.text).toBe(201);
+  return service.with(response.body.token);
 }
 
 /** Every operation on every collection, as a request with a valid body or without one. */
@@ -40,16 +40,16 @@ describe('by default', () => {
   afterAll(() => service.close());
 
   test.each(OPERATIONS)('401 without the administrator role: %s %s', async (method, path, body) => {
-    const answer = await member.call(method, path, body);
-    expectError(answer, 401, 'access_denied');
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"');
+    const response = await member.call(method, path, body);
+    expectError(response, 401, 'access_denied');
+    expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"');
   });
 
   test.each(OPERATIONS)(
     '401 with another body without a token: %s %s',
     async (method, path, body) => {
-      const answer = await service.with('nobody').call(method, path, body);
-      expect([answer.status, answer.body]).toEqual([
+      const response = await service.with('nobody').call(method, path, body);
+      expect([response.status, response.body]).toEqual([
         401,
         {
           error: {
@@ -59,8 +59,8 @@ describe('by default', () => {
           },
         },
       ]);
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-      expect(answer.headers.get('x-openstack-request-id')).toMatch(/^req-/);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(response.headers.get('x-openstack-request-id')).toMatch(/^req-/);
     },
   );
 
@@ -116,9 +116,9 @@ describe('with auth.insufficientRightsStatus 403', () => {
   afterAll(() => service.close());
 
   test.each(OPERATIONS)('403 without the administrator role: %s %s', async (method, path, body) => {
-    const answer = await member.call(method, path, body);
-    expectError(answer, 403, 'forbidden');
-    expect(answer.headers.has('www-authenticate')).toBe(false);
+    const response = await member.call(method, path, body);
+    expectError(response, 403, 'forbidden');
+    expect(response.headers.has('www-authenticate')).toBe(false);
   });
 
   test('403 for a request-context header, and 401 without a token', async () => {
@@ -208,8 +208,8 @@ describe('request-context headers', () => {
     '401 without the right, 200 with it and the same list: %s %j',
     async (query, headers) => {
       expectError(await member.get(`/v2/tlds${query}`, headers), 401, 'access_denied');
-      const answer = await service.get(`/v2/tlds${query}`, headers);
-      expect(answer.body).toEqual((await service.get('/v2/tlds')).body);
+      const response = await service.get(`/v2/tlds${query}`, headers);
+      expect(response.body).toEqual((await service.get('/v2/tlds')).body);
     },
   );
 

@@ -104,13 +104,13 @@ describe('rights of roles', () => {
     async (right, roles) => {
       const [method, path, body, headers] = REQUESTS[right] as Request;
       for (const role of ROLES) {
-        const answer = await clientOf(role).call(
+        const response = await clientOf(role).call(
           method,
           path.replace('{key}', keyId),
           body,
           headers,
         );
-        expect([role, answer.text.includes('"access_denied"')], answer.text).toEqual([
+        expect([role, response.text.includes('"access_denied"')], response.text).toEqual([
           role,
           !roles.includes(role),
         ]);
@@ -121,10 +121,10 @@ describe('rights of roles', () => {
   test('an auditor gets every member of keys except the secret', async () => {
     const members = withoutSecret((await service.get(`/v2/tsigkeys/${keyId}`)).body);
     const auditor = clientOf('auditor');
-    const answer = await auditor.get(`/v2/tsigkeys/${keyId}`);
-    expect(answer.body).toEqual(members);
+    const response = await auditor.get(`/v2/tsigkeys/${keyId}`);
+    expect(response.body).toEqual(members);
     expect(itemsOf(await auditor.get('/v2/tsigkeys'), TSIGKEYS)).toEqual([members]);
-    expect(answer.text).not.toContain(SECRET);
+    expect(response.text).not.toContain(SECRET);
     const exported = await auditor.get(`/v2/tsigkeys/${keyId}/export?format=bind`);
     expectError(exported, 401, 'access_denied');
     expect(exported.text).toContain("'tsigkeys:reveal'");

@@ -133,14 +133,14 @@ async function flood(
 ): Promise<Set<number>> {
   const statuses = new Set<number>();
   for (let round = 0; round < 20; round += 1) {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, place) => {
         const index = 20 * round + place;
         const headers = { 'x-forwarded-for': addressOf(index) };
         return client.with(tokenOf(index)).get('/v2/tlds', headers);
       }),
     );
-    for (const { status } of answers) statuses.add(status);
+    for (const { status } of responses) statuses.add(status);
   }
   return statuses;
 }

@@ -39,10 +39,10 @@ describe('names', () => {
     ],
     ...[label(63), long(254)],
   ])('201 for %s, stored in this spelling', async (name) => {
-    const answer = await service.post('/v2/tlds', { name });
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.body.name).toBe(name);
-    expect((await service.get(`/v2/tlds/${answer.body.id}`)).body.name).toBe(name);
+    const response = await service.post('/v2/tlds', { name });
+    expect(response.status, response.text).toBe(201);
+    expect(response.body.name).toBe(name);
+    expect((await service.get(`/v2/tlds/${response.body.id}`)).body.name).toBe(name);
   });
 
   test.each([
@@ -163,10 +163,10 @@ describe('descriptions', () => {
     'é'.repeat(160),
     null,
   ])('201 for %j, stored unchanged', async (description) => {
-    const answer = await service.post('/v2/tlds', { name: nextName(), description });
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.body.description).toBe(description);
-    expect((await service.get(`/v2/tlds/${answer.body.id}`)).body.description).toBe(description);
+    const response = await service.post('/v2/tlds', { name: nextName(), description });
+    expect(response.status, response.text).toBe(201);
+    expect(response.body.description).toBe(description);
+    expect((await service.get(`/v2/tlds/${response.body.id}`)).body.description).toBe(description);
   });
 
   test('201 with null without a description', async () => {

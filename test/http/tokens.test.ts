@@ -32,9 +32,9 @@ const body = (members: Record<string, unknown> = {}) => ({
 });
 
 async function make(members: Record<string, unknown> = {}) {
-  const answer = await service.post('/v2/tokens', body(members));
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body;
+  const response = await service.post('/v2/tokens', body(members));
+  expect(response.status, response.text).toBe(201);
+  return response.body;
 }
 
 describe('creation', () => {
@@ -140,9 +140,9 @@ describe('the other operations', () => {
 
   test('405 for a change, because the rights of a token cannot change', async () => {
     const { id } = await make();
-    const answer = await service.patch(`/v2/tokens/${id}`, { roles: ['admin'] });
-    expectError(answer, 405, 'method_not_allowed');
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, DELETE, OPTIONS');
+    const response = await service.patch(`/v2/tokens/${id}`, { roles: ['admin'] });
+    expectError(response, 405, 'method_not_allowed');
+    expect(response.headers.get('allow')).toBe('GET, HEAD, DELETE, OPTIONS');
   });
 
   test('200 for the filters name and project_id, 400 for others', async () => {
@@ -199,11 +199,11 @@ describe('use of a token', () => {
 
   test('401 for a token in the query', async () => {
     const { token } = await make();
-    const answer = await sendRequest(service.url, [
+    const response = await sendRequest(service.url, [
       `GET /v2/tlds?token=${token}&access_token=${token} HTTP/1.1`,
       'Host: h',
     ]);
-    expect(answer.status).toBe(401);
+    expect(response.status).toBe(401);
     expect(service.log.join('')).not.toContain(token);
   });
 

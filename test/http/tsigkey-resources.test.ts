@@ -12,15 +12,15 @@ const key = (scope: string, resourceId: string) => ({
 });
 
 async function keep(service: TestService, scope: string, resourceId: string) {
-  const answer = await service.post('/v2/tsigkeys', key(scope, resourceId));
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body;
+  const response = await service.post('/v2/tsigkeys', key(scope, resourceId));
+  expect(response.status, response.text).toBe(201);
+  return response.body;
 }
 
 async function createPool(service: TestService, name: string): Promise<string> {
-  const answer = await service.post('/v2/pools', { name });
-  expect(answer.status, answer.text).toBe(201);
-  return answer.body.id as string;
+  const response = await service.post('/v2/pools', { name });
+  expect(response.status, response.text).toBe(201);
+  return response.body.id as string;
 }
 
 describe('with tsigkeys.requireResource', () => {
@@ -29,10 +29,10 @@ describe('with tsigkeys.requireResource', () => {
   beforeAll(async () => {
     service = await startTestService({ TSIGIL_TSIGKEYS_REQUIRE_RESOURCE: 'true' });
     // The zone is in another project than the administrator of keys, which makes no difference.
-    const answer = await service.post('/v2/zones', primary('keyed.example.'), {
+    const response = await service.post('/v2/zones', primary('keyed.example.'), {
       'x-auth-sudo-project-id': 'red',
     });
-    zoneId = answer.body.id;
+    zoneId = response.body.id;
   });
   afterAll(() => service.close());
 
@@ -131,10 +131,10 @@ describe('with tsigkeys.requireResource', () => {
         () => service.delete(`/v2/zones/${id}`),
         () => service.post('/v2/tsigkeys', key('ZONE', id)),
       ];
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         (round % 2 === 0 ? requests : requests.reverse()).map((request) => request()),
       );
-      const statuses = answers.map(({ status }) => status).sort();
+      const statuses = responses.map(({ status }) => status).sort();
       expect([
         [201, 202],
         [202, 400],
@@ -226,11 +226,11 @@ describe('without tsigkeys.requireResource', () => {
         let path: string | undefined =
           `/v2/tsigkeys?orphaned=${wanted}&limit=2&sort_dir=${direction}`;
         while (path !== undefined) {
-          const answer = await service.get(path);
-          const names = itemsOf(answer, TSIGKEYS).map(({ name }) => name);
+          const response = await service.get(path);
+          const names = itemsOf(response, TSIGKEYS).map(({ name }) => name);
           expect(names.length).toBeLessThanOrEqual(2);
           found.push(...names);
-          path = answer.body.links.next?.slice(service.url.length);
+          path = response.body.links.next?.slice(service.url.length);
           expect(path === undefined).toBe(names.length < 2);
         }
         expect(found).toEqual(order);

@@ -27,10 +27,10 @@ const key = (members: Record<string, unknown> = {}) => ({
 
 /** Creates a key and returns it as it reads back. */
 async function keep(members: Record<string, unknown>, from = service): Promise<Resource> {
-  const answer = await from.post('/v2/tsigkeys', key(members));
-  expect(answer.status, answer.text).toBe(201);
-  expect((await from.get(`/v2/tsigkeys/${answer.body.id}`)).body).toEqual(answer.body);
-  return answer.body;
+  const response = await from.post('/v2/tsigkeys', key(members));
+  expect(response.status, response.text).toBe(201);
+  expect((await from.get(`/v2/tsigkeys/${response.body.id}`)).body).toEqual(response.body);
+  return response.body;
 }
 
 describe('names and secrets', () => {
@@ -94,9 +94,9 @@ describe('names and secrets', () => {
 
   test('400 without quoting the secret', async () => {
     const secret = `Zm9yYmlkZGVuLXNlY3JldA==\n`;
-    const answer = await service.post('/v2/tsigkeys', key({ secret, junk: 1 }));
-    expect(problemsOf(answer)).toEqual(['secret: format', 'junk: additionalProperties']);
-    expect(answer.text).not.toContain('Zm9y');
+    const response = await service.post('/v2/tsigkeys', key({ secret, junk: 1 }));
+    expect(problemsOf(response)).toEqual(['secret: format', 'junk: additionalProperties']);
+    expect(response.text).not.toContain('Zm9y');
   });
 
   test.each([

@@ -68,9 +68,9 @@ describe('a secret whose ciphertext', () => {
       '/v2/tsigkeys',
       `/v2/tsigkeys/${ids[0]}/export?format=bind`,
     ]) {
-      const answer = await service.get(path);
-      expectError(answer, 503, 'unreadable_secret');
-      expect(answer.text).not.toContain(ids[0]);
+      const response = await service.get(path);
+      expectError(response, 503, 'unreadable_secret');
+      expect(response.text).not.toContain(ids[0]);
     }
     const failures = service.log.filter((line) => line.includes('cannot be decrypted'));
     expect(failures).toHaveLength(3);

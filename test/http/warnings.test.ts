@@ -54,10 +54,10 @@ describe('Tsigil-Warning', () => {
       ['the resource_id is not the id of an existing zone'],
     ],
   ])('201 for %s, with the right warnings', async (_, members, expected) => {
-    const answer = await service.post('/v2/tsigkeys', key(members));
-    expect(answer.status, answer.text).toBe(201);
-    expect(warningsIn(answer)).toEqual(expected);
-    expect(Object.keys(answer.body as object)).toEqual(TSIGKEYS.members);
+    const response = await service.post('/v2/tsigkeys', key(members));
+    expect(response.status, response.text).toBe(201);
+    expect(warningsIn(response)).toEqual(expected);
+    expect(Object.keys(response.body as object)).toEqual(TSIGKEYS.members);
   });
 
   test('201 without a warning for an existing pool and zone', async () => {
@@ -89,16 +89,16 @@ describe('Tsigil-Warning', () => {
 
   test('201 with a warning that contains no part of the secret', async () => {
     const secret = SECRET.slice(4);
-    const answer = await service.post('/v2/tsigkeys', key({ secret, algorithm: 'hmac-sha512' }));
-    expect(answer.headers.get(HEADER)).toContain('the secret is shorter');
-    expect(answer.headers.get(HEADER)).not.toContain(secret.slice(0, 6));
+    const response = await service.post('/v2/tsigkeys', key({ secret, algorithm: 'hmac-sha512' }));
+    expect(response.headers.get(HEADER)).toContain('the secret is shorter');
+    expect(response.headers.get(HEADER)).not.toContain(secret.slice(0, 6));
   });
 
   test('409 has no warning', async () => {
     const body = key({ algorithm: 'hmac-md5' });
     await service.post('/v2/tsigkeys', body);
-    const answer = await service.post('/v2/tsigkeys', body);
-    expect([answer.status, answer.headers.get(HEADER)]).toEqual([409, null]);
+    const response = await service.post('/v2/tsigkeys', body);
+    expect([response.status, response.headers.get(HEADER)]).toEqual([409, null]);
   });
 
   test('201 lets a page of an allowed origin read the header', async () => {

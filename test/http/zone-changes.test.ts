@@ -21,16 +21,16 @@ const fresh = () => `zone-${(count += 1)}.example.`;
 describe('a change', () => {
   test('200 with the whole zone, and all members outside the body unchanged', async () => {
     const zone = await createZone(service, primary(fresh(), { description: 'one', ttl: 60 }));
-    const answer = await service.patch(`/v2/zones/${zone.id}`, { description: 'two' });
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({
+    const response = await service.patch(`/v2/zones/${zone.id}`, { description: 'two' });
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
       ...zone,
       description: 'two',
       version: 2,
       updated_at: expect.stringMatching(/^2030-01-01T/),
     });
-    expect(answer.body.updated_at > (zone.created_at as string)).toBe(true);
-    expect((await service.get(`/v2/zones/${zone.id}`)).body).toEqual(answer.body);
+    expect(response.body.updated_at > (zone.created_at as string)).toBe(true);
+    expect((await service.get(`/v2/zones/${zone.id}`)).body).toEqual(response.body);
   });
 
   test('200 for each member that may change', async () => {
@@ -90,13 +90,13 @@ describe('a change', () => {
 
   test('400 that lists every invalid value', async () => {
     const { id } = await createZone(service, primary(fresh()));
-    const answer = await service.patch(`/v2/zones/${id}`, {
+    const response = await service.patch(`/v2/zones/${id}`, {
       email: 'nobody',
       ttl: -1,
       description: 5,
       junk: 1,
     });
-    expect(problemsOf(answer)).toEqual([
+    expect(problemsOf(response)).toEqual([
       'email: format',
       'description: type',
       'ttl: type',
@@ -175,9 +175,9 @@ describe('the serial', () => {
 describe('a deletion', () => {
   test('202 with the zone in its final state, then 404, and the name is free', async () => {
     const zone = await createZone(service, primary(fresh()));
-    const answer = await service.delete(`/v2/zones/${zone.id}`);
-    expect(answer.status).toBe(202);
-    expect(answer.body).toEqual({ ...zone, status: 'PENDING', action: 'DELETE' });
+    const response = await service.delete(`/v2/zones/${zone.id}`);
+    expect(response.status).toBe(202);
+    expect(response.body).toEqual({ ...zone, status: 'PENDING', action: 'DELETE' });
     for (const method of ['GET', 'DELETE', 'PATCH']) {
       expectError(
         await service.call(method, `/v2/zones/${zone.id}`, method === 'PATCH' ? {} : undefined),

@@ -109,10 +109,10 @@ describe('sorting and paging', () => {
       const paged: string[] = [];
       let path: string | undefined = `/v2/zones?sort_key=${key}&limit=2`;
       while (path !== undefined) {
-        const answer = await service.get(path, ALL);
-        paged.push(...zoneNamesOf(answer));
-        expect(answer.body.metadata).toEqual({ total_count: 5 });
-        path = answer.body.links.next?.slice(service.url.length);
+        const response = await service.get(path, ALL);
+        paged.push(...zoneNamesOf(response));
+        expect(response.body.metadata).toEqual({ total_count: 5 });
+        path = response.body.links.next?.slice(service.url.length);
       }
       expect(paged).toEqual(expected);
     },
@@ -145,9 +145,9 @@ describe('total count', () => {
   test.each(['true', 'True', '1', 'yes'])(
     '200 without the count for OpenStack-DNS-Hide-Counts: %s',
     async (value) => {
-      const answer = await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value });
-      expect(zonesOf(answer)).toHaveLength(3);
-      expect(answer.body.metadata).toBeUndefined();
+      const response = await red.get('/v2/zones', { 'OpenStack-DNS-Hide-Counts': value });
+      expect(zonesOf(response)).toHaveLength(3);
+      expect(response.body.metadata).toBeUndefined();
     },
   );
 
@@ -200,11 +200,11 @@ describe('outside_tlds', () => {
     let path: string | undefined = '/v2/zones?outside_tlds=true&limit=2';
     let pages = 0;
     while (path !== undefined) {
-      const answer = await service.get(path);
-      expect(answer.body.metadata).toBeUndefined();
-      paged.push(...zoneNamesOf(answer));
+      const response = await service.get(path);
+      expect(response.body.metadata).toBeUndefined();
+      paged.push(...zoneNamesOf(response));
       pages += 1;
-      path = answer.body.links.next?.slice(service.url.length);
+      path = response.body.links.next?.slice(service.url.length);
     }
     expect([paged, pages]).toEqual([zones.map(({ name }) => name), 3]);
     await service.delete(`/v2/tlds/${ids.get('nothing-here')}`);
@@ -213,8 +213,8 @@ describe('outside_tlds', () => {
   test('401 for a member and a reader, also for their own zones', async () => {
     const reader = await clientFor(service, ['reader'], 'red');
     for (const client of [red, reader]) {
-      for (const answer of ['true', 'false'])
-        expectError(await client.get(`/v2/zones?outside_tlds=${answer}`), 401, 'access_denied');
+      for (const value of ['true', 'false'])
+        expectError(await client.get(`/v2/zones?outside_tlds=${value}`), 401, 'access_denied');
     }
   });
 

@@ -43,10 +43,10 @@ describe("a project's zones", () => {
     const zone = await createZone(red, primary('own.example.'));
     expect(zone.project_id).toBe('red');
     expect(zoneNamesOf(await red.get('/v2/zones'))).toEqual(['red.example.', 'own.example.']);
-    const answers = [];
+    const responses = [];
     for (const request of [red.get, red.delete])
-      answers.push((await request(`/v2/zones/${zone.id}`)).status);
-    expect(answers).toEqual([200, 202]);
+      responses.push((await request(`/v2/zones/${zone.id}`)).status);
+    expect(responses).toEqual([200, 202]);
   });
 
   test('200 for a reader of the project, 401 for every change', async () => {
@@ -54,7 +54,7 @@ describe("a project's zones", () => {
     expect(zoneNamesOf(await redReader.get('/v2/zones'))).toEqual(['red.example.']);
     expectError(await redReader.post('/v2/zones', primary('x.example.')), 401, 'access_denied');
     const [, patched, deleted] = await Promise.all(requestsAbout(redReader, redZone));
-    for (const answer of [patched, deleted]) expectError(answer, 401, 'access_denied');
+    for (const response of [patched, deleted]) expectError(response, 401, 'access_denied');
     expect((await red.get(`/v2/zones/${redZone.id}`)).body).toEqual(redZone);
   });
 
@@ -64,8 +64,8 @@ describe("a project's zones", () => {
     ['a member of no project', ['member'], null],
   ])('404 for %s, whose lists contain none of the zones', async (_who, roles, project) => {
     const client = await clientFor(service, roles, project);
-    for (const answer of await Promise.all(requestsAbout(client, redZone))) {
-      expect(expectError(answer, 404, 'zone_not_found')).toBe('Could not find Zone');
+    for (const response of await Promise.all(requestsAbout(client, redZone))) {
+      expect(expectError(response, 404, 'zone_not_found')).toBe('Could not find Zone');
     }
     expect(zoneNamesOf(await client.get('/v2/zones'))).toEqual([]);
     expect((await client.get('/v2/zones')).body.metadata).toEqual({ total_count: 0 });
@@ -74,14 +74,14 @@ describe("a project's zones", () => {
 
   test('401 for other roles, and without a token', async () => {
     const client = await clientFor(service, ['stranger', 'members', ''].filter(Boolean), 'red');
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       ...requestsAbout(client, redZone),
       client.get('/v2/zones'),
       client.post('/v2/zones', {}),
     ]);
-    for (const answer of answers) expectError(answer, 401, 'access_denied');
-    for (const answer of await Promise.all(requestsAbout(client.with('wrong'), redZone)))
-      expect(answer.status).toBe(401);
+    for (const response of responses) expectError(response, 401, 'access_denied');
+    for (const response of await Promise.all(requestsAbout(client.with('wrong'), redZone)))
+      expect(response.status).toBe(401);
   });
 
   test('401 missing_project_id for a token without a project', async () => {
@@ -95,10 +95,10 @@ describe('request-context headers', () => {
   test('200 and 202 for an administrator with all projects, by header or query', async () => {
     const zone = await createZone(blue, primary('blue.example.'));
     for (const list of ['/v2/zones?all_projects=true', '/v2/zones?all_tenants=1']) {
-      const answer = await service.get(list);
-      expect(zoneNamesOf(answer)).toEqual(['red.example.', 'blue.example.']);
-      expect(answer.body.metadata).toEqual({ total_count: 2 });
-      expect(answer.body.links.self).toBe(`${service.url}/v2/zones`);
+      const response = await service.get(list);
+      expect(zoneNamesOf(response)).toEqual(['red.example.', 'blue.example.']);
+      expect(response.body.metadata).toEqual({ total_count: 2 });
+      expect(response.body.links.self).toBe(`${service.url}/v2/zones`);
     }
     expect(zoneNamesOf(await service.get('/v2/zones', ALL))).toEqual([
       'red.example.',
@@ -130,10 +130,10 @@ describe('request-context headers', () => {
   test.each([ALL, { 'x-auth-sudo-project-id': 'red' }, { 'x-auth-sudo-tenant-id': 'red' }])(
     '401 for a member who sends %j',
     async (headers) => {
-      for (const answer of await Promise.all(
+      for (const response of await Promise.all(
         requestsAbout(blue, redZone, headers as unknown as Record<string, string>),
       )) {
-        expectError(answer, 401, 'access_denied');
+        expectError(response, 401, 'access_denied');
       }
       expectError(await blue.get('/v2/zones?all_projects=true'), 401, 'access_denied');
       expectError(await blue.get('/v2/zones?all_tenants=true'), 401, 'access_denied');
@@ -143,12 +143,12 @@ describe('request-context headers', () => {
   test.each(['', ' ', 'a b', 'a/b', 'x'.repeat(65), 'é'])(
     '400 for the sudo project %j, which no token can have',
     async (project) => {
-      const answer = await service.post('/v2/zones', primary('strange.example.'), {
+      const response = await service.post('/v2/zones', primary('strange.example.'), {
         'x-auth-sudo-project-id': project,
       });
-      if (project.trim() === '') expect(answer.body.project_id).toBe('admin');
-      else expectError(answer, 400, 'bad_request');
-      if (answer.status === 201) await service.delete(`/v2/zones/${answer.body.id}`);
+      if (project.trim() === '') expect(response.body.project_id).toBe('admin');
+      else expectError(response, 400, 'bad_request');
+      if (response.status === 201) await service.delete(`/v2/zones/${response.body.id}`);
     },
   );
 });
@@ -217,10 +217,10 @@ test('413 for a zone above the quota of its project, which is counted at each cr
     ).toBe('Quota exceeded for zones.');
     await createZone(await clientFor(limited, ['member'], 'blue'), primary('d.example.'));
     await client.delete(`/v2/zones/${first.id}`);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['e', 'f', 'g'].map((name) => client.post('/v2/zones', primary(`${name}.example.`))),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 413, 413]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 413, 413]);
   } finally {
     await limited.close();
   }

@@ -17,8 +17,8 @@ describe('the name servers of a zone', () => {
     ];
     const pool = (await service.post('/v2/pools', { name: 'served', ns_records: records })).body;
     const zone = await createZone(service, primary('served.example.', { pool_id: pool.id }));
-    const answer = await service.get(`/v2/zones/${zone.id}/nameservers`);
-    expect([answer.status, answer.body]).toEqual([200, { nameservers: records }]);
+    const response = await service.get(`/v2/zones/${zone.id}/nameservers`);
+    expect([response.status, response.body]).toEqual([200, { nameservers: records }]);
     const [first] = records;
     await service.patch(`/v2/pools/${pool.id}`, { ns_records: [first] });
     expect((await service.get(`/v2/zones/${zone.id}/nameservers`)).body).toEqual({

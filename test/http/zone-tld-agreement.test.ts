@@ -55,18 +55,18 @@ describe.each(['last-label', 'any-suffix'])('rule %s', (rule) => {
         async (entries, zoneNames) => {
           await createAll(zoneNames);
           for (const name of entries) await service.post('/v2/tlds', { name });
-          const answers = await checkNames(service, zoneNames);
+          const outcomes = await checkNames(service, zoneNames);
           const existing = zoneNamesOf(await service.get('/v2/zones'));
           const outside = zoneNamesOf(await service.get('/v2/zones?outside_tlds=true'));
           expect(outside).toEqual(
-            existing.filter((name) => answers[zoneNames.indexOf(name.slice(0, -1))] !== 'ok'),
+            existing.filter((name) => outcomes[zoneNames.indexOf(name.slice(0, -1))] !== 'ok'),
           );
 
           await removeAll(service);
           for (const name of entries) await service.post('/v2/tlds', { name });
-          expect(await createAll(zoneNames)).toEqual(answers);
+          expect(await createAll(zoneNames)).toEqual(outcomes);
           await removeAll(service);
-          for (const answer of answers) seen.add(answer);
+          for (const outcome of outcomes) seen.add(outcome);
         },
       ),
       // The example has one name for each outcome.

@@ -29,12 +29,12 @@ const ALL = { 'x-auth-all-projects': 'True' };
  * The outcome of creating a zone with the name: `ok`, or the error message. Removes the zone again.
  */
 async function creationOf(client: Client, body: Record<string, unknown>): Promise<string> {
-  const answer = await client.post('/v2/zones', body);
-  if (answer.status === 201) {
-    await client.delete(`/v2/zones/${answer.body.id}`);
+  const response = await client.post('/v2/zones', body);
+  if (response.status === 201) {
+    await client.delete(`/v2/zones/${response.body.id}`);
     return 'ok';
   }
-  return expectError(answer, 400, 'invalid_zone_name');
+  return expectError(response, 400, 'invalid_zone_name');
 }
 
 const INVALID = /^Invalid TLD: no TLD entry for/;
@@ -237,9 +237,9 @@ describe('the name check', () => {
     expect(await checkNames(service, ['a.b.'])).toEqual(['ok']);
     for (const method of ['GET', 'PATCH', 'DELETE'])
       expectError(await service.call(method, '/v2/tlds/check'), 400, 'invalid_uuid');
-    const answer = await service.call('PUT', '/v2/tlds/check');
-    expectError(answer, 405, 'method_not_allowed');
-    expect(answer.headers.get('allow')).toBe('POST, OPTIONS');
+    const response = await service.call('PUT', '/v2/tlds/check');
+    expectError(response, 405, 'method_not_allowed');
+    expect(response.headers.get('allow')).toBe('POST, OPTIONS');
   });
 
   test('200 without any change; an existing zone does not matter', async () => {

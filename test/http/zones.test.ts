@@ -18,11 +18,11 @@ describe('a new zone', () => {
   test('201 with every member, status ACTIVE, and its Location', async () => {
     const name = fresh();
     const before = Math.floor(Date.now() / 1000);
-    const answer = await post(primary(name));
-    expect(answer.status).toBe(201);
-    expect(Object.keys(answer.body)).toEqual(ZONE_MEMBERS);
-    const { id, created_at: createdAt, serial } = answer.body;
-    expect(answer.body).toEqual({
+    const response = await post(primary(name));
+    expect(response.status).toBe(201);
+    expect(Object.keys(response.body)).toEqual(ZONE_MEMBERS);
+    const { id, created_at: createdAt, serial } = response.body;
+    expect(response.body).toEqual({
       id: expect.stringMatching(
         /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
       ),
@@ -46,8 +46,8 @@ describe('a new zone', () => {
       links: { self: `${service.url}/v2/zones/${id}` },
     });
     expect(Math.abs(serial - before)).toBeLessThanOrEqual(60);
-    expect(answer.headers.get('location')).toBe(`${service.url}/v2/zones/${id}`);
-    expect((await service.get(`/v2/zones/${id}`)).body).toEqual(answer.body);
+    expect(response.headers.get('location')).toBe(`${service.url}/v2/zones/${id}`);
+    expect((await service.get(`/v2/zones/${id}`)).body).toEqual(response.body);
   });
 
   test('201 for a SECONDARY zone, with an email of the service, the default TTL and serial 1', async () => {

@@ -234,8 +234,8 @@ describe('responses of other servers', () => {
   async function serve(reply: (request: Buffer) => Buffer | undefined): Promise<KeyCheck> {
     const socket = createSocket('udp4');
     socket.on('message', (request, { port, address }) => {
-      const answer = reply(request);
-      if (answer !== undefined) socket.send(answer, port, address);
+      const response = reply(request);
+      if (response !== undefined) socket.send(response, port, address);
     });
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');
@@ -249,17 +249,17 @@ describe('responses of other servers', () => {
   }
 
   /** Returns the unsigned response to a request, and the MAC of the request. */
-  function plainAnswer(request: Buffer): { answer: Buffer; requestMac: Buffer } {
+  function plainAnswer(request: Buffer): { response: Buffer; requestMac: Buffer } {
     const message = decodeMessage(request);
-    const answer = encodeMessage({ ...message, flags: FLAGS.response, additionals: [] });
+    const response = encodeMessage({ ...message, flags: FLAGS.response, additionals: [] });
     const data = message.additionals[0]?.data ?? Buffer.alloc(0);
-    return { answer, requestMac: data.subarray(data.length - 6 - 32, data.length - 6) };
+    return { response, requestMac: data.subarray(data.length - 6 - 32, data.length - 6) };
   }
 
   test('good, for a correctly signed response', async () => {
     const request = await serve((octets) => {
-      const { answer, requestMac } = plainAnswer(octets);
-      return signMessage(answer, signingKey, {
+      const { response, requestMac } = plainAnswer(octets);
+      return signMessage(response, signingKey, {
         timeSigned: Math.floor(Date.now() / 1000),
         priorMac: requestMac,
       }).octets;
@@ -268,26 +268,26 @@ describe('responses of other servers', () => {
   });
 
   test.each([
-    ['is not signed', (answer: Buffer) => answer],
+    ['is not signed', (response: Buffer) => response],
     [
       'is signed with another key',
-      (answer: Buffer, priorMac: Buffer) => sign(answer, { priorMac, secret: 'another' }),
+      (response: Buffer, priorMac: Buffer) => sign(response, { priorMac, secret: 'another' }),
     ],
-    ['is signed without the MAC of the request', (answer: Buffer) => sign(answer, {})],
+    ['is signed without the MAC of the request', (response: Buffer) => sign(response, {})],
   ])('untrusted response, for a response that %s', async (_case, make) => {
     const request = await serve((octets) => {
-      const { answer, requestMac } = plainAnswer(octets);
-      return make(answer, requestMac);
+      const { response, requestMac } = plainAnswer(octets);
+      return make(response, requestMac);
     });
     expect(await checkKey(request, now, TIMEOUTS)).toMatchObject({ verdict: 'untrusted response' });
   });
 
   function sign(
-    answer: Buffer,
+    response: Buffer,
     { priorMac, secret }: { priorMac?: Buffer; secret?: string },
   ): Buffer {
     const key = secret === undefined ? signingKey : { ...signingKey, secret: Buffer.from(secret) };
-    return signMessage(answer, key, {
+    return signMessage(response, key, {
       timeSigned: Math.floor(Date.now() / 1000),
       ...(priorMac === undefined ? {} : { priorMac }),
     }).octets;
@@ -295,8 +295,8 @@ describe('responses of other servers', () => {
 
   test('clock skew, for a response that was signed at another time', async () => {
     const request = await serve((octets) => {
-      const { answer, requestMac } = plainAnswer(octets);
-      return signMessage(answer, signingKey, {
+      const { response, requestMac } = plainAnswer(octets);
+      return signMessage(response, signingKey, {
         timeSigned: Math.floor(Date.now() / 1000) + 1000,
         priorMac: requestMac,
       }).octets;
@@ -315,9 +315,9 @@ describe('responses of other servers', () => {
       () => Buffer.from('hello'),
       (octets: Buffer) => octets,
       (octets: Buffer) => {
-        const { answer } = plainAnswer(octets);
-        answer.writeUInt16BE((answer.readUInt16BE(0) + 1) & 0xffff, 0);
-        return answer;
+        const { response } = plainAnswer(octets);
+        response.writeUInt16BE((response.readUInt16BE(0) + 1) & 0xffff, 0);
+        return response;
       },
     ]) {
       expect(await checkKey(await serve(reply), now, brief)).toMatchObject({

@@ -92,9 +92,9 @@ test('four processes write while both keys rotate ten times: no request fails, a
       const id = created.body.id as string;
       secrets.set(id, created.body.secret as string);
       for (const each of services) {
-        const answer = await each.get(`/v2/tsigkeys/${id}`);
-        if (answer.status !== 200 || answer.body.secret !== secrets.get(id))
-          failures.push(answer.status);
+        const response = await each.get(`/v2/tsigkeys/${id}`);
+        if (response.status !== 200 || response.body.secret !== secrets.get(id))
+          failures.push(response.status);
       }
     }
   });

@@ -25,14 +25,14 @@ test('500 for a row that the database refuses; the log has code, table and const
   const secret = 'YW5vdGhlciBzZWNyZXQgdGhhdCBubyBsb2cgbWF5IHNob3c=';
   await admin.query('ALTER TABLE tsigkeys ADD CONSTRAINT no_more_keys CHECK (name = $$none$$)');
   const before = service.log.length;
-  const answer = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('refused'), secret });
+  const response = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('refused'), secret });
   await admin.query('ALTER TABLE tsigkeys DROP CONSTRAINT no_more_keys');
-  expect(answer.status).toBe(500);
+  expect(response.status).toBe(500);
   expect(errors(before)).toHaveLength(1);
   for (const word of ['23514', 'tsigkeys', 'no_more_keys'])
     expect(errors(before)[0]).toContain(word);
   expect(service.log.join('\n')).not.toContain(secret);
-  expect(answer.text).not.toContain(secret);
+  expect(response.text).not.toContain(secret);
 });
 
 test('500 for a value that the database cannot read; the log does not quote it', async () => {
@@ -44,9 +44,9 @@ test('500 for a value that the database cannot read; the log does not quote it',
   );
   const secret = 'c2VjcmV0IG9mIGEgbWVzc2FnZQ==';
   const before = service.log.length;
-  const answer = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('unreadable'), secret });
+  const response = await service.post('/v2/tsigkeys', { ...TSIGKEYS.body('unreadable'), secret });
   await admin.query('DROP TRIGGER refuse ON tsigkeys');
-  expect(answer.status).toBe(500);
+  expect(response.status).toBe(500);
   expect(errors(before)[0]).toContain('22P02');
   expect(service.log.join('\n')).not.toContain(secret);
 });

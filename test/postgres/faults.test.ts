@@ -31,17 +31,17 @@ afterAll(async () => {
 });
 beforeEach(() => untilItWorks());
 
-function expectUnavailable(answer: ApiResponse): void {
-  expect([answer.status, answer.body.type]).toEqual([503, 'service_unavailable']);
-  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+function expectUnavailable(response: ApiResponse): void {
+  expect([response.status, response.body.type]).toEqual([503, 'service_unavailable']);
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
 /** Repeats a write until it succeeds. Every response before that must be 503. */
 async function untilItWorks(): Promise<void> {
   for (;;) {
-    const answer = await service.post('/v2/tlds', { name: fresh() });
-    if (answer.status === 201) return;
-    expectUnavailable(answer);
+    const response = await service.post('/v2/tlds', { name: fresh() });
+    if (response.status === 201) return;
+    expectUnavailable(response);
   }
 }
 
@@ -54,11 +54,11 @@ test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
   '503 with Retry-After while the database is down after %s, and success without a restart afterwards',
   async (signal) => {
     await server.stop(signal);
-    for (const answer of [
+    for (const response of [
       await service.get('/v2/tlds'),
       await service.post('/v2/tlds', { name: fresh() }),
     ])
-      expectUnavailable(answer);
+      expectUnavailable(response);
     expect((await service.get('/readyz')).status).toBe(503);
     expect((await service.get('/healthcheck')).status).toBe(200);
     expect((await service.get('/metrics')).text).toContain('tsigil_database_up 0');
@@ -70,8 +70,8 @@ test.each(['SIGINT', 'SIGQUIT', 'SIGKILL'] as const)(
 
 test('503 within the timeouts if the network drops everything, and success afterwards', async () => {
   proxy.behave('stall');
-  const answers = await Promise.all(Array.from({ length: 8 }, () => service.get('/v2/tlds')));
-  for (const answer of answers) expectUnavailable(answer);
+  const responses = await Promise.all(Array.from({ length: 8 }, () => service.get('/v2/tlds')));
+  for (const response of responses) expectUnavailable(response);
   proxy.behave('cut'); // the stalled connections lost bytes, unlike real connections
   proxy.behave('pass');
   await untilItWorks();
@@ -96,8 +96,8 @@ test('503, never success, if the connection breaks after the commit; the write i
 test('503 if every connection breaks during transactions, and success afterwards', async () => {
   const writes = Array.from({ length: 20 }, () => service.post('/v2/tlds', { name: fresh() }));
   proxy.behave('cut');
-  for (const answer of await Promise.all(writes))
-    if (answer.status !== 201) expectUnavailable(answer);
+  for (const response of await Promise.all(writes))
+    if (response.status !== 201) expectUnavailable(response);
   proxy.behave('pass');
   await untilItWorks();
 });
@@ -111,9 +111,9 @@ test('503 if the database is a read-only standby', async () => {
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'faults'`,
     );
     await service.get('/v2/tlds'); // the request may use a connection that was closed
-    const answer = await service.post('/v2/tlds', { name: fresh() });
-    expectUnavailable(answer);
-    expect(answer.body.message).toMatch(/standby|does not respond/);
+    const response = await service.post('/v2/tlds', { name: fresh() });
+    expectUnavailable(response);
+    expect(response.body.message).toMatch(/standby|does not respond/);
   } finally {
     await admin.query('ALTER DATABASE faults RESET default_transaction_read_only');
     await admin.query(

@@ -34,10 +34,10 @@ describe('two processes on one database', () => {
   test('201 once and 409 for all others if both get the same creations', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `contested${index}`);
     for (const name of names) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, (_, index) => either(index).post('/v2/tlds', { name })),
       );
-      expect(answers.map(({ status }) => status).sort()).toEqual([
+      expect(responses.map(({ status }) => status).sort()).toEqual([
         201,
         ...Array.from({ length: 9 }, () => 409),
       ]);
@@ -93,16 +93,16 @@ describe('two processes on one database', () => {
       const seen: string[] = [];
       let next: string | undefined = `/v2/tlds?limit=7&sort_key=${sortKey}`;
       for (let page = 0; next !== undefined; page += 1) {
-        const answer: {
+        const response: {
           status: number;
           body: { tlds: { id: string }[]; links: { next?: string } };
         } = await either(page).get(next);
-        if (answer.status === 400) break; // the marker was deleted meanwhile
-        seen.push(...answer.body.tlds.map(({ id }) => id));
+        if (response.status === 400) break; // the marker was deleted meanwhile
+        seen.push(...response.body.tlds.map(({ id }) => id));
         next =
-          answer.body.links.next === undefined
+          response.body.links.next === undefined
             ? undefined
-            : new URL(answer.body.links.next).pathname + new URL(answer.body.links.next).search;
+            : new URL(response.body.links.next).pathname + new URL(response.body.links.next).search;
       }
       listing = false;
       await Promise.all(churn);

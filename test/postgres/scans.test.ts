@@ -77,8 +77,8 @@ describe.each([10, 2])(
           .toSorted((one, next) => one - next);
         expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(1000);
 
-        const answers = await Promise.all(slow);
-        const refused = answers.filter(({ status }) => status !== 200);
+        const responses = await Promise.all(slow);
+        const refused = responses.filter(({ status }) => status !== 200);
         expect(refused.length).toBeGreaterThan(0);
         for (const { status, body, headers } of refused) {
           expect([status, body.type]).toEqual([503, 'service_unavailable']);

@@ -32,10 +32,10 @@ describe.runIf(process.platform === 'linux')('SIGHUP to a service with two worke
     const team = service.with(body.token as string);
     /** Connections go to the workers in turn. */
     const statuses = async () => {
-      const answers = [];
+      const responses = [];
       for (let count = 0; count < REQUESTS; count += 1)
-        answers.push(await team.get('/v2/tlds', { connection: 'close' }));
-      return [...new Set(answers.map(({ status }) => status))];
+        responses.push(await team.get('/v2/tlds', { connection: 'close' }));
+      return [...new Set(responses.map(({ status }) => status))];
     };
     expect(await statuses()).toEqual([401]);
 

@@ -31,10 +31,10 @@ async function lock(statement: string): Promise<void> {
 /** Returns the response and its duration in milliseconds. */
 async function timed(
   request: Promise<ApiResponse>,
-): Promise<{ status: number; milliseconds: number; answer: ApiResponse }> {
+): Promise<{ status: number; milliseconds: number; response: ApiResponse }> {
   const began = performance.now();
-  const answer = await request;
-  return { status: answer.status, milliseconds: performance.now() - began, answer };
+  const response = await request;
+  return { status: response.status, milliseconds: performance.now() - began, response };
 }
 
 function median(values: readonly number[]): number {
@@ -76,10 +76,10 @@ describe('while another program holds the write lock of the database', () => {
     const early = ['net', 'org'].map((name) => timed(service.post('/v2/tlds', { name })));
     await new Promise((resume) => setTimeout(resume, 2000));
     const late = timed(service.post('/v2/tlds', { name: 'info' }));
-    for (const { status, milliseconds, answer } of await Promise.all(early)) {
+    for (const { status, milliseconds, response } of await Promise.all(early)) {
       expect(status).toBe(503);
-      expect(answer.headers.get('retry-after')).toBe('5');
-      expect(answer.body).toMatchObject({
+      expect(response.headers.get('retry-after')).toBe('5');
+      expect(response.body).toMatchObject({
         type: 'service_unavailable',
         message: 'The database cannot be used: it is locked by another program',
       });

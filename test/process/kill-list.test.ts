@@ -43,11 +43,11 @@ test('kill -9 during --replace leaves the complete old or new list, and the new 
   for (const [round, part] of KILL_TIMES.entries()) {
     const service = await startServiceProcess(folder);
     const list = numbered(ENTRIES, `round-${round}`);
-    const answer = service
+    const response = service
       .post('/v2/tlds/bulk', { replace: true, tlds: list })
       .catch(() => undefined);
     const timer = setTimeout(() => service.process.kill('SIGKILL'), part * whole);
-    const status = (await answer)?.status;
+    const status = (await response)?.status;
     clearTimeout(timer);
     await service.stop('SIGKILL');
 

@@ -13,7 +13,7 @@ const folder = temporaryFolder();
 const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const SECRET = 'c2VjcmV0IG9mIHRoZSB0ZXN0IG9mIHRoZSBsb2c=';
 let service: ServiceProcess;
-let answers: Record<string, Awaited<ReturnType<ServiceProcess['get']>>>;
+let responses: Record<string, Awaited<ReturnType<ServiceProcess['get']>>>;
 let closed: WireResponse;
 let madeToken: string;
 let lines: Line[];
@@ -47,7 +47,7 @@ beforeAll(async () => {
     'Host: tsigil.example',
     `X-Auth-Token: ${madeToken}`,
   ]);
-  answers = {
+  responses = {
     bearer: {
       status: bearer.status,
       headers: bearer.headers,
@@ -78,7 +78,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns the log line of the request with this response. */
 function lineOf(name: string): Line {
-  const id = answers[name]?.headers.get('x-openstack-request-id');
+  const id = responses[name]?.headers.get('x-openstack-request-id');
   const found = lines.filter(({ requestId, msg }) => requestId === id && msg === 'request');
   expect(found, name).toHaveLength(1);
   return found[0] ?? {};
@@ -86,9 +86,10 @@ function lineOf(name: string): Line {
 
 test('every request has one line with id, caller, route, status and duration', () => {
   expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(
-    Object.keys(answers).length + 2,
+    Object.keys(responses).length + 2,
   );
-  for (const name of Object.keys(answers)) expect(lineOf(name).status).toBe(answers[name]?.status);
+  for (const name of Object.keys(responses))
+    expect(lineOf(name).status).toBe(responses[name]?.status);
   expect(lineOf('got')).toEqual({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
@@ -96,7 +97,7 @@ test('every request has one line with id, caller, route, status and duration', (
     globalRequestId: expect.stringMatching(/^req-/) as string,
     method: 'GET',
     route: '/v2/tsigkeys/:id',
-    resource: answers.created?.body.id as string,
+    resource: responses.created?.body.id as string,
     status: 200,
     durationMs: expect.any(Number) as number,
     caller: 'reader of logs',
@@ -115,7 +116,7 @@ test('a caller without a valid token has no name, and an invalid request id is n
 
 test('a weak algorithm is a warning with the id of the key', () => {
   const warnings = lines.filter(
-    ({ level, resource }) => level === 'warn' && resource === answers.weak?.body.id,
+    ({ level, resource }) => level === 'warn' && resource === responses.weak?.body.id,
   );
   expect(warnings).toEqual([
     expect.objectContaining({
@@ -150,7 +151,7 @@ test('the log contains the start with address and version, the stop with its sig
 });
 
 test('the log contains no query, path, token or secret from callers', () => {
-  expect(answers.refused?.status).toBe(400);
+  expect(responses.refused?.status).toBe(400);
   for (const sent of [
     'a-name-in-the-query',
     'limit=3',

@@ -102,10 +102,10 @@ describe('a database file that is removed or replaced while the service runs', (
       lose();
       const message = `The database file '${file}' was removed or replaced. The service refuses changes, because they would be lost`;
       for (const name of ['net', 'org']) {
-        const answer = await client.post('/v2/tlds', { name });
-        expect(answer.status).toBe(503);
-        expect(answer.headers.get('retry-after')).toBe('5');
-        expect(answer.body).toMatchObject({ type: 'service_unavailable', message });
+        const response = await client.post('/v2/tlds', { name });
+        expect(response.status).toBe(503);
+        expect(response.headers.get('retry-after')).toBe('5');
+        expect(response.body).toMatchObject({ type: 'service_unavailable', message });
       }
       const ready = await client.get('/readyz');
       expect([ready.status, ready.body.message]).toEqual([503, message]);

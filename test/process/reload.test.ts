@@ -120,8 +120,8 @@ describe('SIGHUP applies', () => {
     const { headers, body } = await service.get('/v2/limits', { origin: 'https://a.example' });
     expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
     expect(body).toMatchObject({ max_zones: 7 });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => service.get('/v2/tlds')));
-    expect(answers.map(({ status }) => status)).toContain(429);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/v2/tlds')));
+    expect(responses.map(({ status }) => status)).toContain(429);
     await vi.waitFor(() => expect(service.output()).toContain('"route":"/v2/limits"'));
   });
 

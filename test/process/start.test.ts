@@ -247,7 +247,7 @@ describe('TLS', () => {
       });
       expect(service.url).toMatch(/^https:/);
       const { port } = new URL(service.url);
-      const answer = await new Promise<string>((resolve, reject) => {
+      const response = await new Promise<string>((resolve, reject) => {
         const options = {
           ca: readFileSync(join(folder, 'cert.pem')),
           headers: { 'x-auth-token': service.token },
@@ -256,7 +256,7 @@ describe('TLS', () => {
           response.setEncoding('utf8').once('data', (text: string) => resolve(text));
         }).on('error', reject);
       });
-      expect(JSON.parse(answer)).toEqual({
+      expect(JSON.parse(response)).toEqual({
         tlds: [],
         links: { self: `https://127.0.0.1:${port}/v2/tlds` },
       });

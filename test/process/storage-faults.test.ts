@@ -73,8 +73,8 @@ async function createUntilRefused(
   const acknowledged: string[] = [];
   for (let attempt = 0; attempt < 3000; attempt += 1) {
     const name = `filler-${(serial += 1)}`;
-    const answer = await client.post('/v2/tlds', { name, description: 'x'.repeat(160) });
-    if (answer.status !== 201) return { acknowledged, refusal: answer };
+    const response = await client.post('/v2/tlds', { name, description: 'x'.repeat(160) });
+    if (response.status !== 201) return { acknowledged, refusal: response };
     acknowledged.push(name);
   }
   throw new Error('3000 entries were accepted: there was no fault');
@@ -93,17 +93,17 @@ async function namesOf(client: Client): Promise<string[]> {
   return names;
 }
 
-function expectUnavailable(answer: ApiResponse, message: RegExp): void {
-  expect(answer.status).toBe(503);
-  expect(answer.headers.get('retry-after')).toBe('5');
-  expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-  expect(answer.body).toMatchObject({
+function expectUnavailable(response: ApiResponse, message: RegExp): void {
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
+  expect(response.body).toMatchObject({
     code: 503,
     type: 'service_unavailable',
     message: expect.stringMatching(message) as string,
   });
   // Responses must not contain the path of the file.
-  expect(answer.text).not.toContain(folder);
+  expect(response.text).not.toContain(folder);
 }
 
 /** Fills a file system to the last byte with one file. */
@@ -181,13 +181,13 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     await createUntilRefused(client);
     // A small change may still fit into the WAL, so tokens are revoked until one fails.
     let revoked = tokens.shift();
-    let answer = await client.delete(`/v2/tokens/${revoked?.id}`);
-    while (answer.status === 204 && tokens.length > 1) {
+    let response = await client.delete(`/v2/tokens/${revoked?.id}`);
+    while (response.status === 204 && tokens.length > 1) {
       revoked = tokens.shift();
-      answer = await client.delete(`/v2/tokens/${revoked?.id}`);
+      response = await client.delete(`/v2/tokens/${revoked?.id}`);
     }
     expectUnavailable(
-      answer,
+      response,
       /^This process refuses the token until it restarts\. The revocation is not stored: .*the disk is full\. Repeat the request when the database can be written$/,
     );
     expect((await revoked?.holder.get('/v2/tlds'))?.status).toBe(401);

@@ -148,8 +148,8 @@ describe.runIf(hasProgram('openssl', 'openssl'))('over TLS', () => {
       'NONSENSE\r\n\r\n',
     ];
     for (const [index, status] of [200, 401, 400, 400].entries()) {
-      const [answer] = parseResponses(await exchange(url, requests[index] ?? ''));
-      expect([answer?.status, answer?.headers.get('strict-transport-security')]).toEqual([
+      const [response] = parseResponses(await exchange(url, requests[index] ?? ''));
+      expect([response?.status, response?.headers.get('strict-transport-security')]).toEqual([
         status,
         'max-age=31536000',
       ]);

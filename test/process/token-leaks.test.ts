@@ -56,8 +56,8 @@ async function send(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<void> {
-  const answer = await service.call(method, path, body, headers);
-  if (answer.status >= 400) errors.push(answer);
+  const response = await service.call(method, path, body, headers);
+  if (response.status >= 400) errors.push(response);
 }
 
 /** A body for each way in which a member may contain a token. */

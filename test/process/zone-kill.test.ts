@@ -41,12 +41,12 @@ async function storm(
       send: () => Promise<ApiResponse>,
     ): Promise<boolean> => {
       knowledge.pending = pending;
-      const answer = await send().catch(() => undefined);
-      if (answer === undefined) return false;
-      expect(answer.status, answer.text).toBe(
+      const response = await send().catch(() => undefined);
+      if (response === undefined) return false;
+      expect(response.status, response.text).toBe(
         { creation: 201, change: 200, deletion: 202 }[pending],
       );
-      knowledge.acknowledged = pending === 'deletion' ? 'absent' : withoutLinks(answer.body);
+      knowledge.acknowledged = pending === 'deletion' ? 'absent' : withoutLinks(response.body);
       knowledge.pending = undefined;
       acknowledged += 1;
       onAcknowledged();
@@ -78,13 +78,13 @@ async function readAll(client: Client): Promise<Map<string, Zone>> {
   const all = new Map<string, Zone>();
   let path: string | undefined = '/v2/zones';
   while (path !== undefined) {
-    const answer = await client.get(path);
-    for (const zone of zonesOf(answer)) {
+    const response = await client.get(path);
+    for (const zone of zonesOf(response)) {
       expect(Object.keys(zone)).toEqual(ZONE_MEMBERS);
       all.set(zone.name, withoutLinks(zone));
     }
-    expect(answer.body.metadata.total_count).toBeGreaterThanOrEqual(all.size);
-    path = answer.body.links.next?.slice(client.url.length);
+    expect(response.body.metadata.total_count).toBeGreaterThanOrEqual(all.size);
+    path = response.body.links.next?.slice(client.url.length);
   }
   return all;
 }
