@@ -123,15 +123,15 @@ describe('usage errors', () => {
     [['token'], /Usage: tsigil token/],
     [
       ['token', 'create'],
-      /^tsigil: missing required argument 'name'; required option '--role <role\.\.\.>' not specified\n/,
+      /^tsigil: missing required argument 'name'; missing required option '--role <role\.\.\.>'\n/,
     ],
     [
       ['tsigkey', 'verify'],
-      /^tsigil: missing required argument 'tsigkey'; required options '--server <host\[:port\]>', '--zone <zone>' not specified\n/,
+      /^tsigil: missing required argument 'tsigkey'; missing required options '--server <host\[:port\]>', '--zone <zone>'\n/,
     ],
     [
       ['tsigkey', 'export'],
-      /^tsigil: missing required argument 'tsigkey'; required option '--format <format>' not specified; set --format to one of: bind, knot, .*\n/,
+      /^tsigil: missing required argument 'tsigkey'; missing required option '--format <format>'; set --format to one of: bind, knot, .*\n/,
     ],
     [
       ['token', 'create', '--nmae', 'a'],
@@ -143,11 +143,11 @@ describe('usage errors', () => {
     ],
     [['tsigkey', 'list', '--all-projects'], /^tsigil: unknown option '--all-projects'\n/],
     [['zone', 'create', 'a.example.', '--all-projects'], /unknown option '--all-projects'\n/],
-    [['token', 'create', '--name', 'a'], /required option '--role <role...>' not specified/],
+    [['token', 'create', '--name', 'a'], /missing required option '--role <role...>'/],
     [['token', 'create', '--name', 'a', '--role', ''], /must not be empty/],
     [['token', 'list', '-f', 'xml'], /Allowed choices are table, json, yaml, csv, value/],
     [['token', 'revoke'], /missing required argument 'token'/],
-    [['backup'], /required option '--to <file>' not specified/],
+    [['backup'], /missing required option '--to <file>'/],
   ])('tsigil %j prints an error on standard error: exit code 2', async (argv, message) => {
     const { status, out, err } = await run(...argv);
     expect([status, out]).toEqual([2, '']);

@@ -284,7 +284,7 @@ describe('several keys', () => {
     [['a.example', '--all', '--format', 'bind'], 'ids or names, --pool or --all'],
     [['--pool', 'edge', '--all', '--format', 'bind'], 'cannot be used with'],
     [['--format', 'bind', '--all', '--pool', 'edge', 'a.example'], 'cannot be used with'],
-    [['--all'], "tsigil: required option '--format <format>' not specified"],
+    [['--all'], "tsigil: missing required option '--format <format>'"],
     [['--all', '--format', 'bind', '-o', 'x', '--output-dir', 'y'], 'cannot be used with'],
   ])('2 for %j', async (argv, message) => {
     const { status, out, err } = await run(...argv);

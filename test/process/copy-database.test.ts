@@ -202,7 +202,7 @@ describe('copy-database', () => {
       ['--from', 'mysql://u:secret-word@h/d', '--to', 'sqlite:a.db'],
       "Invalid database 'mysql://u:(hidden)@h/d'.",
     ],
-    [['--from', 'sqlite:a.db'], "required option '--to <database>' not specified"],
+    [['--from', 'sqlite:a.db'], "missing required option '--to <database>'"],
   ])('%j: exit code 2, and no file is created', (flags, message) => {
     const { status, stderr } = run({}, 'copy-database', ...flags);
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);

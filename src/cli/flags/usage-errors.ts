@@ -66,7 +66,7 @@ function missingParts(command: Command): string[] {
   return [
     ...(names.length > 0 ? [`missing required argument${several(names)} ${names.join(', ')}`] : []),
     ...(flags.length > 0
-      ? [`required option${several(flagNames)} ${flagNames.join(', ')} not specified`]
+      ? [`missing required option${several(flagNames)} ${flagNames.join(', ')}`]
       : []),
     ...values,
   ];

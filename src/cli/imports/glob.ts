@@ -20,9 +20,7 @@ export function matchingPaths(pattern: string): string[] {
   return paths.filter((path) => existsSync(path));
 }
 
-/**
- * Returns the words for which `{a,b}` in a pattern stands: `a.conf` and `b.conf` for `{a,b}.conf`.
- */
+/** Expands `{a,b}` in a pattern. Returns `a.conf` and `b.conf` for `{a,b}.conf`. */
 export function expandBraces(pattern: string): string[] {
   const [whole, before = '', inside = '', after = ''] =
     /^([^{}]*)\{([^{}]*)\}(.*)$/s.exec(pattern) ?? [];

@@ -38,7 +38,7 @@ export interface IncludeRules {
   readonly relativeTo: 'file' | 'working directory';
   /** Whether a pattern may match no file. */
   readonly mayMatchNothing: boolean;
-  /** Whether `{a,b}` in a pattern stands for both words. */
+  /** Whether `{a,b}` in a pattern matches both words. */
   readonly braces: boolean;
   /** Whether the program skips folders. */
   readonly skipsFolders: boolean;
