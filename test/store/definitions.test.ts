@@ -106,7 +106,7 @@ describe('a type without a unique field, a name and updated_at', () => {
     expect(table.find('id', ['x']).text).toBe(
       'SELECT id, kind, size, created_at FROM events WHERE id IN (?)',
     );
-    expect(() => table.find('name', ['x'])).toThrow("The collection events has no look-up 'name'");
+    expect(() => table.find('name', ['x'])).toThrow("The collection events has no lookup 'name'");
     expect(() => uniqueOf(event)).toThrow('The collection events has no unique field');
     expect(isLookup(event, { field: 'kind', test: '=', value: 'x' })).toBe(false);
   });

@@ -47,7 +47,7 @@ describe('a field with a secret', () => {
     { filters: {}, sortKeys: { secret: 'secret' } },
     { filters: {}, lookups: { secret: { field: 'secret' as const } } },
     { filters: {}, unique: { field: 'secret' as const, comparisonForm: (value: string) => value } },
-  ])('cannot be a filter, a sort key or a look-up: %j', (compared) => {
+  ])('cannot be a filter, a sort key or a lookup: %j', (compared) => {
     const hook = defineResource({
       collection: 'hooks',
       noun: 'hook',

@@ -3,22 +3,22 @@ import type { SqlValue } from './sql.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 
 /**
- * The columns of the domain's fields and look-ups. A field has the column of its name. A derived
+ * The columns of the domain's fields and lookups. A field has the column of its name. A derived
  * value has a separate column: `name_key` for the comparison form of the unique field `name`,
- * `tree_key` for the look-up `tree`.
+ * `tree_key` for the lookup `tree`.
  */
 
-/** Returns the column of a look-up. Throws `Error` if the type does not have it. */
+/** Returns the column of a lookup. Throws `Error` if the type does not have it. */
 export function lookupColumn<F extends Fields>(type: ResourceType<F>, name: string): string {
   if (name === 'id') return 'id';
   if (name === type.unique?.field) return derivedColumn(name);
   const lookup = type.lookups?.[name];
   if (lookup === undefined)
-    throw new Error(`The collection ${type.collection} has no look-up '${name}'`);
+    throw new Error(`The collection ${type.collection} has no lookup '${name}'`);
   return 'field' in lookup ? lookup.field : derivedColumn(name);
 }
 
-/** Returns the column of a look-up whose values are derived from resources. */
+/** Returns the column of a lookup whose values are derived from resources. */
 export function derivedColumn(lookup: string): string {
   return `${lookup}_key`;
 }

@@ -35,7 +35,7 @@ export function secretColumns<F extends Fields>(
   const stray = fields.find((field) => compared.includes(field));
   if (stray !== undefined)
     throw new Error(
-      `The secret '${stray}' of ${collection} cannot be a filter, sort key or look-up`,
+      `The secret '${stray}' of ${collection} cannot be a filter, sort key or lookup`,
     );
   return fields.map((field) => ({
     field,

@@ -39,9 +39,9 @@ export interface Table<F extends Fields = Fields> {
   putAll(rows: readonly ResourceOf<F>[]): Statement;
   /** Deletes the rows with these ids, at most `MAX_VALUES`. */
   removeAll(ids: readonly string[]): Statement;
-  /** Selects the rows whose value of a look-up is one of `values`, at most `MAX_VALUES`. */
+  /** Selects the rows whose value of a lookup is one of `values`, at most `MAX_VALUES`. */
   find(lookup: string, values: readonly string[]): Statement;
-  /** Selects the existing values of a look-up, as `value`, among `values`. */
+  /** Selects the existing values of a lookup, as `value`, among `values`. */
   present(lookup: string, values: readonly string[]): Statement;
   list(query: ListQuery): Statement;
   /** Returns the rows of `list` in the order of the list. */
@@ -163,7 +163,7 @@ export function tableOf<F extends Fields>(
   };
 }
 
-/** Returns the declared look-ups of a type whose values the store derives from each resource. */
+/** Returns the declared lookups of a type whose values the store derives from each resource. */
 function derivedLookups<F extends Fields>({
   lookups = {},
 }: ResourceType<F>): [name: string, lookup: DerivedLookup<F>][] {

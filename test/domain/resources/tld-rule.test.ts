@@ -10,8 +10,7 @@ type Verdict = ZoneNameRefusal['rule'] | 'ok';
 
 /** A reader of TLD entries from a list. It supports only the query of `findTldEntries`. */
 function readerOf(entries: readonly string[]): IndexReader {
-  const refuse = () =>
-    Promise.reject(new Error('Only existence and look-ups by name are expected'));
+  const refuse = () => Promise.reject(new Error('Only existence and lookups by name are expected'));
   return {
     exists: async ({ collection }, conditions) =>
       collection === 'tlds' && conditions.length === 0 ? entries.length > 0 : refuse(),
