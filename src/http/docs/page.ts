@@ -30,7 +30,7 @@ export function renderDocsPage(document: ApiDocument): string {
     { id: 'overview', title: 'Overview', parts: prose(info.description) },
     { id: 'signing-in', title: 'Signing in', parts: signingIn(document) },
     ...operationSections(document),
-    { id: 'modifiers', title: 'Request context', parts: requestContext(document) },
+    { id: 'request-context', title: 'Request context', parts: requestContext(document) },
     { id: 'objects', title: 'Objects', parts: objects(document) },
     { id: 'errors', title: 'Errors', parts: errors(document) },
   ];
