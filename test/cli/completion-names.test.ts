@@ -55,13 +55,13 @@ describe('the names of resources', () => {
     expect((await names(variables, 'pool')).out).toBe('default\n');
   });
 
-  test('come from the service that the flags of the line select', async () => {
+  test('come from the service that the flags on the command line select', async () => {
     writeFileSync(join(folder, 'other.token'), service.token);
     const line = `tsigil tld show --url ${service.url} --token-file '${join(folder, 'other.token')}' `;
     expect((await names({}, 'tld', `--line=${line}`)).out).toBe('org\n');
   });
 
-  test('are not printed, and no error either, if the service cannot be asked', async () => {
+  test('are empty, without an error, if the service cannot be queried', async () => {
     const nothing = { status: 0, out: '', err: '' };
     expect(await names({}, 'tld')).toEqual(nothing);
     expect(await names({ ...variables, TSIGIL_URL: 'http://127.0.0.1:1' }, 'tld')).toEqual(nothing);
@@ -69,7 +69,7 @@ describe('the names of resources', () => {
     expect(await names(variables, 'nosuch')).toEqual(nothing);
   });
 
-  test('are given up after 2 s if the service does not respond', async () => {
+  test('are empty after 2 s if the service does not respond', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await once(silent, 'listening');

@@ -153,7 +153,7 @@ export async function verify(client: Client, ledger: Ledger): Promise<void> {
   for (const [id, { collection, resource }] of found) {
     if (ledger.resources.has(id)) continue;
     const name = resource.name as string;
-    expect(ledger.withoutResponse.get(name), `${name}: nobody asked for it`).toBe(collection);
+    expect(ledger.withoutResponse.get(name), `${name}: was never requested`).toBe(collection);
     expect(resource).toMatchObject({
       ...COLLECTIONS[collection as Collection](name),
       updated_at: null,

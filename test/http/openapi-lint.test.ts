@@ -45,7 +45,7 @@ describe.runIf(isInstalled)("redocly's recommended rules", () => {
     },
   );
 
-  test('has a person to contact, as the rules of spectral ask', async () => {
+  test('names the operator as the contact, which the rules of Spectral require', async () => {
     const service = await startTestService();
     try {
       const { info } = await readDocument(service);

@@ -149,7 +149,7 @@ describe('the token bucket of an address', () => {
     };
   }
 
-  test('loses tokens to requests without a token or with a refused token, and fills at the rate', () => {
+  test('loses a token for each request without a valid token, and refills at the configured rate', () => {
     const { take, check, wait } = limit();
     expect([take(), check('bad', false), check('worse', false), take()]).toEqual([
       true,

@@ -119,7 +119,7 @@ function verify(found: Map<string, Zone>, known: Map<string, Knowledge>): void {
     knowledge.pending = undefined;
   }
   for (const name of found.keys())
-    expect(known.has(name), `${name}: nobody asked for it`).toBe(true);
+    expect(known.has(name), `${name}: was never requested`).toBe(true);
 }
 
 /** Reads the database while the service runs, so that the service recovers it. */
