@@ -4,7 +4,7 @@ import { CommandError, EXIT } from '../output/errors.ts';
 import { checkColumns, connect } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { formatList, plainCell } from '../output/output.ts';
-import { readReferences } from '../flags/references.ts';
+import { hasReferences, readReferences } from '../flags/references.ts';
 import {
   fieldOptions,
   filterOptions,
@@ -97,7 +97,7 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
         ...readSort(type, flags.sort ?? resource.sort),
       ];
       const connection = await connect(flags, terminal);
-      const references = await readReferences(resource.references?.list ?? [], flags, connection);
+      const references = await readReferences(type, flags, connection);
       const parameters = [...Object.entries(references), ...wanted];
       const items = await listItems(readingOf(connection, flags), type, parameters, flags.limit);
       const hidden = items.map((item) => hideSecret(type, item, flags));
@@ -141,8 +141,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
         ...readFields(resource, false, flags, terminal.now()),
         ...(await readSecret(type, flags, terminal)),
       });
-      const references = resource.references?.list ?? [];
-      const refers = references.some((reference) => reference.type.noun in flags);
+      const refers = hasReferences(type, flags);
       if (Object.keys(given).length === 0 && !refers && flags.generate !== true) {
         throw new CommandError(
           EXIT.usage,
@@ -151,7 +150,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
         );
       }
       const connection = await connect(flags, terminal);
-      const body = { ...given, ...(await readReferences(references, flags, connection)) };
+      const body = { ...given, ...(await readReferences(type, flags, connection)) };
       if (flags.reveal === true) await assertMayReveal(connection, type);
       const change = async () => {
         const path = await pathOf(connection, resource, idOrName);

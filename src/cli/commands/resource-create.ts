@@ -45,7 +45,7 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       ...(await readSecret(type, flags, terminal)),
     });
     const connection = await connect(flags, terminal);
-    const references = await readReferences(resource.references?.list ?? [], flags, connection);
+    const references = await readReferences(type, flags, connection);
     const members = { ...given, ...references };
     const body = resource.complete?.(members) ?? members;
     if (flags.reveal === true) await assertMayReveal(connection, type);

@@ -74,11 +74,12 @@ export function print(
 }
 
 /** Returns the flags with which a verb refers to other resources. */
-export function referenceOptionsOf({ references }: ResourceCommand, verb: Verb): Option[] {
-  const purpose = references?.verbs[verb];
-  return references === undefined || purpose === undefined
-    ? []
-    : referenceOptions(references.list, purpose);
+export function referenceOptionsOf(
+  { type, referenceVerbs }: ResourceCommand,
+  verb: Verb,
+): Option[] {
+  const purpose = referenceVerbs?.[verb];
+  return purpose === undefined ? [] : referenceOptions(type, purpose);
 }
 
 /** Prints the commands to run next, beside a table. Other formats are for scripts. */

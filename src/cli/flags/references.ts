@@ -1,45 +1,17 @@
 import { Option } from 'commander';
-import { pool } from '../../domain/resources/pool.ts';
-import type { ResourceType } from '../../domain/model/resource.ts';
+import type { Reference, ResourceType } from '../../domain/model/resource.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import type { Connection } from '../service/client.ts';
 import { CommandError } from '../output/errors.ts';
 import { findId } from '../service/resource-requests.ts';
 import { absoluteAsciiName } from './names.ts';
 
-/** A flag that names another resource: `--pool default` instead of `--resource-id 794ccc2c-…`. */
-export interface Reference {
-  /** The resource type. Its noun is the flag. */
-  readonly type: ResourceType;
-  readonly description: string;
-  /** Returns the fields that refer to the resource with this id. */
-  fields(id: string): Readonly<Record<string, string>>;
-}
-
-/** The pool or zone of a key. */
-export const KEY_REFERENCES: readonly Reference[] = [
-  {
-    type: pool,
-    description: 'every zone of this pool',
-    fields: (id) => ({ scope: 'POOL', resource_id: id }),
-  },
-  {
-    type: zone,
-    description: 'this zone',
-    fields: (id) => ({ scope: 'ZONE', resource_id: id }),
-  },
-];
-
-/** The pool of a zone. */
-export const ZONE_REFERENCES: readonly Reference[] = [
-  { type: pool, description: 'this pool', fields: (id) => ({ pool_id: id }) },
-];
-
 /**
- * Returns the flags of references. `purpose` is their description without the resource: `apply the
- * key to`.
+ * Returns the flags that name other resources: `--pool default` instead of `--resource-id 794ccc2c-…`.
+ * `purpose` is their description without the other resource: `apply the key to`.
  */
-export function referenceOptions(references: readonly Reference[], purpose: string): Option[] {
+export function referenceOptions(type: ResourceType, purpose: string): Option[] {
+  const references = referencesOf(type);
   return references.map(({ type, description, fields }) =>
     new Option(
       `--${type.noun} <${type.noun}>`,
@@ -51,20 +23,33 @@ export function referenceOptions(references: readonly Reference[], purpose: stri
   );
 }
 
+/** Returns whether `flags` name a resource to which those of `type` refer. */
+export function hasReferences(
+  type: ResourceType,
+  flags: Readonly<Record<string, unknown>>,
+): boolean {
+  return referencesOf(type).some((reference) => reference.type.noun in flags);
+}
+
 /**
  * Returns the fields that the flags of references select. Throws `CommandError` unless the resource
  * exists.
  */
 export async function readReferences(
-  references: readonly Reference[],
+  type: ResourceType,
   flags: Readonly<Record<string, unknown>>,
   connection: Connection,
 ): Promise<Readonly<Record<string, string>>> {
-  for (const { type, fields } of references) {
-    const text = flags[type.noun];
-    if (typeof text === 'string') return fields(await referredId(connection, type, text));
+  for (const reference of referencesOf(type)) {
+    const text = flags[reference.type.noun];
+    if (typeof text === 'string')
+      return reference.fields(await referredId(connection, reference.type, text));
   }
   return {};
+}
+
+function referencesOf({ references = {} }: ResourceType): Reference[] {
+  return Object.values(references);
 }
 
 /**

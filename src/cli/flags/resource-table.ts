@@ -10,7 +10,6 @@ import type { Format } from '../output/output.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Example } from './help.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
-import { KEY_REFERENCES, ZONE_REFERENCES, type Reference } from './references.ts';
 import { readTime } from './time.ts';
 
 /** The commands for resources. */
@@ -29,13 +28,6 @@ export interface FieldFlag {
   read?(text: string, now: number): unknown;
 }
 
-/** The flags of a resource type that name another resource. */
-interface References {
-  readonly list: readonly Reference[];
-  /** The verbs that have the flags, and how their descriptions begin. */
-  readonly verbs: Readonly<Partial<Record<Verb, string>>>;
-}
-
 /** The properties of a resource type on the command line. */
 export interface ResourceCommand {
   readonly type: ResourceType;
@@ -52,8 +44,8 @@ export interface ResourceCommand {
    * `CommandError`.
    */
   complete?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** The flags that name another resource. */
-  readonly references?: References;
+  /** The verbs whose flags can name another resource, and how their descriptions begin. */
+  readonly referenceVerbs?: Readonly<Partial<Record<Verb, string>>>;
   /** Returns a new secret for a resource with these members. */
   newSecret?(members: Item): string;
   /** Returns the commands to run after the secret of a resource was set. */
@@ -163,13 +155,10 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       resource_id: 'the default pool',
     },
     complete: completeKey,
-    references: {
-      list: KEY_REFERENCES,
-      verbs: {
-        create: 'apply the key to',
-        set: 'apply the key to',
-        list: 'list only the keys that apply to',
-      },
+    referenceVerbs: {
+      create: 'apply the key to',
+      set: 'apply the key to',
+      list: 'list only the keys that apply to',
     },
     newSecret: ({ algorithm }) => generateSecret(algorithm as AlgorithmName, randomBytes),
     nextSteps: ({ name }) => [
@@ -209,7 +198,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     tableColumns: ['name', 'type', 'serial', 'status', 'action'],
     nameIsArgument: true,
     toName: absoluteAsciiName,
-    references: { list: ZONE_REFERENCES, verbs: { create: 'serve the zone with' } },
+    referenceVerbs: { create: 'serve the zone with' },
     examples: {
       create: [
         'tsigil zone create example.com. --email hostmaster@example.com --ttl 300',

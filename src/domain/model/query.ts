@@ -43,3 +43,21 @@ export interface PageQuery extends ListQuery {
    */
   readonly maxBytes?: number;
 }
+
+/**
+ * How a list filter compares: as text, as a number, in the comparison form of the type's unique
+ * field, or ignoring case for a field whose values are all in lower or all in upper case.
+ */
+export type FilterForm = 'exact' | 'integer' | 'unique' | 'lower' | 'upper';
+
+/** A field whose values must be unique among the resources of a type. */
+export interface Unique {
+  readonly field: string;
+  /**
+   * The scope of the uniqueness. Two resources that differ in this field may have the same value in
+   * `field`.
+   */
+  readonly per?: string;
+  /** Returns the comparison form of a value. */
+  comparisonForm(value: string): string;
+}

@@ -1,7 +1,7 @@
 import type { ErrorCode, Problem } from './errors.ts';
 import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
-import type { Condition } from './query.ts';
+import type { Condition, FilterForm, Unique } from './query.ts';
 import { commonSortKeys, type Settings } from './settings.ts';
 
 /** The fields of a resource type by their names. */
@@ -60,12 +60,6 @@ export interface IndexReader {
   /** Returns true if any resource of a type meets all `conditions`. */
   exists(type: ResourceType, conditions: readonly Condition[]): Promise<boolean>;
 }
-
-/**
- * How a list filter compares: as text, as a number, in the comparison form of the type's unique
- * field, or ignoring case for a field whose values are all in lower or all in upper case.
- */
-export type FilterForm = 'exact' | 'integer' | 'unique' | 'lower' | 'upper';
 
 /**
  * A filter computed from other resources instead of a field. The store evaluates it on one batch of
@@ -136,16 +130,14 @@ export interface DerivedLookup<F extends Fields = Fields> {
   valueOf(resource: ResourceOf<F>, uniqueForm: string): string;
 }
 
-/** A field whose values must be unique among the resources of a type. */
-export interface Unique {
-  readonly field: string;
-  /**
-   * The scope of the uniqueness. Two resources that differ in this field may have the same value in
-   * `field`.
-   */
-  readonly per?: string;
-  /** Returns the comparison form of a value. */
-  comparisonForm(value: string): string;
+/** A member of requests, and a list filter, that refers to another resource by its name. */
+export interface Reference {
+  /** The type of the resource. It has a unique field, which is its name. */
+  readonly type: ResourceType;
+  /** What the reference selects: it follows "apply the key to". */
+  readonly description: string;
+  /** Returns the fields that refer to the resource with this id. */
+  fields(id: string): Readonly<Record<string, string>>;
 }
 
 /** Returns fields unchanged, and infers the type of each. */
@@ -211,6 +203,8 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
   readonly computedFilters?: Readonly<Record<string, ComputedFilter<F>>>;
+  /** The references by the names of their members. Responses do not contain these members. */
+  readonly references?: Readonly<Record<string, Reference>>;
   /** The members that only the response to a creation shows. */
   readonly shownOnce?: Readonly<Record<string, Pick<Field, 'schema' | 'description' | 'example'>>>;
   /**

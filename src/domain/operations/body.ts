@@ -13,6 +13,7 @@ import {
   type Resource,
 } from '../model/resource.ts';
 import type { Settings } from '../model/settings.ts';
+import type { FoundReferences } from './references.ts';
 import { shorten } from '../text/token-form.ts';
 
 /** The maximum number of problems in one response. */
@@ -20,28 +21,33 @@ const MAX_PROBLEMS = 50;
 
 /**
  * Returns the fields of the resource that a request body creates, checked and in the stored form.
- * Absent fields get their defaults. Throws `invalid_object` with every problem with the body.
+ * `references` are the resources that it names. Absent fields get their defaults. Throws `invalid_object` with every problem with the body.
  */
 export function readCreation<F extends Fields>(
   type: ResourceType<F>,
   body: unknown,
   settings: Settings,
+  references?: FoundReferences,
 ): DraftFields<F> {
   // Every field is in the request or has a default, so both together are complete.
-  return { ...defaults(type), ...readMembers(type, body, settings, undefined) } as DraftFields<F>;
+  return {
+    ...defaults(type),
+    ...readMembers(type, body, settings, undefined, references),
+  } as DraftFields<F>;
 }
 
 /**
  * Returns the fields that a request body changes in the resource `current`, checked and in the
- * stored form. Throws `invalid_object` with every problem with the body.
+ * stored form. `references` are the resources that it names. Throws `invalid_object` with every problem with the body.
  */
 export function readChanges<F extends Fields>(
   type: ResourceType<F>,
   body: unknown,
   settings: Settings,
   current: ResourceOf<F>,
+  references?: FoundReferences,
 ): Given<F> {
-  return readMembers(type, body, settings, current) as Given<F>;
+  return readMembers(type, body, settings, current, references) as Given<F>;
 }
 
 function readMembers(
@@ -49,6 +55,7 @@ function readMembers(
   body: unknown,
   settings: Settings,
   current: Resource | undefined,
+  references?: FoundReferences,
 ): Given {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ServiceError(
@@ -56,13 +63,15 @@ function readMembers(
       `The request body must be a JSON object that describes a ${type.title}`,
     );
   }
-  const members = new Map(Object.entries(body));
+  const members = new Map<string, unknown>(Object.entries(body));
   const given: Record<string, unknown> = {};
-  const problems: Problem[] = [];
+  const problems: Problem[] =
+    references === undefined ? [] : replaceReferences(type, members, references);
   for (const name of givenFields(type)) {
     const field = type.fields[name];
     if (field === undefined) continue;
-    if (members.has(name)) {
+    if (members.has(name) && members.get(name) === undefined) given[name] = undefined;
+    else if (members.has(name)) {
       const parsed = field.parse(members.get(name));
       if ('problem' in parsed) {
         given[name] = undefined;
@@ -93,6 +102,37 @@ function readMembers(
   }
   if (problems.length > 0) throw invalidObject(type, problems);
   return given;
+}
+
+/**
+ * Replaces the members that name other resources by the fields that refer to them. A field whose
+ * value is unknown becomes undefined, which no JSON value is. Returns the problems.
+ */
+function replaceReferences(
+  { references = {} }: ResourceType,
+  members: Map<string, unknown>,
+  found: FoundReferences,
+): Problem[] {
+  const problems: Problem[] = [];
+  const excluded = (member: string, other: string): Problem => ({
+    path: [member],
+    message: `'${member}' cannot be given together with '${other}'`,
+    validator: 'not_allowed',
+  });
+  for (const member of found.keys()) members.delete(member);
+  const [first, second] = found.keys();
+  if (first !== undefined && second !== undefined) problems.push(excluded(second, first));
+  const values = new Map<string, string | undefined>();
+  for (const [member, result] of found) {
+    if (!('id' in result)) problems.push(result);
+    const id = 'id' in result && second === undefined ? result.id : undefined;
+    for (const [field, value] of Object.entries(references[member]?.fields(id ?? '') ?? {})) {
+      if (members.has(field)) problems.push(excluded(member, field));
+      values.set(field, id === undefined || members.has(field) ? undefined : value);
+    }
+  }
+  for (const [field, value] of values) members.set(field, value);
+  return problems;
 }
 
 const defaults = perType((type): Readonly<Record<string, unknown>> =>

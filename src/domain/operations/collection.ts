@@ -5,9 +5,10 @@ import { ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
-import type { Page, Store } from '../model/ports.ts';
+import type { Page, Reader, Store } from '../model/ports.ts';
 import type { Condition, PageQuery, ComputedCondition } from '../model/query.ts';
 import { newMembers, type Resource, type ResourceType } from '../model/resource.ts';
+import { findReferences, readReferenceFilters, type ReferenceDependencies } from './references.ts';
 import { looksLikeToken } from '../text/token-form.ts';
 
 /**
@@ -22,7 +23,12 @@ export async function createResource(
   body: unknown,
   beforeCommit: (created: Resource) => void = () => undefined,
 ): Promise<Resource> {
-  const given = readCreation(type, body, dependencies.settings);
+  const references = await findReferences(
+    referenceDependencies(dependencies, context.caller, dependencies.store),
+    type,
+    body,
+  );
+  const given = readCreation(type, body, dependencies.settings, references);
   const id = dependencies.newId();
   return change(dependencies, context, async (changes) => {
     const { resource, shownOnce } = await changes.create(type, {
@@ -55,15 +61,21 @@ const DEFAULT_LIST_OPTIONS: ListOptions = { count: false, signal: () => undefine
  * marker's resource does not exist, and `unavailable`.
  */
 export async function listResources(
-  { store, settings, policy }: Dependencies,
+  dependencies: Dependencies,
   type: ResourceType,
   caller: Caller,
   parameters: readonly Parameter[],
   options = DEFAULT_LIST_OPTIONS,
 ): Promise<Page> {
-  const { marker, limit, sortField, descending, ...request } = readListRequest(
+  const { store, settings, policy } = dependencies;
+  const named = await readReferenceFilters(
+    referenceDependencies(dependencies, caller, store),
     type,
     parameters,
+  );
+  const { marker, limit, sortField, descending, ...request } = readListRequest(
+    type,
+    named.others,
     settings.defaultLimit,
   );
   const viewer = viewerOf(policy, type, caller, request.computed);
@@ -73,7 +85,7 @@ export async function listResources(
     limit,
     sortField,
     descending,
-    conditions: listConditions(type, viewer, request.conditions),
+    conditions: listConditions(type, viewer, [...named.conditions, ...request.conditions]),
     maxBytes: settings.maxPageBytes,
     count: options.count && !isComputed,
     ...(isComputed ? { computed: { wanted: request.computed, settings } } : {}),
@@ -121,7 +133,13 @@ export async function updateResource(
 ): Promise<Resource> {
   return change(dependencies, context, async (changes) => {
     const current = existing(type, context.caller, await changes.getToChange(type, id));
-    return changes.update(type, current, readChanges(type, body, dependencies.settings, current));
+    const references = await findReferences(
+      referenceDependencies(dependencies, context.caller, changes),
+      type,
+      body,
+    );
+    const given = readChanges(type, body, dependencies.settings, current, references);
+    return changes.update(type, current, given);
   });
 }
 
@@ -223,6 +241,20 @@ function isVisible(type: ResourceType, caller: Caller, resource: Resource): bool
   return (
     type.owner === undefined || caller.allProjects || resource[type.owner] === caller.projectId
   );
+}
+
+/** Returns what the references in a request of `caller` depend on. */
+function referenceDependencies(
+  { policy }: Dependencies,
+  caller: Caller,
+  reader: Pick<Reader, 'find'>,
+): ReferenceDependencies {
+  return {
+    reader,
+    policy,
+    caller,
+    isVisible: (type, resource) => isVisible(type, caller, resource),
+  };
 }
 
 function existing(type: ResourceType, caller: Caller, resource: Resource | undefined): Resource {

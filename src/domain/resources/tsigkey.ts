@@ -150,6 +150,18 @@ export const tsigkey = defineResource({
       evaluate: areOrphaned,
     },
   },
+  references: {
+    pool: {
+      type: pool,
+      description: 'every zone of this pool',
+      fields: (id) => ({ scope: 'POOL', resource_id: id }),
+    },
+    zone: {
+      type: zone,
+      description: 'this zone',
+      fields: (id) => ({ scope: 'ZONE', resource_id: id }),
+    },
+  },
   problems: (given, settings) => (settings.strictTsigkeys ? wireProblems(given) : []),
   refusals: { create: ['invalid_tsigkey'], update: ['invalid_tsigkey'] },
   warnings: (resource) => {

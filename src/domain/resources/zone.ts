@@ -2,6 +2,7 @@ import { ADMIN } from '../model/caller.ts';
 import { comparisonForm, treeForm } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
 import { defineResource, OPERATIONS, type Given } from '../model/resource.ts';
+import { pool } from './pool.ts';
 import { DELETED, zoneFields, type Zone } from './zone-fields.ts';
 import { areOutsideTlds } from './tld-rule.ts';
 
@@ -50,6 +51,9 @@ export const zone = defineResource({
           settings,
         ),
     },
+  },
+  references: {
+    pool: { type: pool, description: 'this pool', fields: (id) => ({ pool_id: id }) },
   },
   refusals: {
     create: [

@@ -3,6 +3,7 @@ import { revealRight } from '../../domain/model/response.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
 import { CONTEXT_OPTIONS, HIDE_COUNTS, HIDE_SECRETS } from '../request/context.ts';
 import type { OrReference, ParameterObject } from './document.ts';
+import { referenceParameters } from './references.ts';
 import { EXAMPLE_ID } from '../../domain/model/error-entry.ts';
 
 /** Returns the parameters of every list, by name. */
@@ -114,6 +115,7 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
     ...references(Object.keys(isShared ? pagingParameters(MAX_LIMIT) : others)),
     ...own,
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
+    ...referenceParameters(type),
     ...Object.entries(type.computedFilters ?? {}).map(([name, { description, right }]) =>
       computedFilterParameter(name, description, right),
     ),

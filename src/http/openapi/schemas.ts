@@ -11,6 +11,7 @@ import {
   requiredFields,
   UPDATED_AT,
 } from './examples.ts';
+import { referenceMembers, referredFields } from './references.ts';
 import { withDefaultsInWords } from './request-schema.ts';
 
 type Properties = Readonly<Record<string, JsonSchema>>;
@@ -168,7 +169,7 @@ export function resourceSchemas(type: ResourceType): Record<string, JsonSchema> 
       type: 'object',
       description: `The changes to a ${title}. Omitted members do not change.`,
       additionalProperties: false,
-      properties: changeable,
+      properties: { ...changeable, ...referenceMembers(type, 'update') },
     },
     [`${title}List`]: page(type),
   };
@@ -189,11 +190,13 @@ function creation(type: ResourceType, fields: Properties): JsonSchema {
       { ...fields[name], ...(hasDefault ? { default: onCreate.default } : {}) },
     ] as const;
   });
+  const referred = referredFields(type);
   const required = givenFieldsOf(type, 'create').flatMap(([name, { onCreate }]) =>
-    onCreate === 'required' ? [name] : [],
+    onCreate === 'required' && !referred.has(name) ? [name] : [],
   );
+  const members = { ...Object.fromEntries(properties), ...referenceMembers(type, 'create') };
   return withDefaultsInWords({
-    ...object(`A new ${type.title}.`, Object.fromEntries(properties), required),
+    ...object(`A new ${type.title}.`, members, required),
     additionalProperties: false,
   });
 }

@@ -6,7 +6,7 @@ import type { ConnectionFlags } from '../../service/connection.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
-import { KEY_REFERENCES, readReferences, referenceOptions } from '../../flags/references.ts';
+import { readReferences, referenceOptions } from '../../flags/references.ts';
 import { createReport } from '../../output/import-report.ts';
 import { readKeyFile } from '../../imports/key-file.ts';
 import { importKeys, type FoundKey } from '../../imports/key-import.ts';
@@ -55,7 +55,7 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
     )
     .option('--update', 'replace the algorithm and secret of keys that already exist')
     .option('--dry-run', 'show what would be changed, and change nothing');
-  for (const option of referenceOptions(KEY_REFERENCES, 'apply new keys to'))
+  for (const option of referenceOptions(tsigkeyType, 'apply new keys to'))
     command.addOption(option);
   withSourceFlags(command)
     .option(
@@ -84,7 +84,7 @@ export function addImport(tsigkey: Command, terminal: Terminal): void {
       const { scope = '', resource_id: resourceId = '' } = {
         scope: flags.scope,
         resource_id: flags.resourceId,
-        ...(await readReferences(KEY_REFERENCES, { ...flags }, connection)),
+        ...(await readReferences(tsigkeyType, { ...flags }, connection)),
       };
       for (const { place, problem } of unread) report.add('not read', problem, place);
       const { signal, release } = catchInterrupt(terminal);

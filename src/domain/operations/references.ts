@@ -1,0 +1,120 @@
+import type { Caller } from '../model/caller.ts';
+import { ServiceError, type Problem } from '../model/errors.ts';
+import { isStorableText } from '../model/field.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Condition } from '../model/query.ts';
+import { uniqueOf, type Reference, type Resource, type ResourceType } from '../model/resource.ts';
+import { requireRight, type Policy } from '../resources/policy.ts';
+import type { Parameter } from './list-query.ts';
+
+/** The maximum number of ids in a message. */
+const LISTED_IDS = 5;
+
+/** An id that no resource has (RFC 9562 section 5.9). */
+const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
+/** What the references in one request may depend on. */
+export interface ReferenceDependencies {
+  readonly reader: Pick<Reader, 'find'>;
+  readonly policy: Policy;
+  readonly caller: Caller;
+  /** Returns whether the caller can see a resource. */
+  isVisible(type: ResourceType, resource: Resource): boolean;
+}
+
+/** The members of a body that refer to a resource: the id of the resource, or the problem. */
+export type FoundReferences = ReadonlyMap<string, { readonly id: string } | Problem>;
+
+const NO_REFERENCES: FoundReferences = new Map();
+
+/**
+ * Finds the resources to which the members of a request body refer by name. Throws `access_denied`
+ * unless the caller may list resources of their types.
+ */
+export async function findReferences(
+  dependencies: ReferenceDependencies,
+  type: ResourceType,
+  body: unknown,
+): Promise<FoundReferences> {
+  if (type.references === undefined || typeof body !== 'object' || body === null)
+    return NO_REFERENCES;
+  const found = new Map<string, { id: string } | Problem>();
+  for (const [member, reference] of Object.entries(type.references)) {
+    if (!Object.hasOwn(body, member)) continue;
+    const name = (body as Readonly<Record<string, unknown>>)[member];
+    const result = await findByName(dependencies, reference, name);
+    found.set(
+      member,
+      'id' in result
+        ? result
+        : {
+            path: [member],
+            message: `'${member}' ${result.problem}`,
+            validator: typeof name === 'string' ? 'reference' : 'type',
+          },
+    );
+  }
+  return found;
+}
+
+/**
+ * Returns the conditions that the filters among `parameters` state by name, and the other
+ * parameters. No resource meets the conditions for an unknown name. Throws `bad_request` for an
+ * ambiguous name, and `access_denied` unless the caller may list resources of its type.
+ */
+export async function readReferenceFilters(
+  dependencies: ReferenceDependencies,
+  type: ResourceType,
+  parameters: readonly Parameter[],
+): Promise<{ readonly conditions: readonly Condition[]; readonly others: readonly Parameter[] }> {
+  const { references } = type;
+  if (references === undefined || parameters.length === 0)
+    return { conditions: [], others: parameters };
+  const given = parameters.filter(([name]) => Object.hasOwn(references, name));
+  if (given.length === 0) return { conditions: [], others: parameters };
+  if (given.length > 1)
+    throw new ServiceError(
+      'bad_request',
+      `Give one of these filters, once: ${Object.keys(references).join(', ')}`,
+    );
+  const conditions: Condition[] = [];
+  for (const [name, value] of given) {
+    const reference = references[name];
+    if (reference === undefined) continue;
+    const result = await findByName(dependencies, reference, value);
+    if ('problem' in result && result.isAmbiguous)
+      throw new ServiceError('bad_request', `The filter ${name} ${result.problem}`);
+    const id = 'id' in result ? result.id : NIL_ID;
+    for (const [field, expected] of Object.entries(reference.fields(id)))
+      conditions.push({ field, test: '=', value: expected });
+  }
+  return { conditions, others: parameters.filter(([name]) => !Object.hasOwn(references, name)) };
+}
+
+async function findByName(
+  { reader, policy, caller, isVisible }: ReferenceDependencies,
+  { type, fields }: Reference,
+  name: unknown,
+): Promise<{ readonly id: string } | { readonly problem: string; readonly isAmbiguous: boolean }> {
+  requireRight(policy, caller, `${type.collection}:list`);
+  if (typeof name !== 'string') return { problem: 'must be a string', isAmbiguous: false };
+  const unknown = { problem: `must be the name of ${existing(type)}`, isAmbiguous: false };
+  if (name === '' || !isStorableText(name)) return unknown;
+  const { field, comparisonForm } = uniqueOf(type);
+  const named = await reader.find(type, field, [comparisonForm(name)]);
+  const [first, ...more] = named.filter((resource) => isVisible(type, resource));
+  if (first === undefined) return unknown;
+  if (more.length === 0) return { id: first.id };
+  const ids = [first, ...more].map(({ id }) => id);
+  const listed = [...ids.slice(0, LISTED_IDS), ...(ids.length > LISTED_IDS ? ['...'] : [])];
+  return {
+    isAmbiguous: true,
+    problem: `is the name of ${ids.length} ${type.collection} (${listed.join(', ')}). Use ${Object.keys(fields('')).join(' and ')} instead`,
+  };
+}
+
+function existing({ noun, owner }: ResourceType): string {
+  return owner === undefined
+    ? `an existing ${noun}`
+    : `an existing ${noun} in your project. With X-Auth-All-Projects: true, it can be in any project`;
+}

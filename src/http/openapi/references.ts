@@ -1,0 +1,53 @@
+import type { JsonSchema } from '../../domain/model/field.ts';
+import type { Operation, ResourceType } from '../../domain/model/resource.ts';
+import type { ParameterObject } from './document.ts';
+import { givenFieldsOf } from './examples.ts';
+
+/**
+ * Returns the schemas of the members with which request bodies of `operation` refer to other
+ * resources by name.
+ */
+export function referenceMembers(
+  type: ResourceType,
+  operation: Operation,
+): Readonly<Record<string, JsonSchema>> {
+  const settable = givenFieldsOf(type, operation).map(([name]) => name);
+  return Object.fromEntries(
+    references(type)
+      .filter(({ fields }) => fields.every((field) => settable.includes(field)))
+      .map(({ member, noun, example, fields }) => [
+        member,
+        {
+          type: 'string',
+          writeOnly: true,
+          description: `The name of an existing ${noun}, instead of ${fields.map((field) => `\`${field}\``).join(' and ')}.`,
+          examples: [example],
+        },
+      ]),
+  );
+}
+
+/** Returns the fields that a request body may state by a reference instead. */
+export function referredFields(type: ResourceType): ReadonlySet<string> {
+  return new Set(references(type).flatMap(({ fields }) => fields));
+}
+
+/** Returns the list filters that refer to other resources by name. */
+export function referenceParameters(type: ResourceType): ParameterObject[] {
+  return references(type).map(({ member, noun, example }) => ({
+    name: member,
+    in: 'query',
+    description: `Only resources that apply to the ${noun} with this name.`,
+    schema: { type: 'string' },
+    example,
+  }));
+}
+
+function references(type: ResourceType) {
+  return Object.entries(type.references ?? {}).map(([member, reference]) => ({
+    member,
+    noun: reference.type.noun,
+    example: String(reference.type.fields[reference.type.unique?.field ?? '']?.example),
+    fields: Object.keys(reference.fields('')),
+  }));
+}
