@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { plainText } from './cli/output/plain-text.ts';
 import { startFileProblems } from './config/checks.ts';
@@ -7,6 +6,7 @@ import { settingVariables, type Environment } from './config/environment.ts';
 import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
 import { describeFault } from './net/faults.ts';
+import { readWholeFile } from './net/files.ts';
 
 /**
  * Runs `work`. A failure becomes a `CommandError` that contains both the message for callers and
@@ -75,7 +75,7 @@ export function configReader(path: string | undefined): () => Config {
 
 function isBlank(file: string): boolean {
   try {
-    return file !== '' && readFileSync(file, 'utf8').trim() === '';
+    return file !== '' && readWholeFile(file).toString().trim() === '';
   } catch {
     return false; // `readConfig` reports why the file cannot be read
   }

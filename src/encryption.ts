@@ -29,6 +29,8 @@ export interface OpenedKeyring extends MasterKeySource {
   readonly file: string | undefined;
   /** Whether every user of the machine can read the file. */
   readonly isReadable: boolean;
+  /** The id of the user who owns the file, unless that is root or the user of this process. */
+  readonly otherOwner: number | undefined;
   readonly createMasterKey: (() => MasterKey) | undefined;
   /** Reads the master keys again. */
   readMasterKeys(): Pick<FoundMasterKeys, 'keys' | 'problem'>;
@@ -57,6 +59,7 @@ export function openKeyring(database: string, settings: Config['encryption']): O
     problem: found?.problem,
     file: found === undefined ? ownFile : found.file,
     isReadable: found?.isReadable === true,
+    otherOwner: found?.otherOwner,
     createMasterKey: ownFile === undefined ? undefined : () => createAt(ownFile),
     readMasterKeys: () => findMasterKeys(settings, ownFile) ?? { keys: [] },
   };
@@ -117,7 +120,7 @@ export async function prepareSecrets(
 /** Reports to the operator what the start has done, and what is not protected. */
 export function logSecrets(
   log: Log,
-  { keyring, file, isReadable }: OpenedKeyring,
+  { keyring, file, isReadable, otherOwner }: OpenedKeyring,
   { createdMasterKey, encrypted, notScrubbed }: EncryptionReport,
 ): void {
   if (createdMasterKey !== undefined)
@@ -139,4 +142,9 @@ export function logSecrets(
     );
   if (isReadable)
     log.warn({ file }, 'Every user of this machine can read the master key. Run: chmod o= FILE');
+  if (otherOwner !== undefined)
+    log.warn(
+      { file, owner: otherOwner },
+      'The master key belongs to another user, who can read and change it. Run: chown root FILE',
+    );
 }

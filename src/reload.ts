@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from './config/config.ts';
 import type { Config } from './config/options.ts';
@@ -6,6 +5,7 @@ import { planChange } from './config/reload.ts';
 import type { Certificate } from './http/connection/node-server.ts';
 import type { Log } from './http/request-log.ts';
 import { describeFault } from './net/faults.ts';
+import { readWholeFile } from './net/files.ts';
 
 /**
  * What a running service changes to. It contains the certificate, so that all processes use the
@@ -47,7 +47,10 @@ export function reload(
 /** Reads the certificate and its key once. Throws Node's errors if they cannot be used. */
 function readCertificate({ cert, key }: Config['tls']): Certificate | undefined {
   if (cert === undefined || key === undefined) return undefined;
-  const certificate = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+  const certificate = {
+    cert: readWholeFile(cert).toString(),
+    key: readWholeFile(key).toString(),
+  };
   createSecureContext(certificate);
   return certificate;
 }

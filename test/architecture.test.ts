@@ -191,14 +191,15 @@ describe('imports', () => {
     expect(clients.map(({ path }) => path)).toEqual([]);
   });
 
-  test('the configuration imports only the domain, itself, net/faults.ts and the package yaml', () => {
+  test('the configuration imports only the domain, itself, net/faults.ts, net/files.ts and the package yaml', () => {
     const configuration = FILES.filter(({ folder }) => folder === 'config');
     expect(configuration.length).toBeGreaterThan(5);
     const others = configuration.flatMap(({ path, imports }) =>
       imports
         .filter(
           (target) =>
-            !['domain', 'config'].includes(folderOf(target)) && target !== 'net/faults.ts',
+            !['domain', 'config'].includes(folderOf(target)) &&
+            !['net/faults.ts', 'net/files.ts'].includes(target),
         )
         .map((target) => `${path} -> ${target}`),
     );

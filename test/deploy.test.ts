@@ -62,6 +62,47 @@ function configurationFor(language: string): string {
 
 const openssl = hasProgram('openssl', 'openssl');
 
+describe('deploy/debian/postinst', () => {
+  /** Runs the script with programs that only log their arguments. Returns the log. */
+  function postinst(...parameters: string[]): string[] {
+    const log = join(folder, 'calls');
+    writeFileSync(log, '');
+    const programs = {
+      systemctl:
+        'case "$*" in *list-units*) printf "tsigil@9001.service loaded active running Tsigil\\ntsigil@9002.service loaded active running Tsigil\\n";; esac',
+      'deb-systemd-invoke': 'cat',
+      'deb-systemd-helper': '',
+      'systemd-sysusers': '',
+      'systemd-tmpfiles': '',
+    };
+    for (const [name, body] of Object.entries(programs))
+      writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $*" >>'${log}'\n${body}\n`, {
+        mode: 0o755,
+      });
+    const script = read('deploy/debian/postinst').replaceAll('/run/systemd/system', folder);
+    const { status } = spawnSync('sh', ['-c', script, 'postinst', ...parameters], {
+      env: { ...TOOL_ENVIRONMENT, PATH: `${folder}:${process.env.PATH}` },
+      input: 'input of dpkg',
+    });
+    expect(status).toBe(0);
+    return readFileSync(log, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('deb-systemd-invoke'));
+  }
+
+  test('an upgrade restarts the service, and each running service for a port', () => {
+    expect(postinst('configure', '0.0.9')).toEqual([
+      'deb-systemd-invoke restart tsigil.service',
+      'deb-systemd-invoke restart tsigil@9001.service',
+      'deb-systemd-invoke restart tsigil@9002.service',
+    ]);
+  });
+
+  test('an installation starts the service only', () => {
+    expect(postinst('configure')).toEqual(['deb-systemd-invoke start tsigil.service']);
+  });
+});
+
 describe('the proxies of docs/operations.md', () => {
   test.runIf(openssl && hasProgram('nginx', 'nginx'))('nginx accepts its configuration', () => {
     const { status, output } = run('nginx', [

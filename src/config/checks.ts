@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { DATABASE_FORMS, parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { parseMasterKeys } from '../domain/encryption/master-key.ts';
+import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { PATH_FORMAT } from './kinds.ts';
 import { OPTIONS, valueAt, type Config } from './options.ts';
@@ -66,7 +66,7 @@ export function fileProblems(config: Config): string[] {
   for (const { key, kind } of OPTIONS) {
     const path = valueAt(config, key);
     if (kind.schema.format !== PATH_FORMAT || typeof path !== 'string') continue;
-    const problem = failureOf(() => files.set(key, readFileSync(path)));
+    const problem = failureOf(() => files.set(key, readWholeFile(path)));
     if (problem !== undefined) problems.push(`'${key}': cannot read '${path}': ${problem}`);
   }
   const [cert, key, authorities] = ['tls.cert', 'tls.key', 'auth.keystone.caFile'].map((name) =>

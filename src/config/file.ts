@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { isObject, type Kind } from '../domain/model/field.ts';
+import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';
 
@@ -43,7 +43,7 @@ export function quotingProblem(kind: Kind, value: unknown): string | undefined {
 function readTree(path: string, problems: string[]): object {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readWholeFile(path).toString();
   } catch (error) {
     problems.push(`${path} cannot be read: ${faultOf(error).reason}`);
     return {};

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { readWholeFile } from '../net/files.ts';
 import { parseDatabaseUrl } from '../domain/text/database-url.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Environment } from './environment.ts';
@@ -13,14 +14,19 @@ export interface LocalService {
   readonly tokenFile: string;
 }
 
-/** Where an installed service has its configuration, and the folder in which it runs. */
+/**
+ * Where an installed service has its configuration and its variables, and the folder in which it
+ * runs.
+ */
 export interface Installation {
   readonly config: string;
+  readonly environment: string;
   readonly folder: string;
 }
 
 const INSTALLATION: Installation = {
   config: '/etc/tsigil/tsigil.yaml',
+  environment: '/etc/tsigil/environment',
   folder: '/var/lib/tsigil',
 };
 
@@ -28,7 +34,14 @@ const INSTALLATION: Installation = {
 const TOKEN_FILE_HERE = 'var/admin.token';
 
 /** The variables that determine the address of a service and its folder. */
-const VARIABLES = OPTIONS.filter(({ key }) => ['database', 'listen'].includes(key)).map(variableOf);
+const VARIABLES = variablesOf('database', 'listen');
+
+/** The variables of an installed service that determine its address and its folder. */
+const INSTALLED_VARIABLES = variablesOf('database', 'listen', 'tls.cert', 'tls.key');
+
+function variablesOf(...keys: readonly string[]): string[] {
+  return OPTIONS.filter(({ key }) => keys.includes(key)).map(variableOf);
+}
 
 /**
  * Returns the service that the environment describes, as in a container; otherwise the installed
@@ -41,12 +54,41 @@ export function findLocalService(
 ): LocalService | undefined {
   const path = environment.TSIGIL_CONFIG || undefined;
   if (path !== undefined || VARIABLES.some((name) => environment[name])) {
-    const isInstalled = path !== undefined && resolve(path) === installation.config;
-    return readService(path, environment, isInstalled ? installation.folder : '.');
+    return path !== undefined && resolve(path) === installation.config
+      ? readInstalled(installation, environment)
+      : readService(path, environment, '.');
   }
   return existsSync(TOKEN_FILE_HERE) || !existsSync(installation.config)
     ? undefined
-    : readService(installation.config, environment, installation.folder);
+    : readInstalled(installation, environment);
+}
+
+/** Returns the installed service. The caller's variables override those in its file. */
+function readInstalled(
+  { config, environment: file, folder }: Installation,
+  environment: Environment,
+): LocalService | undefined {
+  const given = Object.entries(environment).filter(([, value]) => value);
+  return readService(config, { ...readVariables(file), ...Object.fromEntries(given) }, folder);
+}
+
+/**
+ * Returns the variables about the address in a file for systemd's `EnvironmentFile`; none if the
+ * caller cannot read it.
+ */
+function readVariables(file: string): Environment {
+  let text: string;
+  try {
+    text = readWholeFile(file).toString();
+  } catch {
+    return {};
+  }
+  const lines = Array.from(text.matchAll(/^[ \t]*(\w+)=[ \t]*(.*?)[ \t]*$/gm));
+  return Object.fromEntries(
+    lines.flatMap(([, name = '', value = '']) =>
+      INSTALLED_VARIABLES.includes(name) ? [[name, value.replace(/^(["'])(.*)\1$/, '$2')]] : [],
+    ),
+  );
 }
 
 /** Returns the service of a configuration. `folder` is the folder in which it runs. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   openSync,
@@ -35,6 +36,8 @@ export interface FoundMasterKeys {
   readonly problem?: string;
   /** True if every user of the machine can read the file. */
   readonly isReadable?: boolean;
+  /** The id of the user who owns the file, unless that is root or the user of this process. */
+  readonly otherOwner?: number | undefined;
 }
 
 /** The largest file of master keys. */
@@ -80,13 +83,14 @@ export function readMasterKeyFile(file: string): FoundMasterKeys {
   const source = `'${file}'`;
   const refused = (problem: string) => ({ source, file, keys: [], problem });
   try {
-    const { text, mode, problem } = readRegularFile(file);
+    const { text, mode, uid, problem } = readRegularFile(file);
     if (problem !== undefined) return refused(problem);
     if ((mode & WRITABLE_BY_OTHERS) !== 0)
       return refused(
         `can be changed by other users (mode ${mode.toString(8).padStart(4, '0')}). Run: chmod 600 ${source}`,
       );
-    return { source, file, ...read(text), isReadable: (mode & READABLE_BY_ALL) !== 0 };
+    const otherOwner = [0, process.geteuid?.()].includes(uid) ? undefined : uid;
+    return { source, file, ...read(text), isReadable: (mode & READABLE_BY_ALL) !== 0, otherOwner };
   } catch (error) {
     return refused(`cannot be read: ${faultOf(error).reason}`);
   }
@@ -120,15 +124,24 @@ function read(text: string): Pick<FoundMasterKeys, 'keys' | 'problem'> {
   return 'keys' in parsed ? parsed : { keys: [], problem: `cannot be used: ${parsed.problem}` };
 }
 
-function readRegularFile(file: string): { text: string; mode: number; problem?: string } {
-  const descriptor = openSync(file, 'r');
+/** The content and the access rights of a file, or why it cannot be read. */
+interface RegularFile {
+  readonly text: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly problem?: string;
+}
+
+function readRegularFile(file: string): RegularFile {
+  // Without O_NONBLOCK, the call waits until another program writes to a named pipe.
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(descriptor);
-    const mode = stat.mode & 0o777;
-    if (stat.isDirectory()) return { text: '', mode, problem: 'is a folder, not a file' };
+    const access = { text: '', mode: stat.mode & 0o777, uid: stat.uid };
+    if (stat.isDirectory()) return { ...access, problem: 'is a folder, not a file' };
     if (!stat.isFile() || stat.size > MAX_BYTES)
-      return { text: '', mode, problem: `is not a file of at most ${MAX_BYTES} bytes` };
-    return { text: readFileSync(descriptor, 'utf8'), mode };
+      return { ...access, problem: `is not a file of at most ${MAX_BYTES} bytes` };
+    return { ...access, text: readFileSync(descriptor, 'utf8') };
   } finally {
     closeSync(descriptor);
   }

@@ -59,6 +59,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ENOENT: { reason: 'no such file or folder', hint: 'Check the path.' },
   ENOSPC: { reason: 'the disk is full', hint: 'Free some space.' },
   ENOTDIR: { reason: 'a part of the path is not a folder', hint: 'Check the path.' },
+  ENOTREG: { reason: 'it is a pipe or a device, not a file', hint: 'Give the path of a file.' },
   EROFS: { reason: 'the file system is read-only' },
   EADDRINUSE: {
     reason: 'address already in use',

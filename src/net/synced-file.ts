@@ -4,13 +4,13 @@ import {
   fchmodSync,
   fchownSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { createFolder } from './files.ts';
 
 /** Who may use a file: its mode, and its owner and group if they are not those of the process. */
 interface FileAccess {
@@ -30,7 +30,7 @@ export function writeSyncedFile(
   { mode, uid, gid }: FileAccess = { mode: 0o600 },
 ): void {
   const folder = dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
   const temporary = `${file}.${randomUUID()}`;
   try {
     withDescriptor(openSync(temporary, 'wx', 0o600), (descriptor) => {

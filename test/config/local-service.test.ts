@@ -5,8 +5,12 @@ import { findLocalService } from '../../src/config/local-service.ts';
 import { temporaryFolder } from '../harness/service.ts';
 
 const folder = temporaryFolder();
-const installation = { config: join(folder, 'etc/tsigil.yaml'), folder: '/var/lib/tsigil' };
-const none = { config: join(folder, 'nosuch.yaml'), folder: '/var/lib/tsigil' };
+const installation = {
+  config: join(folder, 'etc/tsigil.yaml'),
+  environment: join(folder, 'etc/environment'),
+  folder: '/var/lib/tsigil',
+};
+const none = { ...installation, config: join(folder, 'nosuch.yaml') };
 beforeAll(() => mkdirSync(join(folder, 'etc')));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -25,6 +29,21 @@ describe('the service on this machine', () => {
     expect(findLocalService({}, installation)?.tokenFile).toBe('/var/lib/tsigil/admin.token');
     install('database: postgres://tsigil@db.example/tsigil');
     expect(findLocalService({}, installation)?.tokenFile).toBe('/var/lib/tsigil/var/admin.token');
+  });
+
+  test('is the installed one with the variables of its unit', () => {
+    install('listen: 127.0.0.1:9053', 'database: sqlite:tsigil.db');
+    writeFileSync(
+      installation.environment,
+      '# comment\nPGPASSWORD=x\nTSIGIL_NOSUCH=1\nTSIGIL_LISTEN="127.0.0.1:9055"\n  TSIGIL_DATABASE_URL=sqlite:/srv/two/tsigil.db  \n',
+    );
+    const service = { url: 'http://127.0.0.1:9055', tokenFile: '/srv/two/admin.token' };
+    expect(findLocalService({}, installation)).toEqual(service);
+    expect(findLocalService({ TSIGIL_CONFIG: installation.config }, installation)).toEqual(service);
+    const given = { TSIGIL_CONFIG: installation.config, TSIGIL_LISTEN: '127.0.0.1:9056' };
+    expect(findLocalService(given, installation)?.url).toBe('http://127.0.0.1:9056');
+    expect(findLocalService({}, none)).toBeUndefined();
+    rmSync(installation.environment);
   });
 
   test('is the one that the variables of a container describe', () => {

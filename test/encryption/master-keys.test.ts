@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -104,10 +106,18 @@ describe('a file of master keys', () => {
     expect(readMasterKeyFile(file)).toMatchObject({ isReadable: true, keys: [{}] });
   });
 
+  test.skipIf(process.geteuid?.() !== 0)('of another user is accepted and reported', () => {
+    createMasterKeyFile(file);
+    expect(readMasterKeyFile(file).otherOwner).toBeUndefined();
+    chownSync(file, 12_345, 12_345);
+    expect(readMasterKeyFile(file)).toMatchObject({ otherOwner: 12_345, keys: [{}] });
+  });
+
   test.each([
     ['is missing', () => undefined, 'cannot be read: no such file or folder'],
     ['is empty', () => writeFileSync(file, '\n', { mode: 0o600 }), 'is empty'],
     ['is a folder', () => mkdirSync(file), 'is a folder, not a file'],
+    ['is a named pipe', () => spawnSync('mkfifo', ['-m', '600', file]), 'is not a file of at most'],
     [
       'is too large',
       () => writeFileSync(file, '#'.repeat(70_000), { mode: 0o600 }),

@@ -182,6 +182,14 @@ describe('a start with a master key that does not fit', () => {
       "The master key in 'FILE' is a folder, not a file",
     ],
     [
+      'a named pipe',
+      () => {
+        rmSync(keyFile());
+        spawnSync('mkfifo', ['-m', '600', keyFile()]);
+      },
+      "The master key in 'FILE' is not a file of at most",
+    ],
+    [
       'a file with something else',
       () => writeFileSync(keyFile(), 'hello'),
       "The master key in 'FILE' cannot be used: line 1 is not a master key.",

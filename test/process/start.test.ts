@@ -79,6 +79,25 @@ function runPrinted(service: ServiceProcess): unknown {
   return JSON.parse(stdout);
 }
 
+test.each([
+  [
+    'a folder below /proc',
+    { TSIGIL_DATABASE_URL: 'sqlite:/proc/nosuch/tsigil.db' },
+    '/proc/nosuch',
+  ],
+  ['a named pipe as the configuration', { TSIGIL_CONFIG: 'pipe' }, 'it is a pipe or a device'],
+  ['a named pipe as the token', { TSIGIL_ADMIN_TOKEN_FILE: './pipe' }, 'must name a file'],
+  [
+    'a named pipe as the certificate',
+    { TSIGIL_TLS_CERT: 'pipe', TSIGIL_TLS_KEY: 'pipe' },
+    'it is a pipe or a device',
+  ],
+])('%s stops the start at once, with a reason', (_case, variables, reason) => {
+  spawnSync('mkfifo', [join(folder, 'pipe')]);
+  const { status, stderr } = serveInVain(variables);
+  expect([status === 1 || status === 2, stderr]).toEqual([true, expect.stringContaining(reason)]);
+});
+
 describe('the first administrator token', () => {
   test('is in a file with mode 0600, and the printed commands work', async () => {
     const service = await start();

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
 import type { Trust } from '../../net/http.ts';
 import type { Connection } from './client.ts';
@@ -211,7 +211,7 @@ function readTrust(
 
 function readTokenFile(path: string): string {
   try {
-    return readFileSync(path, 'utf8').trim();
+    return readWholeFile(path).toString().trim();
   } catch (cause) {
     const hint =
       'Set TSIGIL_TOKEN, use --token-file or --os-cloud, or run this command in the folder where the service was started, as the user who started it.';

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -51,7 +51,7 @@ export function readCertificates(path: string): string {
 
 function readBytes(path: string, name?: string): Buffer {
   try {
-    return readFileSync(path);
+    return readWholeFile(path);
   } catch (cause) {
     const { reason, hint } = faultOf(cause);
     throw new CommandError(

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createFolder, readWholeFile } from '../../net/files.ts';
 import { faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -40,7 +41,7 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   if (path === undefined) return NONE;
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readWholeFile(path).toString();
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return NONE;
     throw unusable(path, `cannot be read: ${faultOf(cause).reason}`);
@@ -71,7 +72,7 @@ export function writeProfiles(environment: NodeJS.ProcessEnv, content: Profiles)
     );
   const written = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    createFolder(dirname(path));
     writeFileSync(written, `${JSON.stringify(content, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
     renameSync(written, path);
   } catch (cause) {

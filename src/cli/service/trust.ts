@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
+import { readWholeFile } from '../../net/files.ts';
 
 /** The files in which systems store the certificates that they trust, as in OpenSSL and Go. */
 const SYSTEM_FILES = [
@@ -23,7 +24,7 @@ export function systemCertificates(environment: NodeJS.ProcessEnv): string {
 
 function readOptional(path: string | undefined): string {
   try {
-    return path ? readFileSync(path, 'utf8') : '';
+    return path ? readWholeFile(path).toString() : '';
   } catch {
     return '';
   }

@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { createFolder } from '../../net/files.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 
 /**
@@ -8,7 +9,7 @@ import { ServiceError } from '../../domain/model/errors.ts';
  */
 export function preparePrivateFile(path: string): string {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    createFolder(dirname(path));
     createFile(path);
     const mode = statSync(path).mode & 0o777;
     if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);

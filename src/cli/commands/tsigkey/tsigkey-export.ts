@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { ServiceError } from '../../../domain/model/errors.ts';
@@ -13,6 +13,7 @@ import {
 import { canonicalKey, type Key } from '../../../domain/key-formats/key.ts';
 import { holdsSeveral } from '../../../domain/key-formats/writer.ts';
 import { weaknessOf } from '../../../domain/resources/tsigkey.ts';
+import { createFolder } from '../../../net/files.ts';
 import { faultOf } from '../../../net/faults.ts';
 import type { Connection } from '../../service/client.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
@@ -189,7 +190,7 @@ function saveFiles(folder: string, files: readonly KeyFile[], overwrite: boolean
   const existing = paths.find((path) => !overwrite && existsSync(path));
   if (existing !== undefined) throw fileExists(existing);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    createFolder(folder);
   } catch (cause) {
     const { reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${folder}' cannot be created: ${reason}`, hint, cause);
