@@ -1,5 +1,5 @@
 import type { Kind } from '../domain/model/field.ts';
-import type { DesiredState } from '../domain/delivery/desired-state.ts';
+import type { DesiredState, Right } from '../domain/delivery/desired-state.ts';
 
 /**
  * The interface of drivers. A driver makes one running name server hold exactly the keys of a
@@ -99,15 +99,33 @@ export class DriverError extends Error {
 }
 
 /** A kind of name server: its options, and how to create its driver. */
-export interface DriverDefinition<Options = unknown> {
+export interface DriverDefinition {
   /** The options that are local to a host: control channel, credentials, files. */
-  readonly options: Kind<Options>;
+  readonly options: Kind;
   /** The rights that the name server supports. */
-  readonly rights: readonly ('transfer' | 'update')[];
+  readonly rights: readonly Right[];
   /**
-   * Creates the driver of one name server. `id` is the id of the name server's resource. Files that
-   * the driver writes state it, and the driver refuses files with another id. Does no input or
-   * output.
+   * Creates the driver of one name server with `options`, which `options.parse` accepts. `id` is
+   * the id of the name server's resource. Files that the driver writes state it, and the driver
+   * refuses files with another id. Does no input or output. Throws `TypeError` for other options.
    */
+  create(options: unknown, id: string): Driver;
+}
+
+/** Returns the definition of a driver whose options are of the kind `options`. */
+export function defineDriver<Options>(definition: {
+  readonly options: Kind<Options>;
+  readonly rights: readonly Right[];
   create(options: Options, id: string): Driver;
+}): DriverDefinition {
+  const { options, rights, create } = definition;
+  return {
+    options,
+    rights,
+    create(given, id) {
+      const parsed = options.parse(given);
+      if ('problem' in parsed) throw new TypeError(`The options of a driver ${parsed.problem}`);
+      return create(parsed.value, id);
+    },
+  };
 }

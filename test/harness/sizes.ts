@@ -37,6 +37,8 @@ const SIZES = {
   killTimeStep: { short: 2, long: 1 },
   /** Rounds of five concurrent races for a database with two names. */
   hardLinkRounds: { short: 1, long: 4 },
+  /** Keys that a driver creates and removes one after the other, to measure the time. */
+  driverRounds: { short: 10, long: 50 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */

@@ -79,6 +79,35 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
   });
 }
 
+/**
+ * Returns the unsigned request for the changes of a zone since `serial` (RFC 1995 section 3). With
+ * the zone's present serial number, the response is one SOA record, but servers check the
+ * authorisation as for any transfer.
+ */
+export function changesRequest(zone: string, serial: number, id: number): Buffer {
+  const numbers = Buffer.alloc(20); // the serial number and four intervals
+  numbers.writeUInt32BE(serial, 0);
+  const data = Buffer.concat([Buffer.alloc(2), numbers]); // the root as both names
+  const soa = { name: zone, type: TYPES.soa, class: CLASSES.in, ttl: 0, data };
+  return encodeMessage({
+    id,
+    flags: 0,
+    questions: [{ name: zone, type: TYPES.ixfr, class: CLASSES.in }],
+    answers: [],
+    authorities: [soa],
+    additionals: [],
+  });
+}
+
+/**
+ * Returns the serial number in the SOA record of a response, or undefined if it has none (RFC 1035
+ * section 3.3.13).
+ */
+export function serialOf({ answers }: Message): number | undefined {
+  const data = answers.find(({ type }) => type === TYPES.soa)?.data;
+  return data === undefined || data.length < 22 ? undefined : data.readUInt32BE(data.length - 20);
+}
+
 /** Returns whether a message is the response to the request with this id. */
 export function isResponseTo(id: number, message: Message): boolean {
   return message.id === id && (message.flags & FLAGS.response) !== 0;

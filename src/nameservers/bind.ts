@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import {
+  RIGHTS,
+  type DesiredKey,
+  type DesiredState,
+  type Right,
+} from '../domain/delivery/desired-state.ts';
+import { canonicalKey, keyProblems, type Key } from '../domain/key-formats/key.ts';
+import { bindClauses } from '../domain/key-formats/read-bind.ts';
+import { integer } from '../domain/model/field.ts';
+import { described, object, optional, withDefault } from '../domain/model/object.ts';
+import { comparisonForm } from '../domain/text/dns-name.ts';
+import { describeFault } from '../net/faults.ts';
+import { driverErrors } from './control.ts';
+import { defineDriver, DriverError } from './driver.ts';
+import { createFileDriver, type FileServer } from './file-driver.ts';
+import { FILE_MEMBERS, line } from './include-file.ts';
+import { rndc } from './rndc.ts';
+
+const options = object({
+  ...FILE_MEMBERS,
+  controlHost: withDefault(described(line(), 'The address of the control channel.'), '127.0.0.1'),
+  controlPort: withDefault(described(integer(1, 65_535), 'Its port.'), 953),
+  controlKeyFile: withDefault(
+    described(line(), 'The file with the key of the control channel.'),
+    '/etc/bind/rndc.key',
+  ),
+  controlKey: optional(described(line(), 'The name of that key, if the file has several.')),
+});
+
+/**
+ * BIND 9: a file with the keys and with named access lists, loaded by `rndc reconfig`. The lists are
+ * `tsigil-transfer` and `tsigil-update` for keys of all zones, and for the keys of one zone the same
+ * names with the zone's name: `tsigil-transfer-example.org`.
+ */
+export const bind = defineDriver({
+  options,
+  rights: RIGHTS,
+  create(given, id) {
+    const endpoint = { host: given.controlHost, port: given.controlPort };
+    const place = `The control channel of BIND at ${given.controlHost} port ${given.controlPort}`;
+    const run = (command: string, signal: AbortSignal) =>
+      driverErrors(place, signal, async () => {
+        const key = await readControlKey(given.controlKeyFile, given.controlKey);
+        return rndc(endpoint, key, command, Date.now, signal);
+      });
+    const server: FileServer = {
+      program: 'BIND',
+      readKeys: (content) => bindClauses.read(content.replace(MARKER, '')),
+      render: renderMarked,
+      async load(signal) {
+        const { code, text } = await run('reconfig', signal);
+        if (code !== 0)
+          throw new DriverError(
+            'refused_by_server',
+            `BIND refused the new configuration: ${text}.`,
+            "Run 'named-checkconf' on the server, and read the log of BIND.",
+          );
+      },
+      async inspect(signal) {
+        const { text } = await run('tsig-list', signal);
+        return {
+          // BIND 9.18 ends its list at the first domain that is not a key itself.
+          names: undefined,
+          certain: true,
+          has(content) {
+            const [, marker] = MARKER.exec(content) ?? [];
+            return marker !== undefined && text.includes(`"${marker}"`);
+          },
+        };
+      },
+      async duplicates(signal) {
+        const { text } = await run('status', signal);
+        const [, main] = /^configuration file: (.+)$/m.exec(text) ?? [];
+        return main === undefined ? new Set() : findDuplicates(main, signal);
+      },
+    };
+    return createFileDriver(server, given, id);
+  },
+});
+
+/**
+ * A key that no one knows and no list contains. Its name changes with the content of the file, so it
+ * shows which content BIND has loaded. It begins with a digit to be the first in BIND's list.
+ */
+const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
+
+function renderMarked(state: DesiredState, former: string): string {
+  const content = render(state, former);
+  const [line = ''] = MARKER.exec(former) ?? [];
+  if (former.endsWith(`\n${line}${content}`) && line !== '') return `${line}${content}`;
+  const name = `0-tsigil-${randomBytes(8).toString('hex')}`;
+  const secret = randomBytes(32).toString('base64');
+  return `${clause({ name, algorithm: 'hmac-sha256', secret })}${content}`;
+}
+
+/** Returns the names of keys that a configuration defines twice. Empty if it cannot be checked. */
+async function findDuplicates(main: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin' };
+  const child = spawn('named-checkconf', [main], {
+    env,
+    signal,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await once(child, 'close');
+  const names = [...output.matchAll(/key '([^']+)': already exists/g)];
+  return new Set(names.map(([, name = '']) => comparisonForm(name)));
+}
+
+/** Reads the key of the control channel. Throws `DriverError`. */
+async function readControlKey(file: string, name: string | undefined): Promise<Key> {
+  const hint = 'Give the file with the key of the statement `controls`.';
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    const problem = `The control key cannot be read: ${describeFault(cause)}.`;
+    throw new DriverError('not_permitted', problem, hint, cause);
+  }
+  const keys = bindClauses.read(text).flatMap((entry) => ('key' in entry ? [entry.key] : []));
+  const key = keys
+    .map(canonicalKey)
+    .find((each) => name === undefined || each.name === comparisonForm(name));
+  if (key === undefined || keyProblems(key).length > 0)
+    throw new DriverError('not_permitted', `The file '${file}' has no valid control key.`, hint);
+  return key;
+}
+
+/** Returns the name of the access list for a right: for all zones, or for one. */
+function listName(right: Right, zone?: string): string {
+  return zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
+}
+
+/**
+ * Returns the keys and access lists. A list without keys is `none`. BIND does not start without a
+ * list that a zone refers to, so a list stays in the file when its zone is deleted.
+ */
+function render({ zones, keys }: DesiredState, former: string): string {
+  const lists = new Map<string, DesiredKey[]>();
+  const zoneNames = [...zones, ...keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones))];
+  for (const zone of [undefined, ...zoneNames])
+    for (const right of RIGHTS) lists.set(listName(right, zone), []);
+  for (const [, name = ''] of former.matchAll(/^acl "(tsigil-[a-z0-9._-]+)"/gm))
+    lists.set(name, []);
+  for (const key of keys)
+    for (const right of key.rights)
+      for (const zone of key.zones === 'all' ? [undefined] : key.zones)
+        lists.get(listName(right, zone))?.push(key);
+  const statements = [...lists].map(([name, members]) => {
+    const elements = members.map((key) => `key "${key.name}";`);
+    return `acl "${name}" { ${elements.length === 0 ? 'none;' : elements.join(' ')} };\n`;
+  });
+  return [...keys.map(clause), ...statements].join('');
+}
+
+function clause({ name, algorithm, secret }: Key): string {
+  return `key "${name}" { algorithm ${algorithm}; secret "${secret}"; };\n`;
+}

@@ -1,0 +1,40 @@
+import { NetError } from '../net/faults.ts';
+import { DriverError, type DriverErrorCode } from './driver.ts';
+
+/** Error codes of the operating system that are refusals of access. */
+const REFUSALS = ['EACCES', 'EPERM'];
+
+/**
+ * Runs a request to a control channel or API. Throws `DriverError` for every failure of the
+ * connection, and if `signal` aborts. `place` begins the message: "The control channel of BIND".
+ */
+export async function driverErrors<T>(
+  place: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof DriverError) throw error;
+    if (signal.aborted)
+      throw new DriverError(
+        'timeout',
+        `${place} did not respond in time.`,
+        'Check that the name server runs and is not overloaded.',
+        error,
+      );
+    if (!(error instanceof NetError)) throw error;
+    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
+    const kind: DriverErrorCode =
+      code !== undefined && REFUSALS.includes(code) ? 'not_permitted' : 'unreachable';
+    throw new DriverError(
+      kind,
+      `${place} cannot be used: ${error.message}.`,
+      kind === 'not_permitted'
+        ? 'Run this process as a user who may use it.'
+        : 'Check that the name server runs, and the address.',
+      error,
+    );
+  }
+}

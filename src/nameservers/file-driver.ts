@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto';
+import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
+import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
+import { KeyFileError, type Entry } from '../domain/key-formats/reader.ts';
+import { DriverError, type Difference, type Driver, type Requirement } from './driver.ts';
+import { createIncludeFile, type FileOptions } from './include-file.ts';
+
+/** A name server that reads its keys from a file that its configuration includes. */
+export interface FileServer {
+  /** The name of the program, for messages. */
+  readonly program: string;
+  /** Reads the keys of the file. May throw `KeyFileError`. */
+  readKeys(content: string): readonly Entry[];
+  /**
+   * Returns the content of the file after its header. Names in `former`, the present content, that
+   * the configuration may refer to must be defined again.
+   */
+  render(state: DesiredState, former: string): string;
+  /** Makes the server read its configuration again. Throws `DriverError`. */
+  load(signal: AbortSignal): Promise<void>;
+  /** Returns what the running server has loaded. Throws `DriverError`. */
+  inspect(signal: AbortSignal): Promise<Loaded>;
+  /**
+   * Returns the names of keys that the configuration defines twice, in comparison form. For servers
+   * whose `inspect` returns no names.
+   */
+  duplicates?(signal: AbortSignal): Promise<ReadonlySet<string>>;
+}
+
+/** What a running server has loaded. */
+export interface Loaded {
+  /** The names of all keys in comparison form, or undefined if the server does not list them. */
+  readonly names: ReadonlySet<string> | undefined;
+  /**
+   * Returns whether the server has loaded this content. `certain` is false if the server shows only
+   * that it has the keys.
+   */
+  has(content: string, keys: ReadonlyMap<string, Key>): boolean;
+  readonly certain: boolean;
+}
+
+/** What `apply` would write. */
+interface Plan {
+  readonly former: string | undefined;
+  readonly content: string;
+  readonly keys: readonly DesiredKey[];
+  /** Keys whose names keys of others have. */
+  readonly taken: readonly DesiredKey[];
+  readonly loaded: Loaded;
+}
+
+/**
+ * Creates the driver of a name server that reads its keys from a file. The driver replaces the
+ * file, makes the server load it, and checks that the server has loaded it. It puts the former file
+ * back if a step fails.
+ */
+export function createFileDriver(server: FileServer, options: FileOptions, id: string): Driver {
+  const { program } = server;
+  const file = createIncludeFile(options, id);
+  /** The digest of the content that the server has loaded, as far as this process knows. */
+  let digest: string | undefined;
+
+  /** Returns the keys of the file by name. A file that an operator has broken has none. */
+  const keysIn = (content: string): ReadonlyMap<string, Key> => {
+    try {
+      const keys = server
+        .readKeys(content)
+        .flatMap((entry) => ('key' in entry ? [canonicalKey(entry.key)] : []));
+      return new Map(keys.map((key) => [key.name, key]));
+    } catch (error) {
+      if (error instanceof KeyFileError) return new Map();
+      throw error;
+    }
+  };
+
+  const plan = async (
+    state: DesiredState,
+    isTaken: (name: string, loaded: Loaded, ours: ReadonlyMap<string, Key>) => boolean,
+    signal: AbortSignal,
+  ): Promise<Plan> => {
+    const former = await file.read();
+    const loaded = await server.inspect(signal);
+    const ours = keysIn(former ?? '');
+    const taken = state.keys.filter(({ name }) => isTaken(name, loaded, ours));
+    const keys = state.keys.filter((key) => !taken.includes(key));
+    const content = `${file.header}\n${server.render({ ...state, keys }, former ?? '')}`;
+    return { former, content, keys, taken, loaded };
+  };
+
+  const planWith = (state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal) =>
+    plan(
+      state,
+      (name, { names }, ours) => names?.has(name) === true && !ours.has(name) && !owned.has(name),
+      signal,
+    );
+
+  const isLoaded = ({ former, content, loaded }: Plan) =>
+    former === content &&
+    loaded.has(content, keysIn(content)) &&
+    (loaded.certain || digest === digestOf(content));
+
+  /**
+   * Replaces and loads the file. Returns the names of keys that the configuration defines twice if
+   * the server refuses it for that.
+   */
+  const replace = async (planned: Plan, signal: AbortSignal): Promise<ReadonlySet<string>> => {
+    const { former, content } = planned;
+    digest = undefined;
+    if (content !== former) await file.replace(content);
+    try {
+      await server.load(signal);
+      if (!(await server.inspect(signal)).has(content, keysIn(content))) throw notIncluded();
+      digest = digestOf(content);
+      return new Set();
+    } catch (error) {
+      const refused = error instanceof DriverError && error.code === 'refused_by_server';
+      const duplicates = refused ? await server.duplicates?.(signal).catch(() => undefined) : null;
+      if (content !== former) {
+        await file.replace(former);
+        // A server may have loaded a part of the file.
+        if (refused) await server.load(signal).catch(() => undefined);
+      }
+      const ours = planned.keys.filter(({ name }) => duplicates?.has(name) === true);
+      if (ours.length === 0) throw error;
+      return new Set(ours.map(({ name }) => name));
+    }
+  };
+
+  const notIncluded = () =>
+    new DriverError(
+      'not_included',
+      `${program} read its configuration again but has not loaded '${options.file}'.`,
+      `Add the statement that includes '${options.file}' to the configuration of ${program}.`,
+    );
+
+  return {
+    async apply(state, owned, signal) {
+      const planned = await planWith(state, owned, signal);
+      if (isLoaded(planned)) return { changed: false, problems: planned.taken.map(nameTaken) };
+      const duplicates = await replace(planned, signal);
+      if (duplicates.size === 0) return { changed: true, problems: planned.taken.map(nameTaken) };
+      const names = new Set([...duplicates, ...planned.taken.map(({ name }) => name)]);
+      const second = await plan(state, (name) => names.has(name), signal);
+      const problems = second.taken.map(nameTaken);
+      if (isLoaded(second)) return { changed: false, problems };
+      await replace(second, signal);
+      return { changed: true, problems };
+    },
+
+    async compare(state, owned, signal) {
+      const planned = await planWith(state, owned, signal);
+      const { former, content, keys, loaded } = planned;
+      const present = keysIn(former ?? '');
+      const differences = keys.flatMap((key) =>
+        differenceOf(key, present.get(key.name), loaded.names?.has(key.name) ?? true),
+      );
+      const names = new Set(keys.map(({ name }) => name));
+      for (const name of present.keys()) {
+        const message = `'${options.file}' has the key.`;
+        if (!names.has(name)) differences.push({ kind: 'extra', key: name, message });
+      }
+      if (differences.length > 0) return differences;
+      if (former !== content)
+        return [{ kind: 'other', message: `'${options.file}' has other content.` }];
+      return isLoaded(planned)
+        ? []
+        : [{ kind: 'other', message: `${program} may not have loaded '${options.file}'.` }];
+    },
+
+    async check(signal) {
+      const replaceable = await file.check();
+      const requirement = `The control channel of ${program} accepts commands.`;
+      try {
+        const loaded = await server.inspect(signal);
+        return [replaceable, { requirement, ok: true }, ...(await checkInclude(loaded))];
+      } catch (error) {
+        if (!(error instanceof DriverError)) throw error;
+        const { message: problem, hint } = error;
+        const unmet = { requirement, ok: false, problem };
+        return [replaceable, { ...unmet, ...(hint === undefined ? {} : { hint }) }];
+      }
+    },
+  };
+
+  function differenceOf(key: DesiredKey, present: Key | undefined, isLoaded: boolean) {
+    const difference = (kind: 'missing' | 'changed', message: string): Difference[] => [
+      { kind, key: key.name, message },
+    ];
+    if (present === undefined) return difference('missing', `'${options.file}' lacks the key.`);
+    if (!isLoaded) return difference('missing', `${program} has not loaded the key.`);
+    if (present.algorithm !== key.algorithm || present.secret !== key.secret)
+      return difference('changed', `'${options.file}' has the key with other values.`);
+    return [];
+  }
+
+  /** Returns nothing if the file has nothing that the server would show. */
+  async function checkInclude(loaded: Loaded): Promise<readonly Requirement[]> {
+    const content = (await file.read().catch(() => undefined)) ?? '';
+    const keys = keysIn(content);
+    if (keys.size === 0) return [];
+    const requirement = `${program} has loaded '${options.file}'.`;
+    if (loaded.has(content, keys)) return [{ requirement, ok: true }];
+    const { message: problem, hint = '' } = notIncluded();
+    return [{ requirement, ok: false, problem, hint }];
+  }
+
+  function nameTaken({ id: key, name }: DesiredKey) {
+    const message = `${program} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
+    return { id: key, code: 'name_taken' as const, message };
+  }
+}
+
+function digestOf(content: string): string {
+  return createHash('sha256').update(content).digest('base64');
+}

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { enumeration, text } from '../domain/model/field.ts';
+import { described, optional, withDefault } from '../domain/model/object.ts';
+import { describeFault } from '../net/faults.ts';
+import { DriverError, type Requirement } from './driver.ts';
+
+/** The members of a driver's options for the file that it writes. */
+export const FILE_MEMBERS = {
+  file: described(line(), 'The file that Tsigil writes. The name server must include it.'),
+  mode: withDefault(
+    described(enumeration(['0640', '0600', '0440', '0400']), 'The mode of the file.'),
+    '0640',
+  ),
+  owner: optional(described(line(), 'The user who owns the file, by name or number.')),
+  group: optional(described(line(), 'The group of the file, by name or number.')),
+};
+
+/** Returns the kind of a path, a name or an address: text without control characters. */
+export function line() {
+  return text({
+    min: 1,
+    max: 4096,
+    problemOf: (value) =>
+      /\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined,
+  });
+}
+
+/** The options for the file that a driver writes. */
+export interface FileOptions {
+  readonly file: string;
+  readonly mode: string;
+  readonly owner?: string;
+  readonly group?: string;
+}
+
+/** The file of one name server that its configuration includes. */
+export interface IncludeFile {
+  /** The first line of its content. */
+  readonly header: string;
+  /**
+   * Returns the content, or undefined if there is no file. Throws `DriverError` for a file with
+   * keys that Tsigil has not written for this name server.
+   */
+  read(): Promise<string | undefined>;
+  /**
+   * Replaces the content, or removes the file. The former content stays if it fails. Throws
+   * `DriverError`.
+   */
+  replace(content: string | undefined): Promise<void>;
+  /** Checks that the file can be read and replaced. */
+  check(): Promise<Requirement>;
+}
+
+/** Returns the file of the name server with this id. */
+export function createIncludeFile(options: FileOptions, id: string): IncludeFile {
+  const { file } = options;
+  const folder = dirname(file);
+  const prefix = '# Tsigil writes this file for the name server ';
+  const header = `${prefix}${id} and overwrites other changes.`;
+  const temporaryPrefix = `.${basename(file)}.tsigil-`;
+  const notWritable = (cause: unknown) =>
+    new DriverError(
+      'not_writable',
+      `The file '${file}' cannot be written: ${describeFault(cause)}.`,
+      `Check that the folder '${folder}' exists, that the disk has space, and that the user of this process may write to the folder.`,
+      cause,
+    );
+
+  const read = async () => {
+    let content: string;
+    try {
+      content = await readFile(file, 'utf8');
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw notWritable(cause);
+    }
+    const isForeign = content.startsWith(prefix)
+      ? !content.startsWith(`${prefix}${id} `)
+      : /\bkey\b/i.test(content.replaceAll(/^\s*(?:#|\/\/).*$/gm, ''));
+    if (isForeign)
+      throw new DriverError(
+        'foreign_file',
+        `The file '${file}' has keys that Tsigil did not write for this name server.`,
+        'Set another file for this name server, or move the keys of this file elsewhere.',
+      );
+    return content;
+  };
+
+  return {
+    header,
+    read,
+    async replace(content) {
+      try {
+        // A process that was killed leaves its temporary file, which has secrets.
+        for (const name of await readdir(folder))
+          if (name.startsWith(temporaryPrefix)) await rm(join(folder, name), { force: true });
+        if (content === undefined) await rm(file, { force: true });
+        else await write(options, join(folder, `${temporaryPrefix}${randomUUID()}`), content);
+        const handle = await open(folder, 'r');
+        await handle.sync().finally(() => handle.close());
+      } catch (cause) {
+        throw cause instanceof DriverError ? cause : notWritable(cause);
+      }
+    },
+    async check() {
+      const requirement = `Tsigil can replace the file '${file}'.`;
+      try {
+        await read();
+        await access(folder, constants.W_OK | constants.X_OK);
+        await ownerOf(options);
+        return { requirement, ok: true };
+      } catch (cause) {
+        const { message, hint } = cause instanceof DriverError ? cause : notWritable(cause);
+        return {
+          requirement,
+          ok: false,
+          problem: message,
+          ...(hint === undefined ? {} : { hint }),
+        };
+      }
+    },
+  };
+}
+
+async function write(options: FileOptions, temporary: string, content: string): Promise<void> {
+  try {
+    const owner = await ownerOf(options);
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(content);
+      if (owner !== undefined) await handle.chown(owner.uid, owner.gid);
+      await handle.chmod(parseInt(options.mode, 8));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, options.file);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    throw cause;
+  }
+}
+
+/** Returns the ids of the owner and the group to set; -1 leaves one as it is. */
+async function ownerOf({
+  owner,
+  group,
+}: FileOptions): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+  if (owner === undefined && group === undefined) return undefined;
+  return { uid: await idOf('user', owner), gid: await idOf('group', group) };
+}
+
+const ACCOUNTS = { user: '/etc/passwd', group: '/etc/group' } as const;
+
+async function idOf(kind: keyof typeof ACCOUNTS, name: string | undefined): Promise<number> {
+  if (name === undefined) return -1;
+  if (/^\d{1,9}$/.test(name)) return Number(name);
+  const rows = (await readFile(ACCOUNTS[kind], 'utf8')).split('\n').map((row) => row.split(':'));
+  const id = rows.find(([first]) => first === name)?.[2];
+  if (id === undefined)
+    throw new DriverError(
+      'not_writable',
+      `The ${kind} '${name}' is not in ${ACCOUNTS[kind]}.`,
+      `Set the name or the number of an existing ${kind}.`,
+    );
+  return Number(id);
+}

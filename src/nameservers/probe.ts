@@ -1,0 +1,191 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DesiredKey, Right } from '../domain/delivery/desired-state.ts';
+import {
+  changesRequest,
+  checkRequest,
+  explainBy,
+  judge,
+  serialOf,
+  type Check,
+  type CheckResult,
+  type Verdict,
+} from '../domain/dns/key-check.ts';
+import { decodeMessage, rcodeOf } from '../domain/dns/message.ts';
+import { WireError } from '../domain/dns/wire-name.ts';
+import { canonicalKey } from '../domain/key-formats/key.ts';
+import type { DnsTimeouts, NameServer } from '../net/dns.ts';
+import { NetError } from '../net/faults.ts';
+import { exchangeSigned, firstResponse } from '../net/signed-request.ts';
+
+/** Requests that show what a name server does with keys. None changes a zone. */
+
+/** A name server and a zone that it serves. */
+export interface ProbeTarget {
+  readonly server: NameServer;
+  readonly zone: string;
+}
+
+/** What a name server is expected to do with a key. */
+export interface Expectation {
+  readonly key: Pick<DesiredKey, 'id' | 'name' | 'algorithm' | 'secret'>;
+  readonly right: Right;
+  readonly zone: string;
+  /** True if it is to accept the key for the right, false if it is to refuse it. */
+  readonly accepted: boolean;
+}
+
+/** Whether a name server meets an expectation. */
+export interface Outcome {
+  readonly expectation: Expectation;
+  readonly met: boolean;
+  /** The last response. Its verdict is `clock skew` if the clocks differ. */
+  readonly result: CheckResult;
+}
+
+/** NSD loses single datagrams while it replaces its processes. */
+const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
+/** The pauses between two requests for the same expectation, in milliseconds. */
+const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
+/** The maximum number of requests at the same time. */
+const CONCURRENCY = 8;
+
+/** The verdicts that show that a server refuses a key. */
+const REFUSALS: readonly Verdict[] = [
+  'unknown key',
+  'wrong secret',
+  'wrong algorithm',
+  'not authorised',
+  'rejected',
+  'not possible',
+];
+
+/**
+ * Checks each expectation, and repeats those that are not met for about a second, because NSD
+ * accepts new keys a little later than it reports. Ends early when `signal` aborts. `now` returns
+ * milliseconds since 1970.
+ */
+export async function verifyExpectations(
+  server: NameServer,
+  expectations: readonly Expectation[],
+  now: () => number,
+  signal: AbortSignal,
+  timeouts: DnsTimeouts = TIMEOUTS,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const waiting = [...expectations.entries()];
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, expectation] = next;
+      outcomes[index] = await verifyOne(server, expectation, now, signal, timeouts);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return outcomes;
+}
+
+async function verifyOne(
+  server: NameServer,
+  expectation: Expectation,
+  now: () => number,
+  signal: AbortSignal,
+  timeouts: DnsTimeouts,
+): Promise<Outcome> {
+  const { key, right, zone, accepted } = expectation;
+  for (let attempt = 0; ; attempt += 1) {
+    const result = await probeKey(key, right, { server, zone }, now, timeouts);
+    const { verdict } = result;
+    const met = accepted ? verdict === 'good' : REFUSALS.includes(verdict);
+    const wait = PAUSES_MS[attempt];
+    // Time does not mend these.
+    const isFinal = verdict === 'clock skew' || verdict === 'no response';
+    if (met || isFinal || wait === undefined || signal.aborted) return { expectation, met, result };
+    await pause(wait, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * Returns whether a name server accepts a key for a right, and if not, why. A transfer is checked
+ * with a request for the changes since the present serial number, an update with one that changes
+ * nothing. No response causes an exception.
+ */
+export async function probeKey(
+  key: Expectation['key'],
+  right: Right,
+  { server, zone }: ProbeTarget,
+  now: () => number,
+  timeouts: DnsTimeouts = TIMEOUTS,
+): Promise<CheckResult> {
+  const signingKey = { ...canonicalKey(key), secret: Buffer.from(key.secret, 'base64') };
+  const send = async (octets: Buffer, check: Check, transport: 'udp' | 'tcp') => {
+    const verification = await exchangeSigned(server, octets, signingKey, transport, now, timeouts);
+    const result = judge(verification, check, Math.floor(now() / 1000));
+    return { result, message: verification.message };
+  };
+  try {
+    const query = await send(request('query', zone), 'query', 'udp');
+    if (query.result.verdict !== 'good') return query.result;
+    if (right === 'update') {
+      const { result } = await send(request('update', zone), 'update', 'udp');
+      return explainBy(query.result, result, 'update');
+    }
+    const serial = serialOf(query.message);
+    if (serial === undefined)
+      return {
+        verdict: 'not possible',
+        reason: 'the server accepts the key, but returned no SOA record of the zone',
+        hint: 'Check that the server serves the zone.',
+      };
+    const octets = changesRequest(zone, serial, randomInt(0x1_0000));
+    const { result } = await send(octets, 'transfer', 'tcp');
+    return explainBy(query.result, result, 'transfer');
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+/**
+ * Returns the rights that a name server grants to unsigned requests about a zone. It must be empty.
+ * Throws `NetError` if the server does not respond.
+ */
+export async function findOpenRights(
+  { server, zone }: ProbeTarget,
+  timeouts: DnsTimeouts = TIMEOUTS,
+): Promise<readonly Right[]> {
+  const accepts = async (check: Check, transport: 'udp' | 'tcp') => {
+    try {
+      const response = await firstResponse(server, request(check, zone), transport, timeouts);
+      const message = decodeMessage(response);
+      if (rcodeOf(message) !== 'NOERROR') return false;
+      return check === 'update' || message.answers.length > 0;
+    } catch (error) {
+      // A server may also close the connection of a transfer that it refuses.
+      if (error instanceof WireError) return false;
+      throw error;
+    }
+  };
+  const open: Right[] = [];
+  if (await accepts('transfer', 'tcp')) open.push('transfer');
+  if (await accepts('update', 'udp')) open.push('update');
+  return open;
+}
+
+function request(check: Check, zone: string): Buffer {
+  const label = `tsigil-${randomBytes(12).toString('hex')}`;
+  return checkRequest(check, zone, randomInt(0x1_0000), label);
+}
+
+function failureOf(error: unknown): CheckResult {
+  if (error instanceof NetError)
+    return {
+      verdict: 'no response',
+      reason: error.message,
+      hint: 'Check the address and the port, and that the server listens there.',
+    };
+  if (error instanceof WireError)
+    return {
+      verdict: 'untrusted response',
+      reason: `the response is not a valid DNS message: ${error.message}`,
+    };
+  throw error;
+}

@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { faultOf, NetError } from './faults.ts';
+
+/** Where a program accepts connections: a Unix socket, a TCP port, or a TCP port with TLS. */
+export type Endpoint =
+  | { readonly path: string }
+  | { readonly host: string; readonly port: number; readonly tls?: ConnectionOptions };
+
+/** One connection. */
+export interface Exchange {
+  /** Sends octets. */
+  send(octets: Buffer): void;
+  /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends before. */
+  read(size: number): Promise<Buffer>;
+  /** Returns everything up to the end of the connection. */
+  readToEnd(): Promise<Buffer>;
+}
+
+/** The largest response in octets. */
+const MAX_RESPONSE = 64 * 1024 * 1024;
+
+/**
+ * Connects, runs `work` and closes the connection. Throws what `work` throws, and `NetError` for
+ * faults of the connection. When `signal` aborts, closes the connection and throws its reason.
+ */
+export async function exchange<T>(
+  endpoint: Endpoint,
+  signal: AbortSignal,
+  work: (exchange: Exchange) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const socket = open(endpoint);
+  let fault: unknown;
+  socket.on('error', (error) => (fault = error));
+  const abort = () => socket.destroy(new Error('aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await once(socket, isTls(endpoint) ? 'secureConnect' : 'connect');
+    return await work(over(socket));
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw fault === undefined ? cause : new NetError(faultOf(fault), fault);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    socket.destroy();
+  }
+}
+
+function isTls(endpoint: Endpoint): boolean {
+  return 'host' in endpoint && endpoint.tls !== undefined;
+}
+
+function open(endpoint: Endpoint): Socket {
+  if ('path' in endpoint) return connectTcp(endpoint.path);
+  const { host, port, tls } = endpoint;
+  return tls === undefined ? connectTcp(port, host) : connectTls({ ...tls, host, port });
+}
+
+function over(socket: Socket): Exchange {
+  const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+  let received: Buffer = Buffer.alloc(0);
+  const more = async (): Promise<boolean> => {
+    const { value } = await chunks.next();
+    if (value === undefined) return false;
+    received = Buffer.concat([received, value]);
+    if (received.length > MAX_RESPONSE)
+      throw new NetError({ reason: `the response has more than ${MAX_RESPONSE} bytes` });
+    return true;
+  };
+  return {
+    send: (octets) => void socket.write(octets),
+    async read(size) {
+      while (received.length < size) {
+        if (!(await more())) throw new NetError(CLOSED);
+      }
+      const octets = received.subarray(0, size);
+      received = received.subarray(size);
+      return octets;
+    },
+    async readToEnd() {
+      while (await more());
+      return received;
+    },
+  };
+}
+
+const CLOSED = { reason: 'the server closed the connection before its response was complete' };

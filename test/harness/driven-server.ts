@@ -1,0 +1,129 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { checkRequest } from '../../src/domain/dns/key-check.ts';
+import { queryOverUdp, type NameServer } from '../../src/net/dns.ts';
+import { NetError } from '../../src/net/faults.ts';
+import { recordShown } from './evidence.ts';
+import { freePort } from './name-servers.ts';
+import { TOOL_ENVIRONMENT } from './tools.ts';
+
+/** The zones on every server, in comparison form. */
+export const ZONES = ['a.test', 'b.test'] as const;
+
+/** A running name server whose keys a driver manages. */
+export interface DrivenServer {
+  readonly address: NameServer;
+  /** The folder with its configuration and data. */
+  readonly folder: string;
+  /** The port of its control channel or API. */
+  readonly controlPort: number;
+  /** Everything that it has printed. */
+  output(): string;
+  /** Sends a signal to the process. */
+  signal(name: NodeJS.Signals): void;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Stops the server and deletes its folder. */
+  remove(): Promise<void>;
+}
+
+/** How to configure and run a name server program. */
+export interface ServerRecipe {
+  readonly name: string;
+  /** Writes the configuration. `folder`/keys is the folder for the driver's file. */
+  configure(folder: string, port: number, controlPort: number): void;
+  command(folder: string): [string, ...string[]];
+  /** Runs after each start. */
+  ready?(folder: string, controlPort: number): Promise<void>;
+}
+
+/** Returns the text of a small zone. */
+export function zoneText(zone: string): string {
+  return `$TTL 60
+@ SOA ns.${zone}. hostmaster.${zone}. 5 3600 600 86400 60
+@ NS ns.${zone}.
+ns A 192.0.2.1
+`;
+}
+
+/** Configures a name server in a temporary folder, starts it, and waits until it responds. */
+export async function startDrivenServer(recipe: ServerRecipe): Promise<DrivenServer> {
+  const folder = mkdtempSync(join(tmpdir(), `tsigil-driven-${recipe.name.toLowerCase()}-`));
+  const [port, controlPort] = [await freePort(), await freePort()];
+  mkdirSync(join(folder, 'keys'));
+  for (const zone of ZONES) writeFileSync(join(folder, `${zone}.zone`), zoneText(zone));
+  recipe.configure(folder, port, controlPort);
+  const address = { host: '127.0.0.1', port };
+  const [program, ...parameters] = recipe.command(folder);
+  let output = '';
+  let child: ChildProcess | undefined;
+
+  const start = async () => {
+    const started = spawn(program, parameters, {
+      cwd: folder,
+      env: TOOL_ENVIRONMENT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child = started;
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+        recordShown('output', text);
+      });
+    }
+    await responds(address, started, () => output);
+    await recipe.ready?.(folder, controlPort);
+  };
+  const stop = async () => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGCONT');
+    child.kill('SIGTERM');
+    await ended;
+  };
+  const remove = async () => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await start();
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  const signal = (name: NodeJS.Signals) => void child?.kill(name);
+  return { address, folder, controlPort, output: () => output, signal, start, stop, remove };
+}
+
+async function responds(
+  address: NameServer,
+  server: ChildProcess,
+  output: () => string,
+): Promise<void> {
+  const question = checkRequest('query', 'b.test', 1, '');
+  const timeouts = { tries: 1, seconds: 0.2 };
+  for (;;) {
+    if (server.exitCode !== null)
+      throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
+    try {
+      await queryOverUdp(address, question, () => true, timeouts);
+      return;
+    } catch (error) {
+      if (!(error instanceof NetError)) throw error;
+    }
+    await pause(20);
+  }
+}
+
+/** Returns the content of a file, or undefined if there is none. */
+export function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

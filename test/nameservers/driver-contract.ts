@@ -1,0 +1,391 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DesiredKey, DesiredState, Right } from '../../src/domain/delivery/desired-state.ts';
+import { RIGHTS } from '../../src/domain/delivery/desired-state.ts';
+import type { Driver } from '../../src/nameservers/driver.ts';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import {
+  findOpenRights,
+  probeKey,
+  verifyExpectations,
+  type Expectation,
+} from '../../src/nameservers/probe.ts';
+import {
+  startDrivenServer,
+  ZONES,
+  type DrivenServer,
+  type ServerRecipe,
+} from '../harness/driven-server.ts';
+import { recordSecret } from '../harness/evidence.ts';
+import { IS_LONG, sizeOf } from '../harness/sizes.ts';
+
+/** What the contract needs to know about a name server program. */
+export interface DriverCase extends ServerRecipe {
+  /** The name of the driver. */
+  readonly driver: string;
+  readonly installed: boolean;
+  /** The options of the driver for a server. */
+  options(server: DrivenServer): Record<string, unknown>;
+  /** Options with which the server refuses the control key, or undefined if it has none. */
+  wrongKey?(server: DrivenServer): Record<string, unknown>;
+  /** Removes a key and changes a secret on the server, as an operator would. */
+  edit(server: DrivenServer, removed: string, changed: string): Promise<void>;
+  /** The name of a key that the server has in its configuration. */
+  readonly foreign: string;
+}
+
+/** What a server and its driver need to run one test after the other. */
+export interface Session {
+  readonly server: DrivenServer;
+  readonly driver: Driver;
+  readonly state: (keys: readonly DesiredKey[]) => DesiredState;
+  readonly apply: (...keys: readonly DesiredKey[]) => ReturnType<Driver['apply']>;
+  /** Expects that the server accepts, or refuses, a key for each of its rights. */
+  readonly expectKey: (key: DesiredKey, accepted: boolean, zone?: string) => Promise<void>;
+}
+
+const ID = '0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11';
+
+/** Returns a new key. */
+export function newKey(
+  given: Partial<DesiredKey> & { readonly rights: readonly Right[] },
+): DesiredKey {
+  const secret = randomBytes(32).toString('base64');
+  recordSecret(secret);
+  return {
+    id: randomUUID(),
+    name: `k-${randomBytes(6).toString('hex')}.example`,
+    algorithm: 'hmac-sha256',
+    secret,
+    version: 1,
+    zones: 'all',
+    ...given,
+  };
+}
+
+function later(seconds = 10): AbortSignal {
+  return AbortSignal.timeout(seconds * 1000);
+}
+
+/** Returns the names of the code and the message of what `work` throws. */
+async function failureOf(work: Promise<unknown>): Promise<{ code: string; message: string }> {
+  try {
+    await work;
+  } catch (error) {
+    const { code = 'none', message } = error as { code?: string; message: string };
+    return { code, message };
+  }
+  throw new Error('It did not fail');
+}
+
+/** Runs the contract of drivers against a real server, and then `more`. */
+export function describeDriver(recipe: DriverCase, more?: (session: () => Session) => void): void {
+  describe.runIf(recipe.installed)(`the driver for ${recipe.name}`, () => {
+    const definition = DRIVERS[recipe.driver];
+    if (definition === undefined) throw new Error(`There is no driver ${recipe.driver}`);
+    const { rights } = definition;
+    let current: Session | undefined;
+    const session = () => {
+      if (current === undefined) throw new Error('The server has not started');
+      return current;
+    };
+    const owned = new Set<string>();
+
+    beforeAll(async () => {
+      const server = await startDrivenServer(recipe);
+      const driver = definition.create(recipe.options(server), ID);
+      const state = (keys: readonly DesiredKey[]) => ({ zones: ZONES, keys });
+      current = {
+        server,
+        driver,
+        state,
+        apply(...keys) {
+          for (const { name } of keys) if (name !== recipe.foreign) owned.add(name);
+          return driver.apply(state(keys), owned, later());
+        },
+        async expectKey(key, accepted, zone = ZONES[0]) {
+          const expectations = key.rights.map((right) => ({ key, right, zone, accepted }));
+          await expectOutcomes(server, expectations);
+        },
+      };
+    });
+    afterAll(() => current?.server.remove());
+
+    const expectClosed = async (on = session().server) => {
+      for (const zone of ZONES)
+        expect({ zone, open: await findOpenRights({ server: on.address, zone }) }).toEqual({
+          zone,
+          open: [],
+        });
+    };
+
+    test('accepts a key for all zones once it is applied, and refuses it once it is removed', async () => {
+      const { apply, expectKey } = session();
+      const key = newKey({ rights });
+      expect(await apply(key)).toEqual({ changed: true, problems: [] });
+      for (const zone of ZONES) await expectKey(key, true, zone);
+      expect(await apply(key)).toEqual({ changed: false, problems: [] });
+      await apply();
+      for (const zone of ZONES) await expectKey(key, false, zone);
+      await expectClosed();
+    });
+
+    test('accepts a key for one zone there only', async () => {
+      const { apply, expectKey } = session();
+      const [first, second] = [
+        newKey({ rights, zones: ['a.test'] }),
+        newKey({ rights, zones: ['b.test'] }),
+      ];
+      const shared = newKey({ rights });
+      await apply(first, second, shared);
+      await expectKey(first, true, 'a.test');
+      await expectKey(first, false, 'b.test');
+      await expectKey(second, true, 'b.test');
+      await expectKey(second, false, 'a.test');
+      await expectKey(shared, true, 'a.test');
+      await expectKey(shared, true, 'b.test');
+      await apply({ ...first, zones: ['b.test'] }, second);
+      await expectKey(first, true, 'b.test');
+      await expectKey(first, false, 'a.test');
+      await apply(second);
+      await expectKey(first, false, 'b.test');
+      await expectKey(second, true, 'b.test');
+      await apply();
+      await expectClosed();
+    });
+
+    test.runIf(rights.length > 1)('gives a key only its rights', async () => {
+      const { apply, expectKey } = session();
+      const key = newKey({ rights: ['transfer'] });
+      await apply(key);
+      await expectKey(key, true);
+      await expectKey({ ...key, rights: ['update'] }, false);
+      await apply({ ...key, rights: ['update'] });
+      await expectKey(key, false);
+      await expectKey({ ...key, rights: ['update'] }, true);
+      await apply();
+      await expectClosed();
+    });
+
+    test('every algorithm works', async () => {
+      const { apply, expectKey } = session();
+      const keys = ['hmac-md5', 'hmac-sha1', 'hmac-sha224', 'hmac-sha384', 'hmac-sha512'].map(
+        (algorithm) => newKey({ rights, algorithm }),
+      );
+      await apply(...keys);
+      for (const key of keys) await expectKey(key, true);
+    });
+
+    test('a changed secret or algorithm replaces the former one, and one of both works at any time', async () => {
+      const { server, apply, expectKey } = session();
+      const key = newKey({ rights });
+      await apply(key);
+      await expectKey(key, true);
+      const changed = { ...key, secret: newKey({ rights }).secret, version: 2 };
+      const watching = new AbortController();
+      const gaps: string[] = [];
+      const watch = (async () => {
+        const target = { server: server.address, zone: ZONES[0] };
+        while (!watching.signal.aborted) {
+          const verdicts: string[] = [];
+          // The former one is tried again, because the change may happen between two requests.
+          for (const each of [key, changed, key])
+            verdicts.push((await probeKey(each, 'transfer', target, Date.now)).verdict);
+          if (!verdicts.includes('good')) gaps.push(verdicts.join(', '));
+        }
+      })();
+      await apply(changed);
+      await expectKey(changed, true);
+      watching.abort();
+      await watch;
+      expect(gaps).toEqual([]);
+      await expectKey(key, false);
+      const other = { ...changed, algorithm: 'hmac-sha512', version: 3 };
+      await apply(other);
+      await expectKey(other, true);
+    });
+
+    test('a key with the name of another key is left out, and the others are applied', async () => {
+      const { driver, apply, expectKey, server } = session();
+      const [key, taken] = [newKey({ rights }), newKey({ rights, name: recipe.foreign })];
+      const { problems } = await apply(key, taken);
+      expect(problems).toEqual([
+        {
+          id: taken.id,
+          code: 'name_taken',
+          message: expect.stringContaining(taken.name) as string,
+        },
+      ]);
+      await expectKey(key, true);
+      await expectKey(taken, false);
+      // The server's own key is as it was.
+      await driver.apply({ zones: ZONES, keys: [key] }, owned, later());
+      expect(await findOpenRights({ server: server.address, zone: ZONES[0] })).toEqual([]);
+      await expectKey(key, true);
+    });
+
+    test('compare finds what others changed, and apply repairs it', async () => {
+      const { server, driver, apply, state, expectKey } = session();
+      const keys = [newKey({ rights }), newKey({ rights }), newKey({ rights })] as const;
+      const [removed, changed, kept] = keys;
+      await apply(...keys);
+      expect(await driver.compare(state(keys), owned, later())).toEqual([]);
+      const without = await driver.compare(state([removed, changed]), owned, later());
+      expect(without.map(({ kind, key }) => [kind, key])).toEqual([['extra', kept.name]]);
+      await recipe.edit(server, removed.name, changed.name);
+      const found = await driver.compare(state(keys), owned, later());
+      expect(found.map(({ kind, key }) => [kind, key])).toEqual([
+        ['missing', removed.name],
+        ['changed', changed.name],
+      ]);
+      expect((await apply(...keys)).changed).toBe(true);
+      expect(await driver.compare(state(keys), owned, later())).toEqual([]);
+      for (const key of keys) await expectKey(key, true);
+    });
+
+    test('a restarted server has the keys, and stays closed after the last one is removed', async () => {
+      const { server, apply, expectKey } = session();
+      const [key, local] = [newKey({ rights }), newKey({ rights, zones: ['b.test'] })];
+      await apply(key, local);
+      await server.stop();
+      await server.start();
+      await expectKey(key, true);
+      await expectKey(local, true, 'b.test');
+      await expectClosed();
+      await apply();
+      await expectKey(key, false);
+      await expectClosed();
+      await server.stop();
+      await server.start();
+      await expectClosed();
+    });
+
+    test('a new driver continues where another one stopped', async () => {
+      const { server, apply, expectKey } = session();
+      const [first, second] = [newKey({ rights }), newKey({ rights })];
+      await apply(first);
+      const successor = definition.create(recipe.options(server), ID);
+      owned.add(second.name);
+      await successor.apply({ zones: ZONES, keys: [second] }, owned, later());
+      await expectKey(first, false);
+      await expectKey(second, true);
+    });
+
+    test('a stopped server is unreachable, and gets the keys after its start', async () => {
+      const { server, apply, expectKey } = session();
+      const [first, second] = [newKey({ rights }), newKey({ rights })];
+      await apply(first);
+      await server.stop();
+      const { code, message } = await failureOf(apply(first, second));
+      expect(code).toBe('unreachable');
+      expect(message).not.toContain(first.secret);
+      await server.start();
+      await expectKey(first, true);
+      await apply(first, second);
+      await expectKey(second, true);
+    });
+
+    test('a hung server is a timeout, and gets the keys when it continues', async () => {
+      const { server, driver, apply, expectKey } = session();
+      const [first, second] = [newKey({ rights }), newKey({ rights })];
+      await apply(first);
+      owned.add(second.name);
+      server.signal('SIGSTOP');
+      const start = performance.now();
+      const keys = [first, second];
+      const failure = await failureOf(driver.apply({ zones: ZONES, keys }, owned, later(0.7)));
+      expect(failure.code).toBe('timeout');
+      expect(performance.now() - start).toBeLessThan(2000);
+      server.signal('SIGCONT');
+      await apply(...keys);
+      for (const key of keys) await expectKey(key, true);
+    });
+
+    test.runIf(recipe.wrongKey !== undefined)(
+      'a wrong control key is not permitted, and changes nothing',
+      async () => {
+        const { server, apply, expectKey } = session();
+        const [first, second] = [newKey({ rights }), newKey({ rights })];
+        await apply(first);
+        const stranger = definition.create(recipe.wrongKey?.(server), ID);
+        const state = { zones: ZONES, keys: [first, second] };
+        const { code, message } = await failureOf(stranger.apply(state, owned, later()));
+        expect({ code, message }).toMatchObject({ code: 'not_permitted' });
+        const requirements = await stranger.check(later());
+        expect(requirements.filter(({ ok }) => !ok)).toHaveLength(1);
+        await expectKey(first, true);
+        await expectKey(second, false);
+      },
+    );
+
+    test('check reports that all requirements are met', async () => {
+      const { driver, apply } = session();
+      await apply(newKey({ rights }));
+      const requirements = await driver.check(later());
+      expect(requirements.length).toBeGreaterThan(1);
+      expect(requirements.filter(({ ok }) => !ok)).toEqual([]);
+    });
+
+    test('a key is live and gone within a second, in nearly all rounds', async () => {
+      const { server, apply } = session();
+      const times = { create: [] as number[], remove: [] as number[] };
+      for (let round = 0; round < sizeOf('driverRounds'); round += 1) {
+        const key = newKey({ rights, zones: round % 2 === 0 ? 'all' : ['a.test'] });
+        const start = performance.now();
+        await apply(key);
+        await expectOutcomes(server, expectationsOf(key, true));
+        const middle = performance.now();
+        await apply();
+        await expectOutcomes(server, expectationsOf(key, false));
+        times.create.push(middle - start);
+        times.remove.push(performance.now() - middle);
+      }
+      const figures = Object.entries(times).map(([name, values]) => {
+        values.sort((one, other) => one - other);
+        const at = (share: number) => values[Math.ceil(share * values.length) - 1] ?? 0;
+        return `${name} p50 ${at(0.5).toFixed(0)} p99 ${at(0.99).toFixed(0)} ms`;
+      });
+      if (IS_LONG) process.stderr.write(`${recipe.name}: ${figures.join(', ')}\n`);
+      expect(times.create.at(-1)).toBeLessThan(2000);
+      expect(times.remove.at(-1)).toBeLessThan(2000);
+    });
+
+    test('1000 keys at once are live, and no secret is in its output', async () => {
+      const { server, driver, apply, expectKey, state } = session();
+      const keys = Array.from({ length: 1000 }, () => newKey({ rights }));
+      await apply(...keys);
+      for (const index of [0, 500, 999]) await expectKey(keys[index] ?? newKey({ rights }), true);
+      expect(await driver.compare(state(keys), owned, later())).toEqual([]);
+      await apply();
+      for (const key of keys) expect(server.output().includes(key.secret)).toBe(false);
+    });
+
+    more?.(session);
+  });
+}
+
+function expectationsOf(key: DesiredKey, accepted: boolean): Expectation[] {
+  return RIGHTS.filter((right) => key.rights.includes(right)).map((right) => ({
+    key,
+    right,
+    zone: 'a.test',
+    accepted,
+  }));
+}
+
+async function expectOutcomes(
+  server: DrivenServer,
+  expectations: readonly Expectation[],
+): Promise<void> {
+  const outcomes = await verifyExpectations(server.address, expectations, Date.now, later());
+  const unmet = outcomes.filter(({ met }) => !met);
+  expect(
+    unmet.map(({ expectation: { right, zone, accepted }, result }) => ({
+      right,
+      zone,
+      accepted,
+      verdict: result.verdict,
+      reason: result.reason,
+    })),
+  ).toEqual([]);
+}

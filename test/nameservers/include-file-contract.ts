@@ -1,0 +1,154 @@
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { contentOf, ZONES } from '../harness/driven-server.ts';
+import { canMount, mountMemory } from '../harness/file-systems.ts';
+import { newKey, type DriverCase, type Session } from './driver-contract.ts';
+
+/** The parts of a configuration that includes the file of a driver. */
+export interface IncludedFile {
+  /** The path of the file, and of the main configuration, from the folder of the server. */
+  readonly file: string;
+  readonly main: string;
+  /** Returns a valid main configuration without the include statement. */
+  withoutInclude(text: string): string;
+}
+
+const OTHER_ID = 'f3d7a1f0-94b7-4c53-8f4a-8c2d5f6f7c2e';
+
+/** Changes a file as an operator would. */
+export function editFile(file: string, edit: (text: string) => string): Promise<void> {
+  const text = readFileSync(file, 'utf8');
+  const edited = edit(text);
+  if (edited === text) throw new Error(`The edit of ${file} changes nothing`);
+  writeFileSync(file, edited);
+  return Promise.resolve();
+}
+
+/** The tests of drivers that write a file. */
+export function describeIncludeFile(
+  session: () => Session,
+  recipe: DriverCase,
+  { file, main, withoutInclude }: IncludedFile,
+): void {
+  const definition = DRIVERS[recipe.driver];
+  if (definition === undefined) throw new Error(`There is no driver ${recipe.driver}`);
+  const { rights } = definition;
+  const soon = () => AbortSignal.timeout(10_000);
+  const pathOf = () => join(session().server.folder, file);
+  const create = (more: object = {}, id?: string) =>
+    definition.create(
+      { ...recipe.options(session().server), ...more },
+      id ?? '0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11',
+    );
+  const applyWith = (driver: ReturnType<typeof create>, ...keys: ReturnType<typeof newKey>[]) =>
+    driver.apply({ zones: ZONES, keys }, new Set(keys.map(({ name }) => name)), soon());
+  const codeOf = async (work: Promise<unknown>) =>
+    work.then(
+      () => 'success',
+      (error: unknown) => (error as { readonly code?: string }).code,
+    );
+
+  test('the file has the mode of the options, and no temporary file stays', async () => {
+    const { apply } = session();
+    await apply(newKey({ rights }));
+    expect(statSync(pathOf()).mode & 0o777).toBe(0o640);
+    await applyWith(create({ mode: '0600' }), newKey({ rights }));
+    expect(statSync(pathOf()).mode & 0o777).toBe(0o600);
+    await apply(newKey({ rights }));
+    const folder = dirname(pathOf());
+    writeFileSync(join(folder, '.tsigil.conf.tsigil-killed'), 'left by a killed process');
+    await apply(newKey({ rights }));
+    expect(readdirSync(folder)).toEqual(['tsigil.conf']);
+  });
+
+  test('the file belongs to the owner and the group of the options', async () => {
+    if (process.getuid?.() !== 0) return;
+    await applyWith(create({ owner: 'root', group: 'daemon' }), newKey({ rights }));
+    expect(statSync(pathOf()).gid).toBe(1);
+    expect(await codeOf(applyWith(create({ group: 'no-such-group' }), newKey({ rights })))).toBe(
+      'not_writable',
+    );
+    await applyWith(create({ group: '0' }), newKey({ rights }));
+    expect(statSync(pathOf()).gid).toBe(0);
+  });
+
+  test('a file of another name server is refused and stays', async () => {
+    const { apply } = session();
+    await apply(newKey({ rights }));
+    const before = contentOf(pathOf());
+    expect(await codeOf(applyWith(create({}, OTHER_ID), newKey({ rights })))).toBe('foreign_file');
+    expect(contentOf(pathOf())).toBe(before);
+  });
+
+  test('a deleted file is written again', async () => {
+    const { driver, apply, expectKey, state } = session();
+    const key = newKey({ rights });
+    await apply(key);
+    rmSync(pathOf());
+    const found = await driver.compare(state([key]), new Set([key.name]), soon());
+    expect(found.map(({ kind }) => kind)).toEqual(['missing']);
+    await apply(key);
+    await expectKey(key, true);
+  });
+
+  test('if the server refuses the file, the former one is back and the server starts with it', async () => {
+    const { server, apply, expectKey } = session();
+    const key = newKey({ rights });
+    await apply(key);
+    const before = contentOf(pathOf());
+    const path = join(server.folder, main);
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, `${text}\nthis is no configuration {\n`);
+    expect(await codeOf(apply(key, newKey({ rights })))).toBe('refused_by_server');
+    expect(contentOf(pathOf())).toBe(before);
+    writeFileSync(path, text);
+    await server.stop();
+    await server.start();
+    await expectKey(key, true);
+  });
+
+  test('a configuration that does not include the file is reported', async () => {
+    const { server, driver, apply, expectKey } = session();
+    const [key, other] = [newKey({ rights }), newKey({ rights })];
+    await apply(key);
+    const before = contentOf(pathOf());
+    const path = join(server.folder, main);
+    const text = readFileSync(path, 'utf8');
+    const without = withoutInclude(text);
+    expect(without).not.toBe(text);
+    writeFileSync(path, without);
+    expect(await codeOf(apply(key, other))).toBe('not_included');
+    expect(contentOf(pathOf())).toBe(before);
+    const unmet = (await driver.check(soon())).filter(({ ok }) => !ok);
+    expect(unmet.map(({ requirement }) => requirement)).toEqual([
+      expect.stringContaining('has loaded') as string,
+    ]);
+    writeFileSync(path, text);
+    await apply(key, other);
+    await expectKey(other, true);
+  });
+
+  test('a missing folder is reported, and check says so', async () => {
+    const lost = create({ file: join(session().server.folder, 'lost', 'tsigil.conf') });
+    expect(await codeOf(applyWith(lost, newKey({ rights })))).toBe('not_writable');
+    const [unmet] = (await lost.check(soon())).filter(({ ok }) => !ok);
+    expect(unmet?.problem).toContain('no such file or folder');
+  });
+
+  test.runIf(canMount((parent) => mountMemory(parent, '64k'), 'A memory file system'))(
+    'a full disk is reported, and leaves the former file',
+    async () => {
+      const memory = mountMemory(session().server.folder, '64k');
+      onTestFinished(() => memory?.remove());
+      if (memory === undefined) throw new Error('The file system is not mounted');
+      writeFileSync(join(memory.folder, 'tsigil.conf'), '');
+      const full = create({ file: join(memory.folder, 'tsigil.conf') });
+      const keys = Array.from({ length: 1500 }, () => newKey({ rights }));
+      expect(await codeOf(applyWith(full, ...keys))).toBe('not_writable');
+      expect(readdirSync(memory.folder)).toEqual(['tsigil.conf']);
+      expect(contentOf(join(memory.folder, 'tsigil.conf'))).toBe('');
+    },
+  );
+}
