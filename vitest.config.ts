@@ -49,6 +49,7 @@ export default defineConfig({
           include: [
             'test/http/**/*.test.ts',
             'test/end-to-end/**/*.test.ts',
+            'test/delivery/**/*.test.ts',
             'test/postgres/**/*.test.ts',
           ],
           exclude: IS_LONG ? [] : ON_SQLITE_WHEN_SHORT,

@@ -74,6 +74,7 @@ const ROOMS: Record<string, string[]> = {
     'sql',
     'migrations',
     'secrets',
+    'delivery',
     'sqlite/connection',
     'sqlite/scans',
     'sqlite',
@@ -292,6 +293,7 @@ describe('names', () => {
     const known = [
       ...new Set(FILES.map(({ folder }) => folder)),
       'harness',
+      'delivery',
       'nameservers',
       'process',
       'docs',

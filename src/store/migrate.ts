@@ -7,6 +7,7 @@ import { migration as m0005 } from './migrations/0005-data-keys.ts';
 import { migration as m0006 } from './migrations/0006-token-creators.ts';
 import { migration as m0007 } from './migrations/0007-lost-secrets.ts';
 import { migration as m0008 } from './migrations/0008-audit.ts';
+import { migration as m0009 } from './migrations/0009-name-servers.ts';
 import type { Database, Migration } from './sql/sql.ts';
 
 /** All schema steps, in order. */
@@ -19,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m0006,
   m0007,
   m0008,
+  m0009,
 ];
 
 /** The number of the newest schema step in this version. */

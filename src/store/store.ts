@@ -1,10 +1,12 @@
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Keyring } from '../domain/encryption/keyring.ts';
-import type { Page, Reader, Store, Turn, Writer } from '../domain/model/ports.ts';
+import type { Affected, Page, Reader, Store, Turn, Writer } from '../domain/model/ports.ts';
 import type { Condition, PageQuery } from '../domain/model/query.ts';
 import type { Fields, ResourceType } from '../domain/model/resource.ts';
 import { isLookup, isReadOffIndex } from './sql/indexes.ts';
 import { newSlicer, parts, readerOn, readPage } from './sql/reader.ts';
+import { createOutbox } from './delivery/outbox.ts';
+import { nameServer } from '../domain/resources/name-server.ts';
 import { createScans } from './scans.ts';
 import { insertRecord } from './sql/audit-records.ts';
 import { loadDataKeys } from './sql/data-keys.ts';
@@ -33,6 +35,12 @@ export function createStore(database: Database): Store {
     readers.set(sql, reader);
     return reader;
   };
+  const outbox = createOutbox({
+    dialect: database.dialect,
+    exclusive: database.exclusive,
+    serverChanges: () => changes.get(nameServer) ?? 0,
+  });
+  const wakes = new Set<() => void>();
   const reads = readerOn(database.reads, tableFor, database.dialect);
 
   const scan = async <F extends Fields>(
@@ -86,6 +94,11 @@ export function createStore(database: Database): Store {
     return { resources, more, total: Math.max(resources.length, total) };
   };
 
+  const notify = () => {
+    for (const wake of wakes) wake();
+    database.notifications?.send();
+  };
+
   return {
     ...reads,
     page,
@@ -101,15 +114,30 @@ export function createStore(database: Database): Store {
         changed.add(type);
         countChange(type);
       };
+      const outcome = { announced: false };
+      const announce = (sql: TransactionSql) => (affected: Affected) =>
+        outbox.announce(sql, affected)?.then((added) => {
+          outcome.announced = added;
+        });
       try {
-        return await database.write((sql) =>
-          work(writerOn(readerFor(sql), sql, tableFor, database, noteChange)),
+        const result = await database.write((sql) =>
+          work(writerOn(readerFor(sql), sql, tableFor, database, noteChange, announce(sql))),
         );
+        if (outcome.announced) notify();
+        return result;
       } finally {
         // Counted again after the commit, before the caller gets the result.
         // So no cache stores a value that it read in between.
         for (const type of changed) countChange(type);
       }
+    },
+    onAnnounced(wake) {
+      wakes.add(wake);
+      const stop = database.notifications?.listen(wake);
+      return async () => {
+        wakes.delete(wake);
+        await stop?.();
+      };
     },
     changes: (type) => changes.get(type) ?? 0,
     exclusive: database.exclusive,
@@ -125,6 +153,7 @@ function writerOn(
   tableFor: TableFor,
   database: Database,
   noteChange: (type: ResourceType) => void,
+  announce: Writer['announce'],
 ): Writer {
   const change = async (
     type: ResourceType,
@@ -150,6 +179,7 @@ function writerOn(
     count: reader.count,
     exists: reader.exists,
     lock: sql.lock,
+    announce,
     async getToChange(type, id) {
       const table = tableFor(type);
       const row = await sql.one(table.getToChange, [id]);

@@ -26,7 +26,7 @@ export interface TestService extends Client {
  * Returns the database URL of a test whose files are in `folder`: a file there, or a database of
  * this run's PostgreSQL server.
  */
-async function testDatabase(folder: string): Promise<string> {
+export async function testDatabase(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL;
   if (process.env.TEST_DATABASE !== 'postgres' || server === undefined)
     return `sqlite:${join(folder, 'tsigil.db')}`;

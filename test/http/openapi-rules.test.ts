@@ -46,6 +46,8 @@ describe('collection rules', () => {
     await made(zone(one, 'below.shared.com.'));
     const parent = await made(zone(other, 'parent.com.'));
     const child = await made(zone(other, 'child.parent.com.'));
+    const server = { name: 'ns1', pool_id: pool, driver: 'bind', address: '192.0.2.53' };
+    const serverId = await made(ruled.post('/v2/nameservers', server));
     const key = { name: 'k', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: pool };
     const keyId = await made(ruled.post('/v2/tsigkeys', key));
 
@@ -70,6 +72,16 @@ describe('collection rules', () => {
         'zones:create',
         'no_valid_pool_found',
         () => zone(ruled, 'example2.com.', { pool_id: UNKNOWN_ID }),
+      ],
+      [
+        'nameservers:create',
+        'no_valid_pool_found',
+        () => ruled.post('/v2/nameservers', { ...server, name: 'ns2', pool_id: UNKNOWN_ID }),
+      ],
+      [
+        'nameservers:update',
+        'no_valid_pool_found',
+        () => ruled.patch(`/v2/nameservers/${serverId}`, { pool_id: UNKNOWN_ID }),
       ],
       ['zones:delete', 'zone_has_sub_zone', () => other.delete(`/v2/zones/${parent}`)],
       [

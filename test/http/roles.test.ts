@@ -32,6 +32,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   ...operations('tsigkeys'),
   ...operations('pools'),
   ...operations('zones'),
+  ...operations('nameservers'),
   ...Object.fromEntries(
     Object.entries(operations('tokens')).filter(([right]) => right !== 'tokens:update'),
   ),

@@ -45,7 +45,8 @@ export function fieldOptions(
     flag,
     hasDefault ? `${description} (default: ${defaults[name]})` : description,
   );
-  if (schema.enum !== undefined) option.choices(schema.enum.map(String));
+  const choices = typeOf(schema) === 'boolean' ? [true, false] : schema.enum;
+  if (choices !== undefined) option.choices(choices.map(String));
   else if (option.variadic) option.argParser(collect);
   // The name may also be an argument.
   const isMandatory = field.onCreate === 'required' && !hasDefault && name !== type.unique?.field;
@@ -188,6 +189,8 @@ function placeholder(name: string, schema: JsonSchema): string {
       return '<key:value...>';
     case 'integer':
       return '<number>';
+    case 'boolean':
+      return '<boolean>';
     default:
       return schema.format === 'uuid'
         ? '<id>'
@@ -198,6 +201,7 @@ function placeholder(name: string, schema: JsonSchema): string {
 /** Returns the value that clears a field; undefined if the field cannot be cleared. */
 function emptyValue(schema: JsonSchema): unknown {
   if (Array.isArray(schema.type) && schema.type.includes('null')) return null;
+  if ((schema.minItems ?? 0) > 0) return undefined;
   return { array: [], object: {} }[typeOf(schema)];
 }
 
@@ -211,6 +215,8 @@ function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
       );
     case 'integer':
       return readInteger(name, String(given));
+    case 'boolean':
+      return given === 'true';
     default:
       return given;
   }

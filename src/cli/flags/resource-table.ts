@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { nameServer } from '../../domain/resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 import { token } from '../../domain/resources/token.ts';
 import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
-import { CommandError, EXIT } from '../output/errors.ts';
 import type { Format } from '../output/output.ts';
 import type { Item } from '../service/resource-requests.ts';
 import type { Example } from './help.ts';
+import { completeKey, DEFAULT_ALGORITHM } from './key-defaults.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
 import { readTime } from './time.ts';
 
@@ -94,23 +95,6 @@ export function listColumns(
   return [...new Set([...first, ...owner, ...others])].filter(
     (name) => reveal === true || type.fields[name]?.secret !== true,
   );
-}
-
-const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
-
-/**
- * Returns the members of a new key, which applies to the default pool unless they say otherwise.
- * Throws `CommandError` without a zone for scope ZONE.
- */
-function completeKey(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { scope = 'POOL', resource_id: id } = given;
-  if (scope === 'ZONE' && id === undefined)
-    throw new CommandError(
-      EXIT.usage,
-      'The zone is missing: a key with scope ZONE applies to one zone',
-      'Add --zone with the name of the zone, or --resource-id.',
-    );
-  return { algorithm: DEFAULT_ALGORITHM, ...given, scope, resource_id: id ?? DEFAULT_POOL_ID };
 }
 
 /** Returns text as one word of a shell command. */
@@ -226,6 +210,29 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       show: ['tsigil pool show default'],
       set: ["tsigil pool set anycast --description 'On three continents' --no-attributes"],
       delete: ['tsigil pool delete anycast'],
+    },
+  },
+  {
+    type: nameServer,
+    plural: 'name servers',
+    columns: ['id', 'name', 'driver', 'address', 'state', 'keys_wanted', 'keys_live', 'error'],
+    tableColumns: ['name', 'state', 'keys_wanted', 'keys_live', 'verified_at', 'error'],
+    sort: 'name',
+    defaults: { pool_id: 'the default pool' },
+    complete: (given) => ({ pool_id: DEFAULT_POOL_ID, ...given }),
+    referenceVerbs: { create: 'deliver the keys of', set: 'deliver the keys of' },
+    examples: {
+      create: [
+        'tsigil nameserver create ns1 --driver bind --address 192.0.2.53',
+        'tsigil nameserver create ns2 --pool anycast --driver powerdns --address 192.0.2.54:5300 --rights transfer update',
+      ],
+      list: ['tsigil nameserver list', 'tsigil nameserver list -c name -c state -c pending_since'],
+      show: ['tsigil nameserver show ns1'],
+      set: [
+        'tsigil nameserver set ns1 --paused true',
+        'tsigil nameserver set ns1 --probe-zone example.org.',
+      ],
+      delete: ['tsigil nameserver delete ns1'],
     },
   },
   {

@@ -17,6 +17,7 @@ import type { Reader } from '../model/ports.ts';
 import {
   givenFields,
   perType,
+  shownMembers,
   uniqueOf,
   type Resource,
   type ResourceType,
@@ -138,12 +139,14 @@ async function findMissing(
   const byName = new Map(
     (await reader.find(type, field, rows.map(keyOf))).map((row) => [keyOf(row), row]),
   );
+  const members = shownMembers(type);
   const conflicts: string[] = [];
   const missing: Resource[] = [];
   await eachInSlices(slicer, rows, (row) => {
     const existing = byId.get(row.id) ?? byName.get(keyOf(row));
     if (existing === undefined) missing.push(row);
-    else if (!isDeepStrictEqual({ ...existing }, { ...row })) conflicts.push(String(row[field]));
+    else if (!members.every((name) => isDeepStrictEqual(existing[name], row[name])))
+      conflicts.push(String(row[field]));
   });
   if (conflicts.length > 0) throw conflict(type, conflicts);
   return missing;

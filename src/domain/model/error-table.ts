@@ -107,12 +107,12 @@ export const ERRORS = {
   invalid_operation: entry({
     status: 400,
     when: 'The resource is in use, or is the default pool, or is a token of a kind that the service does not accept.',
-    message: (reason: 'in use' | 'default' | 'tokens') =>
+    message: (reason: 'in use' | 'name servers' | 'default' | 'tokens') =>
       reason === 'tokens'
         ? "The service does not accept tokens of its own: 'auth.method' is keystone. Use a token of Keystone"
         : reason === 'default'
           ? 'The default pool cannot be deleted'
-          : 'The pool has zones and cannot be deleted',
+          : `The pool has ${reason === 'in use' ? 'zones' : reason} and cannot be deleted`,
     example: ({ collection }) => (collection === 'tokens' ? 'tokens' : 'in use'),
   }),
   invalid_sort_dir: entry({

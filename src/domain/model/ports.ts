@@ -34,6 +34,18 @@ export interface Lock {
   readonly exclusive: boolean;
 }
 
+/** The name servers whose desired state a transaction may change. */
+export interface Affected {
+  /** The ids of pools: all their name servers. */
+  readonly pools: Set<string>;
+  /** The ids of zones: all name servers of their pools. */
+  readonly zones: Set<string>;
+  /** The ids of name servers that were created or changed. */
+  readonly servers: Set<string>;
+  /** The ids of name servers that were deleted. */
+  readonly deletedServers: Set<string>;
+}
+
 /** Reads and changes resources inside one transaction. */
 export interface Writer extends Reader {
   /**
@@ -66,6 +78,11 @@ export interface Writer extends Reader {
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
   /** Inserts a record of the audit trail. */
   record(entry: AuditEntry): Promise<void>;
+  /**
+   * Records that the desired state of name servers changes with this transaction. Returns undefined
+   * if there is no name server.
+   */
+  announce(affected: Affected): Promise<void> | undefined;
 }
 
 /** The caller of a list. */
@@ -97,6 +114,11 @@ export interface Store extends Reader {
    * changes.
    */
   changes(type: ResourceType): number;
+  /**
+   * Calls `wake` after each commit of a transaction that affects name servers, and for those of
+   * other processes soon after. Returns a function that stops.
+   */
+  onAnnounced(wake: () => void): () => Promise<void>;
   /**
    * Whether no other process can change the database. If true, data read earlier stays valid while
    * `changes` is the same.

@@ -4,7 +4,6 @@ import {
   givenFields,
   isReadOnly,
   perType,
-  shownFields,
   type DraftFields,
   type Fields,
   type Given,
@@ -137,10 +136,9 @@ function replaceReferences(
 
 const defaults = perType((type): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
-    shownFields(type).flatMap((name) => {
-      const onCreate = type.fields[name]?.onCreate;
-      return onCreate === undefined || onCreate === 'required' ? [] : [[name, onCreate.default]];
-    }),
+    Object.entries(type.fields).flatMap(([name, { onCreate }]) =>
+      onCreate === 'required' ? [] : [[name, onCreate.default]],
+    ),
   ),
 );
 

@@ -1,8 +1,9 @@
+import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
 import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import { may, type Policy } from '../resources/policy.ts';
-import type { Clock, Reader, Store, Writer } from '../model/ports.ts';
+import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
 import type {
   Admission,
   Admitted,
@@ -124,9 +125,11 @@ export async function change<T>(
   const result = await dependencies.store.write(async (writer) => {
     warnings = [];
     const log = createChangeLog();
-    const value = await work(changesOn(writer, dependencies, context, warn, log));
+    const affected = noneAffected();
+    const value = await work(changesOn(writer, dependencies, context, warn, log, affected));
     entry = log.entry(context, context.action, clock(), recording?.markSecret ?? hideSecret);
     if (entry !== undefined) await writer.record(entry);
+    if (!isEmpty(affected)) await writer.announce(affected);
     return value;
   });
   if (entry !== undefined) recording?.recorded(entry);
@@ -143,6 +146,7 @@ function changesOn(
   { caller }: ChangeContext,
   warn: Warn,
   log: ChangeLog,
+  affected: Affected,
 ): Changes {
   const context = { caller, settings: dependencies.settings };
   const admitLocked = async <F extends Fields>(
@@ -192,6 +196,7 @@ function changesOn(
       );
       await writer.insert(type, admitted.resource);
       log.note(type, { operation: 'create', resource: admitted.resource });
+      noteAffected(affected, type, 'create', admitted.resource);
       warn(type, admitted);
       return admitted;
     },
@@ -209,6 +214,7 @@ function changesOn(
       );
       await writer.replace(type, admitted.resource);
       log.note(type, { operation: 'update', resource: admitted.resource, current, given });
+      noteAffected(affected, type, 'update', admitted.resource, current);
       warn(type, admitted);
       return admitted.resource;
     },
@@ -216,6 +222,7 @@ function changesOn(
       const removed = await admit(type, { operation: 'delete', resource }, dependencies.clock());
       await writer.remove(type, resource.id);
       log.note(type, { operation: 'delete', resource });
+      noteAffected(affected, type, 'delete', resource);
       return removed.resource;
     },
     async applyAll(type, changes, slicer) {
@@ -226,6 +233,8 @@ function changesOn(
         if (slicer.isOver()) await slicer.next();
         const admitted = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
         log.note(type, each);
+        const former = each.operation === 'update' ? each.current : undefined;
+        noteAffected(affected, type, each.operation, admitted.resource, former);
         if (each.operation === 'delete') removed.push(admitted.resource.id);
         else {
           stored.push(admitted.resource);

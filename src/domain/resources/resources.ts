@@ -1,3 +1,4 @@
+import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { tld } from './tld.ts';
@@ -11,6 +12,7 @@ export const RESOURCE_TYPES: readonly [ResourceType, ...ResourceType[]] = [
   tsigkey,
   pool,
   zone,
+  nameServer,
   token,
 ];
 

@@ -1,6 +1,6 @@
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
-import { enumeration, text, uuid } from '../model/field.ts';
+import { enumeration, integer, text, uuid } from '../model/field.ts';
 import { pool } from './pool.ts';
 import {
   defineFields,
@@ -127,6 +127,13 @@ const fields = defineFields({
     description: 'The id of the pool or zone that the key applies to.',
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: 'required',
+  },
+  version: {
+    ...integer(1),
+    description: 'The number of changes to the key that name servers need.',
+    example: 1,
+    onCreate: { default: 1 },
+    set: 'hidden',
   },
 });
 

@@ -2,6 +2,7 @@ import { comparisonForm, suffixes } from '../text/dns-name.ts';
 import type { Lock } from '../model/ports.ts';
 import { uniqueOf, type Admission, type Change, type Fields } from '../model/resource.ts';
 import type { ResourceType } from '../model/resource.ts';
+import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import { coveringNames } from '../resources/tld-rule.ts';
 import { tld } from '../resources/tld.ts';
@@ -48,6 +49,11 @@ const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
         }));
     }
   }),
+  locks(nameServer, ({ operation, resource }) =>
+    operation === 'delete' || resource.pool_id === DEFAULT_POOL_ID
+      ? []
+      : [{ type: pool, key: resource.pool_id, exclusive: false }],
+  ),
   locks(token, ({ operation, resource }, { caller, settings }) => {
     if (operation !== 'delete')
       return caller.identity === undefined

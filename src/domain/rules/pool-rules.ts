@@ -2,13 +2,14 @@ import { ServiceError } from '../model/errors.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change } from '../model/resource.ts';
+import { nameServer } from '../resources/name-server.ts';
 import { zone } from '../resources/zone.ts';
 
 type PoolFields = (typeof pool)['fields'];
 
 /**
- * Applies the rules about a change to a pool: neither the default pool nor a pool with zones can be
- * deleted. Throws `invalid_operation`.
+ * Applies the rules about a change to a pool: neither the default pool nor a pool with zones or
+ * name servers can be deleted. Throws `invalid_operation`.
  */
 export async function admitPool(
   change: Change<PoolFields>,
@@ -35,4 +36,6 @@ async function assertUnused(id: string, transaction: Reader): Promise<void> {
   if (id === DEFAULT_POOL_ID) throw new ServiceError('invalid_operation', 'default');
   if (await transaction.exists(zone, [{ field: 'pool_id', test: '=', value: id }]))
     throw new ServiceError('invalid_operation', 'in use');
+  if (await transaction.exists(nameServer, [{ field: 'pool_id', test: '=', value: id }]))
+    throw new ServiceError('invalid_operation', 'name servers');
 }

@@ -1,4 +1,6 @@
+import { admitNameServer } from './name-server-rules.ts';
 import { admitPool } from './pool-rules.ts';
+import { nameServer } from '../resources/name-server.ts';
 import { pool } from '../resources/pool.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change, Fields, ResourceType } from '../model/resource.ts';
@@ -23,6 +25,7 @@ export const RULES: Map<ResourceType, Rule> = new Map([
   rule(tsigkey, admitTsigkey),
   rule(pool, admitPool),
   rule(zone, admitZone),
+  rule(nameServer, admitNameServer),
   rule(token, admitToken),
 ]);
 

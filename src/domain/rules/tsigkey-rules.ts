@@ -23,8 +23,22 @@ export async function admitTsigkey(
     resource: {
       ...resource,
       secret: resource.secret ?? generateSecret(resource.algorithm, randomBytes),
+      version: versionOf(change),
     },
   };
+}
+
+/** The members of a key that name servers need. */
+const DELIVERED = ['name', 'algorithm', 'secret', 'scope', 'resource_id'] as const;
+
+/** Returns the version of a key after a change: one more if name servers need the change. */
+function versionOf(change: Change<TsigkeyFields>): number {
+  const { version } = change.resource;
+  if (change.operation !== 'update') return version;
+  const { current, given } = change;
+  return DELIVERED.some((name) => name in given && given[name] !== current[name])
+    ? version + 1
+    : version;
 }
 
 const MISSING_RESOURCE: Readonly<Record<Target['scope'], string>> = {

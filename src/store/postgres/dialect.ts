@@ -12,6 +12,7 @@ export const dialect: Dialect = {
   }),
   tableExists:
     'SELECT 1 AS found FROM pg_catalog.pg_tables WHERE schemaname = ANY (current_schemas(false)) AND tablename = ?',
+  nowMs: 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
   aside: (column) => column, // the planner estimates how many rows a condition matches
   rowLock: ' FOR UPDATE',
   isUniqueViolation,

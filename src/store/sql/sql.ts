@@ -56,6 +56,8 @@ export interface Dialect {
   matches(column: string, pattern: string): SqlCondition;
   /** A query that returns a row if the table with the name in its parameter exists. */
   readonly tableExists: string;
+  /** The clock of the database in milliseconds since 1970. It advances within a transaction. */
+  readonly nowMs: string;
   /** Returns `column` for a condition that must not influence the choice of the index. */
   aside(column: string): string;
   /**
@@ -128,6 +130,17 @@ export interface NetworkLink {
   readonly encrypted: boolean;
 }
 
+/** Notifications between the processes of a database server. They carry no content. */
+export interface Notifications {
+  /** Notifies all processes that listen, including this one. Never fails. */
+  send(): void;
+  /**
+   * Calls `wake` for each notification, and once after each reconnection. Returns a function that
+   * stops.
+   */
+  listen(wake: () => void): () => Promise<void>;
+}
+
 /** One open database. Every method throws `unavailable` if the database fails. */
 export interface Database {
   readonly dialect: Dialect;
@@ -137,6 +150,8 @@ export interface Database {
   /** Reads committed data by indexes. */
   readonly reads: Sql;
   readonly scanSlots: ScanSlots;
+  /** Sends and receives notifications to other processes. Absent if there are none. */
+  readonly notifications?: Notifications;
   /** The number of connections for everything except scans; undefined for an embedded database. */
   readonly connections?: number;
   /**

@@ -8,6 +8,7 @@ export const dialect: Dialect = {
   now: "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
   matches: (column, pattern) => matches(column, pattern.replaceAll(/\*+/g, '*')),
   tableExists: "SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = ?",
+  nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
   aside: (column) => `+${column}`,
   rowLock: '',
   isUniqueViolation,

@@ -1,0 +1,23 @@
+import { DEFAULT_POOL_ID } from '../../domain/resources/pool.ts';
+import type { AlgorithmName } from '../../domain/resources/tsigkey.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+
+/** The algorithm of a new key without one. */
+export const DEFAULT_ALGORITHM: AlgorithmName = 'hmac-sha256';
+
+/**
+ * Returns the members of a new key, which applies to the default pool unless they say otherwise.
+ * Throws `CommandError` without a zone for scope ZONE.
+ */
+export function completeKey(
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { scope = 'POOL', resource_id: id } = given;
+  if (scope === 'ZONE' && id === undefined)
+    throw new CommandError(
+      EXIT.usage,
+      'The zone is missing: a key with scope ZONE applies to one zone',
+      'Add --zone with the name of the zone, or --resource-id.',
+    );
+  return { algorithm: DEFAULT_ALGORITHM, ...given, scope, resource_id: id ?? DEFAULT_POOL_ID };
+}

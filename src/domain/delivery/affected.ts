@@ -1,0 +1,62 @@
+import type { Affected } from '../model/ports.ts';
+import type { Operation, Resource, ResourceType } from '../model/resource.ts';
+import { nameServer } from '../resources/name-server.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
+import { zone } from '../resources/zone.ts';
+
+/** Returns that no name server is affected. */
+export function noneAffected(): Affected {
+  return { pools: new Set(), zones: new Set(), servers: new Set(), deletedServers: new Set() };
+}
+
+/** Returns whether no name server is affected. */
+export function isEmpty({ pools, zones, servers, deletedServers }: Affected): boolean {
+  return pools.size + zones.size + servers.size + deletedServers.size === 0;
+}
+
+/** The resource types whose changes affect name servers, and how. */
+const NOTES: ReadonlyMap<ResourceType, (affected: Affected, change: NotedChange) => void> = new Map<
+  ResourceType,
+  (affected: Affected, change: NotedChange) => void
+>([
+  [
+    tsigkey,
+    ({ pools, zones }, { current, resource }) => {
+      if (current !== undefined && current.version === resource.version) return;
+      for (const each of current === undefined ? [resource] : [current, resource])
+        (each.scope === 'POOL' ? pools : zones).add(String(each.resource_id));
+    },
+  ],
+  [
+    zone,
+    ({ pools }, { operation, resource }) => {
+      // The pool and the name of a zone never change.
+      if (operation !== 'update') pools.add(String(resource.pool_id));
+    },
+  ],
+  [
+    nameServer,
+    ({ servers, deletedServers }, { operation, resource }) => {
+      (operation === 'delete' ? deletedServers : servers).add(resource.id);
+    },
+  ],
+]);
+
+/** A change of a resource, for `noteAffected`. */
+interface NotedChange {
+  readonly operation: Operation;
+  readonly resource: Resource;
+  /** The resource before an update. */
+  readonly current?: Resource | undefined;
+}
+
+/** Adds the name servers that a change of one resource affects to `affected`. */
+export function noteAffected(
+  affected: Affected,
+  type: ResourceType,
+  operation: Operation,
+  resource: Resource,
+  current?: Resource,
+): void {
+  NOTES.get(type)?.(affected, { operation, resource, current });
+}

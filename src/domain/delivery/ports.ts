@@ -1,0 +1,146 @@
+import type { ServerState } from '../resources/name-server-status.ts';
+import type { NameServer } from '../resources/name-server.ts';
+import type { Tsigkey } from '../resources/tsigkey.ts';
+
+/** A key that may belong on a name server, and the zones that it applies to. */
+export interface Candidate {
+  readonly key: Tsigkey;
+  readonly zones: 'all' | readonly string[];
+}
+
+/** A failure of a pass, without secrets. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One key on one name server, as the last pass recorded it. */
+export interface Delivery {
+  readonly keyId: string;
+  /** In comparison form. */
+  readonly keyName: string;
+  readonly state: 'pending' | 'delivered' | 'failed' | 'undeliverable' | 'removing';
+  /** The version that the name server has; 0 if none. For `undeliverable`, the checked version. */
+  readonly deliveredVersion: number;
+  readonly appliedAt: string | null;
+  readonly verifiedAt: string | null;
+  readonly error: Failure | null;
+}
+
+/** The right to make one pass for a name server, until the lease expires. */
+export interface Claim {
+  readonly server: NameServer;
+  /** Grows with every claim. The record of a pass with an older number is refused. */
+  readonly fence: number;
+  /** The hash of the state that was applied last. */
+  readonly appliedHash: string | null;
+  /** Whether all keys are due for a probe. */
+  readonly probesAll: boolean;
+  /** Whether an operator confirmed the removal of many keys. */
+  readonly isConfirmed: boolean;
+  /** The number of passes in a row that the name server refused. */
+  readonly refusals: number;
+}
+
+/** What a successful pass records. */
+export interface PassRecord {
+  /** The outbox rows that the pass read before the state. */
+  readonly outbox: readonly string[];
+  readonly state: ServerState;
+  readonly error: Failure | null;
+  readonly keysWanted: number;
+  readonly keysLive: number;
+  readonly appliedHash: string | null;
+  /** Set if the pass changed the name server. */
+  readonly appliedAt: string | undefined;
+  /** Set if the name server has all keys. */
+  readonly verifiedAt: string | undefined;
+  /** The deliveries that changed. */
+  readonly changed: readonly Delivery[];
+  /** The ids of keys that the name server no longer has. */
+  readonly removed: readonly string[];
+  readonly nextCheckMs: number;
+  /** Set if the pass probed all keys. */
+  readonly nextProbeMs: number | undefined;
+}
+
+/** What a failed pass records. Its outbox rows stay. */
+export interface PassFailure {
+  readonly state: ServerState;
+  readonly error: Failure;
+  readonly refusals: number;
+  /** Returns how long to wait after this number of failures in a row. */
+  retryMs(attempts: number): number;
+}
+
+/** The state of delivery in the database, for the reconciler. Times are the database's. */
+export interface DeliveryStore {
+  /**
+   * Returns which of these name servers have work and no holder: changes in the outbox, a check
+   * that is due, or a retry. Writes nothing.
+   */
+  due(ids: readonly string[]): Promise<string[]>;
+  /** Claims a name server for `leaseMs`. Returns undefined without work or with another holder. */
+  claim(id: string, holder: string, leaseMs: number): Promise<Claim | undefined>;
+  /** Returns whether the holder still has the lease with this fence number. */
+  holds(id: string, holder: string, fence: number): Promise<boolean>;
+  /** Extends a lease. Returns false if it was lost. */
+  renew(id: string, holder: string, fence: number, leaseMs: number): Promise<boolean>;
+  /** Releases all leases of a holder. */
+  releaseAll(holder: string): Promise<void>;
+  /** Returns the ids of the outbox rows of a name server. Read them before `candidates`. */
+  outbox(id: string): Promise<string[]>;
+  /** Returns the keys of the pool, in slices. */
+  candidates(poolId: string): Promise<Candidate[]>;
+  /** Returns the names of the zones of the pool, in slices. */
+  zoneNames(poolId: string): Promise<string[]>;
+  deliveries(id: string): Promise<Delivery[]>;
+  /**
+   * Records a pass and releases the lease, in one transaction. Returns the seconds since the oldest
+   * change that the pass delivered, if any. Throws `LeaseLostError` if another holder has claimed
+   * the name server, and records nothing.
+   */
+  record(id: string, holder: string, fence: number, pass: PassRecord): Promise<number | undefined>;
+  /** Records a failure and releases the lease. Returns the number of failures in a row. */
+  fail(id: string, holder: string, fence: number, failure: PassFailure): Promise<number>;
+  /** Records that a process with these name servers in its configuration is alive. */
+  seen(ids: readonly string[]): Promise<void>;
+  /** Lets the next pass start at once, probe all keys, and optionally remove many keys. */
+  request(id: string, confirm: boolean): Promise<void>;
+}
+
+/** Another holder has claimed the name server. */
+export class LeaseLostError extends Error {
+  constructor() {
+    super('Another process has claimed the name server');
+    this.name = 'LeaseLostError';
+  }
+}
+
+/** The live part of the status of a name server. */
+export interface ServerStatus {
+  /** Whether a process with this name server in its configuration reported in the last 35 s. */
+  readonly isServed: boolean;
+  /** The time of the oldest change that waits, as a timestamp of the API. */
+  readonly pendingSince: string | null;
+}
+
+/** One key on one name server of its pool, or on one that still has it. */
+export interface KeyOnServer {
+  readonly server: NameServer;
+  readonly status: ServerStatus;
+  /** Whether the name server is in the key's pool. */
+  readonly isWanted: boolean;
+  readonly delivery: Delivery | undefined;
+}
+
+/** The status of delivery, for callers. */
+export interface DeliveryStatus {
+  /** Returns the live status of name servers, by id. */
+  statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
+  /** Returns where a key is, or should be. */
+  ofKey(key: Tsigkey): Promise<KeyOnServer[]>;
+  request(id: string, confirm: boolean): Promise<void>;
+  /** Resolves after the next change of a delivery by this process, or after `ms`. */
+  changed(ms: number): Promise<void>;
+}

@@ -1,0 +1,119 @@
+import type { ServerState } from '../resources/name-server-status.ts';
+import type { NameServer } from '../resources/name-server.ts';
+import type { Tsigkey } from '../resources/tsigkey.ts';
+import type { Failure, KeyOnServer, ServerStatus } from './ports.ts';
+
+/** The states of a key on one name server, from the best to the worst. */
+export const DELIVERY_STATES = [
+  'delivered',
+  'removing',
+  'pending',
+  'undeliverable',
+  'failed',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** The failure of a name server that no process serves. */
+const NO_PROCESS: Failure = {
+  code: 'no_process',
+  message: "no running process of the service has this name server in its setting 'nameServers'",
+};
+
+/** Returns a timestamp of the API for milliseconds since 1970. */
+export function timestampOf(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
+}
+
+/**
+ * Returns a name server with its live status. It is `live` only if no change waits and a process
+ * serves it.
+ */
+export function withStatus(server: NameServer, status: ServerStatus | undefined): NameServer {
+  const { isServed = false, pendingSince = null } = status ?? {};
+  const state = stateOf(server, isServed, pendingSince);
+  const failure = isServed || server.paused ? undefined : NO_PROCESS;
+  return {
+    ...server,
+    state,
+    pending_since: pendingSince,
+    ...(failure === undefined ? {} : { error_code: failure.code, error: failure.message }),
+  };
+}
+
+function stateOf(server: NameServer, isServed: boolean, pendingSince: string | null): ServerState {
+  if (server.paused) return 'paused';
+  if (!isServed) return 'failed';
+  return server.state === 'live' && pendingSince !== null ? 'pending' : server.state;
+}
+
+/** A key on one name server, as callers see it. */
+export interface ShownDelivery {
+  readonly name_server: string;
+  readonly state: DeliveryState;
+  readonly delivered_version: number;
+  readonly applied_at: string | null;
+  readonly verified_at: string | null;
+  readonly attempts: number;
+  readonly next_attempt_at: string | null;
+  readonly error: Failure | null;
+}
+
+/** A key on all its name servers, as callers see it. */
+export interface ShownDeliveries {
+  readonly key_id: string;
+  /** The worst state of all name servers; `none` without name servers. */
+  readonly state: DeliveryState | 'none';
+  readonly version: number;
+  readonly servers: readonly ShownDelivery[];
+}
+
+/** Returns where a key is, or should be. It is `delivered` only if every name server verified it. */
+export function deliveriesOf(
+  key: Pick<Tsigkey, 'id' | 'version'>,
+  places: readonly KeyOnServer[],
+): ShownDeliveries {
+  const servers = places.map((place) => shown(key, place));
+  const worst = Math.max(...servers.map(({ state }) => DELIVERY_STATES.indexOf(state)));
+  return {
+    key_id: key.id,
+    state: DELIVERY_STATES[worst] ?? 'none',
+    version: key.version,
+    servers,
+  };
+}
+
+function shown(key: Pick<Tsigkey, 'version'>, place: KeyOnServer): ShownDelivery {
+  const { server, delivery } = place;
+  const [state, error] = keyStateOf(key, place);
+  return {
+    name_server: server.name,
+    state,
+    delivered_version: delivery?.state === 'undeliverable' ? 0 : (delivery?.deliveredVersion ?? 0),
+    applied_at: delivery?.appliedAt ?? null,
+    verified_at: delivery?.verifiedAt ?? null,
+    attempts: server.attempts,
+    next_attempt_at: server.next_attempt_at,
+    error,
+  };
+}
+
+function keyStateOf(
+  { version }: Pick<Tsigkey, 'version'>,
+  { server, status, isWanted, delivery }: KeyOnServer,
+): [DeliveryState, Failure | null] {
+  const ofServer: Failure | null =
+    server.error_code === null
+      ? null
+      : { code: server.error_code, message: server.error ?? server.error_code };
+  if (!status.isServed && !server.paused) return ['failed', NO_PROCESS];
+  if (!isWanted || delivery?.state === 'removing') return ['removing', ofServer];
+  if (delivery?.state === 'undeliverable' && delivery.deliveredVersion === version)
+    return ['undeliverable', delivery.error];
+  if (server.state === 'open') return ['failed', ofServer];
+  if (delivery?.state === 'delivered' && delivery.deliveredVersion === version)
+    return ['delivered', null];
+  if (delivery?.state === 'failed') return ['failed', delivery.error];
+  return server.attempts > 0 || server.state === 'blocked' || server.state === 'drifted'
+    ? ['failed', ofServer]
+    : ['pending', null];
+}

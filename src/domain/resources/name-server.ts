@@ -1,0 +1,127 @@
+import { boolean, enumeration, list, nullable, text, uuid } from '../model/field.ts';
+import { defineFields, defineResource, OPERATIONS, type ResourceOf } from '../model/resource.ts';
+import { dnsAddressProblem } from '../text/dns-address.ts';
+import { isAbsoluteName } from '../text/dns-name.ts';
+import { statusFields } from './name-server-status.ts';
+import { DEFAULT_POOL_ID, pool } from './pool.ts';
+
+/** The programs whose keys the service can manage. */
+export const DRIVERS = ['bind', 'knot', 'nsd', 'powerdns'] as const;
+
+/** The name of a driver. */
+export type DriverName = (typeof DRIVERS)[number];
+
+/** What a key allows on a name server. */
+export const RIGHTS = ['transfer', 'update'] as const;
+
+/** One right of keys on a name server. */
+export type KeyRight = (typeof RIGHTS)[number];
+
+const fields = defineFields({
+  name: {
+    ...text({
+      min: 1,
+      max: 64,
+      pattern: '^[A-Za-z0-9_.-]+$',
+      problemOf: (value) =>
+        /^[A-Za-z0-9_.-]+$/.test(value) ? undefined : 'must be letters, digits and _ . - only',
+    }),
+    description: 'The name of the name server in commands, logs and metrics. It must be unique.',
+    example: 'ns1',
+    otherExample: 'ns2',
+    onCreate: 'required',
+  },
+  pool_id: {
+    ...uuid(),
+    description: 'The id of the pool whose keys the name server gets.',
+    example: DEFAULT_POOL_ID,
+    onCreate: 'required',
+  },
+  driver: {
+    ...enumeration(DRIVERS),
+    description: 'The program that the name server runs.',
+    example: 'bind',
+    onCreate: 'required',
+    set: 'once',
+  },
+  address: {
+    ...text({ min: 1, max: 260, problemOf: dnsAddressProblem }),
+    description:
+      'The host at which the name server answers DNS queries, with a port if it is not 53.',
+    example: '192.0.2.53',
+    onCreate: 'required',
+  },
+  rights: {
+    ...list(enumeration(RIGHTS), 1, 2),
+    description: 'What the keys allow on this name server. NSD accepts transfers only.',
+    example: ['transfer'],
+    onCreate: { default: ['transfer'] },
+  },
+  delivery: {
+    ...enumeration(['service']),
+    description:
+      'Who delivers the keys. `service`: a process of the service whose setting `nameServers` has this name.',
+    example: 'service',
+    onCreate: { default: 'service' },
+  },
+  paused: {
+    ...boolean(),
+    description: 'Whether the service stops delivering keys to this name server.',
+    example: false,
+    onCreate: { default: false },
+  },
+  probe_zone: {
+    ...nullable(
+      text({
+        min: 2,
+        max: 254,
+        problemOf: (value) =>
+          isAbsoluteName(value) ? undefined : 'must be the name of a zone, which ends in a period',
+      }),
+    ),
+    description:
+      'A zone of the name server for signed test queries with the keys of the pool. Null for the first zone of the pool.',
+    example: 'example.org.',
+    onCreate: { default: null },
+  },
+  description: {
+    ...nullable(text({ min: 0, max: 160 })),
+    description: 'A note about the name server.',
+    example: 'Primary in Geneva',
+    onCreate: { default: null },
+  },
+  ...statusFields,
+});
+
+/** A name server as the store holds it. */
+export type NameServer = ResourceOf<typeof fields>;
+
+/** A running name server that gets the keys of a pool. */
+export const nameServer = defineResource({
+  collection: 'nameservers',
+  noun: 'nameserver',
+  title: 'NameServer',
+  description:
+    'A running name server that gets the keys of a pool. Its sockets, files and control keys stand only in the configuration of the service.',
+  operations: OPERATIONS,
+  fields,
+  unique: { field: 'name', comparisonForm: (name) => name.toLowerCase() },
+  filters: { name: 'unique', pool_id: 'exact', driver: 'lower' },
+  references: {
+    pool: { type: pool, description: 'this pool', fields: (id) => ({ pool_id: id }) },
+  },
+  refusals: { create: ['no_valid_pool_found'], update: ['no_valid_pool_found'] },
+  problems(given, _settings, current) {
+    const driver = current?.driver ?? given.driver;
+    const rights = given.rights ?? current?.rights ?? [];
+    return driver === 'nsd' && rights.includes('update')
+      ? [
+          {
+            path: ['rights'],
+            message: "'rights' must be transfer only, because NSD has no dynamic updates",
+            validator: 'not_allowed',
+          },
+        ]
+      : [];
+  },
+});

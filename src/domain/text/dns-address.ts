@@ -1,0 +1,32 @@
+import { isIP } from 'node:net';
+import { isRelativeName, withoutFinalDot } from './dns-name.ts';
+
+/** The port of DNS. */
+const DNS_PORT = 53;
+
+/** The host and the port of a name server. */
+export interface DnsAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Returns the parts of an address such as `192.0.2.1` or `[2001:db8::1]:5300`, or undefined. */
+export function parseDnsAddress(address: string): DnsAddress | undefined {
+  if (isIP(address) === 6) return { host: address, port: DNS_PORT };
+  const [, bracketed, plain = '', digits = String(DNS_PORT)] =
+    /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([^:\s]{1,254}))(?::(\d{1,5}))?$/.exec(address) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  const isHost =
+    bracketed === undefined
+      ? isIP(plain) === 4 || isRelativeName(withoutFinalDot(plain))
+      : isIP(bracketed) === 6;
+  return isHost && port >= 1 && port <= 65_535 ? { host, port } : undefined;
+}
+
+/** Returns the problem with the address of a name server, or undefined. */
+export function dnsAddressProblem(address: string): string | undefined {
+  return parseDnsAddress(address) === undefined
+    ? 'must be a host or host:port, with brackets around an IPv6 address before a port'
+    : undefined;
+}

@@ -1,0 +1,61 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Candidate } from '../../domain/delivery/ports.ts';
+import type { Store } from '../../domain/model/ports.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import type { Database, Sql } from '../sql/sql.ts';
+
+/** The number of keys that are decrypted in one turn of the event loop. */
+const KEYS_PER_TURN = 200;
+
+/** The number of zone names in one statement. */
+const ZONES_PER_PAGE = 2000;
+
+/**
+ * Returns the keys of a pool, and of the zones of the pool with the name of their zone. Reads the
+ * ids first, and then the keys in slices, so that the event loop stays free.
+ */
+export async function candidatesOf(
+  { reads, dialect }: Pick<Database, 'reads' | 'dialect'>,
+  store: Pick<Store, 'find'>,
+  poolId: string,
+): Promise<Candidate[]> {
+  const zones = new Map<string, 'all' | string[]>();
+  const ofPool = await reads.all(
+    `SELECT id FROM tsigkeys WHERE resource_id = ? AND scope = 'POOL'`,
+    [poolId],
+  );
+  for (const { id } of ofPool) zones.set(String(id), 'all');
+  // From the keys to their zones, because a pool may have far more zones than keys.
+  const ofZones = await reads.all(
+    `SELECT tsigkeys.id AS id, zones.name AS zone FROM tsigkeys
+      JOIN zones ON zones.id = ${dialect.aside('tsigkeys.resource_id')}
+      WHERE tsigkeys.scope = 'ZONE' AND ${dialect.aside('zones.pool_id')} = ?`,
+    [poolId],
+  );
+  for (const { id, zone } of ofZones) zones.set(String(id), [String(zone)]);
+  const ids = [...zones.keys()];
+  const candidates: Candidate[] = [];
+  for (let start = 0; start < ids.length; start += KEYS_PER_TURN) {
+    if (start > 0) await nextTurn();
+    for (const key of await store.find(tsigkey, 'id', ids.slice(start, start + KEYS_PER_TURN)))
+      candidates.push({ key, zones: zones.get(key.id) ?? [] });
+  }
+  return candidates;
+}
+
+/** Returns the names of the zones of a pool, in slices. */
+export async function zoneNamesOf(reads: Sql, poolId: string): Promise<string[]> {
+  const names: string[] = [];
+  for (let after = ''; ;) {
+    const rows = await reads.all(
+      `SELECT name, tree_key FROM zones WHERE pool_id = ? AND tree_key > ?
+        ORDER BY tree_key LIMIT ${ZONES_PER_PAGE}`,
+      [poolId, after],
+    );
+    for (const { name } of rows) names.push(String(name));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < ZONES_PER_PAGE) return names;
+    after = String(last.tree_key);
+    await nextTurn();
+  }
+}

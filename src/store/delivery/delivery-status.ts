@@ -1,0 +1,78 @@
+import type { DeliveryStatus, KeyOnServer, ServerStatus } from '../../domain/delivery/ports.ts';
+import { timestampOf } from '../../domain/delivery/status.ts';
+import type { Store } from '../../domain/model/ports.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
+import type { Tsigkey } from '../../domain/resources/tsigkey.ts';
+import type { Database, SqlRow } from '../sql/sql.ts';
+import { requestPass } from './delivery-store.ts';
+import { deliveryOf } from './pass-records.ts';
+import { places } from './outbox.ts';
+
+/** How long a name server counts as served after the last report of a process, in milliseconds. */
+const SEEN_MS = 35_000;
+
+/** The maximum number of name servers in one statement. */
+const MAX_IDS = 100;
+
+/** Creates the status of delivery in an open database. */
+export function createDeliveryStatus(
+  database: Database,
+  store: Store,
+): Omit<DeliveryStatus, 'changed'> {
+  const { nowMs } = database.dialect;
+  const statuses = async (ids: readonly string[]): Promise<Map<string, ServerStatus>> => {
+    const found = new Map<string, ServerStatus>();
+    for (let start = 0; start < ids.length; start += MAX_IDS) {
+      const some = ids.slice(start, start + MAX_IDS);
+      const rows = await database.reads.all(
+        `SELECT id, CASE WHEN seen_at > ${nowMs} - ${SEEN_MS} THEN 1 ELSE 0 END AS served,
+          (SELECT min(at) FROM outbox WHERE nameserver_id = nameservers.id) AS pending
+          FROM nameservers WHERE id IN (${places(some.length)})`,
+        some,
+        'once',
+      );
+      for (const row of rows) found.set(String(row.id), statusOf(row));
+    }
+    return found;
+  };
+  return {
+    statuses,
+    async ofKey(key) {
+      const pool = await poolOf(database, key);
+      const wanted = await database.reads.all('SELECT id FROM nameservers WHERE pool_id = ?', [
+        pool,
+      ]);
+      const rows = await database.reads.all('SELECT * FROM deliveries WHERE key_id = ?', [key.id]);
+      const ids = [
+        ...new Set([...wanted.map(({ id }) => id), ...rows.map((row) => row.nameserver_id)]),
+      ].map(String);
+      const live = await statuses(ids);
+      return (await store.find(nameServer, 'id', ids))
+        .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+        .map((server): KeyOnServer => {
+          const row = rows.find((each) => each.nameserver_id === server.id);
+          return {
+            server,
+            status: live.get(server.id) ?? { isServed: false, pendingSince: null },
+            isWanted: server.pool_id === pool,
+            delivery: row === undefined ? undefined : deliveryOf(row),
+          };
+        });
+    },
+    request: (id, confirm) => requestPass(database, id, confirm),
+  };
+}
+
+function statusOf({ served, pending }: SqlRow): ServerStatus {
+  return {
+    isServed: Number(served) === 1,
+    pendingSince: pending === null ? null : timestampOf(Number(pending)),
+  };
+}
+
+/** Returns the id of the pool whose name servers get a key; empty if its zone does not exist. */
+async function poolOf({ reads }: Database, { scope, resource_id: id }: Tsigkey): Promise<string> {
+  if (scope === 'POOL') return id;
+  const row = await reads.one('SELECT pool_id FROM zones WHERE id = ?', [id]);
+  return typeof row?.pool_id === 'string' ? row.pool_id : '';
+}

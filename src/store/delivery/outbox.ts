@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { isEmpty } from '../../domain/delivery/affected.ts';
+import type { Affected } from '../../domain/model/ports.ts';
+import type { Dialect, Sql } from '../sql/sql.ts';
+
+/** How long a process relies on the absence of name servers in a database that others change. */
+const ABSENT_MS = 5000;
+
+/** The maximum number of pools, zones or name servers in one statement. */
+const MAX_NAMED = 50;
+
+/** What the outbox of one process needs. */
+export interface OutboxDependencies {
+  readonly dialect: Dialect;
+  /** Whether no other process changes the database. */
+  readonly exclusive: boolean;
+  /** Returns the number of changes to name servers by this process. */
+  serverChanges(): number;
+}
+
+/** The outbox of name servers: one row for each server and transaction that affects it. */
+export interface Outbox {
+  /**
+   * Adds a row for each affected name server, in the transaction of the change. Returns whether it
+   * added any. Returns undefined at once if there is no name server.
+   */
+  announce(sql: Sql, affected: Affected): Promise<boolean> | undefined;
+}
+
+/**
+ * Creates the outbox of a database. Without name servers, a change costs no statement: the process
+ * remembers that there is none until it changes name servers itself, or for 5 s if other processes
+ * may add one. A new name server gets a second pass after 30 s, so it misses no change.
+ */
+export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDependencies): Outbox {
+  let absentSince: number | undefined;
+  let absentAt = -1;
+  const isAbsent = () =>
+    absentSince !== undefined &&
+    absentAt === serverChanges() &&
+    (exclusive || performance.now() - absentSince < ABSENT_MS);
+
+  const write = async (sql: Sql, affected: Affected): Promise<boolean> => {
+    const before = serverChanges();
+    await forget(sql, affected);
+    const { texts, parameters } = conditions(affected);
+    const added =
+      texts.length === 0
+        ? 0
+        : await sql.run(
+            `INSERT INTO outbox (nameserver_id, id, at) SELECT id, ?, ${dialect.nowMs} FROM nameservers WHERE ${texts.join(' OR ')}`,
+            [randomUUID(), ...parameters],
+          );
+    if (added > 0) {
+      absentSince = undefined;
+      return true;
+    }
+    if ((await sql.one('SELECT 1 AS found FROM nameservers LIMIT 1', [])) === undefined)
+      [absentSince, absentAt] = [performance.now(), before];
+    return affected.deletedServers.size > 0;
+  };
+
+  return {
+    announce: (sql, affected) =>
+      isEmpty(affected) || (isAbsent() && affected.deletedServers.size === 0)
+        ? undefined
+        : write(sql, affected),
+  };
+}
+
+/** Returns the conditions on name servers. Too many ids for one statement affect all of them. */
+function conditions({ pools, zones, servers }: Affected): {
+  texts: string[];
+  parameters: string[];
+} {
+  const named = [
+    ['pool_id IN', pools, ''],
+    ['pool_id IN (SELECT pool_id FROM zones WHERE id IN', zones, ')'],
+    ['id IN', servers, ''],
+  ] as const;
+  if (named.some(([, ids]) => ids.size > MAX_NAMED)) return { texts: ['1 = 1'], parameters: [] };
+  const used = named.filter(([, ids]) => ids.size > 0);
+  return {
+    texts: used.map(([start, ids, end]) => `${start} (${places(ids.size)})${end}`),
+    parameters: used.flatMap(([, ids]) => [...ids]),
+  };
+}
+
+/**
+ * Removes what is known about deleted name servers. After a change of a name server, none of its
+ * keys counts as delivered until a pass has verified it again.
+ */
+async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<void> {
+  for (const id of deletedServers)
+    for (const table of ['outbox', 'deliveries'])
+      await sql.run(`DELETE FROM ${table} WHERE nameserver_id = ?`, [id]);
+  for (const id of servers)
+    await sql.run(
+      `UPDATE deliveries SET state = 'pending' WHERE nameserver_id = ? AND state = 'delivered'`,
+      [id],
+    );
+}
+
+/** Returns `count` places for parameters. */
+export function places(count: number): string {
+  return Array(count).fill('?').join(', ');
+}

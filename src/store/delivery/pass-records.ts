@@ -1,0 +1,125 @@
+import {
+  LeaseLostError,
+  type Delivery,
+  type PassFailure,
+  type PassRecord,
+} from '../../domain/delivery/ports.ts';
+import type { Clock } from '../../domain/model/ports.ts';
+import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
+import { places } from './outbox.ts';
+
+/** The numbers of rows in one statement: few sizes, so that few statements are prepared. */
+const ROWS = [64, 8, 1];
+
+/** The columns of a delivery. */
+export const COLUMNS = [
+  ...['nameserver_id', 'key_id', 'key_name', 'state', 'delivered_version', 'applied_at'],
+  ...['verified_at', 'error_code', 'error'],
+];
+
+/**
+ * Records a successful pass and releases its lease: the id, holder and fence in `lease`, which
+ * `owned` compares. Throws `LeaseLostError`.
+ */
+export async function recordServer(
+  sql: Sql,
+  now: string,
+  owned: string,
+  lease: readonly SqlValue[],
+  pass: PassRecord,
+): Promise<void> {
+  const { state, error, keysWanted, keysLive, appliedHash, appliedAt, verifiedAt } = pass;
+  const recorded = await sql.run(
+    `UPDATE nameservers SET holder = NULL, lease_until = 0, state = ?, error_code = ?, error = ?,
+      keys_wanted = ?, keys_live = ?, applied_hash = ?, applied_at = coalesce(?, applied_at),
+      verified_at = coalesce(?, verified_at), attempts = 0, next_attempt_at = NULL, refusals = 0,
+      retry_at = 0, failed_at = 0, failed_rows = 0, confirmed = 0,
+      check_at = ${now} + ?, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
+      WHERE ${owned}`,
+    [
+      ...[state, error?.code ?? null, error?.message ?? null, keysWanted, keysLive, appliedHash],
+      ...[appliedAt ?? null, verifiedAt ?? null, pass.nextCheckMs],
+      ...[pass.nextProbeMs ?? -1, pass.nextProbeMs ?? -1],
+      ...lease,
+    ],
+  );
+  if (recorded === 0) throw new LeaseLostError();
+}
+
+/**
+ * Records a failure and releases the lease. Returns the number of failures in a row. Throws
+ * `LeaseLostError`.
+ */
+export async function recordFailure(
+  sql: Sql,
+  now: string,
+  rowsOf: string,
+  lease: readonly SqlValue[],
+  { state, error, refusals, retryMs }: PassFailure,
+  clock: Clock,
+): Promise<number> {
+  const row = await sql.one(
+    'SELECT attempts FROM nameservers WHERE id = ? AND holder = ? AND fence = ?',
+    lease,
+  );
+  if (row === undefined) throw new LeaseLostError();
+  const attempts = Number(row.attempts) + 1;
+  const wait = Math.round(retryMs(attempts));
+  const next = new Date(Date.parse(`${clock().slice(0, 23)}Z`) + wait).toISOString();
+  await sql.run(
+    `UPDATE nameservers SET holder = NULL, lease_until = 0, state = ?, error_code = ?, error = ?,
+      attempts = ?, next_attempt_at = ?, refusals = ?, retry_at = ${now} + ?, check_at = ${now} + ?,
+      failed_at = ${now}, failed_rows = ${rowsOf}
+      WHERE id = ? AND holder = ? AND fence = ?`,
+    [
+      ...[state, error.code, error.message.slice(0, 1000), attempts],
+      ...[`${next.slice(0, 23)}000`, refusals, wait, wait],
+      ...lease,
+    ],
+  );
+  return attempts;
+}
+
+/** Inserts or replaces deliveries to the name server `id`. */
+export async function putDeliveries(
+  sql: Sql,
+  id: string,
+  changed: readonly Delivery[],
+): Promise<void> {
+  const row = `(${places(COLUMNS.length)})`;
+  const updates = COLUMNS.slice(2).map((column) => `${column} = excluded.${column}`);
+  for (const some of chunks(changed))
+    await sql.run(
+      `INSERT INTO deliveries (${COLUMNS.join(', ')}) VALUES ${some.map(() => row).join(', ')}
+        ON CONFLICT (nameserver_id, key_id) DO UPDATE SET ${updates.join(', ')}`,
+      some.flatMap((each) => [
+        ...[id, each.keyId, each.keyName, each.state, each.deliveredVersion, each.appliedAt],
+        ...[each.verifiedAt, each.error?.code ?? null, each.error?.message.slice(0, 1000) ?? null],
+      ]),
+    );
+}
+
+/** Returns a delivery from its row. */
+export function deliveryOf(row: SqlRow): Delivery {
+  const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
+  const code = text('error_code');
+  return {
+    keyId: String(row.key_id),
+    keyName: String(row.key_name),
+    state: String(row.state) as Delivery['state'], // only `putDeliveries` writes it
+    deliveredVersion: Number(row.delivered_version),
+    appliedAt: text('applied_at'),
+    verifiedAt: text('verified_at'),
+    error: code === null ? null : { code, message: text('error') ?? '' },
+  };
+}
+
+/** Returns the parts of a list that one statement takes. */
+export function* chunks<T>(items: readonly T[]): Generator<readonly T[]> {
+  let start = 0;
+  while (start < items.length) {
+    const size = ROWS.find((each) => each <= items.length - start) ?? 1;
+    yield items.slice(start, start + size);
+    start += size;
+  }
+}

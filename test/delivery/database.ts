@@ -1,0 +1,116 @@
+import { rmSync } from 'node:fs';
+import { createClock } from '../../src/clock.ts';
+import { importResources } from '../../src/domain/actions/import.ts';
+import type { Clock, Store } from '../../src/domain/model/ports.ts';
+import type { Dependencies } from '../../src/domain/operations/change.ts';
+import {
+  createResource,
+  deleteResource,
+  updateResource,
+} from '../../src/domain/operations/collection.ts';
+import { typeOfCollection } from '../../src/domain/resources/resources.ts';
+import { createSlicer } from '../../src/domain/scheduling/slicer.ts';
+import { parseDatabase } from '../../src/store/databases.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Database, Sql, TransactionSql } from '../../src/store/sql/sql.ts';
+import { createStore } from '../../src/store/store.ts';
+import { CALLER, dependenciesOn } from '../harness/dependencies.ts';
+import { temporaryFolder, testDatabase } from '../harness/service.ts';
+
+const SETTINGS = {
+  maxConnections: 6,
+  connectTimeoutSeconds: 5,
+  statementTimeoutSeconds: 5,
+  scanTimeoutSeconds: 5,
+};
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const CONTEXT = { caller: { ...CALLER, projectId: 'project' } };
+
+/** An open database, and changes of its resources as a caller makes them. */
+export interface DeliveryDatabase {
+  readonly url: string;
+  readonly database: Database;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly dependencies: Dependencies;
+  /** Returns the statements of transactions so far. */
+  statements(): readonly string[];
+  /** Returns the members of a key with this name in the default pool. */
+  key(name: string): Readonly<Record<string, unknown>>;
+  /** Creates a resource, and returns its id. */
+  create(collection: string, body: object): Promise<string>;
+  update(collection: string, id: string, body: object): Promise<void>;
+  remove(collection: string, id: string): Promise<void>;
+  import(collection: string, items: readonly unknown[]): Promise<void>;
+  /** Returns the version of a key. */
+  version(id: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Opens a new database of the kind that the run tests, or the one at `url`. */
+export async function openDeliveryDatabase(url?: string): Promise<DeliveryDatabase> {
+  const folder = temporaryFolder();
+  const location = url ?? (await testDatabase(folder));
+  const parsed = parseDatabase(location);
+  const opened = await parsed.kind.open(parsed.location, { committed: () => undefined }, SETTINGS);
+  const texts: string[] = [];
+  const database: Database = {
+    ...opened,
+    write: (work) => opened.write((sql) => work(recording(sql, texts))),
+  };
+  const clock = createClock();
+  await migrate(database, clock());
+  const store = createStore(database);
+  const dependencies = dependenciesOn(store, { clock });
+  return {
+    url: location,
+    database,
+    store,
+    clock,
+    dependencies,
+    statements: () => [...texts],
+    key: (name) => ({
+      name,
+      algorithm: 'hmac-sha256',
+      secret: 'c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0MTI=',
+      scope: 'POOL',
+      resource_id: POOL,
+    }),
+    create: async (collection, body) =>
+      (await createResource(dependencies, typeOfCollection(collection), CONTEXT, body)).id,
+    async update(collection, id, body) {
+      await updateResource(dependencies, typeOfCollection(collection), CONTEXT, id, body);
+    },
+    async remove(collection, id) {
+      await deleteResource(dependencies, typeOfCollection(collection), CONTEXT, id);
+    },
+    async import(collection, items) {
+      const type = typeOfCollection(collection);
+      await importResources(
+        dependencies,
+        type,
+        CONTEXT,
+        items,
+        createSlicer(() => performance.now()),
+      );
+    },
+    async version(id) {
+      const row = await database.reads.one('SELECT version FROM tsigkeys WHERE id = ?', [id]);
+      return Number(row?.version);
+    },
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function recording(sql: TransactionSql, texts: string[]): TransactionSql {
+  const note = (text: string) => void texts.push(text);
+  const noted: Sql = {
+    all: (text, parameters, use) => (note(text), sql.all(text, parameters, use)),
+    one: (text, parameters, use) => (note(text), sql.one(text, parameters, use)),
+    run: (text, parameters) => (note(text), sql.run(text, parameters)),
+  };
+  return { ...noted, lock: sql.lock };
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
+import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
+
+let opened: DeliveryDatabase;
+beforeEach(async () => {
+  opened = await openDeliveryDatabase();
+});
+afterEach(() => opened.close());
+
+/** Returns the number of outbox rows of a name server. */
+async function rows(id: string): Promise<number> {
+  const { database, store, clock } = opened;
+  return (await createDeliveryStore(database, store, clock).outbox(id)).length;
+}
+
+test('a key adds one row for each name server of its pool, at creation, change and deletion', async () => {
+  const [one, two] = [
+    await opened.create('nameservers', SERVER),
+    await opened.create('nameservers', { ...SERVER, name: 'ns2' }),
+  ];
+  const other = await opened.create('pools', { name: 'other' });
+  const apart = await opened.create('nameservers', { ...SERVER, name: 'ns3', pool_id: other });
+  const before = await Promise.all([one, two, apart].map(rows));
+  const key = await opened.create('tsigkeys', opened.key('k'));
+  await opened.update('tsigkeys', key, { algorithm: 'hmac-sha512' });
+  await opened.remove('tsigkeys', key);
+  const after = await Promise.all([one, two, apart].map(rows));
+  expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([3, 3, 0]);
+});
+
+test('a key that moves to another pool affects the name servers of both pools', async () => {
+  const other = await opened.create('pools', { name: 'other' });
+  const one = await opened.create('nameservers', SERVER);
+  const apart = await opened.create('nameservers', { ...SERVER, name: 'ns3', pool_id: other });
+  const key = await opened.create('tsigkeys', opened.key('k'));
+  const before = await Promise.all([one, apart].map(rows));
+  await opened.update('tsigkeys', key, { resource_id: other });
+  expect(await Promise.all([one, apart].map(rows))).toEqual(before.map((count) => count + 1));
+});
+
+test('zones of a pool, and keys of such a zone, affect the name servers of the pool', async () => {
+  const one = await opened.create('nameservers', SERVER);
+  const before = await rows(one);
+  const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
+  await opened.create('tsigkeys', { ...opened.key('k'), scope: 'ZONE', resource_id: zone });
+  await opened.update('zones', zone, { ttl: 60 }); // keys do not depend on it
+  await opened.remove('zones', zone);
+  expect(await rows(one)).toBe(before + 3);
+});
+
+test('a change that is rolled back adds no row', async () => {
+  const one = await opened.create('nameservers', SERVER);
+  await opened.create('tsigkeys', opened.key('k'));
+  const before = await rows(one);
+  await expect(opened.create('tsigkeys', opened.key('K'))).rejects.toThrow();
+  expect(await rows(one)).toBe(before);
+});
+
+test('an import of many keys adds one row for each name server', async () => {
+  const one = await opened.create('nameservers', SERVER);
+  const before = await rows(one);
+  const at = '2026-01-02T03:04:05.000006';
+  const keys = Array.from({ length: 30 }, (_, index) => ({
+    ...opened.key(`k${index}`),
+    id: randomUUID(),
+    created_at: at,
+    updated_at: null,
+  }));
+  await opened.import('tsigkeys', keys);
+  expect(await rows(one)).toBe(before + 1);
+});
+
+test('without name servers, a change runs no statement for the outbox', async () => {
+  await opened.create('tsigkeys', opened.key('k1'));
+  const before = opened.statements();
+  await opened.create('tsigkeys', opened.key('k2'));
+  expect(
+    opened
+      .statements()
+      .slice(before.length)
+      .filter((text) => /outbox|nameservers/.test(text)),
+  ).toEqual([]);
+  const one = await opened.create('nameservers', SERVER);
+  const empty = await rows(one);
+  await opened.create('tsigkeys', opened.key('k3'));
+  expect(await rows(one)).toBe(empty + 1);
+});
+
+test('the version of a key grows with every change that name servers need, and with no other', async () => {
+  const key = await opened.create('tsigkeys', opened.key('k'));
+  const versions = [await opened.version(key)];
+  for (const change of [
+    { algorithm: 'hmac-sha512' },
+    { algorithm: 'hmac-sha512' },
+    { secret: 'b3RoZXI=' },
+    { name: 'l' },
+  ]) {
+    await opened.update('tsigkeys', key, change);
+    versions.push(await opened.version(key));
+  }
+  expect(versions).toEqual([1, 2, 2, 3, 4]);
+});
+
+test('deleting a name server removes its outbox and its deliveries', async () => {
+  const one = await opened.create('nameservers', SERVER);
+  await opened.create('tsigkeys', opened.key('k'));
+  await opened.remove('nameservers', one);
+  expect(await rows(one)).toBe(0);
+});
