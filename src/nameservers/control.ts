@@ -1,8 +1,8 @@
 import { NetError } from '../net/faults.ts';
 import { DriverError, type DriverErrorCode } from './driver.ts';
 
-/** Error codes of the operating system that are refusals of access. */
-const REFUSALS = ['EACCES', 'EPERM'];
+/** Error codes of the operating system and of TLS that are refusals of access. */
+const REFUSALS = /^(?:EACCES|EPERM|CERT_.*|.*SELF_SIGNED.*|UNABLE_TO_.*|ERR_SSL_.*ALERT.*)$/;
 
 /**
  * Runs a request to a control channel or API. Throws `DriverError` for every failure of the
@@ -27,12 +27,12 @@ export async function driverErrors<T>(
     if (!(error instanceof NetError)) throw error;
     const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
     const kind: DriverErrorCode =
-      code !== undefined && REFUSALS.includes(code) ? 'not_permitted' : 'unreachable';
+      code !== undefined && REFUSALS.test(code) ? 'not_permitted' : 'unreachable';
     throw new DriverError(
       kind,
       `${place} cannot be used: ${error.message}.`,
       kind === 'not_permitted'
-        ? 'Run this process as a user who may use it.'
+        ? 'Run this process as a user who may use it, and check its certificates.'
         : 'Check that the name server runs, and the address.',
       error,
     );

@@ -1,5 +1,7 @@
 import { bind } from './bind.ts';
 import type { DriverDefinition } from './driver.ts';
+import { knot } from './knot.ts';
+import { nsd } from './nsd.ts';
 
 /** The drivers by their names in the API and in the configuration. */
-export const DRIVERS: Readonly<Record<string, DriverDefinition>> = { bind };
+export const DRIVERS: Readonly<Record<string, DriverDefinition>> = { bind, knot, nsd };

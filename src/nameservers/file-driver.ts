@@ -25,6 +25,8 @@ export interface FileServer {
    * whose `inspect` returns no names.
    */
   duplicates?(signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Checks further requirements. Throws nothing but `signal.reason`. */
+  check?(signal: AbortSignal): Promise<readonly Requirement[]>;
 }
 
 /** What a running server has loaded. */
@@ -121,7 +123,7 @@ export function createFileDriver(server: FileServer, options: FileOptions, id: s
         if (refused) await server.load(signal).catch(() => undefined);
       }
       const ours = planned.keys.filter(({ name }) => duplicates?.has(name) === true);
-      if (ours.length === 0) throw error;
+      if (ours.length === 0) throw withoutSecrets(error, planned.keys);
       return new Set(ours.map(({ name }) => name));
     }
   };
@@ -172,7 +174,8 @@ export function createFileDriver(server: FileServer, options: FileOptions, id: s
       const requirement = `The control channel of ${program} accepts commands.`;
       try {
         const loaded = await server.inspect(signal);
-        return [replaceable, { requirement, ok: true }, ...(await checkInclude(loaded))];
+        const more = (await server.check?.(signal)) ?? [];
+        return [replaceable, { requirement, ok: true }, ...(await checkInclude(loaded)), ...more];
       } catch (error) {
         if (!(error instanceof DriverError)) throw error;
         const { message: problem, hint } = error;
@@ -208,6 +211,26 @@ export function createFileDriver(server: FileServer, options: FileOptions, id: s
     const message = `${program} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
     return { id: key, code: 'name_taken' as const, message };
   }
+}
+
+/** Masks secrets in an error, because servers may quote lines of the file. */
+function withoutSecrets(error: unknown, keys: readonly DesiredKey[]): unknown {
+  if (!(error instanceof DriverError)) return error;
+  const quoted = keys.filter(({ secret }) => error.message.includes(secret));
+  if (quoted.length === 0) return error;
+  const message = quoted.reduce(
+    (text, { secret }) => text.replaceAll(secret, '***'),
+    error.message,
+  );
+  return new DriverError(error.code, message, error.hint);
+}
+
+/** Returns whether a server has all keys of its file, with the same values. */
+export function hasKeys(loaded: ReadonlyMap<string, Key>, keys: ReadonlyMap<string, Key>): boolean {
+  return [...keys].every(([name, { algorithm, secret }]) => {
+    const found = loaded.get(name);
+    return found?.algorithm === algorithm && found.secret === secret;
+  });
 }
 
 function digestOf(content: string): string {

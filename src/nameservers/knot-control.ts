@@ -1,0 +1,87 @@
+import { exchange, type Endpoint, type Exchange } from '../net/exchange.ts';
+import { NetError } from '../net/faults.ts';
+
+/**
+ * A client for the control socket of Knot DNS. A message is a sequence of units. A unit is one octet
+ * for its type, and items: the number of the item plus 16, a length in 16 bits, and octets.
+ */
+
+/** The items of a unit, by their numbers. */
+const ITEMS = ['command', 'flags', 'error', 'section', 'item', 'id', 'zone'] as const;
+const DATA_ITEM = 10;
+/** The types of units. */
+const [END, , , BLOCK] = [0, 1, 2, 3];
+const DATA_UNIT = 1;
+const FIRST_ITEM = 16;
+
+/** A command, or a unit of a response. */
+export interface KnotUnit {
+  readonly command?: string;
+  readonly error?: string;
+  readonly section?: string;
+  readonly item?: string;
+  readonly id?: string;
+  readonly zone?: string;
+  readonly data?: string;
+}
+
+/** A connection to Knot. The server serves one connection at a time, so it must be short. */
+export interface KnotConnection {
+  /** Runs a command and returns the units of the response. A unit may have an `error`. */
+  run(command: KnotUnit): Promise<readonly KnotUnit[]>;
+}
+
+/** Connects to Knot and runs `work`. Throws what `work` throws, and `NetError`. */
+export async function knotControl<T>(
+  endpoint: Endpoint,
+  signal: AbortSignal,
+  work: (connection: KnotConnection) => Promise<T>,
+): Promise<T> {
+  return exchange(endpoint, signal, async (connection) => {
+    const result = await work({
+      async run(command) {
+        connection.send(encode(command));
+        return readBlock(connection);
+      },
+    });
+    connection.send(Buffer.of(END));
+    return result;
+  });
+}
+
+function encode(unit: KnotUnit): Buffer {
+  const item = (index: number, value: string | undefined) => {
+    if (value === undefined) return [];
+    const octets = Buffer.from(value);
+    const head = Buffer.alloc(3);
+    head.writeUInt8(FIRST_ITEM + index, 0);
+    head.writeUInt16BE(octets.length, 1);
+    return [head, octets];
+  };
+  const values: Readonly<Record<string, string | undefined>> = { ...unit };
+  return Buffer.concat([
+    Buffer.of(DATA_UNIT),
+    ...ITEMS.flatMap((name, index) => item(index, values[name])),
+    ...item(DATA_ITEM, unit.data),
+    Buffer.of(BLOCK),
+  ]);
+}
+
+async function readBlock(connection: Exchange): Promise<readonly KnotUnit[]> {
+  const units: Record<string, string>[] = [];
+  for (;;) {
+    const [type = END] = await connection.read(1);
+    if (type === BLOCK) return units;
+    if (type === END) throw new NetError({ reason: 'Knot ended the response early' });
+    if (type < FIRST_ITEM) {
+      // A unit of more values of the same item repeats no other item.
+      units.push({});
+      continue;
+    }
+    const octets = await connection.read((await connection.read(2)).readUInt16BE(0));
+    const index = type - FIRST_ITEM;
+    const name = index === DATA_ITEM ? 'data' : ITEMS[index];
+    const unit = units.at(-1);
+    if (unit !== undefined && name !== undefined) unit[name] = octets.toString();
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  RIGHTS,
+  type DesiredKey,
+  type DesiredState,
+  type Right,
+} from '../domain/delivery/desired-state.ts';
+import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
+import { knotSections } from '../domain/key-formats/read-knot.ts';
+import { described, object, withDefault } from '../domain/model/object.ts';
+import { driverErrors } from './control.ts';
+import { defineDriver, DriverError } from './driver.ts';
+import { createFileDriver, hasKeys, type FileServer } from './file-driver.ts';
+import { FILE_MEMBERS, line } from './include-file.ts';
+import { knotControl, type KnotUnit } from './knot-control.ts';
+
+const options = object({
+  ...FILE_MEMBERS,
+  controlSocket: withDefault(
+    described(line(), 'The control socket of Knot DNS.'),
+    '/run/knot/knot.sock',
+  ),
+});
+
+/**
+ * Knot DNS with a text configuration: a file with keys and access rules, loaded by `reload` over the
+ * control socket. The rules are `tsigil-transfer` and `tsigil-update` for keys of all zones, and for
+ * the keys of one zone the same names with the zone's name: `tsigil-transfer-example.org`.
+ */
+export const knot = defineDriver({
+  options,
+  rights: RIGHTS,
+  create(given, id) {
+    const place = `The control socket '${given.controlSocket}' of Knot DNS`;
+    const run = (command: KnotUnit, signal: AbortSignal) =>
+      driverErrors(place, signal, () =>
+        knotControl({ path: given.controlSocket }, signal, (connection) => connection.run(command)),
+      );
+    const server: FileServer = {
+      program: 'Knot DNS',
+      readKeys: (content) => knotSections.read(content),
+      render,
+      async load(signal) {
+        const units = await run({ command: 'reload' }, signal);
+        const error = units.find((unit) => unit.error !== undefined)?.error;
+        if (error !== undefined)
+          throw new DriverError(
+            'refused_by_server',
+            `Knot DNS refused the new configuration: ${error}.`,
+            "Run 'knotc conf-check' on the server, and read the log of Knot DNS.",
+          );
+      },
+      async inspect(signal) {
+        const loaded = keysOf(await run({ command: 'conf-read', section: 'key' }, signal));
+        return {
+          names: new Set(loaded.keys()),
+          certain: false,
+          has: (_content, keys) => hasKeys(loaded, keys),
+        };
+      },
+    };
+    return createFileDriver(server, given, id);
+  },
+});
+
+/** Returns the keys in the response to `conf-read key`. */
+function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
+  const parts = new Map<string, Record<string, string>>();
+  for (const { item, id, data } of units)
+    if (item !== undefined && id !== undefined && data !== undefined)
+      parts.set(id, { ...parts.get(id), [item]: data });
+  const keys = [...parts].map(([name, { algorithm = '', secret = '' }]) =>
+    canonicalKey({ name, algorithm, secret }),
+  );
+  return new Map(keys.map((key) => [key.name, key]));
+}
+
+/**
+ * The access of a rule without keys. Knot matches a rule without keys with every unsigned request,
+ * and one that only denies with every request, so that later rules have no effect. No request comes
+ * from this address.
+ */
+const EMPTY = 'address: 0.0.0.0/32\n    deny: on';
+
+/**
+ * Returns the keys and rules. A rule stays in the file when its zone is deleted, because a zone may still refer to it.
+ */
+function render({ zones, keys }: DesiredState, former: string): string {
+  const rules = new Map<string, { readonly right: Right; readonly members: DesiredKey[] }>();
+  const nameOf = (right: Right, zone?: string) =>
+    zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
+  const define = (name: string, right: Right) => rules.set(name, { right, members: [] });
+  const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
+  for (const zone of [undefined, ...zones, ...named])
+    for (const right of RIGHTS) define(nameOf(right, zone), right);
+  for (const [, name = '', right] of former.matchAll(
+    /^ {2}- id: "(tsigil-(transfer|update)-[a-z0-9._-]+)"/gm,
+  ))
+    if (!rules.has(name)) define(name, right === 'update' ? 'update' : 'transfer');
+  for (const key of keys)
+    for (const right of key.rights)
+      for (const zone of key.zones === 'all' ? [undefined] : key.zones)
+        rules.get(nameOf(right, zone))?.members.push(key);
+  const keyItems = keys.map(
+    ({ name, algorithm, secret }) =>
+      `  - id: "${name}."\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`,
+  );
+  const ruleItems = [...rules].map(([name, { right, members }]) => {
+    const access =
+      members.length === 0 ? EMPTY : `key: [${members.map((key) => `"${key.name}."`).join(', ')}]`;
+    return `  - id: "${name}"\n    action: ${right}\n    ${access}\n`;
+  });
+  const keySection = keyItems.length === 0 ? '' : `key:\n${keyItems.join('')}`;
+  return `${keySection}acl:\n${ruleItems.join('')}`;
+}

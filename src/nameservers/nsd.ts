@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import type { ConnectionOptions } from 'node:tls';
+import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
+import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
+import { nsdSections } from '../domain/key-formats/read-nsd.ts';
+import { integer } from '../domain/model/field.ts';
+import { described, object, optional, withDefault } from '../domain/model/object.ts';
+import { exchange, type Endpoint } from '../net/exchange.ts';
+import { describeFault, NetError } from '../net/faults.ts';
+import { driverErrors } from './control.ts';
+import { defineDriver, DriverError, type Requirement } from './driver.ts';
+import { createFileDriver, hasKeys, type FileServer } from './file-driver.ts';
+import { FILE_MEMBERS, line } from './include-file.ts';
+
+/** The port of the control channel, unless the configuration sets another one. */
+const CONTROL_PORT = 8952;
+
+const options = object({
+  ...FILE_MEMBERS,
+  controlSocket: withDefault(
+    described(line(), 'The Unix socket of the control channel. Not used with `controlHost`.'),
+    '/run/nsd/nsd.sock',
+  ),
+  controlHost: optional(described(line(), 'The address of a control channel with TLS.')),
+  controlPort: withDefault(described(integer(1, 65_535), 'Its port.'), CONTROL_PORT),
+  controlKeyFile: withDefault(
+    described(line(), 'The private key of the client, for TLS.'),
+    '/etc/nsd/nsd_control.key',
+  ),
+  controlCertificateFile: withDefault(
+    described(line(), 'The certificate of the client, for TLS.'),
+    '/etc/nsd/nsd_control.pem',
+  ),
+  serverCertificateFile: withDefault(
+    described(line(), 'The certificate of NSD, for TLS.'),
+    '/etc/nsd/nsd_server.pem',
+  ),
+});
+
+/**
+ * NSD: a file with keys and patterns, loaded by `reconfig` over the control channel. The patterns
+ * are `tsigil-transfer` for keys of all zones, and `tsigil-transfer-example.org` for the keys of one
+ * zone. NSD has no dynamic updates.
+ */
+export const nsd = defineDriver({
+  options,
+  rights: ['transfer'],
+  create(given, id) {
+    const { controlHost: host, controlPort: port, controlSocket: path } = given;
+    const place = `The control channel of NSD at ${host === undefined ? `'${path}'` : `${host} port ${port}`}`;
+    const run = (command: string, signal: AbortSignal) =>
+      driverErrors(place, signal, async () =>
+        send(
+          host === undefined ? { path } : { host, port, tls: await readTls(given) },
+          command,
+          signal,
+        ),
+      );
+    const server: FileServer = {
+      program: 'NSD',
+      readKeys: (content) => nsdSections.read(content),
+      render,
+      async load(signal) {
+        const text = await run('reconfig', signal);
+        if (!/^ok$/m.test(text) || /^error/m.test(text))
+          throw new DriverError(
+            'refused_by_server',
+            `NSD refused the new configuration: ${text.trim().split('\n').join('; ')}.`,
+            "Run 'nsd-checkconf' on the server, and read the log of NSD.",
+          );
+      },
+      async inspect(signal) {
+        const loaded = readPrintedKeys(await run('print_tsig', signal));
+        return {
+          names: new Set(loaded.keys()),
+          certain: false,
+          has: (_content, keys) => hasKeys(loaded, keys),
+        };
+      },
+      check: async (signal) => [await checkPlainPort(host ?? '127.0.0.1', port, signal)],
+    };
+    return createFileDriver(server, given, id);
+  },
+});
+
+async function send(endpoint: Endpoint, command: string, signal: AbortSignal): Promise<string> {
+  return exchange(endpoint, signal, async (connection) => {
+    connection.send(Buffer.from(`NSDCT1 ${command}\n`));
+    return (await connection.readToEnd()).toString();
+  });
+}
+
+/** Reads the certificates of the control channel. Throws `DriverError`. */
+async function readTls(given: {
+  readonly controlKeyFile: string;
+  readonly controlCertificateFile: string;
+  readonly serverCertificateFile: string;
+}): Promise<ConnectionOptions> {
+  const read = async (file: string) => {
+    try {
+      return await readFile(file, 'utf8');
+    } catch (cause) {
+      throw new DriverError(
+        'not_permitted',
+        `A certificate or key of the control channel cannot be read: ${describeFault(cause)}.`,
+        "Run 'nsd-control-setup', and let the user of this process read the files.",
+        cause,
+      );
+    }
+  };
+  return {
+    key: await read(given.controlKeyFile),
+    cert: await read(given.controlCertificateFile),
+    ca: await read(given.serverCertificateFile),
+    // The certificate is for the name `nsd`, whatever the address is.
+    checkServerIdentity: () => undefined,
+  };
+}
+
+/** Reads the output of `print_tsig`: one key in each line. */
+function readPrintedKeys(text: string): ReadonlyMap<string, Key> {
+  const lines = /^key: name: "([^"]*)" secret: "([^"]*)" algorithm: (\S+)/gm;
+  const keys = [...text.matchAll(lines)].map(([, name = '', secret = '', algorithm = '']) =>
+    canonicalKey({ name, algorithm, secret }),
+  );
+  return new Map(keys.map((key) => [key.name, key]));
+}
+
+/**
+ * Checks that the control channel has no port without TLS. NSD opens one if its configuration lists
+ * a Unix socket and then an IP address, and shows all secrets there.
+ */
+async function checkPlainPort(
+  host: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Requirement> {
+  const requirement = `NSD accepts no commands without TLS at ${host} port ${port}.`;
+  const isOpen = await send({ host, port }, 'status', signal).then(
+    (text) => /^version:/m.test(text),
+    (error: unknown) => {
+      if (error instanceof NetError || signal.aborted) return false;
+      throw error;
+    },
+  );
+  if (!isOpen) return { requirement, ok: true };
+  const problem = 'Anyone who can connect to the port can read the secrets of all keys.';
+  const hint = 'Remove the IP addresses or the Unix socket from `control-interface`.';
+  return { requirement, ok: false, problem, hint };
+}
+
+/** A pattern stays in the file when its zone is deleted, because a zone may still refer to it. */
+function render({ zones, keys }: DesiredState, former: string): string {
+  const patterns = new Map<string, DesiredKey[]>([['tsigil-transfer', []]]);
+  const nameOf = (zone: string) => `tsigil-transfer-${zone}`;
+  const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
+  for (const zone of [...zones, ...named]) patterns.set(nameOf(zone), []);
+  for (const [, name = ''] of former.matchAll(/^ {4}name: "(tsigil-transfer-[a-z0-9._-]+)"/gm))
+    patterns.set(name, []);
+  for (const key of keys.filter(({ rights }) => rights.includes('transfer'))) {
+    const names = key.zones === 'all' ? ['tsigil-transfer'] : key.zones.map(nameOf);
+    for (const name of names) patterns.get(name)?.push(key);
+  }
+  const sections = keys.map(
+    ({ name, algorithm, secret }) =>
+      `key:\n    name: "${name}"\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`,
+  );
+  for (const [name, members] of patterns) {
+    const grants = members.flatMap((key) =>
+      ['0.0.0.0/0', '::/0'].map((network) => `    provide-xfr: ${network} "${key.name}"\n`),
+    );
+    sections.push(`pattern:\n    name: "${name}"\n${grants.join('')}`);
+  }
+  return sections.join('');
+}
