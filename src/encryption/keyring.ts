@@ -6,6 +6,7 @@ import type {
   WrappedKey,
 } from '../domain/encryption/keyring.ts';
 import type { MasterKey } from '../domain/encryption/master-key.ts';
+import { messageOf } from '../net/faults.ts';
 import { open, seal } from './seal.ts';
 import { createSecretCache } from './secret-cache.ts';
 
@@ -87,7 +88,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
         } catch (cause) {
           if (unreadable.size < COUNTED_ROWS) unreadable.add(contextFor(id));
           throw new Error(
-            `The ${column} of ${table} '${id}' cannot be decrypted with data key ${keyNumber}: ${(cause as Error).message}`,
+            `The ${column} of ${table} '${id}' cannot be decrypted with data key ${keyNumber}: ${messageOf(cause)}`,
             { cause },
           );
         }

@@ -1,9 +1,11 @@
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ACTIONS } from '../domain/actions/actions.ts';
+import { isObject } from '../domain/model/field.ts';
 import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { singleFlight } from '../domain/scheduling/single-flight.ts';
+import { codeOf } from '../net/faults.ts';
 import { addAction } from './actions.ts';
 import { addBodyBudget } from './request/body-budget.ts';
 import { addCollection } from './collections.ts';
@@ -195,9 +197,8 @@ function refusalText(
   extraHeaders: Readonly<Record<string, string>>,
   settings: ErrorResponseSettings,
 ): string {
-  const { code } = error as NodeJS.ErrnoException;
   const { status, headers, body } = errorResponse(
-    toServiceError({ statusCode: 400, ...(error as object), code }),
+    toServiceError({ statusCode: 400, ...(isObject(error) ? error : {}), code: codeOf(error) }),
     undefined,
     settings,
   );

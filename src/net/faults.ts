@@ -123,21 +123,35 @@ const FAMILIES: readonly (readonly [codes: RegExp, fault: Fault])[] = [
   [/^HPE_/, NO_HTTP],
 ];
 
+/**
+ * Returns the code of an error of Node.js, the operating system or a library. Returns an empty text
+ * for an error without a code, and for any other value.
+ */
+export function codeOf(error: unknown): string {
+  const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
+  return hasCode ? String(error.code) : '';
+}
+
+/** Returns the message of an error. Returns an empty text for any other value. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : '';
+}
+
 /** Returns why something failed. An error with an unknown code keeps its message. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof NetError) return error.fault;
   if (!(error instanceof Error)) return { reason: String(error) };
-  const { code, message } = error as NodeJS.ErrnoException;
+  const code = codeOf(error);
   // A host with several addresses fails with an error for each.
   if (error instanceof AggregateError && error.errors.length > 0) {
     const faults = error.errors.map(faultOf);
     return { ...faults[0], reason: [...new Set(faults.map(({ reason }) => reason))].join(', ') };
   }
-  if (code === undefined) return { reason: message };
+  if (code === '') return { reason: error.message };
   const known = Object.hasOwn(FAULTS, code)
     ? FAULTS[code]
     : FAMILIES.find(([codes]) => codes.test(code))?.[1];
-  return known ?? { reason: message || code };
+  return known ?? { reason: error.message || code };
 }
 
 /** The beginning of a message about a path or an address, by the system call that failed. */

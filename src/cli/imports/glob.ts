@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../net/faults.ts';
 
 /** Returns whether a path is a pattern. */
 export function isPattern(path: string): boolean {
@@ -41,8 +42,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'ENOTDIR'].includes(code)) return [];
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return [];
     throw error;
   }
 }

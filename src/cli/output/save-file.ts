@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { faultOf } from '../../net/faults.ts';
+import { codeOf, faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 
 /**
@@ -15,8 +15,7 @@ export function saveFile(path: string, text: string, overwrite: boolean): void {
     if (overwrite) renameSync(written, path);
   } catch (cause) {
     if (overwrite) rmSync(written, { force: true });
-    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    if (exists) throw fileExists(path, cause);
+    if (codeOf(cause) === 'EEXIST') throw fileExists(path, cause);
     const { reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
   }

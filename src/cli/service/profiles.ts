@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFolder, readWholeFile } from '../../net/files.ts';
-import { faultOf } from '../../net/faults.ts';
+import { codeOf, faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 
@@ -43,7 +43,7 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
   try {
     text = readWholeFile(path).toString();
   } catch (cause) {
-    if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return NONE;
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(cause))) return NONE;
     throw unusable(path, `cannot be read: ${faultOf(cause).reason}`);
   }
   const content = parseJson(text);

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Slicer } from '../../domain/scheduling/slicer.ts';
+import { messageOf } from '../../net/faults.ts';
 import { checkShape, LONG_BODY, ORDINARY_BODY } from './json-shape.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -50,10 +51,10 @@ async function runSteps<T>(steps: Generator<undefined, T>, slicer: Slicer): Prom
 function bytesOf(request: FastifyRequest): Buffer {
   const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') throw new ServiceError('unsupported_content_type');
-  const bytes = request.body as Buffer | undefined;
-  if (bytes === undefined || bytes.length === 0)
+  const { body } = request;
+  if (!Buffer.isBuffer(body) || body.length === 0)
     throw new ServiceError('empty_request_body', 'absent');
-  return bytes;
+  return body;
 }
 
 /** Returns the JSON value in `bytes`. Yields where other work may run. */
@@ -84,7 +85,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const position = /at position (\d+)/.exec((cause as Error).message)?.[1];
+    const position = /at position (\d+)/.exec(messageOf(cause))?.[1];
     throw new ServiceError(
       'invalid_json',
       `is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`,
@@ -142,7 +143,7 @@ function* findDoubledMember(text: string): Generator<undefined, number | undefin
     } else if (token === '"') {
       colon.lastIndex = index + 1;
       if (colon.test(text)) {
-        const name = JSON.parse(text.slice(start, index + 1)) as string;
+        const name = String(JSON.parse(text.slice(start, index + 1)));
         const members = open.at(-1);
         if (members?.has(name) === true) return start;
         members?.add(name);

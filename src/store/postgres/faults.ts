@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { ServiceError } from '../../domain/model/errors.ts';
+import { codeOf } from '../../net/faults.ts';
 
 /** An error of a statement, without the values in its rows. */
 export interface StatementError extends Error {
@@ -47,10 +48,12 @@ export function isCollision(error: unknown): boolean {
  * `StatementError` for any other error of the server.
  */
 export function translate(error: unknown): Error {
-  const cause = error instanceof pg.DatabaseError ? withoutValues(error) : error;
-  if (error instanceof pg.DatabaseError && !MACHINE_FAULTS.test(error.code ?? ''))
-    return cause as StatementError;
-  const reason = error instanceof pg.DatabaseError ? REASONS[error.code ?? ''] : undefined;
+  if (!(error instanceof pg.DatabaseError)) return unavailable(undefined, error);
+  const cause = withoutValues(error);
+  return MACHINE_FAULTS.test(cause.code) ? unavailable(REASONS[cause.code], cause) : cause;
+}
+
+function unavailable(reason: string | undefined, cause: unknown): ServiceError {
   return new ServiceError(
     'unavailable',
     `The database cannot be used: ${reason ?? 'it does not respond'}`,
@@ -81,9 +84,4 @@ function withoutValues({
     constraint,
     routine,
   });
-}
-
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : '';
 }

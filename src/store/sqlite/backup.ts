@@ -11,6 +11,8 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ServiceError } from '../../domain/model/errors.ts';
+import { codeOf } from '../../net/faults.ts';
+import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/faults.ts';
 
@@ -69,7 +71,7 @@ function masterKeysOf(path: string): readonly string[] {
   try {
     if (connection.prepare(dialect.tableExists).get('data_keys') === undefined) return [];
     const rows = connection.prepare('SELECT DISTINCT wrapped_by AS id FROM data_keys').all();
-    return (rows as { id: string }[]).map(({ id }) => id);
+    return rows.map(({ id }: SqlRow) => String(id));
   } finally {
     connection.close();
   }
@@ -93,7 +95,7 @@ function publish(copy: string, path: string): void {
   try {
     linkSync(copy, path);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     if (code === 'EEXIST' || existsSync(path)) throw targetExists(path);
     if (!NO_LINKS.includes(code)) throw error;
     renameSync(copy, path);

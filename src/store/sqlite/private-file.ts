@@ -2,6 +2,7 @@ import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path';
 import { createFolder } from '../../net/files.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
+import { codeOf } from '../../net/faults.ts';
 
 /**
  * Creates the file and its folder, unless they exist. Removes the file's permissions for other
@@ -27,6 +28,6 @@ function createFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }

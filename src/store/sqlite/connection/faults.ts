@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../domain/model/errors.ts';
+import { codeOf, messageOf } from '../../../net/faults.ts';
 
 const BUSY = 5;
 const FULL = 13;
@@ -48,8 +49,8 @@ function primaryCode(error: unknown): number {
 }
 
 function resultCode(error: unknown): number {
-  const code = (error as { errcode?: unknown }).errcode;
-  return typeof code === 'number' ? code : 0;
+  const hasCode = error instanceof Error && 'errcode' in error;
+  return hasCode && typeof error.errcode === 'number' ? error.errcode : 0;
 }
 
 /**
@@ -57,8 +58,7 @@ function resultCode(error: unknown): number {
  * that.
  */
 function isReadFault(error: unknown): boolean {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
-  return code === 'ERR_SQLITE_ERROR' && errcode === undefined;
+  return codeOf(error) === 'ERR_SQLITE_ERROR' && resultCode(error) === 0;
 }
 
 /**
@@ -72,6 +72,6 @@ export function translate(error: unknown, path: string): unknown {
   if (fault === undefined) return error;
   return new ServiceError('unavailable', `The database cannot be used: ${fault}`, {
     retryAfterSeconds: 5,
-    cause: new Error(`${path}: ${(error as Error).message}`, { cause: error }),
+    cause: new Error(`${path}: ${messageOf(error)}`, { cause: error }),
   });
 }
