@@ -1,3 +1,4 @@
+import { isObject } from '../domain/model/field.ts';
 import type { Deadline } from './deadline.ts';
 import { createHttpClient, parseJson, type HttpRequest, type Trust } from './http.ts';
 
@@ -75,7 +76,7 @@ export function createKeystoneApi(url: string, trust: Trust): KeystoneApi {
 /** Returns Keystone's own error; undefined for a response without one, such as that of a proxy. */
 export function keystoneError({
   body,
-}: KeystoneResponse): { readonly code?: unknown; readonly message?: string } | undefined {
-  const error = (body as { error?: unknown } | undefined)?.error;
-  return typeof error === 'object' && error !== null ? error : undefined;
+}: KeystoneResponse): Readonly<Record<string, unknown>> | undefined {
+  const error = isObject(body) ? body.error : undefined;
+  return isObject(error) ? error : undefined;
 }
