@@ -1,11 +1,13 @@
 import { Option, type Command } from 'commander';
+import { anyText, array, integer, type ValueOf } from '../../domain/model/field.ts';
+import { responseObject } from '../../domain/model/object.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { call } from '../service/client.ts';
+import { callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import type { Ask, LocalCommands } from './local-commands.ts';
 
@@ -27,6 +29,35 @@ const REQUESTS = [
   ['prune', 'POST', '/prune', 'delete data keys that encrypt no secret any more'],
 ] as const;
 
+const TEXTS = array(anyText(), 0, Infinity);
+const COUNT = integer(0);
+
+/** The state of the encryption in a response. */
+const STATUS = responseObject({
+  master_keys: TEXTS,
+  data_keys: array(
+    responseObject({
+      number: COUNT,
+      state: anyText(),
+      master_key: anyText(),
+      created_at: anyText(),
+      secrets: COUNT,
+    }),
+    0,
+    Infinity,
+  ),
+  clear_text: COUNT,
+  unreadable: COUNT,
+  lost: TEXTS,
+});
+
+/** The result of the check of all secrets in a response. */
+const VERIFICATION = responseObject({
+  checked: COUNT,
+  unreadable_count: COUNT,
+  unreadable: array(responseObject({ collection: anyText(), id: anyText() }), 0, Infinity),
+});
+
 /** Adds the commands for the encryption of secrets. */
 export function addEncryptionCommands(
   program: Command,
@@ -40,12 +71,9 @@ export function addEncryptionCommands(
   for (const [name, method, path, description] of REQUESTS) {
     const command = parent.command(name).description(description);
     command.action(async (flags: ConnectionFlags) => {
-      const status = await call(await connect(flags, terminal), method, `/v2/encryption${path}`);
-      terminal.out.write(
-        `${describeStatus(status as unknown as Status)
-          .map(plainText)
-          .join('\n')}\n`,
-      );
+      const connection = await connect(flags, terminal);
+      const status = await callFor(STATUS, connection, method, `/v2/encryption${path}`);
+      terminal.out.write(`${describeStatus(status).map(plainText).join('\n')}\n`);
     });
     addExamples(withConnectionFlags(command), [`tsigil encryption ${name}`]);
   }
@@ -53,8 +81,9 @@ export function addEncryptionCommands(
     .command('verify')
     .description('decrypt every secret; exit code 1 if one cannot be decrypted');
   verify.action(async (flags: ConnectionFlags) => {
-    const result = await call(await connect(flags, terminal), 'POST', '/v2/encryption/verify');
-    const { checked, unreadable, unreadable_count: count } = result as unknown as Verification;
+    const connection = await connect(flags, terminal);
+    const result = await callFor(VERIFICATION, connection, 'POST', '/v2/encryption/verify');
+    const { checked, unreadable, unreadable_count: count } = result;
     for (const { collection, id } of unreadable)
       terminal.out.write(`${plainText(`${collection} ${id}: cannot be decrypted`)}\n`);
     terminal.out.write(`${checked} secrets checked, ${count} unreadable\n`);
@@ -114,29 +143,7 @@ function addMaintenance(
   addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
 }
 
-/** The state of the encryption in a response. */
-interface Status {
-  readonly master_keys: readonly string[];
-  readonly data_keys: readonly {
-    readonly number: number;
-    readonly state: string;
-    readonly master_key: string;
-    readonly created_at: string;
-    readonly secrets: number;
-  }[];
-  readonly clear_text: number;
-  readonly unreadable: number;
-  readonly lost: readonly string[];
-}
-
-/** The result of the check of all secrets in a response. */
-interface Verification {
-  readonly checked: number;
-  readonly unreadable_count: number;
-  readonly unreadable: readonly { readonly collection: string; readonly id: string }[];
-}
-
-function describeStatus(status: Status): string[] {
+function describeStatus(status: ValueOf<typeof STATUS>): string[] {
   const keys = status.data_keys.map(
     ({ number, state, master_key: masterKey, created_at: created, secrets }) =>
       `Data key ${number}: ${state}, ${secrets} secrets, created ${created}, master key ${masterKey}`,

@@ -8,7 +8,7 @@ import { CommandError, EXIT } from '../output/errors.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { plainText } from '../output/plain-text.ts';
-import { nextPath, type Item } from '../service/resource-requests.ts';
+import { itemsOf, nextPath, type Item } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /**
@@ -64,7 +64,7 @@ async function listTokens(connection: Connection): Promise<TokenList> {
   while (path !== undefined) {
     const { content, header } = await callWithHeaders(connection, 'GET', path);
     inUse ??= header('x-tsigil-caller-id');
-    tokens.push(...((content.tokens ?? []) as Item[]));
+    tokens.push(...itemsOf(content, 'tokens'));
     path = nextPath(content, path, connection.url);
   }
   return { tokens, inUse };

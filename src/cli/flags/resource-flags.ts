@@ -73,7 +73,12 @@ export function readFields(
       if (given === false) return [[name, emptyValue(schema)]];
       const read = resource.flags?.[name]?.read;
       return [
-        [name, read === undefined ? readValue(name, schema, given) : read(given as string, now)],
+        [
+          name,
+          read === undefined || typeof given !== 'string'
+            ? readValue(name, schema, given)
+            : read(given, now),
+        ],
       ];
     }),
   );
@@ -110,8 +115,8 @@ export function readFilters(
   const { type, toName = (name: string) => name } = resource;
   return [...Object.keys(type.filters), ...Object.keys(type.computedFilters ?? {})].flatMap(
     (name): [string, string][] => {
-      const given = flags[attributeOf(resource, name)] as string | boolean | undefined;
-      if (given === undefined) return [];
+      const given = flags[attributeOf(resource, name)];
+      if (typeof given !== 'string' && typeof given !== 'boolean') return [];
       return [[name, name === type.unique?.field ? toName(String(given)) : String(given)]];
     },
   );
@@ -205,13 +210,18 @@ function emptyValue(schema: JsonSchema): unknown {
   return { array: [], object: {} }[typeOf(schema)];
 }
 
+/** Returns the values of a flag that may be repeated. */
+function listOf(given: unknown): string[] {
+  return Array.isArray(given) ? given.map(String) : [];
+}
+
 function readValue(name: string, schema: JsonSchema, given: unknown): unknown {
   switch (typeOf(schema)) {
     case 'array':
-      return (given as string[]).map((text) => readItem(name, schema.items ?? {}, text));
+      return listOf(given).map((text) => readItem(name, schema.items ?? {}, text));
     case 'object':
       return Object.fromEntries(
-        (given as string[]).map((text) => splitAtColons(name, ['key', 'value'], text)),
+        listOf(given).map((text) => splitAtColons(name, ['key', 'value'], text)),
       );
     case 'integer':
       return readInteger(name, String(given));

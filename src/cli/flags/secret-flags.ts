@@ -53,7 +53,7 @@ export async function readSecret(
   const name = secretField(type);
   if (name === undefined) return {};
   const source = flags[name];
-  const file = flags[`${name}File`] as string | undefined;
+  const file = flags[`${name}File`];
   if (source !== undefined && source !== '-') {
     const hint = `Use --${name} - to read the ${name} from standard input, or --${name}-file FILE.`;
     throw new CommandError(
@@ -73,7 +73,7 @@ export async function readSecret(
     }
     return { [name]: oneLine(await text(input as AsyncIterable<string>), 'Standard input') };
   }
-  return file === undefined ? {} : { [name]: oneLine(readTextFile(file), `'${file}'`) };
+  return typeof file !== 'string' ? {} : { [name]: oneLine(readTextFile(file), `'${file}'`) };
 }
 
 /**

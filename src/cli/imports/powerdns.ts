@@ -1,3 +1,5 @@
+import { anyText, array, type Kind } from '../../domain/model/field.ts';
+import { optional, responseObject } from '../../domain/model/object.ts';
 import { entryOf } from '../../domain/key-formats/reader.ts';
 import { parseJson } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -7,19 +9,24 @@ import type { FoundKey } from './key-import.ts';
 const HINT =
   'Check that the API is enabled (api=yes, webserver=yes) and permits this address (webserver-allow-from).';
 
+/** The list of keys, and one key, in a response of PowerDNS. */
+const KEYS = array(responseObject({ id: anyText() }), 0, Infinity);
+const KEY = responseObject({
+  name: optional(anyText()),
+  algorithm: optional(anyText()),
+  key: optional(anyText()),
+});
+
 /**
  * Reads every key of a PowerDNS server through its API. Reads each key separately, because the list
  * has no secrets. Throws `CommandError`.
  */
 export async function readPowerdnsKeys(url: string, apiKey: string): Promise<FoundKey[]> {
   const base = `${url}/api/v1/servers/localhost/tsigkeys`;
-  const list = (await get(base, apiKey)) as { id: string }[];
+  const list = await get(KEYS, base, apiKey);
   const found: FoundKey[] = [];
   for (const { id } of list) {
-    const { name, algorithm, key } = (await get(
-      `${base}/${encodeURIComponent(id)}`,
-      apiKey,
-    )) as Record<string, string | undefined>;
+    const { name, algorithm, key } = await get(KEY, `${base}/${encodeURIComponent(id)}`, apiKey);
     const parts = Object.entries({ name, algorithm, secret: key }).filter(
       ([, part]) => part !== undefined,
     );
@@ -28,7 +35,7 @@ export async function readPowerdnsKeys(url: string, apiKey: string): Promise<Fou
   return found;
 }
 
-async function get(url: string, apiKey: string): Promise<unknown> {
+async function get<T>(kind: Kind<T>, url: string, apiKey: string): Promise<T> {
   const headers = { accept: 'application/json', 'x-api-key': apiKey };
   const { origin } = new URL(url);
   const response = await sendRequest(
@@ -47,12 +54,11 @@ async function get(url: string, apiKey: string): Promise<unknown> {
       EXIT.refused,
       `PowerDNS returned ${response.status} ${response.statusText}`,
     );
-  const content = parseJson(response.text);
-  if (content === undefined)
-    throw new CommandError(
-      EXIT.refused,
-      `The response from '${origin}' is not JSON`,
-      'Set --from-powerdns to the URL of the PowerDNS API.',
-    );
-  return content;
+  const parsed = kind.parse(parseJson(response.text));
+  if ('value' in parsed) return parsed.value;
+  throw new CommandError(
+    EXIT.refused,
+    `The response from '${origin}' is not one of PowerDNS: it ${parsed.problem}`,
+    'Set --from-powerdns to the URL of the PowerDNS API.',
+  );
 }

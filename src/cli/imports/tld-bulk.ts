@@ -1,9 +1,11 @@
+import { anyText, array, enumeration, integer, nullable } from '../../domain/model/field.ts';
+import { optional, responseObject } from '../../domain/model/object.ts';
 import {
   MAX_ENTRIES,
   MAX_LIST_BYTES,
   type BulkRequest,
 } from '../../domain/actions/bulk-request.ts';
-import { call, type Connection } from '../service/client.ts';
+import { callFor, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { quote, type Report } from '../output/import-report.ts';
 import type { ListEntry } from '../tld-lists/list.ts';
@@ -15,16 +17,20 @@ export type BulkFlags = Pick<BulkRequest, 'mode'> & {
 };
 
 /** The response to a bulk request. In a dry run, it reports what would be changed. */
-interface BulkResponse {
-  readonly results: readonly {
-    readonly index: number;
-    readonly outcome: 'added' | 'unchanged' | 'updated' | 'refused';
-    readonly name?: string;
-    readonly previous?: { readonly description?: string | null };
-    readonly message?: string;
-  }[];
-  readonly removed: readonly { readonly name: string }[];
-}
+const RESPONSE = responseObject({
+  results: array(
+    responseObject({
+      index: integer(0),
+      outcome: enumeration(['added', 'unchanged', 'updated', 'refused']),
+      name: optional(anyText()),
+      previous: optional(responseObject({ description: optional(nullable(anyText())) })),
+      message: optional(anyText()),
+    }),
+    0,
+    Infinity,
+  ),
+  removed: array(responseObject({ name: anyText() }), 0, Infinity),
+});
 
 /**
  * The number of entries in one request, unless all must be in one. It is small enough to show
@@ -44,13 +50,12 @@ export async function sendEntries(
   report: Report,
 ): Promise<void> {
   const { mode, dryRun, replace = false } = flags;
-  const response = await call(connection, 'POST', '/v2/tlds/bulk', {
+  const { results, removed } = await callFor(RESPONSE, connection, 'POST', '/v2/tlds/bulk', {
     mode,
     replace,
     dry_run: dryRun,
     tlds: entries.map(bodyOf),
   });
-  const { results, removed } = response as unknown as BulkResponse;
   for (const { index, outcome, name = '', previous, message = '' } of results) {
     const entry = entries[index];
     if (entry === undefined) continue;

@@ -1,3 +1,4 @@
+import { isObject, type Kind } from '../../domain/model/field.ts';
 import { parseJson, type HttpResponse, type Trust } from '../../net/http.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { sendRequest } from './send-request.ts';
@@ -19,12 +20,15 @@ export interface Connection {
   warn?(message: string): void;
 }
 
+/** What to check if a response is not one of the service. */
+const OTHER_PROGRAM = 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
+
 type Content = Readonly<Record<string, unknown>>;
 
 /** A successful response. */
 export interface Success {
   /** The JSON body, empty for 204. */
-  readonly content: Record<string, unknown>;
+  readonly content: Content;
   readonly header: HttpResponse['header'];
 }
 
@@ -37,8 +41,28 @@ export async function call(
   method: string,
   path: string,
   body?: object,
-): Promise<Record<string, unknown>> {
+): Promise<Content> {
   return (await callWithHeaders(connection, method, path, body)).content;
+}
+
+/**
+ * Sends a request and returns the JSON body of the response as a value of `kind`. Throws
+ * `CommandError` unless the status is 2xx and the body is valid.
+ */
+export async function callFor<T>(
+  kind: Kind<T>,
+  connection: Connection,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<T> {
+  const parsed = kind.parse(await call(connection, method, path, body));
+  if ('value' in parsed) return parsed.value;
+  throw new CommandError(
+    EXIT.refused,
+    `Unexpected response from '${connection.url}': it ${parsed.problem}`,
+    OTHER_PROGRAM,
+  );
 }
 
 /**
@@ -88,12 +112,11 @@ function refusal(url: string, response: HttpResponse, content: Content | undefin
   const { status, statusText } = response;
   const message =
     messageOf(content) ?? `Unexpected response from '${url}': ${status} ${statusText}`;
-  const requestId =
-    response.header('x-openstack-request-id') ?? (content?.request_id as string | undefined);
+  const requestId = response.header('x-openstack-request-id') ?? content?.request_id;
   const exitCode = exitCodeOf(status, content?.type);
   return new CommandError(
     exitCode,
-    `${message}${requestId === undefined ? '' : ` (request ${requestId})`}`,
+    `${message}${typeof requestId === 'string' ? ` (request ${requestId})` : ''}`,
     hintFor(url, response, content, exitCode),
     undefined,
     status,
@@ -125,22 +148,21 @@ function hintFor(
   if (status === 401)
     return `The token is unknown to '${url}', revoked or expired. Use another token.`;
   if (status === 429) return `Try again in ${header('retry-after') ?? 'a few'} seconds.`;
-  if (messageOf(content) === undefined)
-    return 'Check the URL in --url or TSIGIL_URL: another program may have responded.';
+  if (messageOf(content) === undefined) return OTHER_PROGRAM;
   return undefined;
 }
 
 /**
  * Returns the parsed body. Returns undefined for a response from another program, such as a proxy.
  */
-function parseBody(text: string): Record<string, unknown> | undefined {
+function parseBody(text: string): Content | undefined {
   if (text === '') return {};
   const content = parseJson(text);
-  return typeof content === 'object' ? (content as Record<string, unknown>) : undefined;
+  return isObject(content) ? content : undefined;
 }
 
 function messageOf(content: Content | undefined): string | undefined {
-  const nested = content?.error as { message?: unknown } | undefined;
-  const message = content?.message ?? nested?.message;
+  const nested = isObject(content?.error) ? content.error.message : undefined;
+  const message = content?.message ?? nested;
   return typeof message === 'string' ? message : undefined;
 }

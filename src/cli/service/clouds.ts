@@ -121,7 +121,7 @@ function toCloud(source: string, tree: Tree, environment: NodeJS.ProcessEnv): Cl
   );
   const text = (member: string) =>
     ['string', 'number'].includes(typeof tree[member]) ? String(tree[member]) : undefined;
-  const regions = Array.isArray(tree.regions) ? (tree.regions as unknown[]) : [];
+  const regions: readonly unknown[] = Array.isArray(tree.regions) ? tree.regions : [];
   const onlyRegion =
     regions.length === 1 ? (isTree(regions[0]) ? regions[0].name : regions[0]) : undefined;
   const authType = text('auth_type') ?? (environment.OS_AUTH_TYPE || guessAuthType(auth));
@@ -136,7 +136,8 @@ function toCloud(source: string, tree: Tree, environment: NodeJS.ProcessEnv): Cl
     authType: AUTH_TYPES[authType as keyof typeof AUTH_TYPES],
     auth,
     region:
-      text('region_name') ?? (environment.OS_REGION_NAME || (onlyRegion as string | undefined)),
+      text('region_name') ??
+      (environment.OS_REGION_NAME || (typeof onlyRegion === 'string' ? onlyRegion : undefined)),
     interface: (
       text('interface') ??
       text('endpoint_type') ??

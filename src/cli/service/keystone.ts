@@ -1,3 +1,5 @@
+import { anyText, array, nullable, type ValueOf } from '../../domain/model/field.ts';
+import { optional, responseObject } from '../../domain/model/object.ts';
 import {
   authOf,
   MissingCredentialError,
@@ -17,15 +19,24 @@ import { withServer } from './send-request.ts';
 /** The service type under which catalogues list the service. */
 const SERVICE_TYPE = 'dns';
 
-interface Catalogue {
-  readonly type?: string;
-  readonly endpoints?: readonly {
-    readonly interface?: string;
-    readonly region_id?: string;
-    readonly region?: string;
-    readonly url?: string;
-  }[];
-}
+const TEXT = optional(nullable(anyText()));
+
+/** The service catalogue in a response to the issue of a token (Keystone API v3). */
+const CATALOGUE = array(
+  responseObject({
+    type: TEXT,
+    endpoints: optional(
+      array(
+        responseObject({ interface: TEXT, region_id: TEXT, region: TEXT, url: TEXT }),
+        0,
+        Infinity,
+      ),
+    ),
+  }),
+  0,
+  Infinity,
+);
+const RESPONSE = responseObject({ token: responseObject({ catalog: CATALOGUE }) });
 
 /** A cloud with an identity service that issues tokens. */
 export type IdentityCloud = Cloud & { readonly authType: CredentialKind };
@@ -58,8 +69,8 @@ export async function signIn(
   );
   const { status, subjectToken: token, body } = response;
   if (status !== 201 || token === undefined) throw refusal(api, cloud, response);
-  const catalogue =
-    (body as { token?: { catalog?: readonly Catalogue[] } } | undefined)?.token?.catalog ?? [];
+  const parsed = RESPONSE.parse(body);
+  const catalogue = 'value' in parsed ? parsed.value.token.catalog : [];
   return { token, endpoint: endpoint ?? findEndpoint(cloud, catalogue) };
 }
 
@@ -76,16 +87,16 @@ function authOfCloud({ source, authType, auth }: IdentityCloud): object {
 }
 
 function refusal({ url }: KeystoneApi, cloud: Cloud, response: KeystoneResponse): CommandError {
-  const message = keystoneError(response)?.message;
+  const { message } = keystoneError(response) ?? {};
   const hint = `Check the credentials. ${cloud.source} sets them.`;
   return new CommandError(
     EXIT.unreachable,
-    `The identity service '${url}' returned ${response.status}${message === undefined ? '' : `: ${message}`}`,
+    `The identity service '${url}' returned ${response.status}${typeof message === 'string' ? `: ${message}` : ''}`,
     hint,
   );
 }
 
-function findEndpoint(cloud: Cloud, catalogue: readonly Catalogue[]): string {
+function findEndpoint(cloud: Cloud, catalogue: ValueOf<typeof CATALOGUE>): string {
   const endpoints = catalogue
     .filter(({ type }) => type === SERVICE_TYPE)
     .flatMap(({ endpoints = [] }) => endpoints);
@@ -94,7 +105,7 @@ function findEndpoint(cloud: Cloud, catalogue: readonly Catalogue[]): string {
   const url = candidates.find(
     (each) => cloud.region === undefined || regionOf(each) === cloud.region,
   )?.url;
-  if (url !== undefined) return url;
+  if (typeof url === 'string') return url;
   const known =
     endpoints.map((each) => `${each.interface} in ${regionOf(each)}`).join(', ') || 'none';
   throw new CommandError(

@@ -1,4 +1,4 @@
-import { normaliseUuid } from '../../domain/model/field.ts';
+import { isObject, normaliseUuid } from '../../domain/model/field.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { revealRight, secretFields } from '../../domain/model/response.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
@@ -28,10 +28,16 @@ export async function listItems(
   let next: string | undefined = query === '' ? path : `${path}?${query}`;
   while (next !== undefined && items.length < limit) {
     const page = await call(connection, 'GET', next);
-    items.push(...((page[type.collection] ?? []) as Item[]));
+    items.push(...itemsOf(page, type.collection));
     next = nextPath(page, next, connection.url);
   }
   return items.slice(0, limit);
+}
+
+/** Returns the resources on a page of a list. */
+export function itemsOf(page: Item, collection: string): Item[] {
+  const items = page[collection];
+  return Array.isArray(items) ? items.filter(isObject) : [];
 }
 
 /**
@@ -39,8 +45,8 @@ export async function listItems(
  * the last page. Throws `CommandError` if the link to the next page is not usable.
  */
 export function nextPath(page: Item, path: string, url: string): string | undefined {
-  const link = (page.links as { readonly next?: unknown } | null | undefined)?.next ?? undefined;
-  if (link === undefined) return undefined;
+  const link = isObject(page.links) ? page.links.next : undefined;
+  if (link === undefined || link === null) return undefined;
   const [collection = ''] = path.split('?');
   const next =
     typeof link === 'string' && URL.canParse(link, url)
