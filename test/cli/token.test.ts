@@ -131,7 +131,9 @@ describe('token create', () => {
     const { status, out, err } = await run('token', 'create', '--name', name, '--role', 'reader');
     expect([status, out]).toEqual([1, '']);
     expect(err).toMatch(
-      /^tsigil: Duplicate Token \(request req-[0-9a-f-]{36}\)\nRun 'tsigil token list' to list all tokens\.\n$/,
+      new RegExp(
+        `^tsigil: Duplicate Token \\(request req-[0-9a-f-]{36}\\)\nA token named '${name}' already exists\\. Run 'tsigil token list' to list all tokens\\.\n$`,
+      ),
     );
   });
 
