@@ -1,9 +1,10 @@
 // `npm run bench`: compares the built service with its floors. See docs/performance.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLoad } from './load.mjs';
+import { before } from './scenarios/before.mjs';
 import { imports } from './scenarios/imports.mjs';
 import { keystone } from './scenarios/keystone.mjs';
 import { lists } from './scenarios/lists.mjs';
@@ -32,19 +33,23 @@ const SCENARIOS = {
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: Object.keys(SCENARIOS) },
+    before: { type: 'string' },
+    only: { type: 'string', multiple: true },
     profile: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-const unknown = values.only.filter((name) => !Object.hasOwn(SCENARIOS, name));
+const names = values.only ?? (values.before === undefined ? Object.keys(SCENARIOS) : []);
+const unknown = names.filter((name) => !Object.hasOwn(SCENARIOS, name));
 if (values.help || unknown.length > 0) {
-  process.stdout.write(`npm run bench -- [--quick] [--only NAME]... [--profile] [--strict]
+  process.stdout
+    .write(`npm run bench -- [--quick] [--only NAME]... [--before PROGRAM] [--profile] [--strict]
 
   --quick    run one short round of each scenario, in less than a minute; only large differences are significant
   --only     run one scenario (can be repeated): ${Object.keys(SCENARIOS).join(', ')}
+  --before   compare with another build of the service, such as ../older/dist/main.js, and run only the scenarios of --only
   --profile  write CPU profiles of the service to var/bench/profiles; this slows the service down
   --strict   exit with 2 if a target is missed
 `);
@@ -55,6 +60,8 @@ const load = startLoad();
 const bench = {
   load,
   quick: values.quick,
+  /** The program of another build. */
+  before: values.before === undefined ? undefined : resolve(values.before),
   seconds: values.quick ? 0.4 : 2,
   rounds: values.quick ? 1 : 3,
   /** Returns the name of a scenario's CPU profile, or undefined without `--profile`. */
@@ -62,10 +69,12 @@ const bench = {
 };
 const began = performance.now();
 const rows = [];
-for (const name of values.only) {
+const chosen = names.map((name) => [name, SCENARIOS[name]]);
+if (values.before !== undefined) chosen.push(['before', before]);
+for (const [name, scenario] of chosen) {
   process.stderr.write(`${name} ...\n`);
   const began = performance.now();
-  rows.push(...(await SCENARIOS[name](bench)).map((row) => ({ scenario: name, ...row })));
+  rows.push(...(await scenario(bench)).map((row) => ({ scenario: name, ...row })));
   process.stderr.write(`${name}: ${Math.round((performance.now() - began) / 1000)} s\n`);
 }
 load.stop();
