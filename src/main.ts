@@ -225,7 +225,7 @@ async function copyDatabase(
     try {
       const secrets = openKeyring(to, encryption);
       const opened = await openDatabase(to, databasePool, undefined, secrets);
-      const { store: target, report, setStrictTsigkeys } = opened;
+      const { store: target, report } = opened;
       try {
         if (report?.createdMasterKey !== undefined)
           process.stderr.write(`Created the master key of the target in '${secrets.file}'\n`);
@@ -234,7 +234,8 @@ async function copyDatabase(
             'Warning: the target stores secrets in clear, because no master key is configured. Set encryption.masterKeyFile.\n',
           );
         const counts = await copyResources(source.reader, target);
-        await setStrictTsigkeys(source.strictTsigkeys);
+        await opened.setStrictTsigkeys(source.strictTsigkeys);
+        await opened.copyLostSecrets(source.lostSecrets);
         for (const [collection, count] of counts)
           process.stdout.write(`${collection}: ${count} copied and compared\n`);
       } finally {

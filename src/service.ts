@@ -21,6 +21,7 @@ import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
 import type { EncryptionReport } from './store/secrets/start.ts';
+import { copyLostSecrets, type LostSecret } from './store/secrets/reset.ts';
 import { setStrictTsigkeysByDefault, strictTsigkeysByDefault } from './store/setting-defaults.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
 import { createStore } from './store/store.ts';
@@ -69,6 +70,8 @@ export interface OpenedDatabase {
   readonly steps: readonly number[];
   /** Sets the default of `tsigkeys.strict`, as for a copy of another database. */
   setStrictTsigkeys(strict: boolean): Promise<void>;
+  /** Stores marks of keys whose secret was lost in the database that they were copied from. */
+  copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
   /** What the start of its encryption has done. */
   readonly report?: EncryptionReport;
 }
@@ -99,6 +102,7 @@ export async function openDatabase(
       store: createStore(database),
       steps,
       setStrictTsigkeys: (strict) => setStrictTsigkeysByDefault(database, strict),
+      copyLostSecrets: (marks) => copyLostSecrets(database, marks),
       ...(report === undefined ? {} : { report }),
     };
   } catch (error) {

@@ -4,6 +4,7 @@ import type { Keyring } from '../domain/encryption/keyring.ts';
 import type { Reader } from '../domain/model/ports.ts';
 import { parseDatabase } from './databases.ts';
 import { NEWEST_SCHEMA, schemaOf } from './migrate.ts';
+import { readLostSecrets, type LostSecret } from './secrets/reset.ts';
 import { assertMasterKey, type MasterKeySource } from './secrets/start.ts';
 import { strictTsigkeysByDefault } from './setting-defaults.ts';
 import type { DatabaseSettings } from './sql/sql.ts';
@@ -14,6 +15,8 @@ export interface Source {
   readonly reader: Reader;
   /** The default of `tsigkeys.strict`. */
   readonly strictTsigkeys: boolean;
+  /** The marks of keys whose secret was lost. */
+  readonly lostSecrets: readonly LostSecret[];
   close(): Promise<void>;
 }
 
@@ -33,8 +36,9 @@ export async function openSource(
     assertSchema(withoutPassword(setting), await schemaOf(snapshot));
     await assertMasterKey(snapshot, secrets.keyring, secrets);
     const strictTsigkeys = await strictTsigkeysByDefault(snapshot);
+    const lostSecrets = await readLostSecrets(snapshot.reads);
     const reader = createReader(snapshot, secrets.keyring);
-    return { reader, strictTsigkeys, close: () => snapshot.close() };
+    return { reader, strictTsigkeys, lostSecrets, close: () => snapshot.close() };
   } catch (error) {
     await snapshot.close();
     throw error;

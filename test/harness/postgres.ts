@@ -36,13 +36,14 @@ export const SERVER_USER = 65_534;
 /**
  * Starts a server from the binaries in the development dependency. It copies them to a folder that
  * every user can read, and creates their library links, which packages cannot contain. `overrides`
- * are settings of the server.
+ * are settings of the server. With `programs`, it runs the binaries in that folder instead.
  */
 export async function startPostgres(
   overrides: Readonly<Record<string, string | number>> = {},
+  programs?: string,
 ): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tsigil-postgres-'));
-  const native = copyBinaries(folder);
+  const bin = programs ?? join(copyBinaries(folder), 'bin');
   const data = join(folder, 'data');
   const isRoot = process.getuid?.() === 0;
   const identity = isRoot ? { uid: SERVER_USER, gid: SERVER_USER } : {};
@@ -51,7 +52,7 @@ export async function startPostgres(
   if (isRoot) chownSync(data, SERVER_USER, SERVER_USER);
   const options = { ...identity, cwd: data, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' } };
   const made = spawnSync(
-    join(native, 'bin/initdb'),
+    join(bin, 'initdb'),
     ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
     {
       ...options,
@@ -73,7 +74,7 @@ export async function startPostgres(
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let server: ChildProcess | undefined;
   const start = async () => {
-    server = spawn(join(native, 'bin/postgres'), ['-D', data, ...flags], {
+    server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
       ...options,
       stdio: 'ignore',
     });

@@ -71,6 +71,7 @@ describe('/v2/encryption', () => {
       master_keys: [masterKey],
       data_keys: [{ number: 1, state: 'active', master_key: masterKey, secrets: 20 }],
       clear_text: 0,
+      lost_count: 0,
       lost: [],
       unreadable: 0,
     });

@@ -85,6 +85,23 @@ describe('encryption reset', () => {
     expect(run('reset', '--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
   });
 
+  test('marks keys also in a copy of the database', async () => {
+    await service.stop('SIGTERM');
+    rmSync(join(folder, 'var/master.key'));
+    expect(run('reset', '--yes').status).toBe(0);
+    const copy = 'sqlite:copy/tsigil.db';
+    const { status } = spawnSync(
+      process.execPath,
+      [PROGRAM, 'copy-database', '--from', 'sqlite:var/tsigil.db', '--to', copy],
+      { cwd: folder, env: cleanEnvironment() },
+    );
+    expect(status).toBe(0);
+    service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: copy });
+    expect(await lost()).toEqual(NAMES);
+    await service.patch(`/v2/tsigkeys/${ids[0]}`, { secret: 'bmV3IHNlY3JldA==' });
+    expect(await lost()).toEqual(['two.example']);
+  });
+
   test('changes nothing without a confirmation', async () => {
     const before = await keys();
     await service.stop('SIGTERM');

@@ -48,6 +48,7 @@ const STATUS = responseObject({
   ),
   clear_text: COUNT,
   unreadable: COUNT,
+  lost_count: COUNT,
   lost: TEXTS,
 });
 
@@ -148,11 +149,13 @@ function describeStatus(status: ValueOf<typeof STATUS>): string[] {
     ({ number, state, master_key: masterKey, created_at: created, secrets }) =>
       `Data key ${number}: ${state}, ${secrets} secrets, created ${created}, master key ${masterKey}`,
   );
+  const more = status.lost_count - status.lost.length;
   return [
     `Master keys: ${status.master_keys.length === 0 ? 'none' : status.master_keys.join(', ')}`,
     ...keys,
     `Secrets in clear: ${status.clear_text}`,
     `Unreadable secrets: ${status.unreadable}`,
     ...status.lost.map((name) => `Lost secret, replaced by a random one: ${name}`),
+    ...(more > 0 ? [`and ${more} more lost secrets`] : []),
   ];
 }

@@ -37,6 +37,10 @@ const STATUS = responseObject({
     integer(0),
     'The number of secrets that this process could not decrypt, and that were not repaired since.',
   ),
+  lost_count: described(
+    integer(0),
+    'The number of keys whose secret was lost and replaced by a random one.',
+  ),
   lost: described(
     array(anyText(), 0, 100),
     'The names of the first 100 keys whose secret was lost and replaced by a random one.',
@@ -57,6 +61,7 @@ const EXAMPLE: EncryptionStatus = {
   ],
   clearText: 0,
   unreadable: 0,
+  lostCount: 0,
   lost: [],
   required: false,
 };
@@ -66,6 +71,7 @@ function responseOf({
   dataKeys,
   clearText,
   unreadable,
+  lostCount,
   lost,
   required,
 }: EncryptionStatus) {
@@ -80,6 +86,7 @@ function responseOf({
     })),
     clear_text: clearText,
     unreadable,
+    lost_count: lostCount,
     lost,
     required,
   };

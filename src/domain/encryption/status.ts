@@ -19,6 +19,8 @@ export interface EncryptionStatus {
   readonly clearText: number;
   /** The number of secrets that this process failed to decrypt and has not seen repaired. */
   readonly unreadable: number;
+  /** The number of keys whose secret was lost, and replaced by a random one. */
+  readonly lostCount: number;
   /** The names of the first 100 keys whose secret was lost, and replaced by a random one. */
   readonly lost: readonly string[];
   readonly required: boolean;

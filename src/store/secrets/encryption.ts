@@ -132,12 +132,14 @@ export function runEncryption({
       const secrets = await countUnder(database.reads, number);
       dataKeys.push({ number, state, masterKey, createdAt, secrets });
     }
+    const lost = await lostKeys(database.reads, keyring);
     return {
       masterKeys: keyring.masterKeys.map(({ id }) => id),
       dataKeys,
       clearText: await countUnder(database.reads, null),
       unreadable: keyring.unreadable(),
-      lost: (await lostKeys(database.reads, keyring)).slice(0, MAX_LISTED),
+      lostCount: lost.length,
+      lost: lost.slice(0, MAX_LISTED),
       required,
     };
   };

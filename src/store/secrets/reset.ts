@@ -85,10 +85,7 @@ export async function resetSecrets({
         `UPDATE ${PLACE.table} SET secret = ?, secret_key = ?, updated_at = ? WHERE id = ?`,
         [text, keyNumber, now, id],
       );
-      await sql.run(
-        'INSERT INTO lost_secrets (id, digest, lost_at) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, lost_at = excluded.lost_at',
-        [id, digestOf(secret), now],
-      );
+      await mark(sql, { id, digest: digestOf(secret), lostAt: now });
     }
     for (const { number } of plan.dataKeys)
       await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
@@ -115,6 +112,41 @@ async function ensureActiveKey(
   await sql.run("UPDATE data_keys SET state = 'draining' WHERE state = 'active'", []);
   await insertDataKey(sql, keyring.newDataKey(number, 'secrets', now));
   await loadDataKeys(sql, keyring);
+}
+
+/** The mark of a key whose secret was lost. */
+export interface LostSecret {
+  readonly id: string;
+  /** The digest of the random secret that replaced it. */
+  readonly digest: string;
+  readonly lostAt: string;
+}
+
+/** Returns the marks of all keys whose secret was lost. */
+export async function readLostSecrets(sql: Sql): Promise<LostSecret[]> {
+  const rows = await sql.all('SELECT id, digest, lost_at FROM lost_secrets', []);
+  return rows.map(({ id, digest, lost_at: lostAt }) => ({
+    id: String(id),
+    digest: String(digest),
+    lostAt: String(lostAt),
+  }));
+}
+
+/** Stores marks of another database, whose keys were copied. */
+export async function copyLostSecrets(
+  database: Pick<Database, 'write'>,
+  marks: readonly LostSecret[],
+): Promise<void> {
+  await database.write(async (sql) => {
+    for (const each of marks) await mark(sql, each);
+  });
+}
+
+async function mark(sql: Sql, { id, digest, lostAt }: LostSecret): Promise<void> {
+  await sql.run(
+    'INSERT INTO lost_secrets (id, digest, lost_at) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, lost_at = excluded.lost_at',
+    [id, digest, lostAt],
+  );
 }
 
 /**

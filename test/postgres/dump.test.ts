@@ -1,0 +1,164 @@
+import pg from 'pg';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
+import { isMet } from '../harness/tools.ts';
+
+const BODY = {
+  algorithm: 'hmac-sha256',
+  scope: 'POOL',
+  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+};
+
+/** Returns the folder of an installed PostgreSQL with its tools, which the dependency lacks. */
+function installedPrograms(): string | undefined {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => +b - +a) : [];
+  return versions
+    .map((version) => join(root, version, 'bin'))
+    .find((bin) => ['postgres', 'pg_dump'].every((name) => existsSync(join(bin, name))));
+}
+
+const programs = installedPrograms();
+const isInstalled = isMet(
+  programs !== undefined,
+  'postgresql',
+  'PostgreSQL with pg_dump is not installed (Debian package postgresql)',
+);
+
+describe.runIf(isInstalled)('a dump of pg_dump', () => {
+  const folder = temporaryFolder();
+  const keyFile = join(folder, 'master.key');
+  const list = async (service: TestService) =>
+    (await service.get('/v2/tsigkeys?sort_key=name')).text.replaceAll(service.url, '');
+  /** Every secret that a key had. */
+  const secrets: string[] = [];
+  let server: PostgresServer;
+  let url: string;
+  let wanted: string;
+
+  beforeAll(async () => {
+    server = await startPostgres({}, programs);
+    url = await createDatabase(server.url, 'dumped');
+    createMasterKeyFile(keyFile);
+    const service = await start(url);
+    const newSecret = () => {
+      const secret = randomBytes(32).toString('base64');
+      secrets.push(secret);
+      return secret;
+    };
+    const count = sizeOf('keysSearched');
+    const ids: string[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const body = { ...BODY, name: `k${index}`, secret: newSecret() };
+      ids.push((await service.post('/v2/tsigkeys', body)).body.id as string);
+    }
+    for (const id of ids.slice(0, count / 2))
+      await service.patch(`/v2/tsigkeys/${id}`, { secret: newSecret() });
+    for (const id of ids.slice(count / 4, count / 2)) await service.delete(`/v2/tsigkeys/${id}`);
+    wanted = await list(service);
+    await service.close();
+  }, 120_000);
+  afterAll(async () => {
+    await server.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const start = (database: string, masterKeyFile = keyFile) =>
+    startTestService(
+      { TSIGIL_DATABASE_URL: database, TSIGIL_ENCRYPTION_MASTER_KEY_FILE: masterKeyFile },
+      { folder },
+    );
+
+  function run(program: string, ...parameters: string[]): Buffer {
+    const { status, stdout, stderr } = spawnSync(join(programs ?? '', program), parameters, {
+      maxBuffer: 1 << 28,
+    });
+    expect([status, stderr.toString()]).toEqual([0, '']);
+    return stdout;
+  }
+
+  /** Restores a dump into a new database, and returns its URL. */
+  async function restore(name: string, text: Buffer): Promise<string> {
+    const restored = await createDatabase(server.url, name);
+    writeFileSync(join(folder, 'dump.sql'), text);
+    run(
+      'psql',
+      '-q',
+      '-v',
+      'ON_ERROR_STOP=1',
+      '-o',
+      '/dev/null',
+      '-d',
+      restored,
+      '-f',
+      join(folder, 'dump.sql'),
+    );
+    return restored;
+  }
+
+  test.each([[[]], [['--inserts']], [['--format=custom', '--compress=0']], [['--format=tar']]])(
+    'contains no secret, neither as base64 nor as octets: %j',
+    (flags) => {
+      const dump = run('pg_dump', ...flags, url);
+      expect(dump.includes('tsigkeys')).toBe(true);
+      const found = secrets.filter((secret) =>
+        [secret, Buffer.from(secret, 'base64'), Buffer.from(secret, 'base64').toString('hex')].some(
+          (each) => dump.includes(each),
+        ),
+      );
+      expect(found).toEqual([]);
+    },
+  );
+
+  test('opens with the master key, and every response is the same', async () => {
+    const service = await start(await restore('restored', run('pg_dump', url)));
+    expect(await list(service)).toBe(wanted);
+    await service.close();
+  });
+
+  test('does not open without the master key, and the error names it', async () => {
+    const restored = await restore('without-key', run('pg_dump', url));
+    const other = join(folder, 'other.key');
+    createMasterKeyFile(other);
+    const client = new pg.Client({ connectionString: restored });
+    await client.connect();
+    const { rows } = await client.query<{ id: string }>('SELECT wrapped_by AS id FROM data_keys');
+    await client.end();
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'serve'], {
+      env: cleanEnvironment({
+        TSIGIL_LISTEN: '127.0.0.1:0',
+        TSIGIL_DATABASE_URL: restored,
+        TSIGIL_ENCRYPTION_MASTER_KEY_FILE: other,
+      }),
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`master key ${rows[0]?.id}.`)]);
+  });
+
+  test('from before a rotation of the master key opens while the file still has the old key', async () => {
+    const dump = run('pg_dump', url);
+    const service = await start(url);
+    const { id } = addMasterKey(keyFile);
+    expect((await service.post('/v2/encryption/rotate-master-key', undefined)).status).toBe(200);
+    await service.close();
+    const restored = await start(await restore('older', dump));
+    expect(await list(restored)).toBe(wanted);
+    expect((await restored.post('/v2/encryption/rotate-master-key', undefined)).status).toBe(200);
+    expect(JSON.stringify((await restored.get('/v2/encryption')).body)).toContain(id);
+    await restored.close();
+  });
+});

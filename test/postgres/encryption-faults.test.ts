@@ -1,0 +1,169 @@
+import pg from 'pg';
+import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
+import { createDatabase } from '../harness/postgres.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  startTestService,
+  temporaryFolder,
+  type TestService,
+} from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
+
+const BODY = {
+  algorithm: 'hmac-sha256',
+  scope: 'POOL',
+  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+};
+
+let folder: string;
+let url: string;
+let client: pg.Client;
+let keyFile: string;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  keyFile = join(folder, 'own.key');
+  url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', `faults-${Date.now()}`);
+  client = new pg.Client({ connectionString: url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Returns the first value of the first row. */
+async function value(text: string): Promise<unknown> {
+  const { rows } = await client.query<Record<string, unknown>>(text);
+  return Object.values(rows[0] ?? {})[0];
+}
+
+const masterKey = () => ({ TSIGIL_ENCRYPTION_MASTER_KEY_FILE: keyFile });
+
+async function withService<T>(
+  variables: Record<string, string>,
+  work: (service: TestService) => Promise<T>,
+): Promise<T> {
+  const service = await startTestService(
+    { TSIGIL_DATABASE_URL: url, ...variables },
+    { folder, encryptionIntervalMs: 200 },
+  );
+  try {
+    return await work(service);
+  } finally {
+    await service.close();
+  }
+}
+
+async function create(service: TestService, count: number): Promise<void> {
+  for (let first = 0; first < count; first += 20)
+    await Promise.all(
+      Array.from({ length: Math.min(20, count - first) }, (_, index) =>
+        service.post('/v2/tsigkeys', { ...BODY, name: `k${first + index}` }),
+      ),
+    );
+}
+
+const list = async (service: TestService) =>
+  (await service.get('/v2/tsigkeys?sort_key=name&limit=max')).text.replaceAll(service.url, '');
+
+const CLEAR = 'SELECT count(*)::int AS n FROM tsigkeys WHERE secret_key IS NULL';
+
+test(
+  'kill -9 at different points of the encryption of clear secrets loses nothing, and the next process finishes it',
+  { timeout: 240_000 },
+  async () => {
+    const count = sizeOf('keysUpgraded');
+    const wanted = await withService({}, async (service) => {
+      await create(service, count);
+      return list(service);
+    });
+    await client.query('CREATE TABLE clear_keys AS SELECT * FROM tsigkeys');
+    createMasterKeyFile(keyFile);
+    const rounds = sizeOf('killRounds');
+    let partial = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      const { process: child } = await startServiceProcess(folder, {
+        TSIGIL_DATABASE_URL: url,
+        ...masterKey(),
+      });
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      // Each round kills later: with no, some or all secrets encrypted.
+      const limit = count - Math.floor((round * count) / rounds);
+      while (Number(await value(CLEAR)) >= limit && child.exitCode === null) await nextTurn();
+      child.kill('SIGKILL');
+      await ended;
+      const left = Number(await value(CLEAR));
+      if (left > 0 && left < count) partial += 1;
+      expect(await withService({}, list).catch((error: unknown) => String(error))).toContain(
+        'Secrets are encrypted with master key',
+      );
+      expect(await withService(masterKey(), list)).toBe(wanted);
+      await withService(masterKey(), async () => {
+        await expect.poll(() => value(CLEAR), { timeout: 20_000 }).toBe(0);
+      });
+      expect(await withService(masterKey(), list)).toBe(wanted);
+      await client.query(
+        'UPDATE tsigkeys k SET secret = c.secret, secret_key = NULL FROM clear_keys c WHERE c.id = k.id',
+      );
+    }
+    expect(partial).toBeGreaterThan(0);
+  },
+);
+
+describe('encryption reset', () => {
+  function reset(...flags: string[]) {
+    return spawnSync(process.execPath, [PROGRAM, 'encryption', 'reset', ...flags], {
+      cwd: folder,
+      env: cleanEnvironment({ TSIGIL_DATABASE_URL: url, ...masterKey() }),
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+  }
+
+  test('replaces the secrets that were lost with the master key, and marks their keys', async () => {
+    createMasterKeyFile(keyFile);
+    const before = await withService(masterKey(), async (service) => {
+      await create(service, 250);
+      return list(service);
+    });
+    rmSync(keyFile);
+    createMasterKeyFile(keyFile);
+    const { status, stdout, stderr } = reset('--yes');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('250 secrets replaced. Recover them with: tsigil tsigkey import');
+    expect(reset('--yes').stdout).toBe('Every secret is readable. Nothing was changed.\n');
+    await withService(masterKey(), async (service) => {
+      const secrets = (text: string) =>
+        (JSON.parse(text) as { tsigkeys: { secret: string }[] }).tsigkeys.map(
+          ({ secret }) => secret,
+        );
+      const old = new Set(secrets(before));
+      expect(secrets(await list(service)).filter((secret) => old.has(secret))).toEqual([]);
+      const { body } = await service.get('/v2/encryption');
+      expect([body.lost_count, body.lost]).toEqual([250, expect.arrayContaining(['k0', 'k1'])]);
+      expect((await service.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(
+        0,
+      );
+    });
+  });
+
+  test('is refused while a service uses the database, and then changes nothing', async () => {
+    createMasterKeyFile(keyFile);
+    await withService(masterKey(), async (service) => {
+      await create(service, 3);
+      await expect.poll(() => value('SELECT count(*)::int AS n FROM encryption_processes')).toBe(1);
+      await client.query("UPDATE tsigkeys SET secret = 'AAAA' WHERE name = 'k1'");
+      const { status, stderr } = reset('--yes');
+      expect([status, stderr]).toEqual([1, expect.stringContaining('A service on')]);
+    });
+    expect(await value("SELECT secret FROM tsigkeys WHERE name = 'k1'")).toBe('AAAA');
+    expect(await value('SELECT count(*)::int FROM lost_secrets')).toBe(0);
+  });
+});
