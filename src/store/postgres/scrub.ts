@@ -37,7 +37,7 @@ export async function scrub(sql: Sql, tables: readonly string[], waitMs = WAIT_M
 }
 
 async function waitForEarlierTransactions(sql: Sql, waitMs: number): Promise<void> {
-  const mark = (await sql.one('SELECT txid_current()::text AS id', []))?.['id'] as string;
+  const mark = String((await sql.one('SELECT txid_current()::text AS id', []))?.['id']);
   const until = performance.now() + waitMs;
   while (Number((await sql.one(OLDER, [mark]))?.['count']) > 0) {
     if (performance.now() > until)

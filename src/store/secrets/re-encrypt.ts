@@ -71,7 +71,7 @@ export async function rowsAfter(
     `SELECT id, ${column} AS secret FROM ${table} WHERE ${text} AND id > ? ORDER BY id LIMIT ${BATCH}`,
     [...parameters, after],
   );
-  return rows as { id: string; secret: string }[]; // the columns of the statement
+  return rows.map(({ id, secret }) => ({ id: String(id), secret: String(secret) }));
 }
 
 async function encryptRow(

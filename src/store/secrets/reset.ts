@@ -3,6 +3,7 @@ import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resources/tsigkey.ts';
 import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import { keyNumberOf } from '../sql/secret-columns.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { rowsAfter } from './re-encrypt.ts';
 import { insertDataKey } from './start.ts';
@@ -47,11 +48,10 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
       const rows = await rowsAfter(sql, PLACE, number, after);
       for (const { id, secret } of rows) {
         if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
-        const row = await sql.one(`SELECT id, name, algorithm FROM ${PLACE.table} WHERE id = ?`, [
-          id,
-        ]);
-        // the columns of the statement
-        if (row !== undefined) keys.push(row as unknown as UnreadableKey);
+        const row = await sql.one(`SELECT name, algorithm FROM ${PLACE.table} WHERE id = ?`, [id]);
+        const name = String(row?.name);
+        // every stored key has a known algorithm
+        if (row !== undefined) keys.push({ id, name, algorithm: row.algorithm as AlgorithmName });
       }
       const last = rows.at(-1);
       if (last === undefined) break;
@@ -161,7 +161,7 @@ export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
   );
   const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
   const lost = rows.filter(({ id, secret, secret_key: keyNumber, digest }) => {
-    const stored = { text: String(secret), keyNumber: keyNumber as number | null };
+    const stored = { text: String(secret), keyNumber: keyNumberOf(keyNumber) };
     try {
       return digestOf(cipher.decrypt(String(id), stored)) === digest;
     } catch {

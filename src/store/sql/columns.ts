@@ -56,8 +56,8 @@ export function orderValue<F extends Fields>(
   sortField: string,
   value: unknown,
 ): string | number {
-  if (sortField === unique?.field) return unique.comparisonForm(value as string);
-  return (value ?? '') as string | number; // a column by which lists are sorted
+  if (sortField === unique?.field) return unique.comparisonForm(String(value));
+  return typeof value === 'number' || typeof value === 'string' ? value : '';
 }
 
 /** Returns the values of `orderColumns` for a resource. */

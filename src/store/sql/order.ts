@@ -31,7 +31,7 @@ export function inListOrder<F extends Fields>(
     const isAscending =
       isAscii && value !== previousValue
         ? value > previousValue
-        : compareKeys([previousValue, previous?.id as string], [value, row.id as string]) < 0;
+        : compareKeys([previousValue, String(previous?.id)], [value, String(row.id)]) < 0;
     if (row !== previous && isAscending === descending) return sorted();
     previous = row;
     previousValue = value;
@@ -39,7 +39,7 @@ export function inListOrder<F extends Fields>(
   return rows;
 
   function sorted(): SqlRow[] {
-    const keyOf = (row: SqlRow): Key => [valueOf(row), row.id as string];
+    const keyOf = (row: SqlRow): Key => [valueOf(row), String(row.id)];
     const sign = descending ? -1 : 1;
     return rows.toSorted((one, other) => compareKeys(keyOf(one), keyOf(other)) * sign);
   }

@@ -32,7 +32,7 @@ export function readerOn(sql: Sql, tableFor: TableFor, dialect: Dialect): Reader
       const found = new Set<string>();
       for await (const some of parts(values, newSlicer(), MAX_VALUES)) {
         const { text, parameters } = table.present(lookup, some);
-        for (const { value } of await sql.all(text, parameters)) found.add(value as string);
+        for (const { value } of await sql.all(text, parameters)) found.add(String(value));
       }
       return found;
     },
@@ -91,7 +91,7 @@ export async function readPage<F extends Fields>(
     );
     const found = table.inOrder(query, await sql.all(text, parameters, use));
     for (const row of found)
-      for (const column of table.largeColumns) bytes += (row[column] as string).length;
+      for (const column of table.largeColumns) bytes += String(row[column]).length;
     resources.push(...(await decodeRows(sql, table, found)));
     if (found.length < wanted) return { resources, more: false };
     after = positionOf(resources.at(-1), sortField);

@@ -52,13 +52,18 @@ export function secretColumns<F extends Fields>(
 export function readSecret({ field, keyColumn, cipher }: SecretColumn, row: SqlRow): unknown {
   if (cipher === undefined) return row[keyColumn] === null ? row[field] : SEALED;
   try {
-    return cipher.decrypt(row.id as string, {
-      text: row[field] as string,
-      keyNumber: row[keyColumn] as number | null,
+    return cipher.decrypt(String(row.id), {
+      text: String(row[field]),
+      keyNumber: keyNumberOf(row[keyColumn]),
     });
   } catch (cause) {
     return throwing(cause);
   }
+}
+
+/** Returns the value of a column with the number of a data key; null if the secret is in clear. */
+export function keyNumberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
 }
 
 /**

@@ -12,7 +12,7 @@ import { conditionsText, whereText, type Decider } from './conditions.ts';
 import { loadDataKeys } from './data-keys.ts';
 import { isLookup } from './indexes.ts';
 import { inListOrder } from './order.ts';
-import { readSecret, secretColumns, writeSecret } from './secret-columns.ts';
+import { keyNumberOf, readSecret, secretColumns, writeSecret } from './secret-columns.ts';
 import type { Dialect, Sql, SqlRow, SqlValue } from './sql.ts';
 
 /** A statement and its parameters. */
@@ -81,7 +81,9 @@ export function tableOf<F extends Fields>(
 ): Table<F> {
   const members = ['id', ...Object.keys(type.fields), ...timestampsOf(type)];
   const secrets = secretColumns(type, keyring);
-  const columns = [...members, ...secrets.map(({ keyColumn }) => keyColumn)];
+  const keyColumns = secrets.map(({ keyColumn }) => keyColumn);
+  const addedColumns = keyColumns.toReversed();
+  const columns = [...members, ...keyColumns];
   const jsonColumns = Object.entries(type.fields).flatMap(([name, field]) =>
     isJson(field.schema.type) ? [name] : [],
   );
@@ -141,20 +143,18 @@ export function tableOf<F extends Fields>(
     }),
     encode,
     decode(row) {
-      for (const column of jsonColumns) row[column] = JSON.parse(row[column] as string);
+      for (const column of jsonColumns) row[column] = JSON.parse(String(row[column]));
       for (const column of booleans) row[column] = row[column] === 1;
-      // The definition and the migrations agree, as tests show.
-      if (secrets.length === 0) return row as ResourceOf<F>;
       for (const secret of secrets) row[secret.field] = readSecret(secret, row);
       // Deletes the columns that were added last, which is faster than copying the others.
-      for (let index = columns.length - 1; index >= members.length; index -= 1)
-        Reflect.deleteProperty(row, columns[index] as string);
+      for (const column of addedColumns) Reflect.deleteProperty(row, column);
+      // The definition and the migrations agree, as tests show.
       return row as ResourceOf<F>;
     },
     lacksKey: (row) =>
       keyring !== undefined &&
       secrets.some(({ keyColumn }) => {
-        const number = row[keyColumn] as number | null;
+        const number = keyNumberOf(row[keyColumn]);
         return number !== null && !keyring.isLoaded(number);
       }),
     async loadKeys(sql) {

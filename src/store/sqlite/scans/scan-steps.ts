@@ -99,7 +99,7 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       `SELECT count(*), json_group_array(${rows}) FROM (${query})`,
       parameters,
     );
-    return { count: count as number, text: text as string };
+    return { count: Number(count), text: String(text) };
   };
 
   /** Returns the rows of a step that match the conditions. */
@@ -127,7 +127,7 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
       const where = whereText([...texts, ...range.texts]);
       const text = `SELECT json_array(${walk.columns.join(', ')}) FROM ${type.collection}${where} ORDER BY ${orderOf(walk)} LIMIT 1 OFFSET ?`;
       const [found] = valuesOf(text, [...parameters, ...range.parameters, rows - 1]);
-      return found === undefined ? undefined : (JSON.parse(found as string) as Position);
+      return typeof found === 'string' ? (JSON.parse(found) as Position) : undefined;
     },
     firstRows(scanned, columns, from, to, most) {
       const { text, parameters } = stepRows(scanned, from, to);
@@ -146,11 +146,11 @@ export function scanStepsOn(connection: DatabaseSyncInstance, path: string): Sca
         `SELECT json_group_array(json_array(${orderColumn(scanned.type, scanned.query.sortField)}, id)) ${text}`,
         parameters,
       );
-      return JSON.parse(keys as string) as Key[];
+      return JSON.parse(String(keys)) as Key[];
     },
     count(scanned, from, to) {
       const { text, parameters } = stepRows(scanned, from, to);
-      return valuesOf(`SELECT count(*) ${text}`, parameters)[0] as number;
+      return Number(valuesOf(`SELECT count(*) ${text}`, parameters)[0]);
     },
     rows({ type, query }, columns, ids) {
       const { text, parameters } = among(

@@ -87,7 +87,7 @@ export function scanOn(connection: DatabaseSyncInstance, path: string): Scan {
       if (isFull()) return undefined;
       if (found.count < most) return to;
       const last = rowOf(columns, listsOf(found.text).at(-1) ?? []);
-      return orderValues(type, query.sortField, last[query.sortField], last.id as string);
+      return orderValues(type, query.sortField, last[query.sortField], String(last.id));
     });
     return { columns, texts, more: isFull(), total: undefined };
   };
