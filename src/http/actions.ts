@@ -11,7 +11,7 @@ import { parametersOf } from './request/context.ts';
 import { JSON_TYPE, statusAndType, type ErrorSettings } from './request/errors.ts';
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
-import { addRoutes, OPERATION_ROUTES, type Handler, type Route } from './request/routes.ts';
+import { addRoutes, OPERATION_ROUTES, pathId, type Handler, type Route } from './request/routes.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
 /** The dependencies of the routes of actions. */
@@ -84,7 +84,7 @@ async function readRequest(
   settings: ActionSettings,
   slicer: Slicer,
 ): Promise<ActionRequest> {
-  const { id } = request.params as { readonly id?: string };
+  const id = pathId(request);
   return {
     dependencies: request.settings.dependencies,
     context: changeContext(request),

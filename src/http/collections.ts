@@ -28,7 +28,7 @@ import {
 } from './request/context.ts';
 import { countFitting, isLonger } from './page-size.ts';
 import { createWriter, type ResourceWriter } from './resource-json.ts';
-import { addRoutes, OPERATION_ROUTES, type Handler } from './request/routes.ts';
+import { addRoutes, OPERATION_ROUTES, pathId, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { withParameters } from './request/urls.ts';
 
@@ -55,7 +55,7 @@ export function addCollection(
       : withoutSecrets;
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const collectionName = JSON.stringify(type.collection);
-  const idOf = (request: FastifyRequest) => readId(type, (request.params as { id: string }).id);
+  const idOf = (request: FastifyRequest) => readId(type, pathId(request) ?? '');
   const urlOf = (request: FastifyRequest) => `${request.base}${path}`;
 
   const statusOf = (operation: Operation, usual: number) =>

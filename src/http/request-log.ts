@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { normaliseUuid } from '../domain/model/field.ts';
 import type { Metrics } from './metrics.ts';
 import { globalRequestId } from './request/guard.ts';
+import { pathId } from './request/routes.ts';
 
 /** The part of a structured logger that the server uses. */
 export interface Log {
@@ -90,8 +91,8 @@ function describeRequest(
   route: string,
   globalIdHeader: string,
 ): object {
-  const { caller, params } = request;
-  const resource = normaliseUuid((params as { id?: string } | undefined)?.id ?? '');
+  const { caller } = request;
+  const resource = normaliseUuid(pathId(request) ?? '');
   // Members without a value are omitted from the line.
   return {
     requestId: request.id,

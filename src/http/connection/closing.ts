@@ -53,7 +53,7 @@ export function closeGently(socket: Socket, last?: string): void {
  * would use all the time of the process.
  */
 export function discardInput(socket: Socket): void {
-  const { parser } = socket as Socket & { readonly parser?: Parser | null };
+  const { parser }: Socket & { readonly parser?: Parser | null } = socket;
   if (parser) parser.onIncoming = () => NOT_HTTP;
   socket.removeAllListeners('data');
   const resume = () => void socket.resume();

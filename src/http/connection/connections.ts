@@ -119,7 +119,7 @@ interface Handle {
 
 /** Returns whether a connection has had data to send but sent none for too long. */
 function isStalled(socket: Socket, progress: Progress): boolean {
-  const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null };
+  const { _handle: handle }: Socket & { readonly _handle?: Handle | null } = socket;
   if (!handle || handle.writeQueueSize === 0) {
     progress.stalls = 0;
     return false;

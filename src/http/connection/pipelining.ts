@@ -60,8 +60,8 @@ export function runInOrder(server: Server, run: RequestListener, countExcess: ()
 }
 
 /** Returns whether requests on a connection wait for earlier responses. */
-export function hasWaiting(socket: Socket): boolean {
-  return ((socket as QueuedSocket)[QUEUE]?.waiting.length ?? 0) > 0;
+export function hasWaiting(socket: QueuedSocket): boolean {
+  return (socket[QUEUE]?.waiting.length ?? 0) > 0;
 }
 
 function open(server: Server, socket: QueuedSocket): void {
@@ -85,13 +85,14 @@ function open(server: Server, socket: QueuedSocket): void {
  * is not documented.
  */
 function keepHalfOpen(server: Server): void {
-  const halfOpen = server as Server & { httpAllowHalfOpen: boolean };
+  const halfOpen: Server & { httpAllowHalfOpen?: boolean } = server;
   halfOpen.httpAllowHalfOpen = true; // read by Node's listener, which is called next
   process.nextTick(() => (halfOpen.httpAllowHalfOpen = false));
 }
 
 function take(order: Order, request: IncomingMessage, response: ServerResponse): void {
-  const queue = (request.socket as QueuedSocket)[QUEUE];
+  const { socket }: { readonly socket: QueuedSocket } = request;
+  const queue = socket[QUEUE];
   if (queue === undefined || queue.ending) return;
   // Node.js assigns the socket to a new response unless it is still sending another.
   if (response.socket !== null) {

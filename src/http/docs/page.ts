@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isObject } from '../../domain/model/field.ts';
 import { anchor, responseTable, errorRows, operationSection, parameterTable, type PlacedOperation } from './page-operations.ts';
 import { STYLE } from './page-style.ts';
 import { describeSchema, inline, meaning, memberTable, prose, table } from './page-tables.ts';
@@ -152,7 +153,7 @@ function errors(document: ApiDocument): Part {
     meaning(description, example),
   ]);
   const values = responses.flatMap(({ content = {} }) =>
-    Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value as object),
+    Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value).filter(isObject),
   );
   const shown = [values.find((value) => 'errors' in value), values.find((value) => 'error' in value)];
   return [

@@ -125,7 +125,8 @@ function describeFiles(files: ActionFiles): Content {
   const content: Record<string, Content[string]> = {};
   for (const [name, { summary, value: file }] of Object.entries(files.examples())) {
     const isJson = file.mediaType === 'application/json';
-    const example = { summary, value: isJson ? (JSON.parse(file.text) as unknown) : file.text };
+    const value: unknown = isJson ? JSON.parse(file.text) : file.text;
+    const example = { summary, value };
     const schema = { type: isJson ? ['object', 'array'] : 'string' };
     content[file.mediaType] = {
       schema,

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../domain/model/field.ts';
+import { isObject, type JsonSchema } from '../../domain/model/field.ts';
 
 /**
  * The parts of an OpenAPI 3.1 document that this service uses, as named in section 4.8 of the
@@ -98,10 +98,7 @@ export function resolve<T extends object>(document: ApiDocument, node: OrReferen
   const target = node.$ref
     .split('/')
     .slice(1)
-    .reduce<unknown>(
-      (parent, name) => (parent as Record<string, unknown> | undefined)?.[name],
-      document,
-    );
+    .reduce<unknown>((parent, name) => (isObject(parent) ? parent[name] : undefined), document);
   if (target === undefined) throw new Error(`The document has nothing at ${node.$ref}`);
   return target as T;
 }

@@ -1,5 +1,5 @@
-import type { FastifyError } from 'fastify';
 import { ERRORS, ServiceError } from '../../domain/model/errors.ts';
+import { isObject } from '../../domain/model/field.ts';
 
 /** The content type of every JSON response. */
 export const JSON_TYPE = 'application/json; charset=UTF-8';
@@ -93,10 +93,10 @@ const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>>
  */
 export function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  const { code, statusCode } = error as Partial<FastifyError>;
-  const known = code === undefined ? undefined : FOREIGN_ERRORS[code];
+  const { code, statusCode } = isObject(error) ? error : {};
+  const known = typeof code === 'string' ? FOREIGN_ERRORS[code] : undefined;
   if (known !== undefined) return known(error);
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new ServiceError('bad_request', 'The request cannot be understood', { cause: error });
   }
   return new ServiceError('internal', undefined, { cause: error });

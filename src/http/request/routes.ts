@@ -10,6 +10,12 @@ export type Handler = (
   reply: FastifyReply,
 ) => Promise<FastifyReply | string>;
 
+/** Returns the text of `{id}` in the path of a request; undefined for a path without it. */
+export function pathId(request: FastifyRequest): string | undefined {
+  const { id } = (request.params ?? {}) as { readonly id?: string };
+  return id;
+}
+
 /** The handler of one method on a path. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
