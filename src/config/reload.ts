@@ -20,11 +20,12 @@ export function planChange(current: Config, next: Config): ConfigChange {
   const applied: string[] = [];
   const needsRestart: string[] = [];
   const config = valuesOf(TABLE, <T>(option: Option<T>): T => {
-    const [before, after] = [current, next].map((each) => valueAt(each, option.key) as T);
-    if (JSON.stringify(before) === JSON.stringify(after)) return before as T;
+    const valueIn = (config: Config) => valueAt(config, option.key) as T;
+    const [before, after] = [valueIn(current), valueIn(next)];
+    if (JSON.stringify(before) === JSON.stringify(after)) return before;
     const isApplied = isReloadable(option, before, after);
     (isApplied ? applied : needsRestart).push(option.key);
-    return (isApplied ? after : before) as T;
+    return isApplied ? after : before;
   });
   freeze(config);
   return { config, applied, needsRestart };

@@ -2,25 +2,28 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { CommandError, EXIT } from '../output/errors.ts';
+import type { CredentialKind } from '../../net/keystone-credentials.ts';
 import { readTextFile } from './input.ts';
 
+type AuthType = CredentialKind | 'admin_token' | 'none';
+
 /** The authentication methods by their names in `auth_type`. Some names are synonyms. */
-const AUTH_TYPES = {
-  password: 'password',
-  v3password: 'password',
-  v3applicationcredential: 'application_credential',
-  token: 'token',
-  v3token: 'token',
-  admin_token: 'admin_token',
-  token_endpoint: 'admin_token',
-  none: 'none',
-} as const;
+const AUTH_TYPES = new Map<string, AuthType>([
+  ['password', 'password'],
+  ['v3password', 'password'],
+  ['v3applicationcredential', 'application_credential'],
+  ['token', 'token'],
+  ['v3token', 'token'],
+  ['admin_token', 'admin_token'],
+  ['token_endpoint', 'admin_token'],
+  ['none', 'none'],
+]);
 
 /** A cloud with its credentials, as in clouds.yaml or OpenStack's `OS_*` variables. */
 export interface Cloud {
   /** The name of the cloud in messages, at the beginning of a sentence. */
   readonly source: string;
-  readonly authType: (typeof AUTH_TYPES)[keyof typeof AUTH_TYPES];
+  readonly authType: AuthType;
   /** `auth_url`, `username`, `password` and similar members, by their names in clouds.yaml. */
   readonly auth: Readonly<Record<string, string>>;
   readonly region: string | undefined;
@@ -124,16 +127,17 @@ function toCloud(source: string, tree: Tree, environment: NodeJS.ProcessEnv): Cl
   const regions: readonly unknown[] = Array.isArray(tree.regions) ? tree.regions : [];
   const onlyRegion =
     regions.length === 1 ? (isTree(regions[0]) ? regions[0].name : regions[0]) : undefined;
-  const authType = text('auth_type') ?? (environment.OS_AUTH_TYPE || guessAuthType(auth));
-  if (!Object.hasOwn(AUTH_TYPES, authType)) {
+  const method = text('auth_type') ?? (environment.OS_AUTH_TYPE || guessAuthType(auth));
+  const authType = AUTH_TYPES.get(method);
+  if (authType === undefined) {
     throw new CommandError(
       EXIT.usage,
-      `${source} has an unsupported auth_type '${authType}'. Use one of: ${Object.keys(AUTH_TYPES).join(', ')}.`,
+      `${source} has an unsupported auth_type '${method}'. Use one of: ${[...AUTH_TYPES.keys()].join(', ')}.`,
     );
   }
   return {
     source,
-    authType: AUTH_TYPES[authType as keyof typeof AUTH_TYPES],
+    authType,
     auth,
     region:
       text('region_name') ??

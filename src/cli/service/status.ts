@@ -1,3 +1,5 @@
+import { anyText, isObject } from '../../domain/model/field.ts';
+import { responseObject } from '../../domain/model/object.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { MAX_LIMIT } from '../../domain/model/settings.ts';
 import { RESOURCE_TYPES } from '../../domain/resources/resources.ts';
@@ -54,11 +56,13 @@ export async function readStatus(connection: Connection): Promise<ServiceStatus>
   return { item: { ...known, database: 'available', ...counts }, warnings };
 }
 
+/** The version in an OpenAPI document. */
+const DOCUMENT = responseObject({ info: responseObject({ version: anyText() }) });
+
 /** Returns the version in an OpenAPI document; null if another program returned the text. */
 function versionIn(text: string): string | null {
-  const document = parseJson(text) as { readonly info?: { readonly version?: unknown } } | null;
-  const version = document?.info?.version;
-  return typeof version === 'string' ? version : null;
+  const parsed = DOCUMENT.parse(parseJson(text));
+  return 'value' in parsed ? parsed.value.info.version : null;
 }
 
 /** Reads a public path, without the token. */
@@ -93,7 +97,7 @@ async function countAll(
 /** Returns the total that the service states in a list of owned resources. */
 async function countOwned(connection: Connection, type: ResourceType): Promise<Count> {
   const { metadata } = await call(connection, 'GET', `/v2/${type.collection}?limit=1`);
-  const total = (metadata as { readonly total_count?: unknown } | undefined)?.total_count;
+  const total = isObject(metadata) ? metadata.total_count : undefined;
   return typeof total === 'number' ? total : 'unknown';
 }
 

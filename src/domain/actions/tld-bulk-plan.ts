@@ -170,10 +170,8 @@ export async function planChange(
 
 /** Returns the members of `current` whose given value differs, with their current values. */
 function membersToChange(given: Entry['given'], current: Tld): Partial<Tld> {
-  return pick(
-    current,
-    (name) => name in given && !isDeepStrictEqual(given[name as keyof typeof given], current[name]),
-  );
+  const values: Readonly<Record<string, unknown>> = given;
+  return pick(current, (name) => name in values && !isDeepStrictEqual(values[name], current[name]));
 }
 
 function updateDenied(): ServiceError {

@@ -164,8 +164,7 @@ export function unparsedList(
   return {
     schema: { type: 'array', minItems: min, maxItems: max, items: item.schema },
     parse(value) {
-      if (Array.isArray(value) && value.length >= min && value.length <= max)
-        return { value: value as readonly unknown[] };
+      if (Array.isArray(value) && value.length >= min && value.length <= max) return { value };
       return {
         problem: `must be an array of ${min} to ${max} ${what}`,
         validator: Array.isArray(value) ? 'items' : 'type',
