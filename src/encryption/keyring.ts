@@ -32,8 +32,8 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
   let acceptsClearText = true;
   const unreadable = new Set<string>();
 
-  const unwrap = (key: WrappedKey): OpenKey | undefined => {
-    const masterKey = masterKeys.find(({ id }) => id === key.wrappedBy);
+  const unwrap = (key: WrappedKey, using = masterKeys): OpenKey | undefined => {
+    const masterKey = using.find(({ id }) => id === key.wrappedBy);
     if (masterKey === undefined) return undefined;
     try {
       return { ...key, key: open(wrappingKey(masterKey), contextOf(key), key.wrapped) };
@@ -71,7 +71,11 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
     };
     return {
       encrypt(id, secret) {
-        if (active === undefined) return { text: secret, keyNumber: null };
+        if (active === undefined) {
+          if (masterKeys.length > 0 && loaded.size > 0)
+            throw new Error('No data key is available to encrypt a secret');
+          return { text: secret, keyNumber: null };
+        }
         const text = seal(active.key, contextFor(id), Buffer.from(secret));
         cache.set(id, text, secret);
         unreadable.delete(contextFor(id));
@@ -99,11 +103,21 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
   return {
     cipherOf,
     isLoaded: (number) => loaded.has(number),
+    lacking: (keys, using) => keys.filter((key) => unwrap(key, using) === undefined),
     load(keys) {
-      loaded = new Map(keys.map((key) => [key.number, unwrap(key)]));
+      const former = loaded;
+      const missing: WrappedKey[] = [];
+      loaded = new Map();
+      for (const key of keys) {
+        const opened = unwrap(key);
+        if (opened === undefined) missing.push(key);
+        // The key of a number never changes.
+        const known = former.get(key.number);
+        loaded.set(key.number, opened ?? (known && { ...key, key: known.key }));
+      }
       const open = [...loaded.values()].filter((key) => key !== undefined);
       active = open.findLast(({ state }) => state === 'active');
-      return keys.filter(({ number }) => loaded.get(number) === undefined);
+      return missing;
     },
     get masterKeys() {
       return masterKeys;

@@ -141,6 +141,27 @@ describe('the cipher of a column', () => {
 });
 
 describe('data keys', () => {
+  test('stay open when the master keys are replaced by others', () => {
+    const ring = createKeyring([master]);
+    const kept = ring.newDataKey(1, 'secrets', NOW);
+    ring.load([kept]);
+    const column = ring.cipherOf('tsigkeys', 'secret');
+    const stored = column.encrypt('a', SECRET);
+    ring.useMasterKeys([masterKeyOf(randomBytes(32))]);
+    expect(ring.lacking([kept], ring.masterKeys)).toEqual([kept]);
+    expect(ring.load([kept])).toEqual([kept]);
+    expect(column.decrypt('a', stored)).toBe(SECRET);
+    expect(column.encrypt('b', SECRET).keyNumber).toBe(1);
+  });
+
+  test('that no master key unwraps never lead to a secret in clear', () => {
+    const ring = createKeyring([master]);
+    ring.load([createKeyring([masterKeyOf(randomBytes(32))]).newDataKey(1, 'secrets', NOW)]);
+    expect(() => ring.cipherOf('tsigkeys', 'secret').encrypt('a', SECRET)).toThrow(
+      'No data key is available',
+    );
+  });
+
   test('are not loaded with another master key, and are reported', () => {
     const other = createKeyring([masterKeyOf(randomBytes(32))]);
     expect(other.load([first])).toEqual([first]);

@@ -132,6 +132,43 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), '');
   });
 
+  test('400 for a rotation with a file that lacks the present master key, which changes nothing', async () => {
+    const own = readFileSync(join(folder, 'own.key'));
+    rmSync(join(folder, 'own.key'));
+    const { id } = createMasterKeyFile(join(folder, 'own.key'));
+    const response = await service.post('/v2/encryption/rotate-master-key', undefined);
+    expectError(response, 400, 'bad_request');
+    expect(response.body.message).toContain(`master key ${masterKey}`);
+    expect(response.body.message).toContain(id);
+    expect((await status()).master_keys).toEqual([masterKey]);
+    await expectSameSecrets();
+    writeFileSync(join(folder, 'own.key'), own);
+  });
+
+  test('secrets stay readable and encrypted while the file has another master key, and the log reports it', async () => {
+    const own = readFileSync(join(folder, 'own.key'));
+    rmSync(join(folder, 'own.key'));
+    createMasterKeyFile(join(folder, 'own.key'));
+    await expect
+      .poll(
+        async () => {
+          await service.post('/v2/encryption/prune', undefined);
+          return service.log.filter((line) => line.includes('keeps the former ones')).length;
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(1);
+    const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: 'new.example' });
+    secrets.set(body.id as string, body.secret as string);
+    expect((await status()).clear_text).toBe(0);
+    await service.post('/v2/encryption/rotate-data-key', undefined);
+    expect((await service.post('/v2/encryption/verify', undefined)).body.unreadable_count).toBe(0);
+    await service.close();
+    writeFileSync(join(folder, 'own.key'), own);
+    await start();
+    await expectSameSecrets();
+  });
+
   test('200 for a check that lists the ids of unreadable secrets, and the metrics count them', async () => {
     const good = await service.post('/v2/encryption/verify', undefined);
     expect(good.body).toEqual({ checked: 20, unreadable_count: 0, unreadable: [] });

@@ -38,7 +38,7 @@ export interface StoredSecret {
 export interface SecretCipher {
   /**
    * Returns a secret of the row with this id, in its stored form. Without a data key, that is the
-   * secret itself.
+   * secret itself. Throws `Error` if data keys exist and none can be used.
    */
   encrypt(id: string, secret: string): StoredSecret;
   /**
@@ -54,7 +54,12 @@ export interface Keyring {
   cipherOf(table: string, column: string): SecretCipher;
   /** Returns whether the data key with this number was loaded, even if it cannot be unwrapped. */
   isLoaded(number: number): boolean;
-  /** Replaces the data keys. Returns those that no master key unwraps. */
+  /** Returns the data keys that none of these master keys unwraps. */
+  lacking(keys: readonly WrappedKey[], masterKeys: readonly MasterKey[]): readonly WrappedKey[];
+  /**
+   * Replaces the data keys. Returns those that no master key unwraps. Those that were open stay
+   * usable, so that no secret is stored in clear.
+   */
   load(keys: readonly WrappedKey[]): readonly WrappedKey[];
   /** The master keys. The first one wraps, and all unwrap. Empty if none is configured. */
   readonly masterKeys: readonly MasterKey[];

@@ -1,15 +1,15 @@
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
-import type { MasterKey } from '../../domain/encryption/master-key.ts';
 import type {
   Encryption,
   EncryptionStatus,
   UnreadableSecret,
   Verification,
 } from '../../domain/encryption/status.ts';
-import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
+import { readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { removeProcess, reportProcess } from './processes.ts';
+import { masterKeyFollower, problemWith, type ReadMasterKeys } from './master-keys.ts';
 import { lostKeys } from './reset.ts';
 import { insertDataKey } from './start.ts';
 import { reEncrypt, rowsAfter, SECRET_PLACES } from './re-encrypt.ts';
@@ -35,7 +35,7 @@ export interface EncryptionDependencies {
   readonly keyring: Keyring;
   readonly required: boolean;
   /** Returns the current master keys, or why they cannot be read. */
-  readMasterKeys(): { readonly keys: readonly MasterKey[]; readonly problem?: string | undefined };
+  readMasterKeys(): ReadMasterKeys;
   /** The current time, as a timestamp of the API. */
   now(): string;
   /** The id and the host of this process. */
@@ -64,12 +64,14 @@ export function runEncryption({
   let closed = false;
   const emptyIntervals = new Map<number, number>();
 
-  /** Reads the master keys again, if they can be read, and loads the data keys. */
+  const follow = masterKeyFollower(keyring, readMasterKeys, failed);
+
+  /** Reads the master keys again, if they can be used, and loads the data keys. */
   const reload = async (): Promise<readonly WrappedKey[]> => {
-    const { keys, problem } = readMasterKeys();
-    if (problem === undefined && keys.length > 0) keyring.useMasterKeys(keys);
-    await loadDataKeys(database.reads, keyring);
-    return readDataKeys(database.reads);
+    const dataKeys = await readDataKeys(database.reads);
+    follow(dataKeys);
+    keyring.load(dataKeys);
+    return dataKeys;
   };
 
   /**
@@ -175,6 +177,12 @@ export function runEncryption({
       const { keys: masterKeys, problem } = readMasterKeys();
       if (problem !== undefined)
         throw new ServiceError('bad_request', `The master keys cannot be used: ${problem}`);
+      const unfit = problemWith(keyring, masterKeys, await readDataKeys(database.reads));
+      if (unfit !== undefined)
+        throw new ServiceError(
+          'bad_request',
+          `The source of master keys ${unfit}. Add the line of that key after the new one`,
+        );
       keyring.useMasterKeys(masterKeys);
       assertKeys();
       const [wrapping] = keyring.masterKeys;

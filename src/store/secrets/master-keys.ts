@@ -1,0 +1,48 @@
+import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
+import type { MasterKey } from '../../domain/encryption/master-key.ts';
+
+/** The current master keys, or why they cannot be read. */
+export interface ReadMasterKeys {
+  readonly keys: readonly MasterKey[];
+  readonly problem?: string | undefined;
+}
+
+/**
+ * Returns a function that reads the master keys again, and uses them if they unwrap every data key.
+ * Otherwise it keeps the former ones, and reports each problem once.
+ */
+export function masterKeyFollower(
+  keyring: Keyring,
+  readMasterKeys: () => ReadMasterKeys,
+  failed: (error: unknown) => void,
+): (dataKeys: readonly WrappedKey[]) => void {
+  let reported: string | undefined;
+  return (dataKeys) => {
+    const { keys, problem: unusable } = readMasterKeys();
+    const problem = unusable ?? problemWith(keyring, keys, dataKeys);
+    if (problem === undefined && keys.length > 0) keyring.useMasterKeys(keys);
+    if (problem !== undefined && problem !== reported && keyring.masterKeys.length > 0)
+      failed(
+        new Error(
+          `The source of master keys ${problem}. The service keeps the former ones until it ends`,
+        ),
+      );
+    reported = problem;
+  };
+}
+
+/**
+ * Returns what is wrong with master keys that do not unwrap every data key, as a clause. Undefined
+ * if nothing is wrong, or if there are none.
+ */
+export function problemWith(
+  keyring: Keyring,
+  masterKeys: readonly MasterKey[],
+  dataKeys: readonly WrappedKey[],
+): string | undefined {
+  if (masterKeys.length === 0) return undefined;
+  const lacking = keyring.lacking(dataKeys, masterKeys).map(({ wrappedBy }) => wrappedBy);
+  if (lacking.length === 0) return undefined;
+  const found = masterKeys.map(({ id }) => id).join(', ');
+  return `contains ${found} and lacks master key ${[...new Set(lacking)].join(', ')}`;
+}
