@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -71,6 +72,14 @@ describe('files', () => {
     expect((await exported('--overwrite')).status).toBe(0);
     expect(readFileSync(path(), 'utf8')).toBe(written('bind'));
     expect(statSync(path()).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['transfer.key']);
+  });
+
+  test('2 with --overwrite for a pipe or a device, which stays in place', async () => {
+    spawnSync('mkfifo', [path()]);
+    const { status, err } = await exported('--overwrite');
+    expect([status, err]).toEqual([2, expect.stringContaining('it is not a file')]);
+    expect(statSync(path()).isFIFO()).toBe(true);
     expect(readdirSync(folder)).toEqual(['transfer.key']);
   });
 

@@ -1,24 +1,37 @@
 import { randomBytes } from 'node:crypto';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { codeOf, faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 
 /**
  * Writes a file with mode 0600. To replace a file, renames a new one over it, because other users
  * may have permission to read the old one. Throws `CommandError` if the file exists and `overwrite`
- * is false, or if it cannot be written.
+ * is false, if something else than a file has the path, or if it cannot be written.
  */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
   try {
+    if (overwrite) assertReplaceable(path);
     writeFileSync(written, text, { flag: 'wx', mode: 0o600 });
     if (overwrite) renameSync(written, path);
   } catch (cause) {
+    if (cause instanceof CommandError) throw cause;
     if (overwrite) rmSync(written, { force: true });
     if (codeOf(cause) === 'EEXIST') throw fileExists(path, cause);
     const { reason, hint } = faultOf(cause);
     throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
   }
+}
+
+/** Throws `CommandError` for a device, a pipe or a folder, which a new file must not replace. */
+function assertReplaceable(path: string): void {
+  const present = statSync(path, { throwIfNoEntry: false });
+  if (present === undefined || present.isFile()) return;
+  throw new CommandError(
+    EXIT.usage,
+    `'${path}' cannot be written: it is not a file`,
+    'Give the path of a file, or use - for standard output.',
+  );
 }
 
 /** Returns the error for a file that exists and must not be replaced. */

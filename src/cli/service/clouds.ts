@@ -164,11 +164,8 @@ function guessAuthType(auth: Readonly<Record<string, string>>): string {
 
 function foldersOf({ HOME, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string[] {
   const configuration = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : undefined);
-  return [
-    '.',
-    ...(configuration === undefined ? [] : [join(configuration, 'openstack')]),
-    '/etc/openstack',
-  ];
+  const own = configuration === undefined ? [] : [join(configuration, 'openstack')];
+  return ['.', ...own, '/etc/openstack'];
 }
 
 function fileNamed(
