@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { expect, test } from 'vitest';
@@ -10,22 +10,9 @@ import { run } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { describeDriver, newKey, type DriverCase } from './driver-contract.ts';
+import { moduleFolder, SCHEMA } from './powerdns-server.ts';
 
-const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 const FOREIGN = 'hand-made.example';
-
-/** Returns the folder with the modules of PowerDNS. */
-function moduleFolder(): string {
-  for (const name of readdirSync('/usr/lib')) {
-    const folder = join('/usr/lib', name, 'pdns');
-    try {
-      if (readdirSync(folder).length > 0) return folder;
-    } catch {
-      // Most folders have no modules.
-    }
-  }
-  return '';
-}
 
 /** Sends a request to the API, as another program would. */
 async function call(

@@ -1,0 +1,18 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The schema of PowerDNS for SQLite. */
+export const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
+
+/** Returns the folder with the modules of PowerDNS. */
+export function moduleFolder(): string {
+  for (const name of readdirSync('/usr/lib')) {
+    const folder = join('/usr/lib', name, 'pdns');
+    try {
+      if (readdirSync(folder).length > 0) return folder;
+    } catch {
+      // Most folders have no modules.
+    }
+  }
+  return '';
+}
