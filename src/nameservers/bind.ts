@@ -16,7 +16,8 @@ import { comparisonForm } from '../domain/text/dns-name.ts';
 import { describeFault } from '../net/faults.ts';
 import { driverErrors } from './control.ts';
 import { defineDriver, DriverError } from './driver.ts';
-import { createFileDriver, type FileServer } from './file-driver.ts';
+import { createFileDriver } from './file-driver.ts';
+import type { FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 import { rndc } from './rndc.ts';
 

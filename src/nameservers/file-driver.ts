@@ -1,45 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
-import { KeyFileError, type Entry } from '../domain/key-formats/reader.ts';
+import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { DriverError, type Difference, type Driver, type Requirement } from './driver.ts';
+import { withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
-
-/** A name server that reads its keys from a file that its configuration includes. */
-export interface FileServer {
-  /** The name of the program, for messages. */
-  readonly program: string;
-  /** Reads the keys of the file. May throw `KeyFileError`. */
-  readKeys(content: string): readonly Entry[];
-  /**
-   * Returns the content of the file after its header. Names in `former`, the present content, that
-   * the configuration may refer to must be defined again.
-   */
-  render(state: DesiredState, former: string): string;
-  /** Makes the server read its configuration again. Throws `DriverError`. */
-  load(signal: AbortSignal): Promise<void>;
-  /** Returns what the running server has loaded. Throws `DriverError`. */
-  inspect(signal: AbortSignal): Promise<Loaded>;
-  /**
-   * Returns the names of keys that the configuration defines twice, in comparison form. For servers
-   * whose `inspect` returns no names.
-   */
-  duplicates?(signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Checks further requirements. Throws nothing but `signal.reason`. */
-  check?(signal: AbortSignal): Promise<readonly Requirement[]>;
-}
-
-/** What a running server has loaded. */
-export interface Loaded {
-  /** The names of all keys in comparison form, or undefined if the server does not list them. */
-  readonly names: ReadonlySet<string> | undefined;
-  /**
-   * Returns whether the server has loaded this content. `certain` is false if the server shows only
-   * that it has the keys.
-   */
-  has(content: string, keys: ReadonlyMap<string, Key>): boolean;
-  readonly certain: boolean;
-}
 
 /** What `apply` would write. */
 interface Plan {
@@ -211,26 +176,6 @@ export function createFileDriver(server: FileServer, options: FileOptions, id: s
     const message = `${program} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
     return { id: key, code: 'name_taken' as const, message };
   }
-}
-
-/** Masks secrets in an error, because servers may quote lines of the file. */
-function withoutSecrets(error: unknown, keys: readonly DesiredKey[]): unknown {
-  if (!(error instanceof DriverError)) return error;
-  const quoted = keys.filter(({ secret }) => error.message.includes(secret));
-  if (quoted.length === 0) return error;
-  const message = quoted.reduce(
-    (text, { secret }) => text.replaceAll(secret, '***'),
-    error.message,
-  );
-  return new DriverError(error.code, message, error.hint);
-}
-
-/** Returns whether a server has all keys of its file, with the same values. */
-export function hasKeys(loaded: ReadonlyMap<string, Key>, keys: ReadonlyMap<string, Key>): boolean {
-  return [...keys].every(([name, { algorithm, secret }]) => {
-    const found = loaded.get(name);
-    return found?.algorithm === algorithm && found.secret === secret;
-  });
 }
 
 function digestOf(content: string): string {

@@ -9,7 +9,8 @@ import { knotSections } from '../domain/key-formats/read-knot.ts';
 import { described, object, withDefault } from '../domain/model/object.ts';
 import { driverErrors } from './control.ts';
 import { defineDriver, DriverError } from './driver.ts';
-import { createFileDriver, hasKeys, type FileServer } from './file-driver.ts';
+import { createFileDriver } from './file-driver.ts';
+import { hasKeys, type FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 import { knotControl, type KnotUnit } from './knot-control.ts';
 

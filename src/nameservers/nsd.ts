@@ -9,7 +9,8 @@ import { exchange, type Endpoint } from '../net/exchange.ts';
 import { describeFault, NetError } from '../net/faults.ts';
 import { driverErrors } from './control.ts';
 import { defineDriver, DriverError, type Requirement } from './driver.ts';
-import { createFileDriver, hasKeys, type FileServer } from './file-driver.ts';
+import { createFileDriver } from './file-driver.ts';
+import { hasKeys, type FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 
 /** The port of the control channel, unless the configuration sets another one. */

@@ -1,0 +1,118 @@
+import {
+  RIGHTS,
+  type DesiredKey,
+  type DesiredState,
+  type Right,
+} from '../../domain/delivery/desired-state.ts';
+import type { Difference } from '../driver.ts';
+import type { Grants } from './powerdns-grants.ts';
+
+/** The keys and grants of a server, as last read or written. */
+export interface Known {
+  readonly keys: Map<string, { readonly algorithm: string; readonly secret: string }>;
+  readonly grants: Map<string, Grants>;
+}
+
+/** What a server has, and what it should have. */
+export interface Plan {
+  readonly known: Known;
+  readonly zones: readonly string[];
+  /** The names of all keys of the server. */
+  readonly present: ReadonlySet<string>;
+  /** The keys to deliver. */
+  readonly keys: readonly DesiredKey[];
+  readonly taken: readonly DesiredKey[];
+  /** The names of keys that Tsigil may change and remove. */
+  readonly ours: ReadonlySet<string>;
+  /** The names of Tsigil's keys that each zone is to accept, by right. */
+  readonly wanted: (zone: string) => Readonly<Record<Right, readonly string[]>>;
+}
+
+/** Returns the function from zones to the keys that they are to accept. */
+export function wantedGrants(state: DesiredState, keys: readonly DesiredKey[]): Plan['wanted'] {
+  const managed = new Set(state.zones);
+  const select = (right: Right) => {
+    const own = keys.filter(({ rights }) => rights.includes(right));
+    const shared = own.filter(({ zones }) => zones === 'all').map(({ name }) => name);
+    const local = new Map<string, string[]>();
+    for (const { name, zones } of own)
+      if (zones !== 'all')
+        for (const zone of zones) local.set(zone, [...(local.get(zone) ?? []), name]);
+    return (zone: string) =>
+      managed.has(zone) ? [...shared, ...(local.get(zone) ?? [])] : (local.get(zone) ?? []);
+  };
+  const [transfer, update] = [select('transfer'), select('update')];
+  return (zone) => ({ transfer: transfer(zone), update: update(zone) });
+}
+
+type Wanted = ReturnType<Plan['wanted']>;
+
+/** Returns the grants without those of Tsigil's keys that are not wanted. */
+export function shrunk(grants: Grants, ours: ReadonlySet<string>, wanted: Wanted): Grants {
+  const keep = (right: Right) =>
+    grants[right].filter((name) => !ours.has(name) || wanted[right].includes(name));
+  return { ...grants, transfer: keep('transfer'), update: keep('update') };
+}
+
+/** Returns the grants with those that are wanted. */
+export function grown(grants: Grants, wanted: Wanted): Grants {
+  const add = (right: Right) => [...new Set([...grants[right], ...wanted[right]])];
+  return { ...grants, transfer: add('transfer'), update: add('update') };
+}
+
+/** Returns the differences between a server and its plan. */
+export function differencesOf({
+  known,
+  zones,
+  keys,
+  present,
+  ours,
+  wanted,
+}: Plan): readonly Difference[] {
+  const desired = new Set(keys.map(({ name }) => name));
+  const differences = keys.flatMap((key): Difference[] => {
+    const found = known.keys.get(key.name);
+    if (found === undefined)
+      return [{ kind: 'missing', key: key.name, message: 'PowerDNS lacks the key.' }];
+    return found.algorithm === key.algorithm && found.secret === key.secret
+      ? []
+      : [{ kind: 'changed', key: key.name, message: 'PowerDNS has the key with other values.' }];
+  });
+  for (const name of present)
+    if (ours.has(name) && !desired.has(name))
+      differences.push({ kind: 'extra', key: name, message: 'PowerDNS has the key.' });
+  for (const zone of zones) {
+    const grants = known.grants.get(zone);
+    if (grants === undefined) continue;
+    const target = grown(shrunk(grants, ours, wanted(zone)), wanted(zone));
+    for (const right of RIGHTS) {
+      const isEqual =
+        target[right].length === grants[right].length &&
+        target[right].every((name) => grants[right].includes(name));
+      const message = `The zone '${zone}' has other keys for the right '${right}'.`;
+      if (!isEqual) differences.push({ kind: 'other', message });
+    }
+  }
+  return differences;
+}
+
+/**
+ * Runs `work` on each item, `concurrency` at a time. Throws the first error when no work is left in
+ * progress.
+ */
+export async function inParallel<T>(
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  const failures: unknown[] = [];
+  const worker = async () => {
+    for (const item of waiting) {
+      if (failures.length > 0) return;
+      await work(item).catch((error: unknown) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+}
