@@ -19,6 +19,7 @@ import { createServer } from './http/server.ts';
 import { liveSettings, type LastingDependencies } from './live-settings.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
+import { openTrail } from './store/audit/trail.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
 import type { EncryptionReport } from './store/secrets/start.ts';
 import { copyLostSecrets, type LostSecret } from './store/secrets/reset.ts';
@@ -172,6 +173,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       newId: given.newId ?? randomUUID,
       randomBytes: given.randomBytes ?? randomBytes,
       encryption,
+      audit: openTrail({ sql: database.reads, auditKey: () => undefined, now: clock }),
       onTokenRevoked: (id) => revokedTokens.add(id),
       warn({ type, id, requestId, message }) {
         log.warn(

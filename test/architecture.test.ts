@@ -62,6 +62,7 @@ const ROOMS: Record<string, string[]> = {
     'encryption',
     'scheduling',
     'resources',
+    'audit-formats',
     'key-formats',
     'dns',
     'delivery',
@@ -75,13 +76,24 @@ const ROOMS: Record<string, string[]> = {
     'migrations',
     'secrets',
     'delivery',
+    'audit',
     'sqlite/connection',
     'sqlite/scans',
     'sqlite',
     'postgres',
     '',
   ],
-  cli: ['output', 'service', 'flags', 'tld-lists', 'imports', 'commands/tsigkey', 'commands', ''],
+  cli: [
+    'output',
+    'service',
+    'flags',
+    'tld-lists',
+    'imports',
+    'commands/tsigkey',
+    'commands/audit',
+    'commands',
+    '',
+  ],
 };
 
 describe('imports', () => {

@@ -7,6 +7,7 @@ import { addExamples } from './flags/help.ts';
 import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { addHelpCommand, COMMAND_GROUPS, formatHelp, optionDescription } from './root-help.ts';
+import { addAuditCommands } from './commands/audit/audit-commands.ts';
 import { addEncryptionCommands } from './commands/encryption-commands.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
 import { addNameList } from './commands/name-list.ts';
@@ -86,6 +87,7 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   program.commandsGroup(COMMAND_GROUPS.service);
   addLocalCommands(program, local);
   addEncryptionCommands(program, local, terminal);
+  addAuditCommands(program, terminal);
   acceptConnectionFlagsFirst(program);
   reportUsageErrors(program);
   return program;

@@ -27,9 +27,7 @@ export function formatHelp(command: Command, helper: Help): string {
         .filter((each) => groupOf(each) === group)
         .map((each) => `  ${each.name().padEnd(width)}  ${each.summary() || each.description()}`),
     ]),
-    `${title('Options:')} ${flags.join(', ')}`,
-    '',
-    `Run '${command.name()} help <command>' for the flags and examples of a command.`,
+    `${title('Options:')} ${flags.join(', ')}. For others, run '${command.name()} help <command>'.`,
   ].join('\n')}\n`;
 }
 

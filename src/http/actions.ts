@@ -12,6 +12,8 @@ import { JSON_TYPE, statusAndType, type ErrorSettings } from './request/errors.t
 import { changeContext } from './request/guard.ts';
 import { readLongJsonBody } from './request/json-body.ts';
 import { addRoutes, OPERATION_ROUTES, pathId, type Handler, type Route } from './request/routes.ts';
+import { withMarker, withParameters } from './request/urls.ts';
+import { acceptsLines, sendLines } from './sharing/json-lines.ts';
 import { newSlicer, writeLongJson, type RunLongWork } from './sharing/long-work.ts';
 
 /** The dependencies of the routes of actions. */
@@ -23,14 +25,20 @@ export interface ActionSettings {
 }
 
 /**
- * Serves an action. An action that reads a body runs as long work: a few requests at a time, in
- * slices.
+ * Serves an action. An action that reads a body or `isLong` runs as long work: a few requests at a
+ * time, in slices.
  */
 export function addAction(app: FastifyInstance, action: Action, settings: ActionSettings): void {
   const { body, method, right } = action;
   const run: Run = (request, work) =>
-    body === undefined ? work(newSlicer()) : settings.runLongWork(request, work);
+    body === undefined && action.isLong !== true
+      ? work(newSlicer())
+      : settings.runLongWork(request, work);
   const handler: Handler = async (request, reply) => {
+    if ('lines' in action && acceptsLines(request)) {
+      const input = await readRequest(request, action, settings, newSlicer());
+      return sendLines(request, reply, action.lines.run(input));
+    }
     if ('file' in action) {
       const { text, mediaType, fileName } = await run(request, async (slicer) =>
         action.run(await readRequest(request, action, settings, slicer)),
@@ -99,5 +107,13 @@ async function readRequest(
         : readActionBody(action.body, await readLongJsonBody(request, slicer)),
     slicer,
     errorType: (error) => statusAndType(error, settings.errors)[1],
+    pageLinks(marker) {
+      const url = request.base + action.path;
+      const given = parametersOf(request);
+      return {
+        self: withParameters(url, given),
+        ...(marker === undefined ? {} : { next: withParameters(url, withMarker(given, marker)) }),
+      };
+    },
   };
 }

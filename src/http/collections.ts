@@ -9,7 +9,6 @@ import {
   readId,
   updateResource,
 } from '../domain/operations/collection.ts';
-import type { Parameter } from '../domain/operations/list-query.ts';
 import { pendingMembers, secretFields, successStatus } from '../domain/model/response.ts';
 import type { Operation, ResourceType } from '../domain/model/resource.ts';
 import type { Settings } from '../domain/model/settings.ts';
@@ -30,7 +29,7 @@ import { countFitting, isLonger } from './page-size.ts';
 import { createWriter, type ResourceWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, pathId, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
-import { withParameters } from './request/urls.ts';
+import { withMarker, withParameters } from './request/urls.ts';
 
 /** Adds the warnings of a change as a list of strings (RFC 9651 section 3.1). */
 function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): void {
@@ -186,9 +185,4 @@ export function addCollection(
       })),
     );
   }
-}
-
-/** Returns the parameters with the marker last, because clients cut the link there. */
-function withMarker(parameters: readonly Parameter[], marker: string): Parameter[] {
-  return [...parameters.filter(([name]) => name !== 'marker'), ['marker', marker]];
 }

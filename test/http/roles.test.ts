@@ -54,6 +54,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'tsigkeys:reveal': ['GET', '/v2/tsigkeys/{key}/export?format=bind'],
   'encryption:get': ['GET', '/v2/encryption'],
   'encryption:manage': ['POST', '/v2/encryption/verify'],
+  'audit:list': ['GET', '/v2/audit'],
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
 };

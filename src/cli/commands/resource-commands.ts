@@ -1,7 +1,7 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { call, type Connection } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
-import { checkColumns, connect } from '../flags/flags.ts';
+import { checkColumns, connect, readLimit } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { formatList, plainCell } from '../output/output.ts';
 import { hasReferences, readReferences } from '../flags/references.ts';
@@ -243,10 +243,4 @@ function pathOf(
   idOrName: string,
 ): Promise<string> {
   return findPath(connection, resource.type, idOrName, (name) => nameOf(resource, name));
-}
-
-function readLimit(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new InvalidArgumentError('It must be a whole number above 0.');
-  return Number(text);
 }

@@ -129,3 +129,10 @@ export function collect(value: string, earlier: string[] | undefined): string[] 
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return [...(earlier ?? []), value];
 }
+
+/** Returns the number of resources that a flag allows. */
+export function readLimit(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('It must be a whole number above 0.');
+  return Number(text);
+}

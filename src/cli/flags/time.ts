@@ -8,9 +8,22 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3600, m: 
  * `now` (`90d`, `12h`, `30m`). `now` is in milliseconds since 1970. Throws `CommandError`.
  */
 export function readTime(text: string, now: number): string {
+  return timeOf(text, now, 1);
+}
+
+/**
+ * Returns the timestamp that a flag about the past gives: a timestamp, or a duration before `now`.
+ * Throws `CommandError`.
+ */
+export function readPastTime(text: string, now: number): string {
+  return timeOf(text, now, -1);
+}
+
+function timeOf(text: string, now: number, sign: 1 | -1): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];
-  if (seconds !== undefined) return new Date(now + Number(amount) * seconds * 1000).toISOString();
+  if (seconds !== undefined)
+    return new Date(now + sign * Number(amount) * seconds * 1000).toISOString();
   const timestamp = parseTimestamp(text);
   if (timestamp === undefined)
     throw new CommandError(

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { codeOf, faultOf } from '../../net/faults.ts';
 import { CommandError, EXIT } from './errors.ts';
 
@@ -32,6 +40,47 @@ function assertReplaceable(path: string): void {
     `'${path}' cannot be written: it is not a file`,
     'Give the path of a file, or use - for standard output.',
   );
+}
+
+/** A file that is written piece by piece. */
+export interface OpenedFile {
+  write(text: string): void;
+  /** Puts the file in its place. */
+  close(): void;
+  /** Deletes what was written. */
+  discard(): void;
+}
+
+/**
+ * Creates a file with mode 0600, to write it piece by piece. It has its name once it is closed.
+ * Throws `CommandError` if the file exists and `overwrite` is false, or if it cannot be written.
+ */
+export function createFile(path: string, overwrite: boolean): OpenedFile {
+  if (overwrite) assertReplaceable(path);
+  else if (existsSync(path)) throw fileExists(path);
+  const written = `${path}.${randomBytes(6).toString('hex')}`;
+  const attempt = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (cause) {
+      rmSync(written, { force: true });
+      const { reason, hint } = faultOf(cause);
+      throw new CommandError(EXIT.usage, `'${path}' cannot be written: ${reason}`, hint, cause);
+    }
+  };
+  const descriptor = attempt(() => openSync(written, 'wx', 0o600));
+  return {
+    write: (text) => attempt(() => writeFileSync(descriptor, text)),
+    close: () =>
+      attempt(() => {
+        closeSync(descriptor);
+        renameSync(written, path);
+      }),
+    discard() {
+      closeSync(descriptor);
+      rmSync(written, { force: true });
+    },
+  };
 }
 
 /** Returns the error for a file that exists and must not be replaced. */

@@ -53,13 +53,29 @@ export interface ActionFiles {
   examples(): Examples<ActionFile>;
 }
 
-/** A required query parameter. */
+/** A response as JSON lines, for callers that accept `application/x-ndjson`. */
+export interface ActionLines<B = unknown, P extends Parameters = Parameters> {
+  /** A description of the lines, in a sentence. */
+  readonly description: string;
+  /** An example of a line. */
+  readonly example: object;
+  /** Returns the lines in parts. The next part is requested once the caller has read this one. */
+  run(request: ActionRequest<B, P>): AsyncIterable<readonly object[]>;
+}
+
+/** A query parameter. */
 export interface ActionParameter<T = unknown> extends Kind<T> {
   readonly description: string;
   readonly example: string;
+  /** Whether requests may omit it. Its value is then undefined. */
+  readonly isOptional?: boolean;
 }
 
 type Parameters = Readonly<Record<string, ActionParameter>>;
+
+type ParameterValue<P extends ActionParameter> = P extends { readonly isOptional: true }
+  ? ValueOf<P> | undefined
+  : ValueOf<P>;
 
 /** The parameters of an action's `run`. */
 export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
@@ -68,11 +84,28 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly context: ChangeContext;
   /** The id in the path. Empty if the path has none. */
   readonly id: string;
-  readonly parameters: { readonly [Name in keyof P]: ValueOf<P[Name]> };
+  readonly parameters: { readonly [Name in keyof P]: ParameterValue<P[Name]> };
   readonly body: B;
   readonly slicer: Slicer;
   /** Returns the `type` of an error in a response. */
   errorType(error: ServiceError): string;
+  /**
+   * Returns the links of a page: the URL of this request, and that of the next page, which begins
+   * after `marker`. Undefined means that this is the last page.
+   */
+  pageLinks(marker: string | undefined): PageLinks;
+}
+
+/** The links of a page of a list. */
+export interface PageLinks {
+  readonly self: string;
+  readonly next?: string;
+}
+
+/** A group of operations in the OpenAPI document. */
+export interface ActionGroup {
+  readonly name: string;
+  readonly description: string;
 }
 
 interface ActionBase<B, P extends Parameters> {
@@ -87,6 +120,10 @@ interface ActionBase<B, P extends Parameters> {
   readonly description: string;
   /** The type of the action's resources. */
   readonly type: ResourceType;
+  /** The action's group in the OpenAPI document. The default is that of the type. */
+  readonly group?: ActionGroup;
+  /** Whether it may take long, so that only a few such requests run at a time. */
+  readonly isLong?: boolean;
   /** The errors in addition to those of the path, the body and every request. */
   readonly errors?: readonly ErrorCode[];
   /** Absent if the action reads no body. */
@@ -105,7 +142,11 @@ export type Action<
   R extends object = object,
 > = ActionBase<B, P> &
   (
-    | { readonly response: ActionResponse<R>; run(request: ActionRequest<B, P>): Promise<R> }
+    | {
+        readonly response: ActionResponse<R>;
+        readonly lines?: ActionLines<B, P>;
+        run(request: ActionRequest<B, P>): Promise<R>;
+      }
     | { readonly file: ActionFiles; run(request: ActionRequest<B, P>): Promise<ActionFile> }
   );
 
@@ -153,6 +194,7 @@ export function readActionParameters(
     Object.entries(definitions).map(([name, kind]) => {
       const values = given.filter(([each]) => each === name).map(([, value]) => value);
       if (values.length > 1) throw new ServiceError('bad_request', `${name} is given twice`);
+      if (values.length === 0 && kind.isOptional === true) return [name, undefined];
       const parsed = kind.parse(values[0]);
       if ('problem' in parsed) throw new ServiceError('bad_request', `${name} ${parsed.problem}`);
       return [name, parsed.value];

@@ -1,4 +1,5 @@
 import type { Action } from './action.ts';
+import { AUDIT_ACTIONS } from './audit-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
 import { importAction } from './import.ts';
 import { keyExport } from './key-export.ts';
@@ -18,4 +19,5 @@ export const ACTIONS: readonly Action[] = [
   limits,
   whoami,
   ...ENCRYPTION_ACTIONS,
+  ...AUDIT_ACTIONS,
 ];

@@ -1,4 +1,5 @@
 import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
+import type { AuditTrail } from '../audit/trail.ts';
 import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
@@ -35,6 +36,8 @@ export interface Dependencies {
   onTokenRevoked(id: string): void;
   /** Operations on the keys that encrypt secrets. Undefined where only resources change. */
   readonly encryption?: Encryption | undefined;
+  /** The audit trail. Undefined where only resources change. */
+  readonly audit?: AuditTrail | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
   /** The audit trail. Without it, records of changes contain no marks of secrets. */

@@ -11,6 +11,9 @@ import { CHOOSE_POOL } from './zone-fields.ts';
 /** The roles that may perform each operation, by operation: `tlds:list`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
+/** The right to read and verify the audit trail, which covers all projects. */
+export const AUDIT_RIGHT = 'audit:list';
+
 /**
  * The rights other than operations on collections: to change the request context, or to exceed a
  * restriction.
@@ -22,6 +25,7 @@ export const FURTHER_RIGHTS = [
   'hard_delete',
   'encryption:get',
   'encryption:manage',
+  AUDIT_RIGHT,
   ...RESOURCE_TYPES.flatMap(computedFilterRights),
   CHOOSE_POOL,
   ...RESOURCE_TYPES.flatMap(revealRights),
@@ -37,6 +41,7 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     ...RESOURCE_TYPES.flatMap(readRights),
     ...RESOURCE_TYPES.flatMap(computedFilterRights),
     'all_projects',
+    AUDIT_RIGHT,
   ],
   keymanager: [
     ...tsigkey.operations.map((operation) => `${tsigkey.collection}:${operation}`),

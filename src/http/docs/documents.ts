@@ -5,7 +5,7 @@ import { CONTENT_SECURITY_POLICY, renderDocsPage } from './page.ts';
 import { JSON_TYPE } from '../request/errors.ts';
 import { describeApi } from '../openapi/openapi.ts';
 import type { ApiDocument } from '../openapi/document.ts';
-import { actionPaths, actionSchemas } from '../openapi/actions.ts';
+import { actionGroups, actionPaths, actionSchemas } from '../openapi/actions.ts';
 import { openPaths } from '../openapi/open-paths.ts';
 import type { ApiSettings } from '../openapi/responses.ts';
 import { addRoutes } from '../request/routes.ts';
@@ -38,7 +38,11 @@ export function addDocuments(app: FastifyInstance, service: Omit<ApiSettings, 'b
 
 function describeService(settings: ApiSettings): ApiDocument {
   const paths = { ...actionPaths(settings, ACTIONS), ...openPaths(settings, RESOURCE_TYPES[0]) };
-  return describeApi(settings, RESOURCE_TYPES, { paths, schemas: actionSchemas(ACTIONS) });
+  return describeApi(settings, RESOURCE_TYPES, {
+    paths,
+    schemas: actionSchemas(ACTIONS),
+    groups: actionGroups(ACTIONS),
+  });
 }
 
 /**

@@ -5,6 +5,8 @@ import {
   type Action,
   type ActionBody,
   type ActionFiles,
+  type ActionGroup,
+  type ActionLines,
 } from '../../domain/actions/action.ts';
 import type {
   Content,
@@ -15,6 +17,7 @@ import type {
 } from './document.ts';
 import { thrownBy } from './examples.ts';
 import { commonParameters, idParameter } from './parameters.ts';
+import { LINES_TYPE } from '../request/errors.ts';
 import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
 import { withDefaultsInWords } from './request-schema.ts';
 import { schemaReference } from './schemas.ts';
@@ -66,7 +69,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
     operationId,
     summary,
     description: `${description}\n\n${right === undefined ? 'Needs a valid token.' : `Needs the right \`${right}\`.`}`,
-    tags: [type.collection],
+    tags: [action.group?.name ?? type.collection],
     security: [{ token: [] }, { bearer: [] }],
     ...(parameters === undefined ? {} : { parameters: describeParameters(parameters) }),
     ...(body === undefined
@@ -94,14 +97,17 @@ function hasId({ path }: Action): boolean {
 }
 
 function describeParameters(parameters: NonNullable<Action['parameters']>): ParameterObject[] {
-  return Object.entries(parameters).map(([name, { schema, description, example }]) => {
-    return { name, in: 'query', required: true, description, schema, example };
-  });
+  return Object.entries(parameters).map(
+    ([name, { schema, description, example, isOptional = false }]) => {
+      return { name, in: 'query', required: !isOptional, description, schema, example };
+    },
+  );
 }
 
-/** Returns the response to a body without members. */
+/** Returns the response to a body without members, or to an array if no member is required. */
 function emptyBodyError(body: ActionBody) {
-  return thrownBy(() => readActionBody(body, {}));
+  const invalid = 'value' in body.kind.parse({}) ? [] : {};
+  return thrownBy(() => readActionBody(body, invalid));
 }
 
 function describeSuccess(settings: ApiSettings, action: Action): ResponseObject {
@@ -116,8 +122,25 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
   return {
     description,
     headers: headers(settings),
-    content: json(schemaReference(schemaName), examples),
+    content: { ...json(schemaReference(schemaName), examples), ...describeLines(action.lines) },
   };
+}
+
+/** Returns the media type of JSON lines. */
+function describeLines(lines: ActionLines | undefined): Content {
+  if (lines === undefined) return {};
+  const value = `${JSON.stringify(lines.example)}\n`;
+  return {
+    [LINES_TYPE]: {
+      schema: { type: 'string', description: lines.description },
+      examples: { line: { summary: 'One line.', value } },
+    },
+  };
+}
+
+/** Returns the groups of actions, in order. */
+export function actionGroups(actions: readonly Action[]): readonly ActionGroup[] {
+  return [...new Set(actions.flatMap(({ group }) => group ?? []))];
 }
 
 /** Returns the media types of all files, each with its examples. */

@@ -7,15 +7,17 @@ import { sharedParameters } from './parameters.ts';
 import { describeHeaders, sharedResponses, type ApiSettings } from './responses.ts';
 import { ERROR_SCHEMAS, resourceSchemas } from './schemas.ts';
 
-/** The paths and schemas in addition to those of collections. */
+/** The parts in addition to those of collections. */
 export interface Further {
   readonly paths: Paths;
   readonly schemas: Readonly<Record<string, JsonSchema>>;
+  /** The groups of operations in addition to those of collections. */
+  readonly groups?: readonly { readonly name: string; readonly description: string }[];
 }
 
 const DESCRIPTION = `Tsigil stores DNS zones, pools of name servers that serve them, TSIG keys that authenticate name servers to each other, and top-level domains under which zones may be created.
 
-Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`, and \`Accept\` is ignored. Every path with \`GET\` also has \`HEAD\`, and every path returns its methods to \`OPTIONS\`. Slashes at the end of a path are ignored.
+Bodies are JSON in UTF-8. Responses have the type \`application/json; charset=UTF-8\`, and \`Accept\` selects another type only where an operation lists it. Every path with \`GET\` also has \`HEAD\`, and every path returns its methods to \`OPTIONS\`. Slashes at the end of a path are ignored.
 
 A path that does not exist returns 404 with the type \`not_found\`.
 
@@ -28,7 +30,7 @@ Rights are checked before bodies and before the existence of a resource. A calle
 export function describeApi(
   settings: ApiSettings,
   types: readonly [ResourceType, ...ResourceType[]],
-  { paths, schemas }: Further,
+  { paths, schemas, groups = [] }: Further,
 ): ApiDocument {
   const [first] = types;
   return {
@@ -44,6 +46,7 @@ export function describeApi(
     externalDocs: { description: 'This document as a page', url: `${settings.base}/docs` },
     tags: [
       ...types.map(({ collection, description }) => ({ name: collection, description })),
+      ...groups,
       OPEN_TAG,
     ],
     paths: {

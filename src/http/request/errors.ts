@@ -4,6 +4,9 @@ import { isObject } from '../../domain/model/field.ts';
 /** The content type of every JSON response. */
 export const JSON_TYPE = 'application/json; charset=UTF-8';
 
+/** The content type of JSON lines: one JSON value a line, in UTF-8. */
+export const LINES_TYPE = 'application/x-ndjson';
+
 /** An error response before it is sent. */
 export interface ErrorResponse {
   readonly status: number;

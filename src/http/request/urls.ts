@@ -99,6 +99,11 @@ export function withParameters(url: string, parameters: readonly Parameter[]): s
   return `${url}?${parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
 }
 
+/** Returns the parameters with the marker last, because clients cut the link there. */
+export function withMarker(parameters: readonly Parameter[], marker: string): Parameter[] {
+  return [...parameters.filter(([name]) => name !== 'marker'), ['marker', marker]];
+}
+
 function decode(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '));
 }

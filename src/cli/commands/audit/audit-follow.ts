@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Option, type Command } from 'commander';
+import { AUDIT_FORMATS } from '../../../domain/audit-formats/formats.ts';
+import type { AuditRecord } from '../../../domain/audit/record.ts';
+import type { Position } from '../../../domain/audit/trail.ts';
+import { MAX_LIMIT } from '../../../domain/model/settings.ts';
+import { formatPosition, POSITION } from '../../../domain/operations/audit-list.ts';
+import { connect, withConnectionFlags } from '../../flags/flags.ts';
+import { addExamples } from '../../flags/help.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+import { plainCell } from '../../output/output.ts';
+import { catchInterrupt, type Terminal } from '../../output/terminal.ts';
+import type { Connection } from '../../service/client.ts';
+import { recordParameters, withRecordFlags, type RecordFlags } from './audit-flags.ts';
+import { getLastBatch, getRecords, type Parameters } from './audit-requests.ts';
+import { summaryOf } from './audit-summary.ts';
+
+/** How often the command asks for a new batch. The service seals one at most every second. */
+const INTERVAL_MS = 1000;
+
+/** Adds the command that prints new records. */
+export function addFollow(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('follow')
+    .description('print new audit records, about a second after the change, until Ctrl-C')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'print in this format (default: columns separated by tabs)',
+      ).choices(Object.keys(AUDIT_FORMATS)),
+    );
+  withRecordFlags(command, ['after']);
+  withConnectionFlags(command).action(async (flags: RecordFlags & { readonly format?: string }) => {
+    const wanted = recordParameters(flags, terminal.now());
+    const { format } = flags;
+    const print = (record: AuditRecord) =>
+      void terminal.out.write(`${lineOf(record, format, parent.parent?.version() ?? '')}\n`);
+    await follow(await connect(flags, terminal), wanted, print, terminal);
+  });
+  addExamples(command, [
+    'tsigil audit follow',
+    {
+      command: 'tsigil audit follow --format cef --after 1h | nc siem.example.com 514',
+      purpose: 'send records to a collector, beginning with those of the last hour',
+    },
+  ]);
+}
+
+/** Returns a record as one line. */
+function lineOf(record: AuditRecord, format: string | undefined, version: string): string {
+  const writer = format === undefined ? undefined : AUDIT_FORMATS[format];
+  return (
+    writer?.write(record, version) ?? Object.values(summaryOf(record)).map(plainCell).join('\t')
+  );
+}
+
+/** Prints the records that are sealed from now on, until Ctrl-C. Waits while the service restarts. */
+async function follow(
+  connection: Connection,
+  wanted: Parameters,
+  print: (record: AuditRecord) => void,
+  terminal: Terminal,
+): Promise<void> {
+  const { signal, release } = catchInterrupt(terminal);
+  const isStopped = () => signal.aborted;
+  const end = await endOfTrail(connection);
+  let from = wanted.some(([name]) => name === 'after') ? START : end;
+  let isWaiting = false;
+  try {
+    while (!isStopped()) {
+      try {
+        const last = await endOfTrail(connection);
+        while (isBefore(from, last) && !isStopped()) {
+          const { records, next } = await getRecords(connection, [
+            ...wanted,
+            ['sort_dir', 'asc'],
+            ['limit', String(MAX_LIMIT)],
+            ['marker', formatPosition(from)],
+          ]);
+          for (const record of records) print(record);
+          // Without a next page, every record up to `last` was read, and maybe later ones.
+          from = next === undefined ? latest(last, records.at(-1)) : positionOf(next);
+        }
+        isWaiting = false;
+      } catch (error) {
+        if (!isTemporary(error)) throw error;
+        if (!isWaiting)
+          terminal.err.write(`${(error as CommandError).message}. Waiting for the service.\n`);
+        isWaiting = true;
+      }
+      await pause(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+    }
+  } finally {
+    release();
+  }
+}
+
+const START: Position = { batch: 0, seq: 0 };
+
+function isBefore(one: Position, other: Position): boolean {
+  return one.batch < other.batch || (one.batch === other.batch && one.seq < other.seq);
+}
+
+/** Returns the position of a record if it is after `end`, else `end`. */
+function latest(end: Position, record: AuditRecord | undefined): Position {
+  if (record?.batch == null) return end;
+  const position = { batch: record.batch, seq: record.seq };
+  return isBefore(end, position) ? position : end;
+}
+
+/** Returns the position in the marker of a link. */
+function positionOf(marker: string): Position {
+  const parsed = POSITION.parse(marker);
+  if ('value' in parsed) return parsed.value;
+  throw new CommandError(EXIT.refused, `Unexpected marker '${marker}' in a link of the service`);
+}
+
+/** Returns the position after the last batch. */
+async function endOfTrail(connection: Connection): Promise<Position> {
+  const batch = await getLastBatch(connection);
+  return batch === undefined ? START : { batch: batch.number, seq: batch.last_seq };
+}
+
+/** Returns whether a request may succeed later: the service restarts or is busy. */
+function isTemporary(error: unknown): boolean {
+  if (!(error instanceof CommandError)) return false;
+  const { status } = error;
+  return status === undefined
+    ? error.exitCode === EXIT.unreachable
+    : status === 429 || status >= 500;
+}

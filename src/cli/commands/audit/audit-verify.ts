@@ -1,0 +1,170 @@
+import type { Command } from 'commander';
+import { MAX_LIMIT } from '../../../domain/model/settings.ts';
+import { connect, withConnectionFlags } from '../../flags/flags.ts';
+import { addExamples } from '../../flags/help.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+import { plainText } from '../../output/plain-text.ts';
+import { startProgress } from '../../output/progress.ts';
+import type { Terminal } from '../../output/terminal.ts';
+import { call, type Connection } from '../../service/client.ts';
+import type { ConnectionFlags } from '../../service/connection.ts';
+import { getBatches, getLastBatch } from './audit-requests.ts';
+import { readCheckpoints, type Checkpoints } from './checkpoints.ts';
+
+/** What is wrong with a batch, or with records without one. */
+interface Problem {
+  readonly batch: number | null;
+  readonly problem: string;
+}
+
+/** The result for a part of the trail, in a response. */
+interface Verification {
+  readonly batches: number;
+  readonly records: number;
+  readonly purged: number;
+  readonly without_mac: number;
+  readonly unchecked: number;
+  readonly problems: readonly Problem[];
+  readonly next: string | null;
+}
+
+/** The maximum number of problems that are printed. */
+const MAX_PRINTED = 20;
+
+/** Adds the command that verifies the trail. */
+export function addVerify(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('verify')
+    .description(
+      'check that no audit record was changed, deleted or inserted; exit code 1 if one was',
+    )
+    .option(
+      '--checkpoints <file>',
+      'compare with the checkpoints in this file: a log of the service, or lines of batch number and hash',
+    );
+  withConnectionFlags(command).action(
+    async (flags: ConnectionFlags & { readonly checkpoints?: string }) => {
+      const { checkpoints: file } = flags;
+      const checkpoints = file === undefined ? undefined : await readCheckpoints(file);
+      const connection = await connect(flags, terminal);
+      const result = await verifyAll(connection, terminal);
+      const differing =
+        checkpoints === undefined ? [] : await compareCheckpoints(connection, checkpoints);
+      report(result, differing, checkpoints, terminal);
+    },
+  );
+  addExamples(command, [
+    'tsigil audit verify',
+    {
+      command: 'tsigil audit verify --checkpoints /var/log/tsigil.log',
+      purpose: 'also detects that the newest batches were deleted or replaced',
+    },
+  ]);
+}
+
+/** Verifies the whole trail, part by part. */
+async function verifyAll(connection: Connection, terminal: Terminal): Promise<Verification> {
+  const total = (await getLastBatch(connection))?.number ?? 0;
+  const progress = startProgress(terminal.err, 'Verifying', total, terminal.now);
+  let result: Verification = {
+    batches: 0,
+    records: 0,
+    purged: 0,
+    without_mac: 0,
+    unchecked: 0,
+    problems: [],
+    next: null,
+  };
+  try {
+    do {
+      const body = result.next === null ? {} : { from: result.next };
+      const part = await call(connection, 'POST', '/v2/audit/verify', body);
+      result = add(result, part as unknown as Verification);
+      progress.advance(Number(part.batches));
+    } while (result.next !== null);
+  } finally {
+    progress.stop();
+  }
+  return result;
+}
+
+function add(one: Verification, other: Verification): Verification {
+  return {
+    batches: one.batches + other.batches,
+    records: one.records + other.records,
+    purged: one.purged + other.purged,
+    without_mac: one.without_mac + other.without_mac,
+    unchecked: one.unchecked + other.unchecked,
+    problems: [...one.problems, ...other.problems],
+    next: other.next,
+  };
+}
+
+/** Returns the batches that differ from a checkpoint, and those that are missing. */
+async function compareCheckpoints(
+  connection: Connection,
+  checkpoints: Checkpoints,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  const left = new Map(checkpoints);
+  for (let marker: string | undefined = ''; marker !== undefined && left.size > 0;) {
+    const page = await getBatches(connection, [
+      ['sort_dir', 'asc'],
+      ['limit', String(MAX_LIMIT)],
+      ...(marker === '' ? [] : [['marker', marker] as const]),
+    ]);
+    for (const { number, hash } of page.batches) {
+      const hashes = left.get(number);
+      left.delete(number);
+      if (hashes !== undefined && (hashes.size > 1 || !hashes.has(hash)))
+        problems.push({ batch: number, problem: 'Its hash differs from its checkpoint.' });
+    }
+    marker = page.next;
+  }
+  for (const number of left.keys())
+    problems.push({ batch: number, problem: 'It is missing, although a checkpoint names it.' });
+  return problems;
+}
+
+/** Prints the result. Throws `CommandError` if anything is wrong. */
+function report(
+  result: Verification,
+  differing: readonly Problem[],
+  checkpoints: Checkpoints | undefined,
+  { out }: Terminal,
+): void {
+  const problems = [...result.problems, ...differing].toSorted(
+    (one, other) => (one.batch ?? Infinity) - (other.batch ?? Infinity),
+  );
+  const notes = [
+    ...problems
+      .slice(0, MAX_PRINTED)
+      .map(({ batch, problem }) => (batch === null ? problem : `Batch ${batch}: ${problem}`)),
+    ...(problems.length > MAX_PRINTED ? [`And ${problems.length - MAX_PRINTED} more.`] : []),
+    `${result.records} records in ${result.batches} batches verified`,
+    ...(result.purged > 0
+      ? [`${result.purged} batches were purged by retention; their hashes were verified`]
+      : []),
+    ...(result.without_mac > 0
+      ? [`${result.without_mac} batches have no MAC, because secrets were not encrypted then`]
+      : []),
+    ...(result.unchecked > 0
+      ? [`The MACs of ${result.unchecked} batches were not verified, because their key was lost`]
+      : []),
+    ...(checkpoints === undefined
+      ? []
+      : [`${checkpoints.size - differing.length} of ${checkpoints.size} checkpoints match`]),
+  ];
+  out.write(notes.map((note) => `${plainText(note)}\n`).join(''));
+  const [first] = problems;
+  if (first === undefined) return;
+  throw new CommandError(
+    EXIT.refused,
+    first.batch === null
+      ? 'Records of the audit trail are not sealed'
+      : `The audit trail was changed. The first bad batch is ${first.batch}`,
+    first.batch === null
+      ? 'Check the log of the service for errors.'
+      : 'Compare with an export or a backup from before the change.',
+  );
+}

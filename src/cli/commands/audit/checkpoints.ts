@@ -1,0 +1,53 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { parseJson } from '../../../net/http.ts';
+import { faultOf } from '../../../net/faults.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+
+/** The hashes of batches that were recorded earlier, by number. */
+export type Checkpoints = ReadonlyMap<number, ReadonlySet<string>>;
+
+const HASH = /^[0-9a-f]{64}$/;
+const PLAIN = /^\s*(\d{1,9})\s+([0-9a-f]{64})\s*$/;
+
+/**
+ * Reads the checkpoints in a file: log lines of the service, also with the prefix of a log
+ * collector, or lines of a number and a hash. Skips all other lines. Throws `CommandError` if the
+ * file cannot be read or contains no checkpoint.
+ */
+export async function readCheckpoints(path: string): Promise<Checkpoints> {
+  const checkpoints = new Map<number, Set<string>>();
+  try {
+    for await (const line of createInterface({ input: createReadStream(path, 'utf8') })) {
+      const found = checkpointOf(line);
+      if (found === undefined) continue;
+      const hashes = checkpoints.get(found.number) ?? new Set();
+      checkpoints.set(found.number, hashes.add(found.hash));
+    }
+  } catch (cause) {
+    const { reason, hint } = faultOf(cause);
+    throw new CommandError(EXIT.usage, `'${path}' cannot be read: ${reason}`, hint, cause);
+  }
+  if (checkpoints.size === 0)
+    throw new CommandError(
+      EXIT.usage,
+      `'${path}' contains no checkpoint of an audit trail`,
+      'Give a log file of the service, or lines with the number and the hash of a batch.',
+    );
+  return checkpoints;
+}
+
+/** Returns the checkpoint in a line. */
+export function checkpointOf(
+  line: string,
+): { readonly number: number; readonly hash: string } | undefined {
+  const plain = PLAIN.exec(line);
+  if (plain !== null) return { number: Number(plain[1]), hash: plain[2] ?? '' };
+  if (!line.includes('"hash"')) return undefined;
+  const value = parseJson(line.slice(line.indexOf('{')));
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { batch, hash } = value as { readonly batch?: unknown; readonly hash?: unknown };
+  return typeof batch === 'number' && typeof hash === 'string' && HASH.test(hash)
+    ? { number: batch, hash }
+    : undefined;
+}

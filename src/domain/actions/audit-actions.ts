@@ -1,0 +1,194 @@
+import { defineAction, type ActionGroup } from './action.ts';
+import type { AuditTrail, RecordPage } from '../audit/trail.ts';
+import { ServiceError } from '../model/errors.ts';
+import {
+  BATCH_PARAMETERS,
+  filtersOf,
+  formatPosition,
+  formatStep,
+  RECORD_PARAMETERS,
+  VERIFICATION_REQUEST,
+} from '../operations/audit-list.ts';
+import {
+  BATCH_PAGE,
+  EXAMPLE_BATCH,
+  EXAMPLE_RECORD,
+  RECORD_PAGE,
+  VERIFICATION,
+} from '../operations/audit-responses.ts';
+import type { Dependencies } from '../operations/change.ts';
+import { AUDIT_RIGHT } from '../resources/policy.ts';
+import { token } from '../resources/token.ts';
+
+const GROUP: ActionGroup = {
+  name: 'audit',
+  description:
+    'The audit trail: a record of every change, of refused requests and of reads of secrets.',
+};
+
+/** The number of records in one part of a stream. */
+const STREAMED_AT_ONCE = 500;
+
+/** Lists the records of the audit trail. */
+const listRecords = defineAction({
+  path: '/v2/audit',
+  method: 'GET',
+  right: AUDIT_RIGHT,
+  operationId: 'list_audit_records',
+  summary: 'List audit records',
+  description:
+    'Returns a page of the records that match every filter, of all projects. To list all of them, follow `links.next` until a page has none. Each record is listed once, whatever is recorded meanwhile. With `Accept: application/x-ndjson`, returns all of them as JSON lines, up to `limit`.',
+  type: token,
+  group: GROUP,
+  isLong: true,
+  parameters: RECORD_PARAMETERS,
+  response: {
+    kind: RECORD_PAGE,
+    schemaName: 'AuditRecords',
+    description: 'The page.',
+    examples: {
+      one: {
+        summary: 'A key was changed.',
+        value: {
+          records: [EXAMPLE_RECORD],
+          links: { self: 'https://tsigil.example.com/v2/audit' },
+        },
+      },
+    },
+  },
+  lines: {
+    description: 'One record a line.',
+    example: EXAMPLE_RECORD,
+    async *run({ dependencies, parameters }) {
+      const trail = trailOf(dependencies);
+      const { marker, limit = Infinity, sort_dir: order = 'asc' } = parameters;
+      let left = limit;
+      for (let from = marker; left > 0;) {
+        const page: RecordPage = await trail.records({
+          filters: filtersOf(parameters),
+          first: order === 'asc' ? 'oldest' : 'newest',
+          from,
+          limit: Math.min(left, STREAMED_AT_ONCE),
+        });
+        yield page.records;
+        if (page.next === undefined) return;
+        from = page.next;
+        left -= page.records.length;
+      }
+    },
+  },
+  async run({ dependencies, parameters, pageLinks }) {
+    const { marker: from, limit, sort_dir: order = 'desc' } = parameters;
+    const { records, next } = await trailOf(dependencies).records({
+      filters: filtersOf(parameters),
+      first: order === 'asc' ? 'oldest' : 'newest',
+      from,
+      limit: limit ?? dependencies.settings.defaultLimit,
+    });
+    return {
+      records,
+      links: pageLinks(next === undefined ? undefined : formatPosition(next)),
+    };
+  },
+});
+
+/** Lists the batches that seal the audit trail. */
+const listBatches = defineAction({
+  path: '/v2/audit/batches',
+  method: 'GET',
+  right: AUDIT_RIGHT,
+  operationId: 'list_audit_batches',
+  summary: 'List audit batches',
+  description:
+    'Returns a page of the batches that seal the audit trail. Number and hash of a batch are a checkpoint: they prove later that no earlier record was changed.',
+  type: token,
+  group: GROUP,
+  parameters: BATCH_PARAMETERS,
+  response: {
+    kind: BATCH_PAGE,
+    schemaName: 'AuditBatches',
+    description: 'The page.',
+    examples: {
+      one: {
+        summary: 'One batch.',
+        value: {
+          batches: [EXAMPLE_BATCH],
+          links: { self: 'https://tsigil.example.com/v2/audit/batches' },
+        },
+      },
+    },
+  },
+  async run({ dependencies, parameters, pageLinks }) {
+    const { marker: from, limit, sort_dir: order = 'desc' } = parameters;
+    const wanted = limit ?? dependencies.settings.defaultLimit;
+    const batches = await trailOf(dependencies).batches({
+      first: order === 'asc' ? 'oldest' : 'newest',
+      from,
+      limit: wanted,
+    });
+    const last = batches.length < wanted ? undefined : batches.at(-1);
+    return { batches, links: pageLinks(last === undefined ? undefined : String(last.number)) };
+  },
+});
+
+/** Verifies the audit trail in parts. */
+const verifyTrail = defineAction({
+  path: '/v2/audit/verify',
+  method: 'POST',
+  right: AUDIT_RIGHT,
+  operationId: 'verify_audit_trail',
+  summary: 'Verify the audit trail',
+  description:
+    'Computes the hashes and MACs of a part of the trail again: at most 50,000 records. Send `next` of the response as `from` of the next request, until it is null. `problems` lists the batches that were changed.',
+  type: token,
+  group: GROUP,
+  body: {
+    kind: VERIFICATION_REQUEST,
+    schemaName: 'AuditVerificationRequest',
+    what: 'verification',
+    examples: { first: { summary: 'The beginning of the trail.', value: {} } },
+  },
+  response: {
+    kind: VERIFICATION,
+    schemaName: 'AuditVerification',
+    description: 'The result for a part of the trail.',
+    examples: {
+      first: {
+        summary: 'Nothing is wrong, and another part follows.',
+        value: {
+          batches: 1000,
+          records: 2500,
+          purged: 0,
+          without_mac: 0,
+          unchecked: 0,
+          problems: [],
+          next: 'batches-1000-mac',
+        },
+      },
+    },
+  },
+  async run({ dependencies, body }) {
+    const result = await trailOf(dependencies).verify(
+      body.from ?? { part: 'batches', after: 0, macSeen: false },
+    );
+    const { batches, records, purged, withoutMac, unchecked, problems, next } = result;
+    return {
+      batches,
+      records,
+      purged,
+      without_mac: withoutMac,
+      unchecked,
+      problems,
+      next: next === undefined ? null : formatStep(next),
+    };
+  },
+});
+
+/** The operations on the audit trail. */
+export const AUDIT_ACTIONS = [listRecords, listBatches, verifyTrail];
+
+function trailOf({ audit }: Dependencies): AuditTrail {
+  if (audit === undefined)
+    throw new ServiceError('unavailable', 'The audit trail is not available');
+  return audit;
+}

@@ -1,0 +1,83 @@
+import type { AuditRecord } from '../audit/record.ts';
+import { escapeUnprintable, succeeded, type AuditFormat } from './format.ts';
+
+/** The maximum number of characters of an extension's value: the longest field type of CEF. */
+const MAX_VALUE = 4000;
+
+/** The maximum number of characters of a user's name in CEF. */
+const MAX_NAME = 1023;
+
+/** The severities of CEF, 0 to 10, by whether the request succeeded. */
+const SEVERITY = { success: 3, refusal: 6 } as const;
+
+/** The Common Event Format, version 0, of ArcSight. */
+export const cef: AuditFormat = {
+  description: 'Common Event Format (CEF) version 0, for ArcSight, Sentinel, QRadar and Splunk',
+  write(record, version) {
+    const severity = succeeded(record) ? SEVERITY.success : SEVERITY.refusal;
+    const header = ['Tsigil', 'Tsigil', version, record.action, record.action, String(severity)];
+    const values = extensionOf(record)
+      .filter(([, value]) => value !== '')
+      .map(([name, value]) => `${name}=${escapeValue(value)}`);
+    return `CEF:0|${header.map(escapeHeader).join('|')}|${values.join(' ')}`;
+  },
+};
+
+type Extension = readonly (readonly [name: string, value: string])[];
+
+function extensionOf(record: AuditRecord): Extension {
+  const { source } = record;
+  const address = source ?? '';
+  return [
+    ['rt', String(Date.parse(`${record.at.slice(0, 23)}Z`))],
+    ['cat', 'audit'],
+    ['externalId', `${record.batch ?? ''}-${record.seq}`],
+    ['outcome', record.outcome],
+    ['suid', cut(record.actor_id, MAX_NAME)],
+    ['suser', cut(record.actor_name, MAX_NAME)],
+    ['spriv', cut(record.roles.join(','), MAX_NAME)],
+    ...(address.includes(':') ? labelled('c6a2', 'sourceAddress', address) : []),
+    ['src', address.includes(':') ? '' : address],
+    ...labelled('cs1', 'resourceType', record.resource_type),
+    ...labelled('cs2', 'resourceId', record.resource_id),
+    ...labelled('cs3', 'resourceName', record.resource_name),
+    ...labelled('cs4', 'projectId', record.project_id),
+    ...labelled('cs5', 'requestId', record.request_id),
+    ...labelled('cs6', 'detail', JSON.stringify(record.detail)),
+    ...labelled('flexString1', 'actorKind', record.actor_kind),
+    ...labelled('flexString2', 'globalRequestId', record.global_request_id),
+  ];
+}
+
+/** Returns a custom field and its label, or nothing without a value. */
+function labelled(name: string, label: string, value: string | null): Extension {
+  return value === null || value === ''
+    ? []
+    : [
+        [name, cut(value, MAX_VALUE)],
+        [`${name}Label`, label],
+      ];
+}
+
+/** Returns the first `length` characters of a text. It marks a text that is longer. */
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 3).toWellFormed()}...`;
+}
+
+/** Escapes a field of the header: backslashes and pipes. The header has no line breaks. */
+function escapeHeader(text: string): string {
+  return escapeUnprintable(text).replaceAll(/[\\|]/g, '\\$&');
+}
+
+/**
+ * Escapes the value of an extension: backslashes, equals signs and line breaks. Other unprintable
+ * characters become `\\u001b`, which a reader decodes as the text `\u001b`.
+ */
+function escapeValue(text: string): string {
+  return text
+    .split(/([\n\r])/)
+    .map((part) => LINE_BREAKS[part] ?? escapeUnprintable(part).replaceAll(/[\\=]/g, '\\$&'))
+    .join('');
+}
+
+const LINE_BREAKS: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r' };

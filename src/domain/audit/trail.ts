@@ -1,0 +1,103 @@
+import type { AuditBatch } from './chain.ts';
+import type { AuditRecord } from './record.ts';
+
+/** The fields that a list of records can be filtered by, besides the time. */
+export const RECORD_FILTERS = [
+  'actor_id',
+  'action',
+  'resource_type',
+  'resource_id',
+  'project_id',
+  'outcome',
+  'request_id',
+] as const;
+
+/** The filters of a list of records. In `action`, `*` matches any number of characters. */
+export interface RecordFilters extends Partial<
+  Readonly<Record<(typeof RECORD_FILTERS)[number], string>>
+> {
+  /** Only records at or after this timestamp. */
+  readonly after?: string;
+  /** Only records before this timestamp. */
+  readonly before?: string;
+}
+
+/**
+ * A position in the trail, after a record or a batch. The order of the trail is that of the batches,
+ * and of `seq` in a batch: `seq` alone does not follow the order of commits.
+ */
+export interface Position {
+  readonly batch: number;
+  readonly seq: number;
+  /**
+   * True in a list with the newest first, among the records that were not sealed when it began.
+   * `batch` is then the last batch at that time.
+   */
+  readonly unsealed?: boolean;
+}
+
+/** A query for a page of records. */
+export interface RecordQuery {
+  readonly filters: RecordFilters;
+  /**
+   * `oldest`: only sealed records, whose order never changes. `newest`: first the records that are
+   * not sealed yet, then the sealed ones.
+   */
+  readonly first: 'oldest' | 'newest';
+  /** The position after which the page begins. Undefined for the first page. */
+  readonly from: Position | undefined;
+  readonly limit: number;
+}
+
+/** A page of records. It may have fewer than the limit, although more follow. */
+export interface RecordPage {
+  readonly records: readonly AuditRecord[];
+  /** The position after the page. Undefined at the end of the list. */
+  readonly next: Position | undefined;
+}
+
+/** A query for a page of batches. */
+export interface BatchQuery {
+  readonly first: 'oldest' | 'newest';
+  /** The number of the batch after which the page begins. */
+  readonly from: number | undefined;
+  readonly limit: number;
+}
+
+/** What is wrong with the trail. */
+export interface TrailProblem {
+  /** The batch that was changed. Null for records without a batch. */
+  readonly batch: number | null;
+  readonly problem: string;
+}
+
+/** The result of the verification of a part of the trail. */
+export interface TrailVerification {
+  readonly batches: number;
+  readonly records: number;
+  /** The number of batches whose records retention has deleted. Only their hashes are checked. */
+  readonly purged: number;
+  /** The number of batches without a MAC, which were sealed without encryption. */
+  readonly withoutMac: number;
+  /** The number of batches whose audit key was lost, so that their MAC cannot be checked. */
+  readonly unchecked: number;
+  readonly problems: readonly TrailProblem[];
+  /** Where the next part begins. Undefined at the end of the trail. */
+  readonly next: VerificationStep | undefined;
+}
+
+/** A part of the verification: the batches after a number, or the records after a `seq`. */
+export interface VerificationStep {
+  readonly part: 'batches' | 'records';
+  readonly after: number;
+  /** Whether a batch before this part has a MAC. */
+  readonly macSeen: boolean;
+}
+
+/** Reads and verifies the audit trail. Each function throws `unavailable` if the database fails. */
+export interface AuditTrail {
+  records(query: RecordQuery): Promise<RecordPage>;
+  batches(query: BatchQuery): Promise<readonly AuditBatch[]>;
+  /** Verifies a part of the trail: at most 50,000 records. */
+  verify(step: VerificationStep): Promise<TrailVerification>;
+}

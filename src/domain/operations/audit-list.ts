@@ -1,0 +1,196 @@
+import {
+  RECORD_FILTERS,
+  type Position,
+  type RecordFilters,
+  type VerificationStep,
+} from '../audit/trail.ts';
+import { enumeration, integer, isStorableText, timestamp, type Kind } from '../model/field.ts';
+import { described, object, optional } from '../model/object.ts';
+import { MAX_LIMIT } from '../model/settings.ts';
+import { EXAMPLE_RECORD } from './audit-responses.ts';
+
+/** The query parameters of lists of the audit trail, and positions in it. */
+
+/** The `limit` of a list: 1 to 1000. `max` and larger numbers mean 1000. */
+export const PAGE_LIMIT: Kind<number> = {
+  schema: { type: ['integer', 'string'], minimum: 1, pattern: '^(?:max|[1-9][0-9]*)$' },
+  parse(value) {
+    const text = String(value).toLowerCase();
+    if (text === 'max') return { value: MAX_LIMIT };
+    return /^0*[1-9]\d{0,17}$/.test(text)
+      ? { value: Math.min(Number(text), MAX_LIMIT) }
+      : { problem: `must be an integer from 1 to ${MAX_LIMIT}, or max`, validator: 'type' };
+  },
+};
+
+/** The longest value of a filter, in characters. */
+const MAX_FILTER = 1000;
+
+/** The value of a filter. In an action, `*` matches any number of characters. */
+export const FILTER: Kind<string> = {
+  schema: { type: 'string', maxLength: MAX_FILTER },
+  parse(value) {
+    if (typeof value === 'string' && value.length <= MAX_FILTER && isStorableText(value))
+      return { value };
+    return {
+      problem: `must be text without U+0000 of at most ${MAX_FILTER} characters`,
+      validator: 'type',
+    };
+  },
+};
+
+const MARKER = /^(\d{1,9})-(\d{1,16})(-unsealed)?$/;
+
+/** A position in the trail: `17-4711`, the batch and the `seq` of a record. */
+export const POSITION: Kind<Position> = {
+  schema: { type: 'string', pattern: MARKER.source },
+  parse(value) {
+    const match = MARKER.exec(String(value));
+    if (match === null)
+      return {
+        problem: "must be the marker of a link, or a record's batch and seq such as 17-4711",
+        validator: 'format',
+      };
+    const [, batch, seq, unsealed] = match;
+    return {
+      value: {
+        batch: Number(batch),
+        seq: Number(seq),
+        ...(unsealed === undefined ? {} : { unsealed: true }),
+      },
+    };
+  },
+};
+
+/** Returns a position as text. */
+export function formatPosition({ batch, seq, unsealed = false }: Position): string {
+  return `${batch}-${seq}${unsealed ? '-unsealed' : ''}`;
+}
+
+const STEP = /^(batches|records)-(\d{1,15})(-mac)?$/;
+
+/** A part of a verification as text, such as `batches-1000-mac`. */
+const VERIFICATION_STEP: Kind<VerificationStep> = {
+  schema: { type: 'string', pattern: STEP.source },
+  parse(value) {
+    const match = typeof value === 'string' ? STEP.exec(value) : null;
+    if (match === null)
+      return { problem: 'must be `next` of an earlier response', validator: 'format' };
+    const [, part, after, mac] = match;
+    return {
+      value: {
+        part: part === 'records' ? 'records' : 'batches',
+        after: Number(after),
+        macSeen: mac !== undefined,
+      },
+    };
+  },
+};
+
+/** Returns a part of a verification as text. */
+export function formatStep({ part, after, macSeen }: VerificationStep): string {
+  return `${part}-${after}${macSeen ? '-mac' : ''}`;
+}
+
+/** Returns a filter as a query parameter. */
+function filter(description: string, example: string) {
+  return { ...FILTER, description, example, isOptional: true } as const;
+}
+
+/** The `limit` of a list as a query parameter. */
+const LIMIT_PARAMETER = {
+  ...PAGE_LIMIT,
+  description: 'The maximum number of items. A page may have fewer, although more follow.',
+  example: '100',
+  isOptional: true,
+} as const;
+
+/** The orders of a list. */
+const ORDER = enumeration(['asc', 'desc']);
+
+/** The query parameters of a list of records. */
+export const RECORD_PARAMETERS = {
+  limit: LIMIT_PARAMETER,
+  marker: {
+    ...POSITION,
+    description:
+      'Begin after this position: the marker of `links.next`, or for the oldest first the `batch` and the `seq` of a record.',
+    example: '17-4711',
+    isOptional: true,
+  },
+  sort_dir: {
+    ...ORDER,
+    description:
+      'The order. `desc`, the default for JSON: the newest first, including records that are not sealed yet. `asc`, the default for JSON lines: the oldest first, sealed records only.',
+    example: 'asc',
+    isOptional: true,
+  },
+  actor_id: filter('Only records of the caller with this id.', EXAMPLE_RECORD.actor_id),
+  action: filter(
+    'Only records with this action. `*` matches any number of characters.',
+    'tsigkeys:*',
+  ),
+  resource_type: filter('Only records about resources of this collection.', 'tsigkeys'),
+  resource_id: filter(
+    'Only records about the resource with this id.',
+    '5d1c7f1e-93c4-4b43-8f11-5e9f8a2d7c33',
+  ),
+  project_id: filter(
+    'Only records of callers in this project.',
+    '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
+  ),
+  outcome: filter('Only records with this outcome: success, denied or failed.', 'denied'),
+  request_id: filter('Only records of the request with this id.', EXAMPLE_RECORD.request_id ?? ''),
+  after: {
+    ...timestamp(),
+    description: 'Only records at or after this time.',
+    example: '2026-11-21T09:00:00',
+    isOptional: true,
+  },
+  before: {
+    ...timestamp(),
+    description: 'Only records before this time.',
+    example: '2026-11-21T10:00:00',
+    isOptional: true,
+  },
+} as const;
+
+/** The query parameters of a list of batches. */
+export const BATCH_PARAMETERS = {
+  limit: LIMIT_PARAMETER,
+  marker: {
+    ...integer(1, 2 ** 31 - 1),
+    description: 'Begin after the batch with this number.',
+    example: '17',
+    isOptional: true,
+  },
+  sort_dir: {
+    ...ORDER,
+    description: 'The order. `desc`, the default, is the newest first.',
+    example: 'asc',
+    isOptional: true,
+  },
+} as const;
+
+/** The body of a request to verify a part of the trail. */
+export const VERIFICATION_REQUEST = described(
+  object({
+    from: optional(
+      described(VERIFICATION_STEP, '`next` of the previous response. Absent at first.'),
+    ),
+  }),
+  'The part of the trail to verify.',
+);
+
+/** Returns the filters in the query parameters of a list. */
+export function filtersOf(
+  parameters: Readonly<Partial<Record<keyof RecordFilters, string | undefined>>>,
+): RecordFilters {
+  const names = [...RECORD_FILTERS, 'after', 'before'] as const;
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = parameters[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,0 +1,152 @@
+import type { AuditBatch } from '../audit/chain.ts';
+import type { AuditRecord } from '../audit/record.ts';
+import { anyText, enumeration, integer, nullable, timestamp, type Kind } from '../model/field.ts';
+import { described, optional, responseObject, sequence } from '../model/object.ts';
+
+const OUTCOMES = ['success', 'denied', 'failed'] as const;
+const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
+
+/** Any JSON object. */
+const anyObject: Kind<Readonly<Record<string, unknown>>> = {
+  schema: { type: 'object' },
+  parse: (value) => ({ value: value as Readonly<Record<string, unknown>> }),
+};
+
+/** A record in a response. */
+const RECORD: Kind<AuditRecord> = responseObject({
+  seq: described(integer(1), 'The number of the record. It does not follow the order of commits.'),
+  at: described(timestamp(), 'The time of the change.'),
+  request_id: described(
+    nullable(anyText()),
+    'The id of the request. Null for an event without one, and for several requests together.',
+  ),
+  global_request_id: described(nullable(anyText()), 'The id that the caller gave the request.'),
+  actor_kind: described(
+    enumeration(ACTOR_KINDS),
+    'Who acted: a token of the service, a Keystone user, the service, or a command on its machine.',
+  ),
+  actor_id: described(anyText(), 'The id of the token or of the user.'),
+  actor_name: described(anyText(), 'The name of the token or of the user.'),
+  roles: described(sequence(anyText()), 'The roles of the caller.') as Kind<readonly string[]>,
+  project_id: described(nullable(anyText()), 'The project of the caller.'),
+  source: described(nullable(anyText()), 'The address of the caller.'),
+  action: described(anyText(), 'The right that the request needs, or the name of a command.'),
+  resource_type: described(nullable(anyText()), 'The collection of the resource.'),
+  resource_id: described(nullable(anyText()), 'The id of the resource.'),
+  resource_name: described(nullable(anyText()), 'The name of the resource.'),
+  outcome: described(
+    enumeration(OUTCOMES),
+    'Whether the request succeeded, was refused for a missing right, or failed.',
+  ),
+  detail: described(
+    anyObject,
+    'What changed. `changes` has the values of each member before and after. Secrets and tokens are replaced by an HMAC.',
+  ),
+  batch: described(
+    nullable(integer(1)),
+    'The number of the batch that seals the record. Null for the first seconds.',
+  ),
+});
+
+/** A batch in a response. */
+const BATCH: Kind<AuditBatch> = responseObject({
+  number: described(integer(1), 'The number of the batch. The first is 1, and none is left out.'),
+  at: described(timestamp(), 'The time when the service sealed it.'),
+  count: described(integer(1), 'The number of its records.'),
+  first_seq: described(integer(1), 'The lowest `seq` of its records.'),
+  last_seq: described(integer(1), 'The highest `seq` of its records.'),
+  previous: described(anyText(), 'The hash of the previous batch. 64 zeros for the first batch.'),
+  hash: described(anyText(), 'The SHA-256 of the previous hash and of all records.'),
+  mac: described(
+    nullable(anyText()),
+    'The HMAC-SHA-256 of number and hash under the audit key. Null without encryption.',
+  ),
+  key_number: described(nullable(integer(1)), 'The number of the audit key.'),
+  purged_at: described(
+    nullable(timestamp()),
+    'The time when retention deleted its records. Null while they exist.',
+  ),
+});
+
+const LINKS = responseObject({
+  self: described(anyText(), 'The URL of this page.'),
+  next: optional(described(anyText(), 'The URL of the next page. Absent from the last page.')),
+});
+
+/** A page of records in a response. */
+export const RECORD_PAGE = described(
+  responseObject({ records: described(sequence(RECORD), 'The records.'), links: LINKS }),
+  'A page of audit records.',
+);
+
+/** A page of batches in a response. */
+export const BATCH_PAGE = described(
+  responseObject({ batches: described(sequence(BATCH), 'The batches.'), links: LINKS }),
+  'A page of batches.',
+);
+
+/** The result of a verification in a response. */
+export const VERIFICATION = described(
+  responseObject({
+    batches: described(integer(0), 'The number of batches in this part.'),
+    records: described(integer(0), 'The number of records in them.'),
+    purged: described(
+      integer(0),
+      'The number of batches whose records retention has deleted. Their links and MACs are verified.',
+    ),
+    without_mac: described(
+      integer(0),
+      'The number of batches without a MAC, which were sealed without encryption.',
+    ),
+    unchecked: described(
+      integer(0),
+      'The number of batches whose MAC cannot be verified, because the audit key was lost.',
+    ),
+    problems: described(
+      sequence(
+        responseObject({
+          batch: described(nullable(integer(1)), 'The batch. Null for records without one.'),
+          problem: described(anyText(), 'What is wrong, in a sentence.'),
+        }),
+      ),
+      'What is wrong with this part, in the order of batches.',
+    ),
+    next: described(nullable(anyText()), '`from` of the next request. Null at the end.'),
+  }),
+  'The result for a part of the trail.',
+);
+
+/** A record as an example. */
+export const EXAMPLE_RECORD: AuditRecord = {
+  seq: 4711,
+  at: '2026-11-21T09:30:00.123456',
+  request_id: 'req-3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+  global_request_id: null,
+  actor_kind: 'token',
+  actor_id: '9b1f0a52-3c44-4c36-9a3a-0c8f5c1f7a10',
+  actor_name: 'terraform',
+  roles: ['keymanager'],
+  project_id: null,
+  source: '192.0.2.7',
+  action: 'tsigkeys:update',
+  resource_type: 'tsigkeys',
+  resource_id: '5d1c7f1e-93c4-4b43-8f11-5e9f8a2d7c33',
+  resource_name: 'transfer.example.',
+  outcome: 'success',
+  detail: { changes: { secret: ['hmac:Qz3rTk1ZbNwa', 'hmac:9fKweX0cUvR2'] } },
+  batch: 17,
+};
+
+/** A batch as an example. */
+export const EXAMPLE_BATCH: AuditBatch = {
+  number: 17,
+  at: '2026-11-21T09:30:01.000000',
+  count: 3,
+  first_seq: 4710,
+  last_seq: 4712,
+  previous: '0f4c1cb1b4f66b3e0bb4b4b4f0f3a6c9f5a1d7e8c2b3a4958677a8b9c0d1e2f3',
+  hash: '7d1e9a50c3f2b4a6958770123456789abcdef0123456789abcdef0123456789a',
+  mac: 'q1w2e3r4t5y6u7i8o9p0a1s2d3f4g5h6j7k8l9z0x1c',
+  key_number: 2,
+  purged_at: null,
+};

@@ -1,0 +1,45 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LINES_TYPE } from '../request/errors.ts';
+
+/** Returns whether a GET request accepts JSON lines. It must name the type: `*` selects JSON. */
+export function acceptsLines({ method, headers }: FastifyRequest): boolean {
+  if (method !== 'GET' || headers.accept === undefined) return false;
+  return headers.accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    return type === LINES_TYPE && !parameters.some((each) => /^q=0(?:\.0*)?$/.test(each));
+  });
+}
+
+/**
+ * Sends values as JSON lines. Requests the next part once the caller has read the previous one, so
+ * that memory holds two parts at most. Stops when the caller disconnects. Throws an error of the
+ * first part; a later error ends the connection before the end of the response.
+ */
+export async function sendLines(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: AsyncIterable<readonly object[]>,
+): Promise<FastifyReply> {
+  const iterator = parts[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  // A slow caller would otherwise use a database connection until it has read everything.
+  request.releaseConnection?.();
+  return reply
+    .header('content-type', LINES_TYPE)
+    .send(Readable.from(linesOf(first, iterator), { objectMode: false }));
+}
+
+async function* linesOf(
+  first: IteratorResult<readonly object[]>,
+  rest: AsyncIterator<readonly object[]>,
+): AsyncGenerator<string> {
+  try {
+    for (let part = first; part.done !== true; part = await rest.next()) {
+      const text = part.value.map((value) => `${JSON.stringify(value)}\n`).join('');
+      if (text !== '') yield text;
+    }
+  } finally {
+    await rest.return?.();
+  }
+}

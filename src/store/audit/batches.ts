@@ -1,0 +1,92 @@
+import type { AuditBatch } from '../../domain/audit/chain.ts';
+import type { BatchQuery } from '../../domain/audit/trail.ts';
+import type { Sql, SqlRow } from '../sql/sql.ts';
+
+/** The beginning of a query for batches, which ends with conditions. */
+export const SELECT_BATCHES =
+  'SELECT number, at, count, first_seq, last_seq, previous, hash, mac, key_number, purged_at FROM audit_batches WHERE ';
+
+/** How far the clocks of hosts may differ. */
+const CLOCK_MARGIN_MS = 3_600_000;
+
+/** Consecutive batches, and the range of `seq` in them. */
+export interface Range {
+  /** The batch with which the step begins. */
+  readonly edge: number;
+  /** The batch with which it ends. */
+  readonly end: number;
+  readonly lowestSeq: number;
+  readonly highestSeq: number;
+}
+
+/** Returns a page of batches. */
+export async function readBatches(
+  sql: Sql,
+  { first, from, limit }: BatchQuery,
+): Promise<AuditBatch[]> {
+  const rows =
+    first === 'oldest'
+      ? await sql.all(`${SELECT_BATCHES}number > ? ORDER BY number LIMIT ?`, [from ?? 0, limit])
+      : await sql.all(`${SELECT_BATCHES}number < ? ORDER BY number DESC LIMIT ?`, [
+          from ?? 2 ** 31 - 1,
+          limit,
+        ]);
+  return rows.map(storedBatch);
+}
+
+/** Returns the number of the last batch; 0 if there is none. */
+export async function lastBatch(sql: Sql): Promise<number> {
+  const row = await sql.one('SELECT coalesce(max(number), 0) AS number FROM audit_batches', []);
+  return Number(row?.number);
+}
+
+/**
+ * Returns the number of the first batch that may have records of interest: those at or after the
+ * timestamp `after` that retention has not deleted. Batches are purged and sealed in the order of
+ * their numbers, so a binary search finds it.
+ */
+export async function firstBatch(sql: Sql, after: string | undefined): Promise<number> {
+  const sealedAt =
+    after === undefined
+      ? ''
+      : new Date(Date.parse(`${after.slice(0, 23)}Z`) - CLOCK_MARGIN_MS).toISOString();
+  let [low, high] = [1, (await lastBatch(sql)) + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [batch] = (
+      await sql.all(`${SELECT_BATCHES}number >= ? ORDER BY number LIMIT 1`, [middle])
+    ).map(storedBatch);
+    if (batch === undefined || (batch.purged_at === null && batch.at >= sealedAt)) high = middle;
+    else low = batch.number + 1;
+  }
+  return low;
+}
+
+/** Returns the first batches that have at most `size` records, or the first one. */
+export function rangeOf(batches: readonly AuditBatch[], size: number): Range | undefined {
+  const [first] = batches;
+  if (first === undefined) return undefined;
+  let range: Range | undefined;
+  let count = 0;
+  for (const batch of batches) {
+    count += batch.count;
+    if (range !== undefined && count > size) break;
+    range = {
+      edge: first.number,
+      end: batch.number,
+      lowestSeq: Math.min(range?.lowestSeq ?? Number.MAX_SAFE_INTEGER, batch.first_seq),
+      highestSeq: Math.max(range?.highestSeq ?? 0, batch.last_seq),
+    };
+  }
+  return range;
+}
+
+/** Returns a row as a batch. */
+export function storedBatch(row: SqlRow): AuditBatch {
+  // the columns are those of the migration
+  return {
+    ...row,
+    first_seq: Number(row.first_seq),
+    last_seq: Number(row.last_seq),
+  } as AuditBatch;
+}

@@ -1,0 +1,178 @@
+import {
+  ENTRY_COLUMNS,
+  shownRecord,
+  type AuditRecord,
+  type StoredRecord,
+} from '../../domain/audit/record.ts';
+import {
+  RECORD_FILTERS,
+  type Position,
+  type RecordFilters,
+  type RecordPage,
+  type RecordQuery,
+} from '../../domain/audit/trail.ts';
+import { firstBatch, lastBatch, rangeOf, SELECT_BATCHES, storedBatch } from './batches.ts';
+import { newSlicer } from '../sql/reader.ts';
+import type { Sql, SqlCondition, SqlRow, SqlValue } from '../sql/sql.ts';
+
+const RECORD_COLUMNS = ['seq', ...ENTRY_COLUMNS, 'batch'].join(', ');
+/** The beginning of a query for records, which ends with conditions. */
+export const SELECT_RECORDS = `SELECT ${RECORD_COLUMNS} FROM audit_records WHERE `;
+/** The maximum number of batches that one step reads. */
+const BATCHES_PER_STEP = 1000;
+
+/** The maximum number of steps of a page, which bounds the time of a request. */
+const STEPS_PER_PAGE = 100;
+
+const MAX_SEQ = Number.MAX_SAFE_INTEGER;
+
+/** Returns a page of records. It lists every record once, whatever other processes write meanwhile. */
+export async function readRecords(sql: Sql, query: RecordQuery): Promise<RecordPage> {
+  const { from, first, filters, limit } = query;
+  const start = first === 'newest' || from === undefined ? await firstBatch(sql, filters.after) : 0;
+  if (first === 'oldest') return readSealed(sql, query, from ?? { batch: start, seq: 0 }, 0);
+  const unsealed = from ?? { batch: await lastBatch(sql), seq: MAX_SEQ, unsealed: true };
+  if (unsealed.unsealed !== true) return readSealed(sql, query, unsealed, start);
+  const records = await readUnsealed(sql, query, unsealed);
+  const last = records.at(-1);
+  if (records.length === limit && last !== undefined)
+    return { records, next: { batch: unsealed.batch, seq: last.seq, unsealed: true } };
+  const rest = { ...query, limit: limit - records.length };
+  const page = await readSealed(sql, rest, { batch: unsealed.batch, seq: MAX_SEQ }, start);
+  return { records: [...records, ...page.records], next: page.next };
+}
+
+/**
+ * Returns the newest records that were not sealed when the list began. Other processes may have
+ * sealed some of them in batches after `batch`.
+ */
+async function readUnsealed(
+  sql: Sql,
+  { filters, limit }: RecordQuery,
+  { batch, seq }: Position,
+): Promise<AuditRecord[]> {
+  const lowest = await sql.one(
+    'SELECT min(seq) AS seq FROM (SELECT min(seq) AS seq FROM audit_records WHERE batch IS NULL UNION ALL SELECT min(first_seq) FROM audit_batches WHERE number > ?) AS lowest',
+    [batch],
+  );
+  if (lowest?.seq == null) return [];
+  const condition = conditionOf(filters);
+  const rows = await sql.all(
+    `${SELECT_RECORDS}seq >= ? AND seq < ? AND (batch IS NULL OR batch > ?)${condition.text} ORDER BY seq DESC LIMIT ?`,
+    [Number(lowest.seq), seq, batch, ...condition.parameters, limit],
+    'once',
+  );
+  return rows.map(storedRecord).map(shown);
+}
+
+/** Returns a page of sealed records after `from`, from batches with at least the number `start`. */
+async function readSealed(
+  sql: Sql,
+  { filters, first, limit }: RecordQuery,
+  from: Position,
+  start: number,
+): Promise<RecordPage> {
+  const { sign, order } =
+    first === 'oldest'
+      ? ({ sign: '>', order: 'ASC' } as const)
+      : ({ sign: '<', order: 'DESC' } as const);
+  const condition = conditionOf(filters);
+  const records: AuditRecord[] = [];
+  const slicer = newSlicer();
+  let position = from;
+  for (let step = 0; step < STEPS_PER_PAGE; step += 1) {
+    if (slicer.isOver()) await slicer.next();
+    const rows = await sql.all(
+      `${SELECT_BATCHES}number ${sign}= ? AND number >= ? AND purged_at IS NULL ORDER BY number ${order} LIMIT ?`,
+      [position.batch, start, BATCHES_PER_STEP],
+    );
+    const batches = rows.map(storedBatch);
+    const size = stepSize(filters, limit - records.length);
+    const range = rangeOf(batches, size);
+    if (range === undefined) return { records, next: undefined };
+    const edgeSeq = range.edge === position.batch ? position.seq : first === 'oldest' ? 0 : MAX_SEQ;
+    const found = await sql.all(
+      `${SELECT_RECORDS}batch >= ? AND batch <= ? AND seq >= ? AND seq <= ? AND (batch ${sign} ? OR seq ${sign} ?)${condition.text} ORDER BY ${range.edge === range.end ? '' : `batch ${order}, `}seq ${order} LIMIT ?`,
+      [
+        Math.min(range.edge, range.end),
+        Math.max(range.edge, range.end),
+        range.lowestSeq,
+        range.highestSeq,
+        range.edge,
+        edgeSeq,
+        ...condition.parameters,
+        size,
+      ],
+      'once',
+    );
+    for (const row of found) {
+      const record = shown(storedRecord(row));
+      records.push(record);
+      position = { batch: record.batch ?? range.edge, seq: record.seq };
+      if (records.length === limit) return { records, next: position };
+    }
+    if (found.length === size) continue;
+    if (batches.length < BATCHES_PER_STEP && batches.at(-1)?.number === range.end)
+      return { records, next: undefined };
+    position =
+      first === 'oldest'
+        ? { batch: range.end + 1, seq: 0 }
+        : { batch: range.end - 1, seq: MAX_SEQ };
+  }
+  return { records, next: position };
+}
+
+/**
+ * Returns the number of records that a step reads, which takes a few milliseconds. Without filters,
+ * the list shows all of them. An index serves `resource_id`.
+ */
+function stepSize(filters: RecordFilters, wanted: number): number {
+  if (filters.resource_id !== undefined) return 20_000;
+  return Object.keys(filters).length === 0 ? Math.min(500, wanted) : 2000;
+}
+
+/** Returns the conditions of filters, each after ` AND `. */
+function conditionOf(filters: RecordFilters): SqlCondition {
+  const texts: string[] = [];
+  const parameters: SqlValue[] = [];
+  const add = (text: string, value: string | undefined) => {
+    if (value === undefined) return;
+    texts.push(` AND ${text}`);
+    parameters.push(value);
+  };
+  for (const name of RECORD_FILTERS) {
+    const value = filters[name];
+    if (name === 'action' && value?.includes('*') === true)
+      add("action LIKE ? ESCAPE '\\'", likePattern(value));
+    else add(`${name} = ?`, value);
+  }
+  add('at >= ?', filters.after);
+  add('at < ?', filters.before);
+  return { text: texts.join(''), parameters };
+}
+
+function likePattern(pattern: string): string {
+  return pattern
+    .toLowerCase()
+    .replaceAll(/[%_\\]/g, '\\$&')
+    .replaceAll(/\*+/g, '%');
+}
+
+/** Returns a row as a record. PostgreSQL returns large integers as text. */
+export function storedRecord(row: SqlRow): StoredRecord {
+  // the columns are those of the migration
+  return { ...row, seq: Number(row.seq), batch: numberOrNull(row.batch) } as StoredRecord;
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value === null ? null : Number(value);
+}
+
+/** Returns a record as responses show it, also one whose JSON was damaged in the database. */
+function shown(stored: StoredRecord): AuditRecord {
+  try {
+    return shownRecord(stored);
+  } catch {
+    return { ...stored, roles: [], detail: { damaged: true } };
+  }
+}

@@ -1,0 +1,177 @@
+import { macText, NO_PREVIOUS, type AuditBatch } from '../../domain/audit/chain.ts';
+import type {
+  TrailProblem,
+  TrailVerification,
+  VerificationStep,
+} from '../../domain/audit/trail.ts';
+import { newSlicer } from '../sql/reader.ts';
+import type { Sql } from '../sql/sql.ts';
+import { SELECT_BATCHES, storedBatch } from './batches.ts';
+import { hashRecords, MAX_RECORDS, nextBatches, type FoundBatch } from './hash-records.ts';
+
+/** The number of records that one statement reads. */
+const STRAYS_PER_READ = 5000;
+
+/** The time in which records get a batch. */
+const SEAL_MS = 60_000;
+
+/** The time in which retention deletes the records of a batch. */
+const PURGE_MS = 3_600_000;
+
+/** The dependencies of a verification. */
+export interface TrailSource {
+  readonly sql: Sql;
+  /** Returns the audit key with this number, or undefined if it was lost. */
+  auditKey(number: number): { hmac(text: string): string } | undefined;
+  /** The current time, as a timestamp of the API. */
+  now(): string;
+}
+
+type Counts = Omit<TrailVerification, 'next'>;
+
+const NOTHING: Counts = {
+  batches: 0,
+  records: 0,
+  purged: 0,
+  withoutMac: 0,
+  unchecked: 0,
+  problems: [],
+};
+
+/** Verifies a part of the trail. */
+export async function verifyTrail(
+  source: TrailSource,
+  step: VerificationStep,
+): Promise<TrailVerification> {
+  return step.part === 'batches' ? verifyBatches(source, step) : verifyRecords(source, step);
+}
+
+/** Verifies the batches after a number: their links, records, hashes and MACs. */
+async function verifyBatches(
+  { sql, auditKey }: TrailSource,
+  { after, macSeen }: VerificationStep,
+): Promise<TrailVerification> {
+  // Read first: other processes may seal further batches meanwhile.
+  const head = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
+  const batches = await nextBatches(sql, after);
+  const [known] =
+    after === 0 ? [] : (await sql.all(`${SELECT_BATCHES}number = ?`, [after])).map(storedBatch);
+  const hashes = await hashRecords(sql, batches);
+  const problems: TrailProblem[] = [];
+  const counts = { ...NOTHING, batches: batches.length };
+  let previous = known?.hash ?? NO_PREVIOUS;
+  let expected = after + 1;
+  let hasMac = macSeen;
+  for (const batch of batches) {
+    const { number } = batch;
+    const note = (problem: string) => problems.push({ batch: number, problem });
+    if (number !== expected)
+      problems.push({ batch: expected, problem: missing(expected, number - 1) });
+    else if (batch.previous !== previous)
+      note('The hash of the previous batch in it is not the hash of that batch.');
+    const found = hashes.get(number);
+    if (batch.purged_at !== null || (isWrong(batch, found) && (await isPurged(sql, number))))
+      counts.purged += 1;
+    else {
+      counts.records += found?.count ?? 0;
+      if (found === undefined || found.count !== batch.count)
+        note(`It has ${found?.count ?? 0} records instead of ${batch.count}.`);
+      else if (found.hash.end !== batch.hash) note('Its records do not have its hash.');
+    }
+    const key = batch.key_number === null ? undefined : auditKey(batch.key_number);
+    if (batch.mac === null) {
+      counts.withoutMac += 1;
+      if (hasMac) note('It has no MAC, although earlier batches have one.');
+    } else if (key === undefined) counts.unchecked += 1;
+    else if (key.hmac(macText(batch)) !== batch.mac) note('Its MAC is wrong.');
+    if (batch.mac !== null) hasMac = true;
+    if (Number(head?.number) === number && head?.hash !== batch.hash)
+      note('It is not the batch that the service sealed last.');
+    previous = batch.hash;
+    expected = number + 1;
+  }
+  if (batches.length > 0)
+    return {
+      ...counts,
+      problems,
+      next: { part: 'batches', after: expected - 1, macSeen: hasMac },
+    };
+  const sealed = Number(head?.number ?? 0);
+  if (sealed >= expected) problems.push({ batch: expected, problem: missing(expected, sealed) });
+  if (head === undefined && after > 0)
+    problems.push({ batch: after, problem: 'The record of the last batch is missing.' });
+  return { ...counts, problems, next: { part: 'records', after: 0, macSeen } };
+}
+
+function missing(first: number, last: number): string {
+  return first === last ? 'It is missing.' : `It and all batches up to ${last} are missing.`;
+}
+
+function isWrong({ count, hash }: AuditBatch, found: FoundBatch | undefined): boolean {
+  return found?.count !== count || found.hash.end !== hash;
+}
+
+/** Returns whether retention has deleted the records of a batch in the meantime. */
+async function isPurged(sql: Sql, number: number): Promise<boolean> {
+  const row = await sql.one('SELECT purged_at FROM audit_batches WHERE number = ?', [number]);
+  return row !== undefined && row.purged_at !== null;
+}
+
+/**
+ * Searches the records after a `seq` for those that are not in the batch that they name. At the end
+ * of the trail, checks that new records are being sealed.
+ */
+async function verifyRecords(
+  { sql, now }: TrailSource,
+  { after, macSeen }: VerificationStep,
+): Promise<TrailVerification> {
+  const slicer = newSlicer();
+  const problems: TrailProblem[] = [];
+  let position = after;
+  for (let read = 0; read < MAX_RECORDS; read += STRAYS_PER_READ) {
+    if (slicer.isOver()) await slicer.next();
+    const some = 'SELECT seq, batch FROM audit_records WHERE seq > ? ORDER BY seq LIMIT ?';
+    const last = await sql.one(`SELECT max(seq) AS seq FROM (${some}) AS some`, [
+      position,
+      STRAYS_PER_READ,
+    ]);
+    if (last?.seq == null) {
+      problems.push(...(await lateRecords(sql, now())));
+      return { ...NOTHING, problems, next: undefined };
+    }
+    const stray = await sql.one(
+      `SELECT some.seq AS seq, some.batch AS batch FROM (${some}) AS some LEFT JOIN audit_batches ON number = batch WHERE batch IS NOT NULL AND (number IS NULL OR seq < first_seq OR seq > last_seq OR purged_at < ?) ORDER BY seq LIMIT 1`,
+      [position, STRAYS_PER_READ, earlier(now(), PURGE_MS)],
+    );
+    if (stray !== undefined)
+      problems.push({
+        batch: Number(stray.batch),
+        problem: `Record ${Number(stray.seq)} names it, but is not one of its records.`,
+      });
+    position = Number(last.seq);
+  }
+  return { ...NOTHING, problems, next: { part: 'records', after: position, macSeen } };
+}
+
+/** Returns a problem if records are not sealed in time. */
+async function lateRecords(sql: Sql, now: string): Promise<TrailProblem[]> {
+  const first = await sql.one(
+    'SELECT at FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1',
+    [],
+  );
+  if (first === undefined || String(first.at) >= earlier(now, SEAL_MS)) return [];
+  const row = await sql.one('SELECT count(*) AS count FROM audit_records WHERE batch IS NULL', []);
+  return [
+    {
+      batch: null,
+      problem: `${Number(row?.count)} records since ${String(first.at)} have no batch. The service seals records within ${SEAL_MS / 1000} s.`,
+    },
+  ];
+}
+
+/** Returns a timestamp that is `milliseconds` earlier. */
+function earlier(timestamp: string, milliseconds: number): string {
+  return new Date(Date.parse(`${timestamp.slice(0, 23)}Z`) - milliseconds)
+    .toISOString()
+    .replace('Z', '000');
+}

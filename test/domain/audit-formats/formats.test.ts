@@ -1,0 +1,247 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AuditRecord } from '../../../src/domain/audit/record.ts';
+import { AUDIT_FORMATS } from '../../../src/domain/audit-formats/formats.ts';
+
+const RECORD: AuditRecord = {
+  seq: 42,
+  batch: 7,
+  at: '2026-11-21T09:30:00.123456',
+  request_id: 'req-3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+  global_request_id: null,
+  actor_kind: 'token',
+  actor_id: '9b1f0a52-3c44-4c36-9a3a-0c8f5c1f7a10',
+  actor_name: 'terraform',
+  roles: ['keymanager', 'reader'],
+  project_id: null,
+  source: '192.0.2.7',
+  action: 'tsigkeys:update',
+  resource_type: 'tsigkeys',
+  resource_id: '5d1c7f1e-93c4-4b43-8f11-5e9f8a2d7c33',
+  resource_name: 'transfer.example.',
+  outcome: 'success',
+  detail: { changes: { algorithm: ['hmac-sha1', 'hmac-sha256'] } },
+};
+
+function write(format: string, changes: Partial<AuditRecord> = {}): string {
+  return AUDIT_FORMATS[format]?.write({ ...RECORD, ...changes }, '0.4.0') ?? '';
+}
+
+/** The whole line of each format for the example. */
+const WRITTEN: Readonly<Record<string, string>> = {
+  jsonl: JSON.stringify(RECORD),
+  cef: `CEF:0|Tsigil|Tsigil|0.4.0|tsigkeys:update|tsigkeys:update|3|rt=1795253400123 cat=audit externalId=7-42 outcome=success suid=${RECORD.actor_id} suser=terraform spriv=keymanager,reader src=192.0.2.7 cs1=tsigkeys cs1Label=resourceType cs2=${RECORD.resource_id} cs2Label=resourceId cs3=transfer.example. cs3Label=resourceName cs5=${RECORD.request_id} cs5Label=requestId cs6={"changes":{"algorithm":["hmac-sha1","hmac-sha256"]}} cs6Label=detail flexString1=token flexString1Label=actorKind`,
+  syslog: `<109>1 2026-11-21T09:30:00.123456Z - tsigil - tsigkeys:update [tsigil@32473 seq="42" batch="7" action="tsigkeys:update" outcome="success" actorKind="token" actorId="${RECORD.actor_id}" actorName="terraform" role="keymanager" role="reader" source="192.0.2.7" resourceType="tsigkeys" resourceId="${RECORD.resource_id}" resourceName="transfer.example." requestId="${RECORD.request_id}" detail="{\\"changes\\":{\\"algorithm\\":[\\"hmac-sha1\\",\\"hmac-sha256\\"\\]}}"]`,
+};
+
+describe('formats of audit records', () => {
+  test.each(Object.entries(WRITTEN))('%s', (format, line) => {
+    expect(write(format)).toBe(line);
+  });
+
+  test('cadf', () => {
+    const event = JSON.parse(write('cadf')) as Record<string, unknown>;
+    expect(event).toEqual({
+      typeURI: 'http://schemas.dmtf.org/cloud/audit/1.0/event',
+      eventType: 'activity',
+      id: expect.stringMatching(
+        /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-/,
+      ) as unknown,
+      eventTime: '2026-11-21T09:30:00.123456+0000',
+      action: 'update',
+      outcome: 'success',
+      initiator: {
+        id: RECORD.actor_id,
+        typeURI: 'service/security/account/user',
+        name: 'terraform',
+        host: { address: '192.0.2.7' },
+        request_id: RECORD.request_id,
+        roles: RECORD.roles,
+      },
+      target: {
+        id: RECORD.resource_id,
+        typeURI: 'service/dns/tsigkeys',
+        name: 'transfer.example.',
+      },
+      observer: { id: 'tsigil', typeURI: 'service/dns', name: 'tsigil' },
+      attachments: [
+        { name: 'action', typeURI: 'mime:text/plain', content: 'tsigkeys:update' },
+        { name: 'outcome', typeURI: 'mime:text/plain', content: 'success' },
+        { name: 'position', typeURI: 'mime:text/plain', content: '7-42' },
+        { name: 'detail', typeURI: 'mime:application/json', content: RECORD.detail },
+      ],
+    });
+  });
+
+  test('cadf gives a record the same id each time, and other records other ids', () => {
+    const idOf = (changes?: Partial<AuditRecord>) =>
+      (JSON.parse(write('cadf', changes)) as { id: string }).id;
+    expect(idOf()).toBe(idOf());
+    expect(idOf({ seq: 43 })).not.toBe(idOf());
+  });
+
+  /** The action, outcome and target of CADF for other records. */
+  test.each<[Partial<AuditRecord>, object]>([
+    [{ action: 'tlds:list' }, { action: 'read/list' }],
+    [{ action: 'tsigkeys:reveal' }, { action: 'read' }],
+    [{ action: 'encryption:rotate-data-key' }, { action: 'configure' }],
+    [{ action: 'tlds:bulk' }, { action: 'update' }],
+    [{ action: 'audit:purge' }, { action: 'unknown' }],
+    [{ action: '__proto__:constructor' }, { action: 'unknown' }],
+    [{ outcome: 'denied' }, { outcome: 'failure' }],
+    [
+      { resource_id: null, resource_name: null },
+      { target: { id: 'tsigkeys', typeURI: 'service/dns/tsigkeys' } },
+    ],
+  ])('cadf of %j has %j', (changes, members) => {
+    expect(JSON.parse(write('cadf', changes))).toMatchObject(members);
+  });
+
+  test('a refused request has a higher severity', () => {
+    expect(write('cef', { outcome: 'denied' })).toContain('|6|');
+    expect(write('syslog', { outcome: 'denied' })).toMatch(/^<108>1 /);
+  });
+
+  test('an IPv6 address is in the field that CEF has for it', () => {
+    const line = write('cef', { source: '2001:db8::7' });
+    expect(line).toContain(' c6a2=2001:db8::7 c6a2Label=sourceAddress ');
+    expect(line).not.toContain(' src=');
+  });
+
+  /** A hostile name, and how CEF and syslog write it. */
+  test.each([
+    ['line feed', 'a\nb', 'a\\nb', 'a\\\\u000ab'],
+    ['carriage return', 'a\rb', 'a\\rb', 'a\\\\u000db'],
+    ['pipe', 'a|b', 'a|b', 'a|b'],
+    ['equals sign', 'a=b', 'a\\=b', 'a=b'],
+    ['backslash', 'a\\b', 'a\\\\b', 'a\\\\b'],
+    ['quotation mark', 'a"b', 'a"b', 'a\\"b'],
+    ['closing bracket', 'a]b', 'a]b', 'a\\]b'],
+    ['escape sequence', '\u001b[31m', '\\\\u001b[31m', '\\\\u001b[31m'],
+    ['line separator', 'a\u2028b', 'a\\\\u2028b', 'a\\\\u2028b'],
+    ['next line', 'a\u0085b', 'a\\\\u0085b', 'a\\\\u0085b'],
+    ['reading order', 'a\u202eb', 'a\\\\u202eb', 'a\\\\u202eb'],
+    ['lone surrogate', 'a\ud800b', 'a\\\\ud800b', 'a\\\\ud800b'],
+  ])('%s', (_, name, inCef, inSyslog) => {
+    expect(write('cef', { resource_name: name })).toContain(` cs3=${inCef} cs3Label=resourceName `);
+    expect(write('syslog', { resource_name: name })).toContain(` resourceName="${inSyslog}" `);
+  });
+
+  test('pipes and line feeds in an action do not change the fields of a CEF header', () => {
+    expect(write('cef', { action: 'a|b\nc' })).toContain('|a\\|b\\\\u000ac|a\\|b\\\\u000ac|3|rt=');
+  });
+
+  test('a very long name fits the fields of CEF, and stays whole in the other formats', () => {
+    const name = '\u{1f600}'.repeat(5000);
+    expect(readCef(write('cef', { resource_name: name })).get('cs3')).toHaveLength(4000);
+    for (const format of ['jsonl', 'cadf', 'syslog'])
+      expect(write(format, { resource_name: name })).toContain(name);
+  });
+});
+
+/** Parses the extension of a CEF line as its readers do. */
+function readCef(line: string): Map<string, string> {
+  const header = /^CEF:0(?:\|(?:[^|\\]|\\[|\\])*){6}\|/.exec(line)?.[0] ?? '';
+  expect(header).not.toBe('');
+  const values = new Map<string, string>();
+  for (const [, name = '', value = ''] of line
+    .slice(header.length)
+    .matchAll(/(\w+)=((?:[^=\\]|\\[=\\nr])*)(?= \w+=|$)/g))
+    values.set(
+      name,
+      value.replaceAll(/\\(.)/g, (_, escaped: string) =>
+        escaped === 'n' ? '\n' : escaped === 'r' ? '\r' : escaped,
+      ),
+    );
+  return values;
+}
+
+/** Parses the structured data of a syslog line (RFC 5424 section 6). */
+function readSyslog(line: string): Map<string, string> {
+  const match =
+    /^<10[89]>1 \S+ - tsigil - [\x21-\x7e]{1,32} \[tsigil@32473((?: \w{1,32}="(?:[^"\\\]]|\\["\\\]])*")*)\]$/u.exec(
+      line,
+    );
+  expect(match).not.toBeNull();
+  return new Map(
+    [...(match?.[1] ?? '').matchAll(/ (\w+)="((?:[^"\\\]]|\\.)*)"/gu)].map(
+      ([, name = '', value = '']) => [name, value.replaceAll(/\\(.)/gu, '$1')],
+    ),
+  );
+}
+
+const hostile = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom('\n', '\r', '|', '=', ']', '[', '"', '\\', '\u001b', '\0', ' ', '\u2028'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  ),
+  minLength: 1,
+  maxLength: 60,
+});
+
+/** Returns text with unprintable characters as exports show them. */
+function shown(text: string, lineBreaks: RegExp | undefined): string {
+  return Array.from(text)
+    .map((character) =>
+      /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]/u.test(
+        character,
+      ) && lineBreaks?.test(character) !== true
+        ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+        : character,
+    )
+    .join('');
+}
+
+describe('records that an attacker has chosen', () => {
+  const records = fc.record({
+    actor_name: hostile,
+    resource_name: hostile,
+    resource_id: hostile,
+    project_id: hostile,
+    action: hostile,
+    source: hostile,
+    detail: fc.dictionary(hostile, fc.array(hostile, { maxLength: 2 }), { maxKeys: 3 }),
+  });
+
+  test('are one line of printable characters in every format', () => {
+    fc.assert(
+      fc.property(records, fc.constantFrom(...Object.keys(AUDIT_FORMATS)), (record, format) => {
+        const line = write(format, record);
+        expect(line).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+        expect(line.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+
+  test('are read back from JSON unchanged', () => {
+    fc.assert(
+      fc.property(records, (record) => {
+        expect(JSON.parse(write('jsonl', record))).toEqual({ ...RECORD, ...record });
+        const event = JSON.parse(write('cadf', record)) as { initiator: { name: string } };
+        expect(event.initiator.name).toBe(record.actor_name);
+      }),
+    );
+  });
+
+  test('change no other field of a CEF line', () => {
+    const printable = hostile.filter((text) => /^[^\p{Cs}]*$/u.test(text));
+    fc.assert(
+      fc.property(printable, (name) => {
+        const expected = readCef(write('cef'));
+        const read = readCef(write('cef', { actor_name: `x${name}x` }));
+        expect(read).toEqual(new Map([...expected, ['suser', shown(`x${name}x`, /[\n\r]/)]]));
+      }),
+    );
+  });
+
+  test('change no other parameter of a syslog message', () => {
+    const printable = hostile.filter((text) => /^[^\p{Cs}]*$/u.test(text));
+    fc.assert(
+      fc.property(printable, (name) => {
+        const expected = readSyslog(write('syslog'));
+        const read = readSyslog(write('syslog', { actor_name: name }));
+        expect(read).toEqual(new Map([...expected, ['actorName', shown(name, undefined)]]));
+      }),
+    );
+  });
+});

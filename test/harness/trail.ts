@@ -1,0 +1,119 @@
+import { hashBatch, macText, NO_PREVIOUS } from '../../src/domain/audit/chain.ts';
+import type { AuditEntry } from '../../src/domain/audit/record.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { parseDatabase } from '../../src/store/databases.ts';
+import { insertRecords } from '../../src/store/sql/audit-records.ts';
+import type { Database, Sql } from '../../src/store/sql/sql.ts';
+import { SELECT_RECORDS, storedRecord } from '../../src/store/audit/read.ts';
+
+/** An HMAC key, as the service gives one to the trail. */
+export interface TestKey {
+  readonly number: number;
+  hmac(text: string): string;
+}
+
+/** Runs `work` on the database of a URL, with the newest schema, before a service uses it. */
+export async function withDatabase<T>(
+  url: string,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const { kind, location } = parseDatabase(url);
+  const database = await kind.open(
+    location,
+    { committed: () => undefined },
+    {
+      maxConnections: 10,
+      connectTimeoutSeconds: 10,
+      statementTimeoutSeconds: 30,
+      scanTimeoutSeconds: 30,
+    },
+  );
+  try {
+    await migrate(database, '2026-11-21T00:00:00.000000');
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Returns an event with a name and other changes. */
+export function entry(name: string, changes: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    at: '2026-11-21T09:30:00.000000',
+    request_id: null,
+    global_request_id: null,
+    actor_kind: 'token',
+    actor_id: 'seeded-actor',
+    actor_name: 'terraform',
+    roles: ['admin'],
+    project_id: null,
+    source: '192.0.2.7',
+    action: 'tlds:create',
+    resource_type: 'seeded',
+    resource_id: `id-${name}`,
+    resource_name: name,
+    outcome: 'success',
+    detail: { changes: { name: [null, name] } },
+    ...changes,
+  };
+}
+
+/** Writes records in one transaction. */
+export async function addRecords(
+  database: Database,
+  entries: readonly AuditEntry[],
+): Promise<void> {
+  await database.write((sql) => insertRecords(sql, entries));
+}
+
+/** Seals up to `size` records as a batch, as the service does. Returns their number. */
+export async function seal(
+  database: Database,
+  size = 2000,
+  { key, at = '2026-11-21T09:30:01.000000' }: { key?: TestKey; at?: string } = {},
+): Promise<number> {
+  return database.write(async (sql) => {
+    const rows = await sql.all(`${SELECT_RECORDS}batch IS NULL ORDER BY seq LIMIT ?`, [size]);
+    const records = rows.map(storedRecord);
+    const [first, last] = [records[0], records.at(-1)];
+    if (first === undefined || last === undefined) return 0;
+    const head = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
+    const number = Number(head?.number ?? 0) + 1;
+    const previous = typeof head?.hash === 'string' ? head.hash : NO_PREVIOUS;
+    const digest = hashBatch({ previous, number, at });
+    for (const record of records) {
+      digest.add(record);
+      await sql.run('UPDATE audit_records SET batch = ? WHERE seq = ?', [number, record.seq]);
+    }
+    const hash = digest.end();
+    const mac = key?.hmac(macText({ number, hash })) ?? null;
+    await sql.run(
+      'INSERT INTO audit_batches (number, at, count, first_seq, last_seq, previous, hash, mac, key_number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      [number, at, records.length, first.seq, last.seq, previous, hash, mac, key?.number ?? null],
+    );
+    await writeHead(sql, number, hash);
+    return records.length;
+  });
+}
+
+async function writeHead(sql: Sql, number: number, hash: string): Promise<void> {
+  await sql.run('DELETE FROM audit_head', []);
+  await sql.run('INSERT INTO audit_head (id, number, hash) VALUES (1, ?, ?)', [number, hash]);
+}
+
+/** Writes `count` records with the names `0`, `1` and so on, in batches of `size`. */
+export async function seed(
+  database: Database,
+  count: number,
+  size: number,
+  options: { key?: TestKey } = {},
+): Promise<void> {
+  const names = Array.from({ length: count }, (_, index) => String(index));
+  for (let at = 0; at < count; at += size) {
+    await addRecords(
+      database,
+      names.slice(at, at + size).map((name) => entry(name)),
+    );
+    await seal(database, size, options);
+  }
+}
