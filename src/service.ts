@@ -54,6 +54,8 @@ export interface ServiceDependencies {
   readonly randomBytes?: (size: number) => Buffer;
   /** How often a process follows changes of keys by other processes. */
   readonly encryptionIntervalMs?: number;
+  /** How often a process stores when tokens were last used. */
+  readonly tokenUseIntervalMs?: number;
   /** Returns the metrics of all processes of the service, if there are several. */
   readonly readMetrics?: () => Promise<string>;
 }
@@ -191,6 +193,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       store,
       clock: given.clock ?? systemTime,
       revokedTokens,
+      tokenUses: { log, intervalMs: given.tokenUseIntervalMs },
       keystone: config.auth.keystone,
       keystoneObserver: {
         validated: metrics.observeKeystone,
@@ -210,6 +213,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       version: VERSION,
       authenticate: authentication.authenticate,
       known: authentication.known,
+      noteUse: authentication.noteUse,
       databaseConnections: database.connections,
       urls: {
         publicUrl: config.publicUrl?.replace(/\/+$/, ''),

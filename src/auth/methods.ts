@@ -1,7 +1,9 @@
+import type { Caller } from '../domain/model/caller.ts';
 import type { Authenticate, Clock, KnownCaller, Store } from '../domain/model/ports.ts';
 import type { AuthMethod } from '../domain/model/settings.ts';
 import { keystoneTokens, type KeystoneObserver, type KeystoneSettings } from './keystone.ts';
 import type { Challenge, Method } from './method.ts';
+import { createTokenUses, type TokenUseSettings } from './token-uses.ts';
 import { configuredToken, ownTokens } from './tokens.ts';
 
 /** The dependencies of authentication methods. */
@@ -14,6 +16,7 @@ export interface AuthDependencies {
    * them.
    */
   readonly revokedTokens: ReadonlySet<string>;
+  readonly tokenUses: Omit<TokenUseSettings, 'store'>;
   readonly keystone: KeystoneSettings;
   readonly keystoneObserver: KeystoneObserver;
 }
@@ -34,9 +37,12 @@ export interface Authentication {
   readonly known: KnownCaller;
   /** The challenge of each method. */
   readonly challenges: readonly Challenge[];
+  /** Notes that a token was used now. */
+  readonly noteUse: (caller: Caller) => void;
   /** Accepts `adminToken` from now on, and no longer the one before. */
   changeAdminToken(adminToken: string | undefined): void;
-  close(): void;
+  /** Stores when tokens were last used, and closes the connections of the methods. */
+  close(): Promise<void>;
 }
 
 /**
@@ -54,7 +60,9 @@ export function openAuthentication(
   const withAdminToken = (token: string | undefined) =>
     token === undefined ? methods : [configuredToken(token), ...methods];
   let authenticators = withAdminToken(adminToken);
+  const uses = createTokenUses({ store: dependencies.store, ...dependencies.tokenUses });
   return {
+    noteUse: uses.note,
     authenticate: async (token) =>
       authenticators.find(({ claims }) => claims(token))?.authenticate(token),
     known: (token) => authenticators.find(({ claims }) => claims(token))?.known(token),
@@ -62,6 +70,9 @@ export function openAuthentication(
     changeAdminToken(token) {
       authenticators = withAdminToken(token);
     },
-    close: () => methods.forEach(({ close }) => close()),
+    async close() {
+      for (const { close } of methods) close();
+      await uses.close();
+    },
   };
 }

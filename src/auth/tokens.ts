@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock, Store } from '../domain/model/ports.ts';
 import { ADMIN, ADMIN_PROJECT, CONFIGURED_ID, type Caller } from '../domain/model/caller.ts';
+import { limitsOf } from '../domain/resources/limits.ts';
 import { hashToken, token as tokenType } from '../domain/resources/token.ts';
+import { networksOf } from '../domain/text/networks.ts';
 import { looksLikeToken } from '../domain/text/token-form.ts';
 import { createCache } from './cache.ts';
 import type { Method } from './method.ts';
@@ -111,8 +113,18 @@ function cacheUnchanged(store: Store, seconds: () => number) {
 async function findToken(store: Store, hash: string): Promise<Caller | undefined> {
   const [row] = await store.find(tokenType, 'hash', [hash]);
   if (row === undefined || !equalHashes(hash, row.hash)) return undefined;
-  const { id, name, roles, project_id: projectId, expires_at: expiresAt } = row;
-  return { id, name, roles, projectId, expiresAt, allProjects: false };
+  const { id, name, roles, project_id: projectId, expires_at: expiresAt, addresses } = row;
+  const limits = limitsOf(row);
+  return {
+    id,
+    name,
+    roles,
+    projectId,
+    expiresAt,
+    allProjects: false,
+    ...(limits === undefined ? {} : { limits }),
+    ...(addresses === null ? {} : { addresses: networksOf(addresses) }),
+  };
 }
 
 function equalHashes(one: string, other: string): boolean {

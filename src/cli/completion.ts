@@ -104,7 +104,7 @@ function flagsOf({ short, long }: Option): string[] {
 }
 
 function choicesOf({ argChoices, flags }: Option): Choices {
-  const [, placeholder = ''] = /<([\w-]+)>/.exec(flags) ?? [];
+  const [, placeholder = ''] = /<([\w-]+)(?:\.\.\.)?>/.exec(flags) ?? [];
   if (argChoices !== undefined) return argChoices;
   if (placeholder === 'file' || placeholder === 'folder') return 'files';
   if (placeholder === '-') return ['-'];

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../domain/model/errors.ts';
-import { lastAddress } from './connection/client-address.ts';
+import { networksOf } from '../domain/text/networks.ts';
+import { isStatedAddress } from './connection/client-address.ts';
 import { tokenOf } from './request/guard.ts';
 
 /** The callers who may read the metrics. */
@@ -21,38 +21,15 @@ export interface MetricsAccess {
  */
 export function createMetricsCheck(access: MetricsAccess): (request: FastifyRequest) => void {
   const { token, addresses, trustProxyHeaders } = access;
-  const allowed = listNetworks(addresses);
-  // Without a readable address from the proxy, `request.address` is that of the proxy itself.
-  const isKnown = ({ headers }: FastifyRequest) =>
-    !trustProxyHeaders ||
-    headers['x-forwarded-for'] === undefined ||
-    lastAddress(headers['x-forwarded-for']) !== undefined;
+  const allowed = networksOf(addresses);
   const expected = token === undefined ? undefined : digest(token);
   return (request) => {
-    if (addresses.length > 0 && !(isKnown(request) && includes(allowed, request.address)))
-      throw new ServiceError('address_denied');
+    const isAllowed = () =>
+      isStatedAddress(request, trustProxyHeaders) && allowed.includes(request.address);
+    if (addresses.length > 0 && !isAllowed()) throw new ServiceError('address_denied');
     if (expected !== undefined && !timingSafeEqual(digest(tokenOf(request) ?? ''), expected))
       throw new ServiceError('unauthenticated');
   };
-}
-
-function listNetworks(addresses: readonly string[]): BlockList {
-  const networks = new BlockList();
-  for (const text of addresses) {
-    const [address = '', prefix] = text.split('/');
-    if (prefix === undefined) networks.addAddress(address, family(address));
-    else networks.addSubnet(address, Number(prefix), family(address));
-  }
-  return networks;
-}
-
-function includes(networks: BlockList, address = ''): boolean {
-  const [plain = ''] = address.split('%'); // without the zone (RFC 4007 section 11)
-  return networks.check(plain, family(plain));
-}
-
-function family(address: string): 'ipv4' | 'ipv6' {
-  return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
 /** Returns a hash, so that tokens of any length compare in constant time. */

@@ -1,6 +1,7 @@
 import { STATUS_CODES, type RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ACTIONS } from '../domain/actions/actions.ts';
+import type { Caller } from '../domain/model/caller.ts';
 import { isObject } from '../domain/model/field.ts';
 import type { Authenticate, KnownCaller } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
@@ -29,6 +30,8 @@ import { limitUnsentResponses } from './connection/unsent-responses.ts';
 export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
+  /** Notes that a token was used. It must not delay the request. */
+  readonly noteUse: (caller: Caller) => void;
   /**
    * The number of database connections that requests share. Undefined for a database in the
    * process.

@@ -9,6 +9,7 @@ import { createOutbox } from './delivery/outbox.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
 import { createScans } from './scans.ts';
 import { insertRecord } from './sql/audit-records.ts';
+import { noteUses } from './token-uses.ts';
 import { loadDataKeys } from './sql/data-keys.ts';
 import type { Database, Snapshot, Sql, SqlValue, TransactionSql } from './sql/sql.ts';
 import { MAX_VALUES, SIZES, tablesIn, type TableFor } from './sql/table.ts';
@@ -131,6 +132,7 @@ export function createStore(database: Database): Store {
         for (const type of changed) countChange(type);
       }
     },
+    noteUses: (uses, before) => noteUses(database, uses, before),
     onAnnounced(wake) {
       wakes.add(wake);
       const stop = database.notifications?.listen(wake);

@@ -43,6 +43,11 @@ function insert(id: string, token: string): Promise<void> {
     project_id: null,
     expires_at: '2026-01-01T00:00:01.000000',
     created_by: null,
+    pools: null,
+    zones: null,
+    keys: null,
+    addresses: null,
+    last_used_at: null,
     hash: hashToken(token),
   };
   return store.write((writer) =>

@@ -16,7 +16,10 @@ import { hasProgram } from '../harness/tools.ts';
 import { runProgram, tsigil, type Ended } from './run.ts';
 
 const TOKEN = /^tsigil_[\w-]{43}$/;
-const COLUMNS = ['id', 'name', 'roles', 'project_id', 'expires_at', 'created_by', 'created_at'];
+const COLUMNS = [
+  ...['id', 'name', 'roles', 'project_id', 'pools', 'zones', 'keys', 'addresses', 'expires_at'],
+  ...['last_used_at', 'created_by', 'created_at'],
+];
 
 const folder = temporaryFolder();
 let service: TestService;
@@ -68,7 +71,7 @@ describe('token create', () => {
       '--role',
       'reader',
       '--role',
-      'writer',
+      'member',
       '--project',
       'p1',
       '--expires',
@@ -82,14 +85,14 @@ describe('token create', () => {
     expect(Object.keys(shown)).toEqual([...COLUMNS, 'token']);
     expect(shown).toMatchObject({
       name,
-      roles: ['reader', 'writer'],
+      roles: ['reader', 'member'],
       project_id: 'p1',
       expires_at: '2030-01-31T12:00:00.000000',
     });
     expect(shown.token).toMatch(TOKEN);
     expect(await tokenNamed(name)).toMatchObject({
       id: shown.id,
-      roles: ['reader', 'writer'],
+      roles: ['reader', 'member'],
       project_id: 'p1',
     });
   });
@@ -169,7 +172,7 @@ describe('formats', () => {
   let id: string;
   beforeAll(async () => {
     name = `quoted "${newName()}", and more`;
-    id = (await service.post('/v2/tokens', { name, roles: ['reader', 'writer'] })).body
+    id = (await service.post('/v2/tokens', { name, roles: ['reader', 'member'] })).body
       .id as string;
   });
   const list = async (...argv: string[]) => (await run('token', 'list', ...argv)).out;
@@ -200,7 +203,7 @@ describe('formats', () => {
     const [head, ...rows] = (await list(...columns)).trimEnd().split('\n');
     expect(head).toBe(COLUMNS.join('\t'));
     const row = rows.find((line) => line.startsWith(id))?.split('\t');
-    expect(row?.slice(0, 5)).toEqual([id, name, 'reader, writer', '', '']);
+    expect(row?.slice(0, 5)).toEqual([id, name, 'reader, member', '', '']);
   });
 
   test('json', async () => {
@@ -208,7 +211,7 @@ describe('formats', () => {
     expect(tokens.find((token) => token.id === id)).toMatchObject({
       id,
       name,
-      roles: ['reader', 'writer'],
+      roles: ['reader', 'member'],
       project_id: null,
     });
     expect(tokens.map((token) => token.name)).toEqual(tokens.map((token) => token.name).toSorted());
@@ -221,7 +224,7 @@ describe('formats', () => {
   test('csv', async () => {
     const lines = (await list('-f', 'csv', '-c', 'name', '-c', 'roles', '-c', 'id')).split('\n');
     expect(lines[0]).toBe('name,roles,id');
-    expect(lines).toContain(`"${name.replaceAll('"', '""')}","reader, writer",${id}`);
+    expect(lines).toContain(`"${name.replaceAll('"', '""')}","reader, member",${id}`);
   });
 
   test('value: the columns in the requested order, without their names', async () => {

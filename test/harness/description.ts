@@ -129,6 +129,11 @@ const VARYING = new Set([
   'request_too_large',
 ]);
 
+/** Settings that make `stranger` the name of a role, with no right to any operation. */
+export const KNOWN_STRANGER = {
+  TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'stranger'] }),
+};
+
 /** Returns a client with a new token with this role in this project. */
 export async function holder(
   of: Client,

@@ -18,6 +18,7 @@ import {
   expectDocumented,
   expectPromised,
   holder,
+  KNOWN_STRANGER,
   operationAt,
   readDocument,
   responseTo,
@@ -84,7 +85,7 @@ let service: TestService;
 let api: ApiDocument;
 beforeAll(async () => {
   (ACTIONS as Action[]).push(repeat);
-  service = await startTestService();
+  service = await startTestService(KNOWN_STRANGER);
   api = await readDocument(service);
 });
 afterAll(() => service.close());

@@ -7,6 +7,7 @@ import {
   expectDocumented,
   expectPromised,
   holder,
+  KNOWN_STRANGER,
   operationAt,
   readDocument,
   responseTo,
@@ -18,7 +19,7 @@ const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
 let service: TestService;
 let api: ApiDocument;
 beforeAll(async () => {
-  service = await startTestService({ TSIGIL_TSIGKEYS_STRICT: 'true' });
+  service = await startTestService({ ...KNOWN_STRANGER, TSIGIL_TSIGKEYS_STRICT: 'true' });
   api = await readDocument(service);
 });
 afterAll(() => service.close());

@@ -8,6 +8,7 @@ import {
   expectDocumented,
   expectPromised,
   holder,
+  KNOWN_STRANGER,
   operationAt,
   readDocument,
   responseTo,
@@ -128,7 +129,7 @@ describe('zone name check', () => {
   let service: TestService;
   let api: ApiDocument;
   beforeAll(async () => {
-    service = await startTestService();
+    service = await startTestService(KNOWN_STRANGER);
     api = await readDocument(service);
   });
   afterAll(() => service.close());

@@ -202,6 +202,7 @@ async function servedPaths(): Promise<string[]> {
     dependencies: dependenciesOn(store),
     authenticate: async () => undefined,
     known: () => undefined,
+    noteUse: () => undefined,
     databaseConnections: undefined,
     readMetrics: undefined,
     metricsAccess: { token: undefined, addresses: [], trustProxyHeaders: false },

@@ -72,6 +72,7 @@ async function start(exclusive: boolean): Promise<Counted> {
     store,
     clock,
     revokedTokens: new Set(),
+    tokenUses: { log: { warn: () => undefined } },
     keystone: config.auth.keystone,
     keystoneObserver: { validated: () => undefined, cacheHit: () => undefined },
   });
@@ -92,7 +93,7 @@ async function start(exclusive: boolean): Promise<Counted> {
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   onTestFinished(async () => {
     await app.close();
-    authentication.close();
+    await authentication.close();
     await store.close();
     keystone.close();
     keystone.closeAllConnections();
@@ -116,6 +117,11 @@ function insertExpired(store: Store): Promise<void> {
     project_id: null,
     expires_at: '2020-01-02T00:00:00.000000',
     created_by: null,
+    pools: null,
+    zones: null,
+    keys: null,
+    addresses: null,
+    last_used_at: null,
     token: EXPIRED,
     hash: hashToken(EXPIRED),
   };

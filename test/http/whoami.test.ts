@@ -24,6 +24,10 @@ test('200 with the id, roles, rights and expiry of a token without any right', a
       roles: ['reader'],
       project_id: 'red',
       rights: ['zones:list', 'zones:get'],
+      pools: null,
+      zones: null,
+      keys: null,
+      addresses: null,
       expires_at: '2999-01-31T12:00:00.000000',
     },
   ]);

@@ -12,7 +12,8 @@ const REQUESTS = 10;
 describe.runIf(process.platform === 'linux')('SIGHUP to a service with two workers', () => {
   test('changes the policy of every worker, and of a worker that starts later', async () => {
     const file = join(folder, 'tsigil.yaml');
-    const writePolicy = (roles: string) => writeFileSync(file, `policy: {"tlds:list": ${roles}}\n`);
+    const writePolicy = (roles: string) =>
+      writeFileSync(file, `policy: {"tlds:list": ${roles}, "hard_delete": [admin, team]}\n`);
     writePolicy('[admin]');
     const service = await startServiceProcess(folder, {
       TSIGIL_DATABASE_URL: await createDatabase(

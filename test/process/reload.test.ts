@@ -44,7 +44,10 @@ async function reload(service: ServiceProcess, settings: string): Promise<string
   return lines();
 }
 
-/** Creates a caller with the role `team`, who has no rights by default. */
+/** A policy that knows the role `team`, which has no right to TLD entries yet. */
+const KNOWN_TEAM = 'policy: {"hard_delete": [admin, team]}\n';
+
+/** Creates a caller with the role `team`. The policy must know it. */
 async function createTeam(service: ServiceProcess) {
   const { body } = await service.post('/v2/tokens', { name: 'team', roles: ['team'] });
   return service.with(body.token as string);
@@ -54,7 +57,7 @@ const POLICY = 'policy: {"tlds:list": [admin, team], "tlds:create": [admin, team
 
 describe('SIGHUP applies', () => {
   test('a new policy to callers whose tokens are cached', async () => {
-    const service = await start('');
+    const service = await start(KNOWN_TEAM);
     const team = await createTeam(service);
     expect((await team.get('/v2/tlds')).status).toBe(401);
     expect(await reload(service, POLICY)).toContain('"applied":["policy"]');

@@ -73,6 +73,10 @@ function compare(one: string | number, other: string | number): number {
 }
 
 function meets(type: ResourceType, row: Resource, condition: Condition): boolean {
+  if (condition.test === 'any')
+    return condition.alternatives.some((all) => all.every((each) => meets(type, row, each)));
+  if (condition.test === 'null') return row[condition.field] === null;
+  if (condition.test === 'in') return condition.values.includes(String(row[condition.field]));
   const { test, value } = condition;
   const found =
     'lookup' in condition

@@ -93,7 +93,7 @@ function addList(parent: Command, resource: ResourceCommand, terminal: Terminal)
     async (flags: Flags & { limit?: number; sort?: string; long?: boolean }) => {
       checkColumns(flags, columnsOf(type));
       const wanted = [
-        ...readFilters(resource, flags),
+        ...readFilters(resource, flags, terminal.now()),
         ...readSort(type, flags.sort ?? resource.sort),
       ];
       const connection = await connect(flags, terminal);

@@ -3,7 +3,7 @@ import type { ResourceType } from '../../domain/model/resource.ts';
 import { call } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { checkColumns, connect } from '../flags/flags.ts';
-import { readReferences } from '../flags/references.ts';
+import { readListedIds, readReferences } from '../flags/references.ts';
 import { fieldOptions, flaggedFields, phrase, readFields } from '../flags/resource-flags.ts';
 import { columnsOf, type ResourceCommand } from '../flags/resource-table.ts';
 import { readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
@@ -46,7 +46,8 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
     });
     const connection = await connect(flags, terminal);
     const references = await readReferences(type, flags, connection);
-    const members = { ...given, ...references };
+    const listed = await readListedIds(resource.flags ?? {}, given, connection);
+    const members = { ...given, ...references, ...listed };
     const body = resource.complete?.(members) ?? members;
     if (flags.reveal === true) await assertMayReveal(connection, type);
     const created = await withHints(

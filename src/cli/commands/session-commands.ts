@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { LIMIT_KINDS } from '../../domain/model/caller.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -120,25 +121,29 @@ function addLogout(program: Command, { environment, out }: Terminal): void {
 
 /** The columns that describe the caller. */
 const CALLER_COLUMNS = ['url', 'profile', 'id', 'name', 'roles', 'project_id', 'expires_at'];
-const LONG_CALLER_COLUMNS = [...CALLER_COLUMNS, 'rights'];
+const LIMIT_COLUMNS = [...LIMIT_KINDS, 'addresses'];
+const LONG_CALLER_COLUMNS = [...CALLER_COLUMNS, ...LIMIT_COLUMNS, 'rights'];
 
 function addWhoami(program: Command, terminal: Terminal): void {
   const command = program
     .command('whoami')
-    .description('show the service and the token in use: its id, name, roles, project and expiry')
+    .description(
+      'show the service and the token in use: its id, name, roles, project, expiry and limits',
+    )
     .summary('show the service and the token in use')
     .option('--long', 'show the rights too; json and yaml always contain them')
     .action(async (flags: ConnectionFlags & OutputFlags & { readonly long?: boolean }) => {
       checkColumns(flags, LONG_CALLER_COLUMNS);
       const connection = await connect(flags, terminal);
-      const item = {
+      const item: Readonly<Record<string, unknown>> = {
         url: connection.url,
         profile: connection.profile ?? null,
         ...(await identify(connection)),
       };
       const { out, environment } = terminal;
       const isLong = flags.long === true || ['json', 'yaml'].includes(flags.format ?? '');
-      const columns = isLong ? LONG_CALLER_COLUMNS : CALLER_COLUMNS;
+      const limits = LIMIT_COLUMNS.filter((name) => (item[name] ?? null) !== null);
+      const columns = isLong ? LONG_CALLER_COLUMNS : [...CALLER_COLUMNS, ...limits];
       out.write(formatItem(item, columns, flags, textStyleOf(out, environment)));
     });
   withConnectionFlags(withOutputFlags(command));

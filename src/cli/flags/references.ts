@@ -52,6 +52,31 @@ function referencesOf({ references = {} }: ResourceType): Reference[] {
   return Object.values(references);
 }
 
+/** A member of a request whose flag takes names or ids of other resources. */
+interface ReferringMember {
+  readonly refersTo?: ResourceType;
+}
+
+/**
+ * Returns the members of `given` whose flags take names, with the ids in their place. Throws
+ * `CommandError` unless each resource exists.
+ */
+export async function readListedIds(
+  flags: Readonly<Record<string, ReferringMember>>,
+  given: Readonly<Record<string, unknown>>,
+  connection: Connection,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const members: [string, string[]][] = [];
+  for (const [name, { refersTo }] of Object.entries(flags)) {
+    const texts = given[name];
+    if (refersTo === undefined || !Array.isArray(texts)) continue;
+    const ids: string[] = [];
+    for (const text of texts) ids.push(await referredId(connection, refersTo, String(text)));
+    members.push([name, [...new Set(ids)]]);
+  }
+  return Object.fromEntries(members);
+}
+
 /**
  * Returns the id of a zone of any project if the caller may see all projects; otherwise of its own
  * project.

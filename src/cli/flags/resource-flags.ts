@@ -5,6 +5,7 @@ import { COMMON_SORT_KEYS } from '../../domain/model/settings.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { collect } from './flags.ts';
 import type { ResourceCommand } from './resource-table.ts';
+import { readPastTime } from './time.ts';
 
 /** The values of flags as commander returns them, by name in camel case. */
 export type FlagValues = Readonly<Record<string, unknown>>;
@@ -104,22 +105,40 @@ export function filterOptions(resource: ResourceCommand): Option[] {
       `list only ${type.collection} to which --${dashed(name)} does not apply`,
     ),
   ]);
-  return [...filters, ...computed];
+  const times = Object.values(type.timeFilters ?? {}).map(
+    ({ flag, description }) =>
+      new Option(
+        `${flag} <time>`,
+        `${phrase(description.replace(/^Only/, `list only`))}; a timestamp, or a duration before now (90d, 12h, 30m)`,
+      ),
+  );
+  return [...filters, ...times, ...computed];
 }
 
-/** Returns the query parameters for the flags of a list. */
+/**
+ * Returns the query parameters for the flags of a list. `now` is in milliseconds since 1970. Throws
+ * `CommandError`.
+ */
 export function readFilters(
   resource: ResourceCommand,
   flags: FlagValues,
+  now: number,
 ): [name: string, value: string][] {
   const { type, toName = (name: string) => name } = resource;
-  return [...Object.keys(type.filters), ...Object.keys(type.computedFilters ?? {})].flatMap(
+  const times = Object.entries(type.timeFilters ?? {}).flatMap(
+    ([name, { flag }]): [string, string][] => {
+      const given = flags[new Option(flag).attributeName()];
+      return typeof given === 'string' ? [[name, readPastTime(given, now)]] : [];
+    },
+  );
+  const others = [...Object.keys(type.filters), ...Object.keys(type.computedFilters ?? {})].flatMap(
     (name): [string, string][] => {
       const given = flags[attributeOf(resource, name)];
       if (typeof given !== 'string' && typeof given !== 'boolean') return [];
       return [[name, name === type.unique?.field ? toName(String(given)) : String(given)]];
     },
   );
+  return [...times, ...others];
 }
 
 /** Returns the flag that sorts a list. */

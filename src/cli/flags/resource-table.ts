@@ -11,23 +11,11 @@ import type { Item } from '../service/resource-requests.ts';
 import type { Example } from './help.ts';
 import { completeKey, DEFAULT_ALGORITHM } from './key-defaults.ts';
 import { absoluteAsciiName, asciiName } from './names.ts';
-import { readTime } from './time.ts';
+import { TOKEN_FLAGS, type FieldFlag } from './token-flags.ts';
 
 /** The commands for resources. */
 export const VERBS = ['create', 'list', 'show', 'set', 'delete'] as const;
 export type Verb = (typeof VERBS)[number];
-
-/** A flag that is not derived from its field. */
-export interface FieldFlag {
-  /** The flag and its value: `--expires <time>`. */
-  readonly flag: string;
-  readonly description: string;
-  /**
-   * Returns the member of the request; by default the flag's value. `now` is in milliseconds since
-   * 1970. Throws `CommandError`.
-   */
-  read?(text: string, now: number): unknown;
-}
 
 /** The properties of a resource type on the command line. */
 export interface ResourceCommand {
@@ -241,22 +229,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
     tableColumns: ['name', 'roles', 'project_id', 'expires_at'],
     sort: 'name',
     plural: 'tokens',
-    flags: {
-      roles: {
-        flag: '--role <role...>',
-        description: 'give the token this role; repeat the flag for more roles',
-      },
-      project_id: {
-        flag: '--project <id>',
-        description: 'bind the token to the project with this id',
-      },
-      expires_at: {
-        flag: '--expires <time>',
-        description:
-          'let the token expire at this time (2030-01-31T12:00:00, in UTC) or after this duration (90d, 12h, 30m)',
-        read: readTime,
-      },
-    },
+    flags: TOKEN_FLAGS,
     examples: {
       create: [
         'tsigil token create --name terraform --role reader --expires 90d',
@@ -264,8 +237,15 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
           command: 'TOKEN=$(tsigil token create --name ci --role admin -f value)',
           purpose: '-f value prints only the token',
         },
+        'tsigil token create --name deploy --role keymanager --pool anycast --from 192.0.2.0/24',
       ],
-      list: ['tsigil token list -c name -c roles -c expires_at'],
+      list: [
+        'tsigil token list -c name -c roles -c expires_at',
+        {
+          command: 'tsigil token list --unused 90d -c name -c last_used_at',
+          purpose: 'not used in the last 90 days',
+        },
+      ],
       show: ['tsigil token show terraform -f json'],
     },
   },

@@ -19,6 +19,16 @@ export function readPastTime(text: string, now: number): string {
   return timeOf(text, now, -1);
 }
 
+/** Returns the timestamp of an expiry like `readTime`. Throws `CommandError` also for now. */
+export function readExpiry(text: string, now: number): string {
+  if (/^0+[dhm]$/.test(text))
+    throw new CommandError(
+      EXIT.usage,
+      `Invalid expiry '${text}': the token would expire at once. Use a longer duration (90d, 12h, 30m), or omit --expires for a token that does not expire.`,
+    );
+  return readTime(text, now);
+}
+
 function timeOf(text: string, now: number, sign: 1 | -1): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];

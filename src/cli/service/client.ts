@@ -130,7 +130,7 @@ function refusal(url: string, response: HttpResponse, content: Content | undefin
 function exitCodeOf(status: number, type: unknown): number {
   if (status === 401) return type === 'access_denied' ? EXIT.denied : EXIT.unreachable;
   // Other types of 403 concern the requested resource, not the rights of the caller.
-  if (status === 403 && type === 'forbidden') return EXIT.denied;
+  if (status === 403 && (type === 'forbidden' || type === 'outside_limits')) return EXIT.denied;
   return status === 503 ? EXIT.unreachable : EXIT.refused;
 }
 
@@ -143,6 +143,8 @@ function hintFor(
 ): string | undefined {
   if (content?.type === 'missing_project_id')
     return 'Use the token of a project, or select a project with --sudo-project-id.';
+  if (content?.type === 'outside_limits')
+    return "'tsigil whoami' shows the limits of the token. Use a token with other limits.";
   if (exitCode === EXIT.denied)
     return 'The token is valid, but its roles do not permit this request. Use a token with more rights.';
   if (status === 401)

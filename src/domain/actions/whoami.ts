@@ -1,9 +1,13 @@
 import { defineAction } from './action.ts';
 import { EXAMPLE_ID } from '../model/error-entry.ts';
-import { anyText, nullable, timestamp } from '../model/field.ts';
+import { anyText, array, nullable, timestamp } from '../model/field.ts';
 import { described, responseObject, sequence } from '../model/object.ts';
 import { DEFAULT_POLICY, may } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
+
+function limit(description: string) {
+  return described(nullable(array(anyText(), 1, 100)), description);
+}
 
 const WHOAMI = responseObject({
   id: described(
@@ -15,8 +19,12 @@ const WHOAMI = responseObject({
   project_id: described(nullable(anyText()), 'The project of the token.'),
   rights: described(
     sequence(anyText()),
-    'The rights that the roles have. `member` and `reader` have theirs in the project only.',
+    'The rights that the roles have and the limits of the token allow. `member` and `reader` have theirs in the project only.',
   ),
+  pools: limit('The pools to which the token is limited. Null for no limit to pools.'),
+  zones: limit('The zones to which the token is limited. Null for no limit to zones.'),
+  keys: limit('The keys to which the token is limited. Null for no limit to keys.'),
+  addresses: limit('The networks from which the token is valid. Null for every address.'),
   expires_at: described(
     nullable(timestamp()),
     'The time at which the token expires. Null if it does not expire.',
@@ -44,19 +52,27 @@ export const whoami = defineAction({
           roles: ['reader'],
           project_id: null,
           rights: ['zones:list', 'zones:get'],
+          pools: null,
+          zones: null,
+          keys: null,
+          addresses: ['192.0.2.0/24'],
           expires_at: '2027-01-31T12:00:00.000000',
         },
       },
     },
   },
   async run({ dependencies: { policy }, context: { caller } }) {
-    const { id, name, roles, projectId, expiresAt = null } = caller;
+    const { id, name, roles, projectId, limits, addresses, expiresAt = null } = caller;
     return {
       id,
       name,
       roles,
       project_id: projectId,
       rights: Object.keys(DEFAULT_POLICY).filter((right) => may(policy, caller, right)),
+      pools: limits?.pools ?? null,
+      zones: limits?.zones ?? null,
+      keys: limits?.keys ?? null,
+      addresses: addresses?.list ?? null,
       expires_at: expiresAt,
     };
   },

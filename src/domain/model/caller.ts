@@ -1,3 +1,5 @@
+import type { Networks } from '../text/networks.ts';
+
 /** The role with every right, unless a policy says otherwise. */
 export const ADMIN = 'admin';
 
@@ -6,6 +8,16 @@ export const ADMIN_PROJECT = 'admin';
 
 /** The id of the caller with the configured token, and of the service's own changes. */
 export const CONFIGURED_ID = 'configured';
+
+/** The kinds of limits that a token can have, by the member with the ids of what it includes. */
+export const LIMIT_KINDS = ['pools', 'zones', 'keys'] as const;
+export type LimitKind = (typeof LIMIT_KINDS)[number];
+
+/**
+ * The limits of a token: the ids that each kind of limit includes. A resource that any of them
+ * includes is within the limits.
+ */
+export type Limits = Readonly<Partial<Record<LimitKind, readonly string[]>>>;
 
 /** The caller of a request, as identified by its token. */
 export interface Caller {
@@ -18,6 +30,10 @@ export interface Caller {
   readonly expiresAt?: string | null;
   /** True if the request covers the resources of all projects. */
   readonly allProjects: boolean;
+  /** The limits of the token. Absent if it has none. */
+  readonly limits?: Limits;
+  /** The networks from which the token is valid. Absent if it is valid from every address. */
+  readonly addresses?: Networks;
   /** The identity service's data about the caller. Absent for the service's own tokens. */
   readonly identity?: Identity;
 }

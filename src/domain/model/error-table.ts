@@ -215,6 +215,12 @@ export const ERRORS = {
     when: 'The path does not exist.',
     message: () => 'This path does not exist',
   }),
+  outside_limits: entry({
+    status: 403,
+    when: 'The limits of the token (`pools`, `zones` and `keys`) do not include this.',
+    message: (what: string) => `The limits of the token do not include ${what}`,
+    example: ({ collection }) => `the right '${collection}:create'`,
+  }),
   over_quota: entry({
     status: 413,
     when: 'The project has reached its quota of these resources.',

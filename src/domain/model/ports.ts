@@ -110,6 +110,12 @@ export interface Store extends Reader {
    */
   write<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
   /**
+   * Notes when tokens were used, by their ids: sets `last_used_at` of each that was not used after
+   * `before`. Tokens do not change otherwise, so no cache and no `changes` notices it. Resolves
+   * once it is on disk.
+   */
+  noteUses(uses: ReadonlyMap<string, string>, before: string): Promise<void>;
+  /**
    * Returns the number of changes by this process to resources of `type`, including uncommitted
    * changes.
    */

@@ -3,14 +3,56 @@ import type { Settings } from './settings.ts';
 /** A value of a field in a condition. */
 export type Value = string | number;
 
+/** One condition on a resource. */
+export type Condition = FieldCondition | AnyOf;
+
+/** One condition on a field or an index of the definition. */
+export type FieldCondition = Comparison | Membership | Absence;
+
 /**
- * One condition on a field or an index of the definition. In a pattern for `matches`, `*` matches
- * any characters. Every other character matches itself.
+ * A comparison with one value. In a pattern for `matches`, `*` matches any characters. Every other
+ * character matches itself.
  */
-export type Condition = ({ readonly field: string } | { readonly lookup: string }) & {
+export type Comparison = ({ readonly field: string } | { readonly lookup: string }) & {
   readonly test: '=' | '<>' | '<' | '>' | 'matches';
   readonly value: Value;
 };
+
+/**
+ * The condition that a field has one of `values`. With `of`, the field has the id of a resource in
+ * another collection, and the member of that resource has one of `values`.
+ */
+export interface Membership {
+  readonly field: string;
+  readonly test: 'in';
+  readonly values: readonly string[];
+  readonly of?: { readonly collection: string; readonly field: string };
+}
+
+/** The condition that a field is null. */
+export interface Absence {
+  readonly field: string;
+  readonly test: 'null';
+}
+
+/**
+ * The condition that a resource meets all conditions of one of `alternatives`. Without
+ * alternatives, no resource does.
+ */
+export interface AnyOf {
+  readonly test: 'any';
+  readonly alternatives: readonly (readonly FieldCondition[])[];
+}
+
+/** A filter of lists by a timestamp. */
+export interface TimeFilter {
+  /** The condition, in a sentence. */
+  readonly description: string;
+  /** The flag of the command line. The time is as long ago as its value: `--unused 90d`. */
+  readonly flag: string;
+  /** Returns the condition for a timestamp in the format of the API. */
+  condition(time: string): Condition;
+}
 
 /** One page of a list, sorted by (sort field, id). Null sorts first. */
 export interface ListQuery {

@@ -1,7 +1,7 @@
 import type { ErrorCode, Problem } from './errors.ts';
 import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
-import type { Condition, FilterForm, Unique } from './query.ts';
+import type { Condition, FilterForm, TimeFilter, Unique } from './query.ts';
 import { commonSortKeys, type Settings } from './settings.ts';
 
 /** The fields of a resource type by their names. */
@@ -98,6 +98,8 @@ export interface Admission {
   readonly settings: Settings;
   /** Returns whether the caller has a right. */
   may(right: string): boolean;
+  /** The names of the roles in the policy. */
+  roles(): readonly string[];
   /** Returns `size` octets from the system's random source. */
   randomBytes(size: number): Buffer;
   /** The time of the change, as a timestamp of the API. */
@@ -203,6 +205,7 @@ export interface ResourceType<F extends Fields = Fields> {
   readonly sortKeys?: Readonly<Record<string, string>>;
   readonly filters: { readonly [Name in keyof F]?: FilterForm };
   readonly computedFilters?: Readonly<Record<string, ComputedFilter<F>>>;
+  readonly timeFilters?: Readonly<Record<string, TimeFilter>>;
   /** The references by the names of their members. Responses do not contain these members. */
   readonly references?: Readonly<Record<string, Reference>>;
   /** The members that only the response to a creation shows. */

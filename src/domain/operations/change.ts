@@ -3,7 +3,7 @@ import type { AuditTrail } from '../audit/trail.ts';
 import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
-import { may, type Policy } from '../resources/policy.ts';
+import { may, rolesOf, type Policy } from '../resources/policy.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
 import type {
   Admission,
@@ -18,6 +18,7 @@ import type {
 } from '../model/resource.ts';
 import { createChangeLog, hideSecret, type AuditOrigin, type ChangeLog } from './audit-entry.ts';
 import { locksOf } from '../rules/locks.ts';
+import { assertWithinLimits } from '../rules/limit-rules.ts';
 import { RULES, rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
@@ -231,10 +232,11 @@ function changesOn(
     async applyAll(type, changes, slicer) {
       const stored: Resource[] = [];
       const removed: string[] = [];
-      if (RULES.has(type)) await claim(type, changes);
+      const hasRules = RULES.has(type) || caller.limits !== undefined;
+      if (hasRules) await claim(type, changes);
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
-        const admitted = RULES.has(type) ? await admit(type, each, dependencies.clock()) : each;
+        const admitted = hasRules ? await admit(type, each, dependencies.clock()) : each;
         log.note(type, each);
         const former = each.operation === 'update' ? each.current : undefined;
         noteAffected(affected, type, each.operation, admitted.resource, former);
@@ -261,6 +263,7 @@ export async function admitChange<F extends Fields>(
   reader: Reader,
   now: string,
 ): Promise<Admitted<F>> {
+  if (caller.limits !== undefined) await assertWithinLimits(caller, type, change, reader);
   const rule = rulesOf(type);
   // no rule has anything to fill in
   if (rule === undefined) return { resource: change.resource as ResourceOf<F> };
@@ -270,6 +273,7 @@ export async function admitChange<F extends Fields>(
     randomBytes,
     now,
     may: (right) => may(policy, caller, right),
+    roles: () => rolesOf(policy),
   };
   return rule.admit(change, reader, admission);
 }

@@ -6,9 +6,10 @@ import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Reader, Store } from '../model/ports.ts';
-import type { Condition, PageQuery, ComputedCondition } from '../model/query.ts';
+import type { PageQuery, ComputedCondition } from '../model/query.ts';
 import { newMembers, type Resource, type ResourceType } from '../model/resource.ts';
 import { findReferences, readReferenceFilters, type ReferenceDependencies } from './references.ts';
+import { existing, isVisible, listConditions } from './visibility.ts';
 import { looksLikeToken } from '../text/token-form.ts';
 
 /**
@@ -101,7 +102,7 @@ async function findMarker(
   id: string,
 ): Promise<Resource> {
   const resource = await store.get(type, id);
-  if (resource === undefined || !isVisible(type, viewer, resource)) {
+  if (resource === undefined || !(await isVisible(store, type, viewer, resource))) {
     throw new ServiceError('marker_not_found', { id, title: type.title });
   }
   return resource;
@@ -109,7 +110,7 @@ async function findMarker(
 
 /**
  * Returns the resource with this id. Throws `resource_not_found`, also for a resource of another
- * project.
+ * project and for one outside the limits of the token.
  */
 export async function getResource(
   { store }: Dependencies,
@@ -117,7 +118,7 @@ export async function getResource(
   caller: Caller,
   id: string,
 ): Promise<Resource> {
-  return existing(type, caller, await store.get(type, id));
+  return existing(store, type, caller, await store.get(type, id));
 }
 
 /**
@@ -132,7 +133,8 @@ export async function updateResource(
   body: unknown,
 ): Promise<Resource> {
   return change(dependencies, context, async (changes) => {
-    const current = existing(type, context.caller, await changes.getToChange(type, id));
+    const found = await changes.getToChange(type, id);
+    const current = await existing(changes, type, context.caller, found);
     const references = await findReferences(
       referenceDependencies(dependencies, context.caller, changes),
       type,
@@ -158,14 +160,17 @@ export async function deleteResource(
   const { caller } = context;
   try {
     return await change(dependencies, context, async (changes) =>
-      changes.remove(type, existing(type, caller, await changes.getToChange(type, id))),
+      changes.remove(
+        type,
+        await existing(changes, type, caller, await changes.getToChange(type, id)),
+      ),
     );
   } catch (error) {
     if (type.identifiesCaller !== true || !isUnavailable(error)) throw error;
     // The rules may not have been applied yet. If the database cannot be read either, the
     // revocation takes precedence.
     try {
-      const resource = existing(type, caller, await store.get(type, id));
+      const resource = await existing(store, type, caller, await store.get(type, id));
       await admitChange(
         dependencies,
         caller,
@@ -227,22 +232,6 @@ function viewerOf(
   return rights.length > 0 ? { ...caller, allProjects: true } : caller;
 }
 
-/** Restricts lists of owned resources to the caller's project. */
-function listConditions(
-  type: ResourceType,
-  viewer: Caller,
-  conditions: readonly Condition[],
-): readonly Condition[] {
-  if (type.owner === undefined || viewer.allProjects) return conditions;
-  return [...conditions, { field: type.owner, test: '=', value: viewer.projectId ?? '' }];
-}
-
-function isVisible(type: ResourceType, caller: Caller, resource: Resource): boolean {
-  return (
-    type.owner === undefined || caller.allProjects || resource[type.owner] === caller.projectId
-  );
-}
-
 /** Returns what the references in a request of `caller` depend on. */
 function referenceDependencies(
   { policy }: Dependencies,
@@ -253,13 +242,6 @@ function referenceDependencies(
     reader,
     policy,
     caller,
-    isVisible: (type, resource) => isVisible(type, caller, resource),
+    isVisible: (type, resource) => isVisible(reader, type, caller, resource),
   };
-}
-
-function existing(type: ResourceType, caller: Caller, resource: Resource | undefined): Resource {
-  if (resource === undefined || !isVisible(type, caller, resource)) {
-    throw new ServiceError('resource_not_found', type);
-  }
-  return resource;
 }

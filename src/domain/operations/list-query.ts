@@ -1,6 +1,6 @@
 import { ServiceError } from '../model/errors.ts';
-import { isStorableText, normaliseUuid } from '../model/field.ts';
-import type { Condition, ListQuery, ComputedCondition } from '../model/query.ts';
+import { isStorableText, normaliseUuid, parseTimestamp } from '../model/field.ts';
+import type { Condition, ListQuery, ComputedCondition, TimeFilter } from '../model/query.ts';
 import { sortFields, uniqueOf, type ResourceType } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 
@@ -118,9 +118,10 @@ function readFilters(
   const counts = new Map<string, number>();
   for (const [name] of filters) counts.set(name, (counts.get(name) ?? 0) + 1);
   const names = [...counts.keys()];
+  const { computedFilters = {}, timeFilters = {} } = type;
   const unknown = names.filter(
     (name) =>
-      !Object.hasOwn(type.filters, name) && !Object.hasOwn(type.computedFilters ?? {}, name),
+      ![type.filters, computedFilters, timeFilters].some((each) => Object.hasOwn(each, name)),
   );
   if (unknown.length > 0)
     throw new ServiceError('bad_request', `Invalid filters ${unknown.join(', ')}`);
@@ -131,9 +132,25 @@ function readFilters(
   const computed: Parameter[] = [];
   for (const filter of filters) {
     if (Object.hasOwn(type.filters, filter[0])) conditions.push(readCondition(type, filter));
+    else if (Object.hasOwn(timeFilters, filter[0]))
+      conditions.push(readTimeCondition(timeFilters, filter));
     else computed.push(filter);
   }
   return { conditions, computed: computed.map(readComputedCondition) };
+}
+
+function readTimeCondition(
+  timeFilters: Readonly<Record<string, TimeFilter>>,
+  [name, value]: Parameter,
+): Condition {
+  const time = parseTimestamp(value);
+  const filter = timeFilters[name];
+  if (time === undefined || filter === undefined)
+    throw new ServiceError(
+      'bad_request',
+      `The filter ${name} must be a date and time such as 2030-01-31T12:00:00`,
+    );
+  return filter.condition(time);
 }
 
 function readComputedCondition([name, value]: Parameter): ComputedCondition {

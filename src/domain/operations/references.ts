@@ -19,7 +19,7 @@ export interface ReferenceDependencies {
   readonly policy: Policy;
   readonly caller: Caller;
   /** Returns whether the caller can see a resource. */
-  isVisible(type: ResourceType, resource: Resource): boolean;
+  isVisible(type: ResourceType, resource: Resource): boolean | Promise<boolean>;
 }
 
 /** The members of a body that refer to a resource: the id of the resource, or the problem. */
@@ -102,7 +102,9 @@ async function findByName(
   if (name === '' || !isStorableText(name)) return unknown;
   const { field, comparisonForm } = uniqueOf(type);
   const named = await reader.find(type, field, [comparisonForm(name)]);
-  const [first, ...more] = named.filter((resource) => isVisible(type, resource));
+  const visible: Resource[] = [];
+  for (const resource of named) if (await isVisible(type, resource)) visible.push(resource);
+  const [first, ...more] = visible;
   if (first === undefined) return unknown;
   if (more.length === 0) return { id: first.id };
   const ids = [first, ...more].map(({ id }) => id);

@@ -2,6 +2,7 @@ import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { revealRight } from '../model/response.ts';
+import { keepsRight } from './limits.ts';
 import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
 import { token } from './token.ts';
@@ -90,11 +91,21 @@ export const CONFIGURABLE_RIGHTS: readonly string[] = Object.keys(DEFAULT_POLICY
   (right) => !right.startsWith(`${token.collection}:`),
 );
 
+/** Returns the names of the roles that have any right, sorted. */
+export function rolesOf(policy: Policy): string[] {
+  return [...new Set(Object.values(policy).flat())].sort();
+}
+
 /**
- * Returns whether `caller` has `right`. Roles compare without regard to case. A right that is not
+ * Returns whether `caller` has `right` and the limits of its token allow it. Roles compare without regard to case. A right that is not
  * listed is denied.
  */
 export function may(policy: Policy, caller: Caller, right: string): boolean {
+  if (caller.limits !== undefined && !keepsRight(caller.limits, right)) return false;
+  return hasRole(policy, caller, right);
+}
+
+function hasRole(policy: Policy, caller: Caller, right: string): boolean {
   const allowed = policy[right] ?? [];
   return heldRoles(caller).some((role) =>
     allowed.some((name) => name.toLowerCase() === role.toLowerCase()),
@@ -112,9 +123,15 @@ function heldRoles({ roles, identity }: Caller): string[] {
   return identity.scope === 'domain' ? scoped : [...roles, ...scoped];
 }
 
-/** Throws `access_denied` unless `caller` has `right`. */
+/**
+ * Throws `access_denied` unless a role of `caller` has `right`, and `outside_limits` unless the
+ * limits of its token allow it.
+ */
 export function requireRight(policy: Policy, caller: Caller, right: string): void {
-  if (!may(policy, caller, right)) throw new ServiceError('access_denied', right);
+  if (may(policy, caller, right)) return;
+  throw hasRole(policy, caller, right)
+    ? new ServiceError('outside_limits', `the right '${right}'`)
+    : new ServiceError('access_denied', right);
 }
 
 /** Returns whether `caller` may see the secrets of a type. True for a type without secrets. */

@@ -1,6 +1,16 @@
 import { hash as digest } from 'node:crypto';
-import { list, nullable, text, timestamp, type Field, type Parsed } from '../model/field.ts';
+import {
+  list,
+  nullable,
+  text,
+  timestamp,
+  uuid,
+  type Field,
+  type Kind,
+  type Parsed,
+} from '../model/field.ts';
 import { defineFields, defineResource, type ResourceOf } from '../model/resource.ts';
+import { readNetwork } from '../text/networks.ts';
 import { withoutTokens } from '../text/token-form.ts';
 
 /**
@@ -30,6 +40,18 @@ const projectId = {
     return 'value' in parsed && withoutTokens(parsed.value) !== parsed.value
       ? { problem: 'must be the id of a project, not a token', validator: 'format' }
       : parsed;
+  },
+};
+
+/** The maximum number of ids in a limit of one kind, and of networks. */
+const MAX_LIMIT_IDS = 100;
+
+/** An IP address or a network, stored with the length of its prefix. */
+const network: Kind<string> = {
+  schema: { type: 'string', maxLength: 49, examples: ['192.0.2.0/24', '2001:db8::/32'] },
+  parse(value) {
+    const read = readNetwork(typeof value === 'string' ? value : '');
+    return 'value' in read ? read : { ...read, validator: 'format' };
   },
 };
 
@@ -67,11 +89,47 @@ const fields = defineFields({
     example: '5f2d6a9d0c8a4d8d9d7d0b1f3e7c2a11',
     onCreate: { default: null },
   },
+  pools: {
+    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
+    description:
+      'The pools to which the token is limited: it sees and changes only their zones, and the keys of the pools and of these zones. Null for no limit to pools. A token with several of `pools`, `zones` and `keys` has access to what any of them includes, and to nothing else.',
+    example: null,
+    onCreate: { default: null },
+  },
+  zones: {
+    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
+    description:
+      'The zones to which the token is limited: it sees and changes only these zones and their keys. Null for no limit to zones.',
+    example: null,
+    onCreate: { default: null },
+  },
+  keys: {
+    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
+    description:
+      'The keys to which the token is limited: it sees and changes only these. It cannot create keys, and cannot change the pool or zone of a key. Null for no limit to keys.',
+    example: null,
+    onCreate: { default: null },
+  },
+  addresses: {
+    ...nullable(list(network, 1, MAX_LIMIT_IDS)),
+    description:
+      'The addresses and networks from which the token is valid. Requests from other addresses get the response for an unknown token. Null for every address.',
+    example: null,
+    onCreate: { default: null },
+  },
   expires_at: {
     ...nullable(timestamp()),
     description: 'The time at which the token expires. Null for a token that does not expire.',
     example: '2030-01-31T12:00:00.000000',
     onCreate: { default: null },
+  },
+  last_used_at: {
+    ...nullable(timestamp()),
+    description:
+      'The time of a recent request with the token. It may be up to 2 minutes older than the last request. Null for a token that was never used.',
+    example: null,
+    onCreate: { default: null },
+    set: 'by the service',
   },
   created_by: {
     ...nullable(text({ min: 1, max: 320 })),
@@ -101,6 +159,23 @@ export const token = defineResource({
   unique: { field: 'name', comparisonForm: (name) => name },
   lookups: { hash: { field: 'hash' } },
   filters: { name: 'unique', project_id: 'exact' },
+  timeFilters: {
+    unused_since: {
+      description:
+        'Only tokens that no request has used since this time. A token that was never used counts from its creation.',
+      flag: '--unused',
+      condition: (time) => ({
+        test: 'any',
+        alternatives: [
+          [{ field: 'last_used_at', test: '<', value: time }],
+          [
+            { field: 'last_used_at', test: 'null' },
+            { field: 'created_at', test: '<', value: time },
+          ],
+        ],
+      }),
+    },
+  },
   shownOnce: {
     token: {
       schema: { type: 'string' },

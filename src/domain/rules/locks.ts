@@ -1,9 +1,11 @@
 import { comparisonForm, suffixes } from '../text/dns-name.ts';
+import { LIMIT_KINDS } from '../model/caller.ts';
 import type { Lock } from '../model/ports.ts';
 import { uniqueOf, type Admission, type Change, type Fields } from '../model/resource.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
+import { typeOfLimit } from '../resources/limits.ts';
 import { coveringNames } from '../resources/tld-rule.ts';
 import { tld } from '../resources/tld.ts';
 import { token } from '../resources/token.ts';
@@ -56,9 +58,12 @@ const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
   ),
   locks(token, ({ operation, resource }, { caller, settings }) => {
     if (operation !== 'delete')
-      return caller.identity === undefined
-        ? [{ type: token, key: caller.id, exclusive: false }]
-        : [];
+      return [
+        ...(caller.identity === undefined ? [caller.id] : []).map((key) => ({ type: token, key })),
+        ...LIMIT_KINDS.flatMap((kind) =>
+          (resource[kind] ?? []).map((key) => ({ type: typeOfLimit(kind), key })),
+        ),
+      ].map((lock) => ({ ...lock, exclusive: false }));
     return [resource.id, ...(settings.otherAdministrators ? [] : ['administrators'])].map(
       (key) => ({ type: token, key, exclusive: true }),
     );

@@ -4,14 +4,17 @@ import type { Reader } from '../model/ports.ts';
 import type { Admission, Admitted, Change } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 import { TOKEN_PREFIX } from '../text/token-form.ts';
+import { limitsOf } from '../resources/limits.ts';
 import { hashToken, token, type Token } from '../resources/token.ts';
+import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
 
 type TokenFields = (typeof token)['fields'];
 
 /**
- * Applies the rules about a change to a token: the service generates the token, tokens of Keystone
- * users expire, and one administrator token must remain. Throws `invalid_operation` if the service
- * does not accept its own tokens, `invalid_object`, `last_administrator`.
+ * Applies the rules about a change to a token: its roles and the ids of its limits exist, it has no
+ * more access than its creator, the service generates it, tokens of Keystone users expire, and one
+ * administrator token must remain. Throws `invalid_operation` if the service does not accept its
+ * own tokens, `invalid_object`, `outside_limits`, `last_administrator`.
  */
 export async function admitToken(
   change: Change<TokenFields>,
@@ -25,12 +28,13 @@ export async function admitToken(
     return change;
   }
   if (!settings.ownTokens) throw new ServiceError('invalid_operation', 'tokens');
+  await assertLimitsAllowed(change.resource, transaction, admission);
   const origin = await originOf(transaction, admission);
   const secret = TOKEN_PREFIX + randomBytes(32).toString('base64url');
   return {
     resource: {
       ...change.resource,
-      expires_at: expiryOf(change.resource.expires_at, origin.expires),
+      expires_at: expiryOf(change.resource.expires_at, origin),
       created_by: origin.createdBy,
       hash: hashToken(secret),
     },
@@ -41,16 +45,19 @@ export async function admitToken(
 /** The start of `created_by` for Keystone users. */
 const KEYSTONE_USER = 'keystone:';
 
-/** Who creates a token, and when it expires at the latest: null for never. */
+/** Who creates a token, when it expires at the latest, and the reason. Null for never. */
 interface Origin {
   readonly createdBy: string;
   readonly expires: string | null;
+  readonly reason?: string;
 }
+
+const BY_KEYSTONE_USER = 'because a Keystone user creates the token';
 
 /**
  * Returns the origin of a new token. A token that a Keystone user creates expires, because the
  * service is not notified when the user loses a role. Such a token cannot create one that expires
- * later.
+ * later, and neither can a token that is limited to addresses.
  */
 async function originOf(transaction: Reader, admission: Admission): Promise<Origin> {
   const { caller, settings, now } = admission;
@@ -59,6 +66,7 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
     return {
       createdBy: KEYSTONE_USER + caller.identity.userId,
       expires: days === 0 ? null : daysAfter(now, days),
+      reason: BY_KEYSTONE_USER,
     };
   }
   const creator = await transaction.get(token, caller.id);
@@ -67,21 +75,23 @@ async function originOf(transaction: Reader, admission: Admission): Promise<Orig
     if (caller.id !== CONFIGURED_ID) throw new ServiceError('unauthenticated');
     return { createdBy: CONFIGURED_ID, expires: null };
   }
-  return creator.created_by?.startsWith(KEYSTONE_USER) === true
-    ? { createdBy: creator.created_by, expires: creator.expires_at }
-    : { createdBy: `token:${creator.id}`, expires: null };
+  const { created_by: createdBy, expires_at: expires } = creator;
+  if (createdBy?.startsWith(KEYSTONE_USER) === true)
+    return { createdBy, expires, reason: BY_KEYSTONE_USER };
+  return {
+    createdBy: `token:${creator.id}`,
+    ...(creator.addresses === null
+      ? { expires: null }
+      : { expires, reason: 'because the token that creates it expires then' }),
+  };
 }
 
-/** Returns the time of expiry of a token. Throws `invalid_object` if `given` is after `latest`. */
-function expiryOf(given: string | null, latest: string | null): string | null {
+/** Returns the time of expiry of a token. Throws `invalid_object` if `given` is too late. */
+function expiryOf(given: string | null, { expires: latest, reason }: Origin): string | null {
   if (latest === null || given === null) return given ?? latest;
   if (given <= latest) return given;
-  const message = `'expires_at' must be at most ${latest}, because a Keystone user creates the token`;
-  throw new ServiceError(
-    'invalid_object',
-    { what: token.title, messages: [message] },
-    { problems: [{ path: ['expires_at'], message, validator: 'maximum' }] },
-  );
+  const message = `'expires_at' must be at most ${latest}, ${reason ?? ''}`;
+  throw invalidToken([{ path: ['expires_at'], message, validator: 'maximum' }]);
 }
 
 function daysAfter(now: string, days: number): string {
@@ -114,11 +124,14 @@ async function assertAdministratorLeft(
 }
 
 /**
- * Returns whether a token gives the rights of an administrator at `now`. Roles compare without
+ * Returns whether a token gives all rights of an administrator at `now`. Roles compare without
  * regard to case.
  */
-function isAdministrator({ roles, expires_at: expiresAt }: Token, now: string): boolean {
+function isAdministrator(candidate: Token, now: string): boolean {
+  const { roles, expires_at: expiresAt } = candidate;
   return (
-    (expiresAt === null || expiresAt > now) && roles.some((role) => role.toLowerCase() === ADMIN)
+    limitsOf(candidate) === undefined &&
+    (expiresAt === null || expiresAt > now) &&
+    roles.some((role) => role.toLowerCase() === ADMIN)
   );
 }

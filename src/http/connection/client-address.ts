@@ -19,6 +19,18 @@ export function clientAddress(
 }
 
 /**
+ * Returns whether `clientAddress` is that of the client. It is that of the proxy if the header of
+ * the proxy has no readable address.
+ */
+export function isStatedAddress(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  trustProxyHeaders: boolean,
+): boolean {
+  const forwarded = headers['x-forwarded-for'];
+  return !trustProxyHeaders || forwarded === undefined || lastAddress(forwarded) !== undefined;
+}
+
+/**
  * Returns an address in IPv4 form if an IPv6 socket reports an IPv4 address. Returns other
  * addresses unchanged.
  */

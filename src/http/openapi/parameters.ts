@@ -1,3 +1,4 @@
+import { timestamp } from '../../domain/model/field.ts';
 import { sortFields, type ResourceType } from '../../domain/model/resource.ts';
 import { revealRight } from '../../domain/model/response.ts';
 import { COMMON_SORT_KEYS, MAX_LIMIT } from '../../domain/model/settings.ts';
@@ -116,6 +117,13 @@ export function listParameters(type: ResourceType): OrReference<ParameterObject>
     ...own,
     ...Object.keys(type.filters).map((name) => filterParameter(type, name)),
     ...referenceParameters(type),
+    ...Object.entries(type.timeFilters ?? {}).map(([name, { description }]) => ({
+      name,
+      in: 'query' as const,
+      description,
+      schema: timestamp().schema,
+      example: '2026-01-31T12:00:00',
+    })),
     ...Object.entries(type.computedFilters ?? {}).map(([name, { description, right }]) =>
       computedFilterParameter(name, description, right),
     ),

@@ -43,6 +43,7 @@ export const ERRORS_WITH_TOKEN: readonly ErrorCode[] = [
   ...ERRORS_ANYWHERE,
   'unauthenticated',
   'access_denied',
+  'outside_limits',
   'too_many_requests',
   'unavailable',
 ];

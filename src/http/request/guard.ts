@@ -4,7 +4,7 @@ import type { ChangeContext, Dependencies } from '../../domain/operations/change
 import { ServiceError } from '../../domain/model/errors.ts';
 import { requireRight } from '../../domain/resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
-import { addressGroup, clientAddress } from '../connection/client-address.ts';
+import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
 import { allowOrigin } from './cors.ts';
 import { applyContext } from './context.ts';
 import type { AddressLimit } from './rate-limit.ts';
@@ -14,6 +14,8 @@ import { baseUrl, type UrlSettings } from './urls.ts';
 export interface GuardSettings {
   readonly authenticate: Authenticate;
   readonly known: KnownCaller;
+  /** Notes that a token was used. It must not delay the request. */
+  readonly noteUse: (caller: Caller) => void;
   readonly urls: UrlSettings;
   /** The name of the header that carries the request id. */
   readonly requestIdHeader: string;
@@ -80,10 +82,11 @@ export function createGuard(
     const isOptions = request.method === 'OPTIONS';
     const needsToken = isApi(url);
     const token = needsToken ? tokenOf(request) : undefined;
-    const known = token === undefined ? undefined : settings.known(token);
+    const known =
+      token === undefined ? undefined : fromItsAddress(request, settings.known(token), settings);
     if (token !== undefined && known === undefined && !isOptions) {
       return checkToken(request, reply, settings, token).then((caller) =>
-        admit(request, reply, caller),
+        admit(request, reply, settings, caller),
       );
     }
     if (known === undefined && config.unlimited !== true)
@@ -91,7 +94,7 @@ export function createGuard(
     checkHead(request, reply, settings);
     if (isOptions) return respondToOptions(request, reply);
     if (needsToken && known === undefined) throw unauthenticated();
-    return admit(request, reply, known);
+    return admit(request, reply, settings, known);
   };
 }
 
@@ -105,11 +108,12 @@ export function requestOwner(
   { known, urls }: Pick<GuardSettings, 'known' | 'urls'>,
 ): string {
   const token = tokenOf(request);
-  const caller = request.caller ?? (token === undefined ? undefined : known(token));
+  request.address ??= clientAddress(request, urls.trustProxyHeaders);
+  const caller =
+    request.caller ??
+    (token === undefined ? undefined : fromItsAddress(request, known(token), { urls }));
   if (caller !== undefined) return caller.id;
-  const address = addressGroup(
-    request.address ?? clientAddress(request, urls.trustProxyHeaders) ?? '',
-  );
+  const address = addressGroup(request.address ?? '');
   return request.route.config.unlimited === true ? `probe ${address}` : address;
 }
 
@@ -173,11 +177,12 @@ async function checkToken(
   token: string,
 ): Promise<Caller> {
   const endCheck = request.settings.addressLimit.beginCheck(addressOf(request), token);
-  let valid: boolean | undefined;
+  let valid: boolean | 'elsewhere' | undefined;
   try {
     checkHead(request, reply, settings);
-    const caller = await settings.authenticate(token);
-    valid = caller !== undefined;
+    const found = await settings.authenticate(token);
+    const caller = fromItsAddress(request, found, settings);
+    valid = found !== undefined && (caller !== undefined || 'elsewhere');
     if (caller === undefined) throw unauthenticated();
     return caller;
   } finally {
@@ -186,14 +191,36 @@ async function checkToken(
 }
 
 /**
+ * Returns `caller` if its token is valid from the address of the request, else undefined. A request
+ * from another address is treated like one with an unknown token, so the thief of a token does not
+ * learn that it is valid elsewhere.
+ */
+function fromItsAddress(
+  request: FastifyRequest,
+  caller: Caller | undefined,
+  { urls: { trustProxyHeaders } }: Pick<GuardSettings, 'urls'>,
+): Caller | undefined {
+  if (caller?.addresses === undefined) return caller;
+  const isValid =
+    isStatedAddress(request, trustProxyHeaders) && caller.addresses.includes(request.address);
+  return isValid ? caller : undefined;
+}
+
+/**
  * Passes a request to its route. Throws `too_many_requests` for a caller with too many requests,
  * and the errors for an unknown path, an unknown method and a missing right. `caller` is undefined
  * outside the API.
  */
-function admit(request: FastifyRequest, reply: FastifyReply, caller: Caller | undefined): true {
+function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { noteUse }: GuardSettings,
+  caller: Caller | undefined,
+): true {
   const { limitRate, dependencies } = request.settings;
   if (caller !== undefined) {
     limitRate(caller.id);
+    noteUse(caller);
     request.caller = applyContext(request, caller, dependencies.policy);
   }
   const { url, config } = request.route;

@@ -70,8 +70,11 @@ export function createRateLimiter(
   };
 }
 
-/** Reports whether a checked token is valid. Undefined if the check failed. */
-export type EndCheck = (valid: boolean | undefined) => void;
+/**
+ * Reports whether a checked token is valid, or only valid from another address. Undefined if the
+ * check failed. Throws `too_many_requests` like the beginning of the check.
+ */
+export type EndCheck = (valid: boolean | 'elsewhere' | undefined) => void;
 
 /** Limits the requests of each address without a valid token. */
 export interface AddressLimit {
@@ -124,6 +127,8 @@ export function createAddressLimit(limit: RateLimit, seconds: () => number): Add
           if (!free) buckets.putBack(addressGroup(address));
         } else if (valid === false) {
           validTokens.delete(hash);
+        } else if (valid === 'elsewhere' && free) {
+          take(address); // costs the same as an unknown token
         }
       };
     },

@@ -1,4 +1,4 @@
-import type { Condition } from '../../domain/model/query.ts';
+import type { FieldCondition } from '../../domain/model/query.ts';
 import type { SqlValue } from './sql.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 
@@ -24,7 +24,10 @@ export function derivedColumn(lookup: string): string {
 }
 
 /** Returns the column of a condition. */
-export function columnOf<F extends Fields>(type: ResourceType<F>, condition: Condition): string {
+export function columnOf<F extends Fields>(
+  type: ResourceType<F>,
+  condition: FieldCondition,
+): string {
   return 'lookup' in condition ? lookupColumn(type, condition.lookup) : condition.field;
 }
 

@@ -1,7 +1,7 @@
-import type { Condition } from '../../domain/model/query.ts';
+import type { AnyOf, Condition, Membership } from '../../domain/model/query.ts';
 import type { Fields, ResourceType } from '../../domain/model/resource.ts';
 import { columnOf } from './columns.ts';
-import type { Dialect, SqlValue } from './sql.ts';
+import type { Dialect, SqlCondition, SqlValue } from './sql.ts';
 
 /** Returns whether a condition may influence the choice of the index. */
 export type Decider = (condition: Condition) => boolean;
@@ -20,17 +20,62 @@ export function conditionsText<F extends Fields>(
   const texts: string[] = [];
   const parameters: SqlValue[] = [];
   for (const condition of inOrder(type, given)) {
-    const { test, value } = condition;
-    const name = columnOf(type, condition);
-    const column = mayDecide(condition) ? name : dialect.aside(name);
-    const sql =
-      test === 'matches'
-        ? dialect.matches(column, String(value))
-        : { text: `${column} ${test} ?`, parameters: [value] };
+    const sql = conditionSql(type, condition, dialect, mayDecide(condition));
     texts.push(sql.text);
     parameters.push(...sql.parameters);
   }
   return { texts, parameters };
+}
+
+/** Returns one condition as SQL. */
+function conditionSql<F extends Fields>(
+  type: ResourceType<F>,
+  condition: Condition,
+  dialect: Dialect,
+  mayDecide: boolean,
+): SqlCondition {
+  if (condition.test === 'any') return anyOfSql(type, condition, dialect);
+  const name = columnOf(type, condition);
+  const column = mayDecide ? name : dialect.aside(name);
+  switch (condition.test) {
+    case 'matches':
+      return dialect.matches(column, String(condition.value));
+    case 'null':
+      return { text: `${column} IS NULL`, parameters: [] };
+    case 'in':
+      return membershipSql(type.collection, column, condition);
+    default:
+      return { text: `${column} ${condition.test} ?`, parameters: [condition.value] };
+  }
+}
+
+/** Returns alternatives as SQL. They do not influence the choice of the index. */
+function anyOfSql<F extends Fields>(
+  type: ResourceType<F>,
+  { alternatives }: AnyOf,
+  dialect: Dialect,
+): SqlCondition {
+  const all = alternatives.map((conditions) =>
+    conditions.map((each) => conditionSql(type, each, dialect, false)),
+  );
+  const texts = all.map((each) => each.map(({ text }) => text).join(' AND '));
+  return {
+    text: texts.length === 0 ? '1 = 0' : `(${texts.join(' OR ')})`,
+    parameters: all.flat().flatMap(({ parameters }) => parameters),
+  };
+}
+
+function membershipSql(
+  collection: string,
+  column: string,
+  { field, values, of }: Membership,
+): SqlCondition {
+  const places = values.map(() => '?').join(', ');
+  const text =
+    of === undefined
+      ? `${column} IN (${places})`
+      : `EXISTS (SELECT 1 FROM ${of.collection} WHERE ${of.collection}.id = ${collection}.${field} AND ${of.collection}.${of.field} IN (${places}))`;
+  return { text, parameters: values };
 }
 
 /** Sorts conditions by their columns. */
@@ -39,8 +84,10 @@ function inOrder<F extends Fields>(
   conditions: readonly Condition[],
 ): readonly Condition[] {
   if (conditions.length < 2) return conditions;
+  const keyOf = (condition: Condition) =>
+    condition.test === 'any' ? '' : columnOf(type, condition);
   return conditions.toSorted((one, other) => {
-    const [column, otherColumn] = [columnOf(type, one), columnOf(type, other)];
+    const [column, otherColumn] = [keyOf(one), keyOf(other)];
     return column < otherColumn ? -1 : Number(column > otherColumn);
   });
 }

@@ -81,8 +81,9 @@ export function equalColumn<F extends Fields>(
   fits: (column: string) => boolean,
 ): string | undefined {
   for (const condition of conditions) {
+    if (condition.test !== '=') continue;
     const column = columnOf(type, condition);
-    if (condition.test === '=' && fits(column)) return column;
+    if (fits(column)) return column;
   }
   return undefined;
 }

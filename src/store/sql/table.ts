@@ -183,11 +183,11 @@ function memoised<T>(make: (argument: number) => T): (argument: number) => T {
 }
 
 function isJson(schemaType: unknown): boolean {
-  return schemaType === 'array' || schemaType === 'object';
+  return [schemaType].flat().some((each) => each === 'array' || each === 'object');
 }
 
 function encodeValue(value: unknown, asJson: boolean): SqlValue {
-  if (asJson) return JSON.stringify(value);
+  if (asJson) return value === null ? null : JSON.stringify(value);
   return typeof value === 'boolean' ? Number(value) : (value as SqlValue);
 }
 

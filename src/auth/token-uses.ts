@@ -1,0 +1,74 @@
+import { CONFIGURED_ID, type Caller } from '../domain/model/caller.ts';
+import type { Store } from '../domain/model/ports.ts';
+
+/** The dependencies of `createTokenUses`. */
+export interface TokenUseSettings {
+  readonly store: Pick<Store, 'noteUses'>;
+  /** Receives a warning about a failed write. The uses are written later. */
+  readonly log: { warn(fields: object, message: string): void };
+  /** The system time in milliseconds since 1970. */
+  readonly now?: () => number;
+  readonly intervalMs?: number | undefined;
+}
+
+/** Notes when the service's own tokens are used. */
+export interface TokenUses {
+  /** Notes a use by this caller now. */
+  note(caller: Caller): void;
+  /** Writes the uses, and ends. */
+  close(): Promise<void>;
+}
+
+/** How often uses are written, and the least time between two writes for one token. */
+const INTERVAL_MS = 60_000;
+
+/** The number of tokens in memory whose uses are not written yet. */
+const MAX_TOKENS = 10_000;
+
+/**
+ * Stores when tokens were last used, outside of requests. A request only sets an entry of a map. A
+ * timer writes all entries, for each token at most once a minute, also with several processes.
+ */
+export function createTokenUses({
+  store,
+  log,
+  now = Date.now,
+  intervalMs = INTERVAL_MS,
+}: TokenUseSettings): TokenUses {
+  let uses = new Map<string, number>();
+  let writing: Promise<void> | undefined;
+  const write = async (): Promise<void> => {
+    const written = uses;
+    uses = new Map();
+    const stamps = new Map([...written].map(([id, at]) => [id, timestampOf(at)]));
+    try {
+      await store.noteUses(stamps, timestampOf(now() - intervalMs));
+    } catch (error) {
+      log.warn({ err: error }, 'The last use of tokens could not be stored');
+      for (const [id, at] of written) if (!uses.has(id) && uses.size < MAX_TOKENS) uses.set(id, at);
+    }
+  };
+  const flush = async (): Promise<void> => {
+    if (uses.size === 0) return;
+    writing ??= write().finally(() => (writing = undefined));
+    await writing;
+  };
+  const timer = setInterval(() => void flush(), intervalMs);
+  timer.unref();
+  return {
+    note({ id, identity }) {
+      // The configured token and the users of an identity service have no stored token.
+      if (identity !== undefined || id === CONFIGURED_ID) return;
+      if (uses.size < MAX_TOKENS || uses.has(id)) uses.set(id, now());
+    },
+    async close() {
+      clearInterval(timer);
+      await writing;
+      await flush();
+    },
+  };
+}
+
+function timestampOf(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
+}

@@ -1,0 +1,59 @@
+import type { ResourceType } from '../../domain/model/resource.ts';
+import { pool } from '../../domain/resources/pool.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { zone } from '../../domain/resources/zone.ts';
+import { readExpiry } from './time.ts';
+
+/** A flag that is not derived from its field. */
+export interface FieldFlag {
+  /** The flag and its value: `--expires <time>`. */
+  readonly flag: string;
+  readonly description: string;
+  /**
+   * Returns the member of the request; by default the flag's value. `now` is in milliseconds since
+   * 1970. Throws `CommandError`.
+   */
+  read?(text: string, now: number): unknown;
+  /** The type of the resources whose names or ids are the values. The field has their ids. */
+  readonly refersTo?: ResourceType;
+}
+
+/** The flags of tokens whose names differ from those of their fields, by field. */
+export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
+  roles: {
+    flag: '--role <role...>',
+    description: 'give the token this role; repeat the flag for more roles',
+  },
+  project_id: {
+    flag: '--project <id>',
+    description: 'bind the token to the project with this id',
+  },
+  pools: {
+    flag: '--pool <pool...>',
+    description:
+      'limit the token to this pool, its zones and their keys, by its name or id; repeat the flag for more pools',
+    refersTo: pool,
+  },
+  zones: {
+    flag: '--zone <zone...>',
+    description:
+      'limit the token to this zone and its keys, by its name or id; repeat the flag for more zones',
+    refersTo: zone,
+  },
+  keys: {
+    flag: '--key <tsigkey...>',
+    description: 'limit the token to this key, by its name or id; repeat the flag for more keys',
+    refersTo: tsigkey,
+  },
+  addresses: {
+    flag: '--from <network...>',
+    description:
+      'accept the token only from this address or network (192.0.2.0/24); repeat the flag for more networks',
+  },
+  expires_at: {
+    flag: '--expires <time>',
+    description:
+      'let the token expire at this time (2030-01-31T12:00:00, in UTC) or after this duration (90d, 12h, 30m)',
+    read: readExpiry,
+  },
+};

@@ -1,0 +1,48 @@
+import type { Caller } from '../model/caller.ts';
+import { ServiceError } from '../model/errors.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Condition } from '../model/query.ts';
+import type { Resource, ResourceType } from '../model/resource.ts';
+import { isWithinLimits, limitCondition } from '../resources/limits.ts';
+
+/** Restricts lists to the caller's project, for owned resources, and to the limits of its token. */
+export function listConditions(
+  type: ResourceType,
+  { allProjects, projectId, limits }: Caller,
+  conditions: readonly Condition[],
+): readonly Condition[] {
+  const isOwned = type.owner !== undefined && !allProjects;
+  if (!isOwned && limits === undefined) return conditions;
+  const own: Condition[] = isOwned
+    ? [{ field: type.owner, test: '=', value: projectId ?? '' }]
+    : [];
+  return [...conditions, ...own, ...(limits === undefined ? [] : [limitCondition(limits, type)])];
+}
+
+/**
+ * Returns whether the caller sees a resource: the conditions of a list, for one resource. The
+ * result is a promise only if the token has limits.
+ */
+export function isVisible(
+  reader: Pick<Reader, 'find'>,
+  type: ResourceType,
+  { allProjects, projectId, limits }: Caller,
+  resource: Resource,
+): boolean | Promise<boolean> {
+  const isOwn = type.owner === undefined || allProjects || resource[type.owner] === projectId;
+  return isOwn && limits !== undefined ? isWithinLimits(limits, type, resource, reader) : isOwn;
+}
+
+/** Returns a resource that the caller sees. Throws `resource_not_found` for every other. */
+export async function existing(
+  reader: Pick<Reader, 'find'>,
+  type: ResourceType,
+  caller: Caller,
+  resource: Resource | undefined,
+): Promise<Resource> {
+  if (resource === undefined) throw new ServiceError('resource_not_found', type);
+  const visible = isVisible(reader, type, caller, resource);
+  if (!(typeof visible === 'boolean' ? visible : await visible))
+    throw new ServiceError('resource_not_found', type);
+  return resource;
+}

@@ -1,0 +1,166 @@
+import { LIMIT_KINDS, type LimitKind, type Limits } from '../model/caller.ts';
+import type { AnyOf, FieldCondition, Membership } from '../model/query.ts';
+import type { IndexReader, Resource, ResourceType } from '../model/resource.ts';
+import { pool } from './pool.ts';
+import { tsigkey } from './tsigkey.ts';
+import { CHOOSE_POOL } from './zone-fields.ts';
+import { zone } from './zone.ts';
+
+/** One way in which resources of a type are within a limit. */
+interface Reach {
+  readonly type: ResourceType;
+  /** The member that has one of the ids of the limit. */
+  readonly field: string;
+  /**
+   * Set if `field` has the id of a resource of another type. Then the member `field` of that
+   * resource has one of the ids.
+   */
+  readonly of?: { readonly type: ResourceType; readonly field: string };
+  /** A value that another member must have. */
+  readonly where?: { readonly field: string; readonly value: string };
+  /** The members that an update must not change. */
+  readonly fixed?: readonly string[];
+}
+
+/** What a kind of limit includes. */
+interface Kind {
+  /** The type of the resources whose ids the limit lists. */
+  readonly type: ResourceType;
+  /** The rights that a token with such a limit keeps, if its roles have them. */
+  readonly rights: readonly string[];
+  /** The resources that the limit includes. */
+  readonly reach: readonly Reach[];
+}
+
+/** The rights to change the request context. They make no further resources visible. */
+const CONTEXT_RIGHTS = ['use_sudo', 'all_projects', 'edit_managed_records', 'hard_delete'];
+
+const READ = ['list', 'get'] as const;
+const CHANGE = [...READ, 'update', 'delete'] as const;
+const ALL = [...CHANGE, 'create'] as const;
+
+function rightsTo(type: ResourceType, actions: readonly string[]): string[] {
+  return actions.map((action) => `${type.collection}:${action}`);
+}
+
+/**
+ * Every kind of limit. A right or a resource type that is not listed here is denied to callers with
+ * limits. To add a kind, add its member to `LIMIT_KINDS` and to the definition of tokens.
+ */
+const KINDS: Readonly<Record<LimitKind, Kind>> = {
+  pools: {
+    type: pool,
+    rights: [
+      ...rightsTo(pool, READ),
+      ...rightsTo(zone, ALL),
+      CHOOSE_POOL,
+      ...rightsTo(tsigkey, [...ALL, 'reveal']),
+      ...CONTEXT_RIGHTS,
+    ],
+    reach: [
+      { type: pool, field: 'id' },
+      { type: zone, field: 'pool_id' },
+      { type: tsigkey, field: 'resource_id', where: { field: 'scope', value: 'POOL' } },
+      {
+        type: tsigkey,
+        field: 'resource_id',
+        of: { type: zone, field: 'pool_id' },
+        where: { field: 'scope', value: 'ZONE' },
+      },
+    ],
+  },
+  zones: {
+    type: zone,
+    rights: [
+      ...rightsTo(zone, CHANGE),
+      ...rightsTo(tsigkey, [...ALL, 'reveal']),
+      ...CONTEXT_RIGHTS,
+    ],
+    reach: [
+      { type: zone, field: 'id' },
+      { type: tsigkey, field: 'resource_id', where: { field: 'scope', value: 'ZONE' } },
+    ],
+  },
+  keys: {
+    type: tsigkey,
+    rights: [...rightsTo(tsigkey, [...CHANGE, 'reveal']), ...CONTEXT_RIGHTS],
+    // Whoever knows the secret could otherwise use the key for another pool or zone.
+    reach: [{ type: tsigkey, field: 'id', fixed: ['scope', 'resource_id'] }],
+  },
+};
+
+/** Returns the type of the resources whose ids a limit of this kind lists. */
+export function typeOfLimit(kind: LimitKind): ResourceType {
+  return KINDS[kind].type;
+}
+
+/** Returns the limits of a token with these members; undefined if it has none. */
+export function limitsOf(
+  token: Readonly<Record<LimitKind, readonly string[] | null>>,
+): Limits | undefined {
+  const limits: [LimitKind, readonly string[]][] = [];
+  for (const kind of LIMIT_KINDS) {
+    const ids = token[kind];
+    if (ids !== null) limits.push([kind, ids]);
+  }
+  return limits.length === 0 ? undefined : Object.fromEntries(limits);
+}
+
+/** Returns whether a token with these limits keeps a right. */
+export function keepsRight(limits: Limits, right: string): boolean {
+  return LIMIT_KINDS.some((kind) => kind in limits && KINDS[kind].rights.includes(right));
+}
+
+/** The reach of the limits for a type, and the ids of each. */
+function reachOf(limits: Limits, type: ResourceType): { reach: Reach; ids: readonly string[] }[] {
+  return LIMIT_KINDS.flatMap((kind) => {
+    const ids = limits[kind];
+    if (ids === undefined) return [];
+    return KINDS[kind].reach
+      .filter((reach) => reach.type === type)
+      .map((reach) => ({ reach, ids }));
+  });
+}
+
+/** Returns the condition that resources of a type are within the limits, for lists and counts. */
+export function limitCondition(limits: Limits, type: ResourceType): AnyOf {
+  return {
+    test: 'any',
+    alternatives: reachOf(limits, type).map(({ reach, ids }): FieldCondition[] => {
+      const { field, of, where } = reach;
+      const membership: Membership = {
+        field,
+        test: 'in',
+        values: ids,
+        ...(of === undefined ? {} : { of: { collection: of.type.collection, field: of.field } }),
+      };
+      return where === undefined ? [membership] : [{ ...where, test: '=' }, membership];
+    }),
+  };
+}
+
+/**
+ * Returns whether a resource is within the limits: the condition of `limitCondition`, for one
+ * resource. `current` is the resource before an update.
+ */
+export async function isWithinLimits(
+  limits: Limits,
+  type: ResourceType,
+  resource: Readonly<Record<string, unknown>>,
+  reader: Pick<IndexReader, 'find'>,
+  current?: Resource,
+): Promise<boolean> {
+  for (const { reach, ids } of reachOf(limits, type)) {
+    const { field, of, where, fixed = [] } = reach;
+    if (where !== undefined && resource[where.field] !== where.value) continue;
+    if (current !== undefined && fixed.some((name) => resource[name] !== current[name])) continue;
+    const value = String(resource[field]);
+    if (of === undefined) {
+      if (ids.includes(value)) return true;
+      continue;
+    }
+    const [other] = await reader.find(of.type, 'id', [value]);
+    if (other !== undefined && ids.includes(String(other[of.field]))) return true;
+  }
+  return false;
+}

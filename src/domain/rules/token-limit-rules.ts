@@ -1,0 +1,84 @@
+import { LIMIT_KINDS, type Caller, type LimitKind } from '../model/caller.ts';
+import { ServiceError, type Problem } from '../model/errors.ts';
+import type { Reader } from '../model/ports.ts';
+import type { Admission, Draft } from '../model/resource.ts';
+import { typeOfLimit } from '../resources/limits.ts';
+import { token, type Token } from '../resources/token.ts';
+import { isCovered } from '../text/networks.ts';
+
+type NewToken = Draft<(typeof token)['fields']>;
+
+/**
+ * Checks the roles and limits of a new token. Throws `invalid_object` for unknown roles and ids,
+ * and `outside_limits` if the token would have more access than the token that creates it.
+ */
+export async function assertLimitsAllowed(
+  created: NewToken,
+  transaction: Reader,
+  { caller, roles }: Pick<Admission, 'caller' | 'roles'>,
+): Promise<void> {
+  const problems = [
+    ...roleProblems(created.roles, roles()),
+    ...(await idProblems(created, transaction)),
+  ];
+  if (problems.length > 0) throw invalidToken(problems);
+  assertNotWider(created, caller);
+}
+
+/** Returns the error for a new token with these problems. */
+export function invalidToken(problems: readonly Problem[]): ServiceError {
+  const messages = problems.map(({ message }) => message);
+  return new ServiceError('invalid_object', { what: token.title, messages }, { problems });
+}
+
+/** Returns the problems with roles that have no rights in the policy. They ignore case. */
+function roleProblems(roles: readonly string[], known: readonly string[]): Problem[] {
+  return roles.flatMap((role, index) =>
+    known.some((each) => each.toLowerCase() === role.toLowerCase())
+      ? []
+      : [
+          {
+            path: ['roles', index],
+            message: `'roles' has the unknown role '${role}'. Use: ${known.join(', ')}`,
+            validator: 'enum',
+          },
+        ],
+  );
+}
+
+/** Returns the problems with ids in limits that no resource has. */
+async function idProblems(
+  limited: Pick<Token, LimitKind>,
+  transaction: Reader,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const kind of LIMIT_KINDS) {
+    const ids = limited[kind] ?? [];
+    const found = await transaction.present(typeOfLimit(kind), 'id', ids);
+    for (const [index, id] of ids.entries()) {
+      if (found.has(id)) continue;
+      const message = `'${kind}' has the id '${id}', which no ${typeOfLimit(kind).title} has`;
+      problems.push({ path: [kind, index], message, validator: 'reference' });
+    }
+  }
+  return problems;
+}
+
+/**
+ * Throws `outside_limits` if a new token has more access than the limits of its creator allow. Only
+ * a token that is limited to addresses can create tokens: other limits exclude the right. The new
+ * token has the same networks or smaller ones, roles of the creator, and its project or none. So a
+ * stolen token gives no access from elsewhere. `originOf` limits the expiry.
+ */
+function assertNotWider(created: NewToken, caller: Caller): void {
+  if (caller.addresses === undefined) return;
+  const { list } = caller.addresses;
+  const isInside = (value: string, own: readonly string[]) =>
+    own.some((each) => each.toLowerCase() === value.toLowerCase());
+  if (created.addresses?.every((network) => isCovered(network, list)) !== true)
+    throw new ServiceError('outside_limits', `addresses outside ${list.join(', ')}`);
+  if (!created.roles.every((role) => isInside(role, caller.roles)))
+    throw new ServiceError('outside_limits', `roles other than ${caller.roles.join(', ')}`);
+  if (created.project_id !== null && created.project_id !== caller.projectId)
+    throw new ServiceError('outside_limits', 'another project');
+}

@@ -1,0 +1,104 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
+
+/** A set of IP addresses. */
+export interface Networks {
+  /** The networks, as they were given. */
+  readonly list: readonly string[];
+  /** Returns whether an address belongs to one of the networks. */
+  includes(address: string | undefined): boolean;
+}
+
+/** Returns the set of the addresses and networks in `list`, which must be valid. */
+export function networksOf(list: readonly string[]): Networks {
+  // A list of both would match IPv4 addresses by networks such as ::/0.
+  const networks = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const text of list) {
+    const [address, prefix] = partsOf(text);
+    const family = familyOf(address);
+    const ofIPv4 = family === 'ipv4' || isMapped(address);
+    networks[ofIPv4 ? 'ipv4' : 'ipv6'].addSubnet(address, prefix, family);
+  }
+  return {
+    list,
+    includes(address = '') {
+      const [plain = ''] = address.split('%'); // without the zone (RFC 4007 section 11)
+      const family = familyOf(plain);
+      return networks[family].check(plain, family);
+    },
+  };
+}
+
+/** Returns whether every address of `network` belongs to one network of `list`. */
+export function isCovered(network: string, list: readonly string[]): boolean {
+  const [address, prefix] = partsOf(network);
+  return list.some((other) => partsOf(other)[1] <= prefix && networksOf([other]).includes(address));
+}
+
+/** The problem with a network, in words that follow its name. */
+export interface NetworkProblem {
+  readonly problem: string;
+}
+
+const PROBLEM = 'must be an IP address or a network such as 192.0.2.0/24 or 2001:db8::/32';
+
+/**
+ * Returns a network as its first address and the length of its prefix, such as `192.0.2.0/24`. An
+ * address is a network with one member. Returns the problem with text that is no network.
+ */
+export function readNetwork(text: string): { readonly value: string } | NetworkProblem {
+  const [address = '', length, ...more] = text.split('/');
+  const size = { 4: 32, 6: 128 }[isIP(address)];
+  if (size === undefined || address.includes('%') || more.length > 0) return { problem: PROBLEM };
+  if (length !== undefined && !/^(?:0|[1-9]\d{0,2})$/.test(length)) return { problem: PROBLEM };
+  const prefix = Number(length ?? size);
+  if (prefix > size) return { problem: PROBLEM };
+  const number = numberOf(address);
+  if (size === 128 && isMapped(address))
+    return { problem: 'must have IPv4 addresses in their IPv4 form, such as 192.0.2.0/24' };
+  const outside = BigInt(size - prefix);
+  const first = textOf((number >> outside) << outside, size);
+  return number === (number >> outside) << outside
+    ? { value: `${first}/${prefix}` }
+    : { problem: `must begin at the first address of the network: use '${first}/${prefix}'` };
+}
+
+function partsOf(network: string): readonly [address: string, prefix: number] {
+  const [address = '', prefix] = network.split('/');
+  return [address, Number(prefix ?? (isIPv6(address) ? 128 : 32))];
+}
+
+/** Returns whether an IPv6 address has the form of an IPv4 address (RFC 4291 section 2.5.5.2). */
+function isMapped(address: string): boolean {
+  return isIPv6(address) && numberOf(address) >> 32n === 0xffffn;
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
+}
+
+/** Returns an IP address as a number. */
+function numberOf(address: string): bigint {
+  if (!isIPv6(address))
+    return address.split('.').reduce((sum, part) => (sum << 8n) + BigInt(part), 0n);
+  const [head = [], tail = []] = shortest(address)
+    .split('::')
+    .map((part) => (part === '' ? [] : part.split(':')));
+  const zeros = Array<string>(8 - head.length - tail.length).fill('0');
+  return [...head, ...zeros, ...tail].reduce((sum, part) => (sum << 16n) + BigInt(`0x${part}`), 0n);
+}
+
+/** Returns a number as an IP address with `size` bits. */
+function textOf(number: bigint, size: number): string {
+  const [count, bits] = size === 32 ? [4, 8n] : [8, 16n];
+  const parts = Array.from(
+    { length: count },
+    (_, index) => (number >> (BigInt(count - 1 - index) * bits)) & ((1n << bits) - 1n),
+  );
+  if (size === 32) return parts.join('.');
+  return shortest(parts.map((part) => part.toString(16)).join(':'));
+}
+
+/** Returns the shortest form of an IPv6 address (RFC 5952). URLs have the same form. */
+function shortest(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1);
+}

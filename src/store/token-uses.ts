@@ -1,0 +1,25 @@
+import { newSlicer, parts } from './sql/reader.ts';
+import type { Database } from './sql/sql.ts';
+
+/** The number of tokens in one transaction. */
+const TOKENS_AT_A_TIME = 256;
+
+const NOTE_USE =
+  'UPDATE tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)';
+
+/**
+ * Sets `last_used_at` of tokens, by their ids, unless it is later than `before`. Writes in the
+ * order of the ids, so that two processes cannot wait for each other.
+ */
+export async function noteUses(
+  database: Pick<Database, 'write'>,
+  uses: ReadonlyMap<string, string>,
+  before: string,
+): Promise<void> {
+  const sorted = [...uses].sort(([one], [other]) => (one < other ? -1 : 1));
+  for await (const some of parts(sorted, newSlicer(), TOKENS_AT_A_TIME)) {
+    await database.write(async (sql) => {
+      for (const [id, at] of some) await sql.run(NOTE_USE, [at, id, before]);
+    });
+  }
+}

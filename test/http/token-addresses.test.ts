@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ApiResponse } from '../harness/client.ts';
+import { tokenWith } from '../harness/limited-tokens.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+const PATH = '/v2/tsigkeys';
+const from = (address: string) => ({ 'x-forwarded-for': address });
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ TSIGIL_API_TRUST_PROXY_HEADERS: 'true' });
+});
+afterAll(() => service.close());
+
+/** Returns the parts of a response that do not differ between two requests. */
+function shown({ status, text, headers }: ApiResponse) {
+  const kept = [...headers].filter(([name]) => !/^date$|request-id$/.test(name));
+  return { status, text, headers: kept };
+}
+
+describe('a token that is limited to addresses', () => {
+  test.each([
+    ['192.0.2.0/24', '192.0.2.255', '192.0.3.0'],
+    ['192.0.2.7', '192.0.2.7', '192.0.2.8'],
+    ['192.0.2.7', '10.0.0.1, 192.0.2.7', '192.0.2.7, 10.0.0.1'],
+    ['192.0.2.7', '192.0.2.7:4711', '[2001:db8::1]:4711'],
+    ['192.0.2.7', '::ffff:192.0.2.7', '::ffff:192.0.2.8'],
+    ['2001:db8::/48', '2001:db8:0:ffff::1', '2001:db8:1::1'],
+    ['2001:db8::1', '[2001:DB8::0001]:4711', '2001:db8::2'],
+    ['0.0.0.0/0', '203.0.113.1', '2001:db8::1'],
+    ['::/0', '2001:db8::1', '203.0.113.1'],
+    ['127.0.0.0/8', '127.0.0.1', 'unknown'],
+  ])('is valid for %s from %s and not from %s', async (network, inside, outside) => {
+    const client = await tokenWith(service, { addresses: [network] });
+    const unknown = service.with(`tsigil_${'A'.repeat(43)}`);
+    // before and after the token is cached
+    for (let time = 1; time <= 2; time += 1) {
+      expect(shown(await client.get(PATH, from(outside)))).toEqual(
+        shown(await unknown.get(PATH, from(outside))),
+      );
+      expect((await client.get(PATH, from(inside))).status).toBe(200);
+    }
+  });
+
+  test('200 from the address of the connection without a proxy', async () => {
+    const client = await tokenWith(service, { addresses: ['127.0.0.1'] });
+    expect((await client.get(PATH)).status).toBe(200);
+    const other = await tokenWith(service, { addresses: ['127.0.0.2', '::1'] });
+    expect((await other.get(PATH)).status).toBe(401);
+  });
+
+  test('200 with the networks from whoami', async () => {
+    const client = await tokenWith(service, { addresses: ['192.0.2.0/24'] });
+    const { body } = await client.get('/v2/whoami', from('192.0.2.1'));
+    expect(body.addresses).toEqual(['192.0.2.0/24']);
+  });
+});
+
+test('429 for requests from a wrong address as for unknown tokens, and 200 from the right one', async () => {
+  const limited = await startTestService({
+    TSIGIL_API_TRUST_PROXY_HEADERS: 'true',
+    TSIGIL_RATE_LIMIT_ANONYMOUS_REQUESTS_PER_SECOND: '1',
+    TSIGIL_RATE_LIMIT_ANONYMOUS_BURST: '5',
+  });
+  try {
+    const client = await tokenWith(limited, { addresses: ['192.0.2.1'] });
+    const unknown = limited.with(`tsigil_${'A'.repeat(43)}`);
+    const right = from('192.0.2.1');
+    /** Returns how many requests get 401 before the first that gets 429. */
+    const countRefused = async (caller: typeof client, address: string) => {
+      for (let count = 0; count < 100; count += 1) {
+        const { status } = await caller.get(PATH, from(address));
+        if (status === 429) return count;
+        expect(status).toBe(401);
+        expect((await client.get(PATH, right)).status).toBe(200);
+      }
+      return Infinity;
+    };
+    const fresh = await tokenWith(limited, { addresses: ['192.0.2.1'] });
+    // one more for each second that the requests take
+    for (const [caller, address] of [
+      [unknown, '203.0.113.1'],
+      [client, '203.0.113.2'],
+      [fresh, '203.0.113.3'],
+    ] as const) {
+      const count = await countRefused(caller, address);
+      expect(count).toBeGreaterThanOrEqual(5);
+      expect(count).toBeLessThan(20);
+    }
+    expect((await fresh.get(PATH, right)).status).toBe(200);
+  } finally {
+    await limited.close();
+  }
+});
+
+describe('tokens that a token with addresses creates', () => {
+  const right = from('192.0.2.1');
+  const creator = (members: object = {}) =>
+    tokenWith(service, { addresses: ['192.0.2.0/24', '2001:db8::/32'], ...members });
+  const body = (members: object) => ({
+    name: randomUUID(),
+    roles: ['admin'],
+    addresses: ['192.0.2.0/25'],
+    ...members,
+  });
+
+  test.each([
+    ['the same networks', { addresses: ['192.0.2.0/24', '2001:db8::/32'] }],
+    ['smaller networks', { addresses: ['192.0.2.1', '2001:db8:1::/48'] }],
+    ['its project', { project_id: 'project-of-limits' }],
+    ['a role in another spelling', { roles: ['ADMIN'] }],
+  ])('201 with %s', async (_, members) => {
+    const { status, body: created } = await (
+      await creator()
+    ).post('/v2/tokens', body(members), right);
+    expect(status).toBe(201);
+    expect((await service.with(created.token).get(PATH, from('203.0.113.1'))).status).toBe(401);
+  });
+
+  test.each([
+    ['no networks', { addresses: null }, 'addresses outside 192.0.2.0/24, 2001:db8::/32'],
+    ['a larger network', { addresses: ['192.0.0.0/16'] }, 'addresses outside'],
+    ['one network outside', { addresses: ['192.0.2.1', '192.0.3.1'] }, 'addresses outside'],
+    ['another role', { roles: ['member'] }, 'roles other than admin'],
+    ['another project', { project_id: 'other' }, 'another project'],
+  ])('403 with %s', async (_, members, what) => {
+    const response = await (await creator()).post('/v2/tokens', body(members), right);
+    expect([response.status, response.body.type]).toEqual([403, 'outside_limits']);
+    expect(response.body.message).toContain(`The limits of the token do not include ${what}`);
+  });
+
+  test('expire at the latest with their creator', async () => {
+    const expires = '2999-01-31T12:00:00.000000';
+    const client = await creator({ expires_at: expires });
+    expect((await client.post('/v2/tokens', body({}), right)).body.expires_at).toBe(expires);
+    const later = body({ expires_at: '3000-01-01T00:00:00' });
+    const { status, body: refused } = await client.post('/v2/tokens', later, right);
+    expect([status, refused.errors.errors[0].path]).toEqual([400, ['expires_at']]);
+  });
+});
