@@ -1,0 +1,231 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AUDIT_FORMATS } from '../../src/domain/audit-formats/formats.ts';
+import type { Sql } from '../../src/store/sql/sql.ts';
+import {
+  startTestService,
+  temporaryFolder,
+  testDatabase,
+  type TestService,
+} from '../harness/service.ts';
+import { addRecords, entry, seal, seed, withDatabase } from '../harness/trail.ts';
+import { runInside, type RunOptions } from './session.ts';
+
+const HOSTILE = 'x\n<109>1 forged|a=b]"\\\u001b[2J\u2028y';
+
+let folder: string;
+let url: string;
+let service: TestService | undefined;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  url = await testDatabase(folder);
+});
+afterEach(async () => {
+  await service?.close();
+  service = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs a command with a service on the database, which this starts. */
+async function run(options: RunOptions, ...argv: string[]) {
+  service ??= await startTestService({ TSIGIL_DATABASE_URL: url }, { folder });
+  const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  return runInside({ ...options, variables }, 'audit', ...argv);
+}
+
+/** Seeds four batches of five records, runs `change` on the database, and verifies the trail. */
+async function verifyAfter(change: (sql: Sql) => Promise<unknown>, ...flags: string[]) {
+  await withDatabase(url, async (database) => {
+    await seed(database, 20, 5);
+    await database.write(change);
+  });
+  return run({}, 'verify', ...flags);
+}
+
+const sql =
+  (...statements: string[]) =>
+  async (database: Sql) => {
+    for (const statement of statements) await database.run(statement, []);
+  };
+
+describe('tsigil audit verify', () => {
+  test('exits with 0 if nothing was changed', async () => {
+    const { status, out, err } = await verifyAfter(sql());
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(/^\d+ records in \d+ batches verified\n/);
+  });
+
+  test('exits with 0 after retention deleted old batches', async () => {
+    const { status, out } = await verifyAfter(
+      sql(
+        'DELETE FROM audit_records WHERE batch <= 2',
+        "UPDATE audit_batches SET purged_at = '2026-11-21T10:00:00.000000' WHERE number <= 2",
+      ),
+    );
+    expect(status).toBe(0);
+    expect(out).toContain('2 batches were purged by retention');
+  });
+
+  test.each<[string, number, string[]]>([
+    ['a record was edited', 2, ["UPDATE audit_records SET actor_name = 'x' WHERE seq = 7"]],
+    ['a record was deleted', 2, ['DELETE FROM audit_records WHERE seq = 7']],
+    [
+      'a record was deleted, and the count changed',
+      2,
+      [
+        'DELETE FROM audit_records WHERE seq = 7',
+        'UPDATE audit_batches SET count = 4 WHERE number = 2',
+      ],
+    ],
+    [
+      'a record was moved to another batch',
+      2,
+      ['UPDATE audit_records SET batch = 3 WHERE seq = 6'],
+    ],
+    [
+      'a record was inserted outside the range of its batch',
+      3,
+      [
+        "INSERT INTO audit_records (seq, at, actor_kind, actor_id, actor_name, roles, action, outcome, detail, batch) VALUES (900, '2026-11-21T09:30:00.000000', 'token', 'a', 'a', '[]', 'tlds:create', 'success', '{}', 3)",
+      ],
+    ],
+    [
+      'two records were swapped',
+      1,
+      [
+        'UPDATE audit_records SET seq = 901 WHERE seq = 2',
+        'UPDATE audit_records SET seq = 2 WHERE seq = 3',
+        'UPDATE audit_records SET seq = 3 WHERE seq = 901',
+      ],
+    ],
+    ['a record was renumbered', 4, ['UPDATE audit_records SET seq = 902 WHERE seq = 18']],
+    [
+      'the hash of a batch was replaced',
+      3,
+      [`UPDATE audit_batches SET hash = '${'a'.repeat(64)}' WHERE number = 3`],
+    ],
+    [
+      'a batch in the middle was deleted',
+      2,
+      ['DELETE FROM audit_records WHERE batch = 2', 'DELETE FROM audit_batches WHERE number = 2'],
+    ],
+    [
+      'the first batch was deleted',
+      1,
+      ['DELETE FROM audit_records WHERE batch = 1', 'DELETE FROM audit_batches WHERE number = 1'],
+    ],
+    [
+      'the last batches were deleted',
+      3,
+      ['DELETE FROM audit_records WHERE batch >= 3', 'DELETE FROM audit_batches WHERE number >= 3'],
+    ],
+  ])('exits with 1 and names the batch if %s', async (_, batch, statements) => {
+    const { status, out, err } = await verifyAfter(sql(...statements));
+    expect(status, out).toBe(1);
+    expect(err).toContain(`The first bad batch is ${batch}\n`);
+    expect(out).toContain(`Batch ${batch}: `);
+  });
+
+  test('compares checkpoints in a log, and finds batches that were deleted without a trace', async () => {
+    const file = join(folder, 'log');
+    const hashes = await withDatabase(url, async (database) => {
+      await seed(database, 20, 5);
+      const rows = await database.reads.all('SELECT hash FROM audit_batches ORDER BY number', []);
+      return rows.map(({ hash }) => String(hash));
+    });
+    const lines = [
+      '{"level":30,"msg":"request"}',
+      `Nov 21 09:30:01 host tsigil[7]: {"level":30,"batch":2,"hash":"${hashes[1]}"}`,
+      `3 ${hashes[2]}`,
+    ];
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    expect(await run({}, 'verify', '--checkpoints', file)).toMatchObject({
+      status: 0,
+      out: expect.stringContaining('2 of 2 checkpoints match') as string,
+    });
+    writeFileSync(file, `${lines.join('\n')}\n999 ${hashes[0]}\n`);
+    const missing = await run({}, 'verify', '--checkpoints', file);
+    expect([missing.status, missing.err.includes('The first bad batch is 999')]).toEqual([1, true]);
+    writeFileSync(file, `1 ${hashes[3]}\n`);
+    const other = await run({}, 'verify', '--checkpoints', file);
+    expect([other.status, other.err.includes('The first bad batch is 1\n')]).toEqual([1, true]);
+    writeFileSync(file, 'nothing\n');
+    expect((await run({}, 'verify', '--checkpoints', file)).status).toBe(2);
+  });
+});
+
+describe('tsigil audit list, export and follow', () => {
+  beforeEach(() =>
+    withDatabase(url, async (database) => {
+      await seed(database, 12, 5);
+      await addRecords(database, [entry(HOSTILE, { actor_name: HOSTILE, resource_id: 'hostile' })]);
+      await seal(database);
+    }),
+  );
+
+  test('list prints time, actor, action, resource and outcome, the newest first', async () => {
+    const { status, out } = await run({}, 'list', '--resource-type', 'seeded', '--limit', '3');
+    const rows = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    expect(status).toBe(0);
+    expect(rows[0]).toEqual(['time', 'actor', 'action', 'resource', 'outcome']);
+    expect(rows[2]).toEqual(['2026-11-21T09:30:00', 'terraform', 'tlds:create', '11', 'success']);
+    expect(rows).toHaveLength(4);
+  });
+
+  test('list refuses an unknown time', async () => {
+    expect((await run({}, 'list', '--after', 'yesterday')).status).toBe(2);
+  });
+
+  test('no name forges a line or controls the terminal', async () => {
+    const flags = ['--resource-id', 'hostile'];
+    const outputs = [
+      (await run({ columns: 200 }, 'list', ...flags)).out,
+      ...(await Promise.all(
+        Object.keys(AUDIT_FORMATS).map(async (format) => {
+          const { out } = await run({}, 'export', '--format', format, ...flags);
+          expect(out.split('\n')).toHaveLength(2);
+          return out;
+        }),
+      )),
+    ];
+    for (const out of outputs) {
+      expect(out.replaceAll('\u001b[1m', '').replaceAll('\u001b[22m', '')).not.toContain('\u001b');
+      expect(out).not.toContain('\n<109>1 forged');
+    }
+  });
+
+  test('export writes every record once, the oldest first, to a file with mode 0600', async () => {
+    const file = join(folder, 'audit.jsonl');
+    const flags = ['--resource-type', 'seeded', '-o', file];
+    expect((await run({}, 'export', ...flags)).status).toBe(0);
+    const names = readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { resource_name: string }).resource_name);
+    expect(names).toEqual([...Array.from({ length: 12 }, (_, index) => String(index)), HOSTILE]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await run({}, 'export', ...flags)).status).toBe(2);
+    expect((await run({}, 'export', ...flags, '--overwrite')).status).toBe(0);
+  });
+
+  test('follow prints records from the given time on, and exits with 0 at Ctrl-C', async () => {
+    let stop: () => void = () => undefined;
+    const onInterrupt = (interrupt: () => void) => {
+      stop = interrupt;
+      setTimeout(() => stop(), 3000);
+      return () => undefined;
+    };
+    const { status, out } = await run(
+      { onInterrupt },
+      ...['follow', '--resource-type', 'seeded', '--after', '2026-11-21T00:00:00'],
+    );
+    expect(status).toBe(0);
+    const names = out.split('\n').map((line) => line.split('\t')[3]);
+    expect(names.slice(0, 12)).toEqual(Array.from({ length: 12 }, (_, index) => String(index)));
+    expect(out.split('\n')).toHaveLength(14);
+  });
+});
