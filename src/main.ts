@@ -61,6 +61,8 @@ process.exitCode = await runCommand(
 );
 
 async function run(configPath: string | undefined): Promise<void> {
+  // Without a listener, the signal would end the process. The configuration is read after this.
+  process.on('SIGHUP', () => undefined);
   const { serve } = await import('./serve.ts');
   const code = await forOperator(() =>
     serve(configReader(configPath), ({ url, tokenFile }) => {

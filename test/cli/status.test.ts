@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { runInside } from './session.ts';
 
@@ -47,11 +48,8 @@ test('status names the counts that the token may not read', async () => {
       url: service.url,
       version: expect.any(String) as string,
       database: 'available',
-      tlds: 'not permitted',
-      tsigkeys: 'not permitted',
+      ...Object.fromEntries(RESOURCE_TYPES.map(({ collection }) => [collection, 'not permitted'])),
       zones: 0,
-      pools: 'not permitted',
-      tokens: 'not permitted',
     },
   ]);
 });

@@ -119,7 +119,7 @@ describe('token create', () => {
     );
   });
 
-  test.each(['soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])(
+  test.each(['0d', '000m', 'soon', '90', '-5d', '90w', '2030-02-30T00:00:00', ''])(
     '--expires %j is a usage error: exit code 2',
     async (expires) => {
       const { status, out, err } = await create(`--expires=${expires}`);

@@ -145,6 +145,16 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), own);
   });
 
+  test('400 for a rotation after the file was removed, and the service keeps its master key', async () => {
+    const own = readFileSync(join(folder, 'own.key'));
+    rmSync(join(folder, 'own.key'));
+    const response = await service.post('/v2/encryption/rotate-master-key', undefined);
+    expectError(response, 400, 'bad_request');
+    expect((await status()).master_keys).toEqual([masterKey]);
+    await expectSameSecrets();
+    writeFileSync(join(folder, 'own.key'), own);
+  });
+
   test('secrets stay readable and encrypted while the file has another master key, and the log reports it', async () => {
     const own = readFileSync(join(folder, 'own.key'));
     rmSync(join(folder, 'own.key'));

@@ -114,6 +114,17 @@ describe('encryption reset', () => {
   });
 });
 
+test('a service whose master key file was removed keeps the key, and refuses to rotate it', async () => {
+  const before = await keys();
+  rmSync(join(folder, 'var/master.key'));
+  const { status, body } = await service.post('/v2/encryption/rotate-master-key', undefined);
+  expect([status, body.message]).toEqual([400, expect.stringContaining('does not exist any more')]);
+  await service.post('/v2/encryption/prune', undefined);
+  expect((await service.get('/v2/encryption')).body.master_keys).toHaveLength(1);
+  expect(service.output()).toContain('keeps the former ones until it ends');
+  expect(await keys()).toEqual(before);
+});
+
 test.each(['scrub', 'reset'])('encryption %s refuses the database of a running service', (name) => {
   const { status, stderr } = run(name, '--yes');
   expect([status, stderr]).toEqual([1, expect.stringContaining('Another process is using')]);

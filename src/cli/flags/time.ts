@@ -32,7 +32,8 @@ export function readExpiry(text: string, now: number): string {
 function timeOf(text: string, now: number, sign: 1 | -1): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})([dhm])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];
-  if (seconds !== undefined)
+  // A duration of zero would end what it limits at once.
+  if (seconds !== undefined && (Number(amount) > 0 || sign < 0))
     return new Date(now + sign * Number(amount) * seconds * 1000).toISOString();
   const timestamp = parseTimestamp(text);
   if (timestamp === undefined)

@@ -36,7 +36,7 @@ export async function readStatus(connection: Connection): Promise<ServiceStatus>
   const known = { url, version: versionIn((await readPath(connection, '/openapi.json')).text) };
   if (ready.status !== 200)
     return {
-      item: { ...known, database: 'unavailable' },
+      item: { ...known, database: ready.status === 503 ? 'unavailable' : 'unknown' },
       warnings: [`the service at '${url}' is not ready: status ${ready.status} for /readyz`],
     };
   const warnings: string[] = [];

@@ -9,7 +9,7 @@ import type {
 import { readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { removeProcess, reportProcess } from './processes.ts';
-import { masterKeyFollower, problemWith, type ReadMasterKeys } from './master-keys.ts';
+import { masterKeyFollower, NO_KEYS, problemWith, type ReadMasterKeys } from './master-keys.ts';
 import { lostKeys } from './reset.ts';
 import { insertDataKey } from './start.ts';
 import { reEncrypt, rowsAfter, SECRET_PLACES } from './re-encrypt.ts';
@@ -183,7 +183,9 @@ export function runEncryption({
           'bad_request',
           `The source of master keys ${unfit}. Add the line of that key after the new one`,
         );
-      keyring.useMasterKeys(masterKeys);
+      if (masterKeys.length > 0) keyring.useMasterKeys(masterKeys);
+      else if (keyring.masterKeys.length > 0)
+        throw new ServiceError('bad_request', `The source of master keys ${NO_KEYS}`);
       assertKeys();
       const [wrapping] = keyring.masterKeys;
       const id = wrapping?.id ?? '';

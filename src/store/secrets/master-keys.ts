@@ -7,6 +7,9 @@ export interface ReadMasterKeys {
   readonly problem?: string | undefined;
 }
 
+/** The problem with a source of master keys that was removed. */
+export const NO_KEYS = 'does not exist any more';
+
 /**
  * Returns a function that reads the master keys again, and uses them if they unwrap every data key.
  * Otherwise it keeps the former ones, and reports each problem once.
@@ -19,9 +22,11 @@ export function masterKeyFollower(
   let reported: string | undefined;
   return (dataKeys) => {
     const { keys, problem: unusable } = readMasterKeys();
-    const problem = unusable ?? problemWith(keyring, keys, dataKeys);
-    if (problem === undefined && keys.length > 0) keyring.useMasterKeys(keys);
-    if (problem !== undefined && problem !== reported && keyring.masterKeys.length > 0)
+    if (keyring.masterKeys.length === 0 && keys.length === 0) return;
+    const problem =
+      unusable ?? (keys.length === 0 ? NO_KEYS : problemWith(keyring, keys, dataKeys));
+    if (problem === undefined) keyring.useMasterKeys(keys);
+    else if (problem !== reported)
       failed(
         new Error(
           `The source of master keys ${problem}. The service keeps the former ones until it ends`,
