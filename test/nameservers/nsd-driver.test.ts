@@ -1,9 +1,12 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ZONES } from '../harness/driven-server.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
+import { run } from '../harness/name-servers.ts';
 import { SECRET } from '../harness/samples.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { describeDriver, type DriverCase } from './driver-contract.ts';
+import { describeDriver, newKey, type DriverCase } from './driver-contract.ts';
 import { describeIncludeFile, editFile } from './include-file-contract.ts';
 
 const PATTERNS = ['', ...ZONES.map((zone) => `-${zone}`)]
@@ -70,4 +73,78 @@ describeDriver(nsd, (session) =>
     main: 'nsd.conf',
     withoutInclude: (text) => text.replace(/^include: .*\n/m, PATTERNS),
   }),
+);
+
+/** Starts NSD with this statement for its control channel, and with certificates for it. */
+async function startWithControl(interfaces: (folder: string, port: number) => string) {
+  const server = await startDrivenServer({
+    ...nsd,
+    configure(folder, port, controlPort) {
+      nsd.configure(folder, port, controlPort);
+      for (const name of ['tls', 'other-tls']) {
+        mkdirSync(join(folder, name));
+        run(folder, 'nsd-control-setup', '-d', join(folder, name));
+      }
+      const file = join(folder, 'nsd.conf');
+      const tls = join(folder, 'tls');
+      writeFileSync(
+        file,
+        readFileSync(file, 'utf8').replace(
+          /^ {4}control-interface: .*\n/m,
+          `${interfaces(folder, controlPort)}    control-port: ${controlPort}
+    server-key-file: "${tls}/nsd_server.key"
+    server-cert-file: "${tls}/nsd_server.pem"
+    control-key-file: "${tls}/nsd_control.key"
+    control-cert-file: "${tls}/nsd_control.pem"
+`,
+        ),
+      );
+    },
+  });
+  onTestFinished(() => server.remove());
+  return server;
+}
+
+test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
+  'NSD over TLS: the right certificate applies keys, and another one is not permitted',
+  async () => {
+    const { folder, controlPort } = await startWithControl(
+      () => '    control-interface: 127.0.0.1\n',
+    );
+    const create = (client: string) =>
+      DRIVERS.nsd?.create(
+        {
+          file: join(folder, 'keys', 'tsigil.conf'),
+          controlHost: '127.0.0.1',
+          controlPort,
+          controlKeyFile: join(folder, client, 'nsd_control.key'),
+          controlCertificateFile: join(folder, client, 'nsd_control.pem'),
+          serverCertificateFile: join(folder, 'tls', 'nsd_server.pem'),
+        },
+        'id',
+      );
+    const soon = () => AbortSignal.timeout(10_000);
+    const state = { zones: ZONES, keys: [newKey({ rights: ['transfer'] })] };
+    const driver = create('tls');
+    expect(await driver?.apply(state, new Set(), soon())).toEqual({ changed: true, problems: [] });
+    expect((await driver?.check(soon()))?.filter(({ ok }) => !ok)).toEqual([]);
+    await expect(create('other-tls')?.apply(state, new Set(), soon())).rejects.toMatchObject({
+      code: 'not_permitted',
+    });
+  },
+);
+
+test.runIf(nsd.installed && hasProgram('openssl', 'openssl'))(
+  'NSD with a control port without TLS: check reports that it shows all secrets',
+  async () => {
+    const server = await startWithControl(
+      (folder) => `    control-interface: "${folder}/nsd.sock"\n    control-interface: 127.0.0.1\n`,
+    );
+    const { controlPort } = server;
+    const driver = DRIVERS.nsd?.create({ ...nsd.options(server), controlPort }, 'id');
+    const unmet = (await driver?.check(AbortSignal.timeout(10_000)))?.filter(({ ok }) => !ok);
+    expect(unmet?.map(({ problem }) => problem)).toEqual([
+      'Anyone who can connect to the port can read the secrets of all keys.',
+    ]);
+  },
 );
