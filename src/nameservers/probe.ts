@@ -47,6 +47,8 @@ export interface Outcome {
 const TIMEOUTS: DnsTimeouts = { tries: 4, seconds: 0.4 };
 /** The pauses between two requests for the same expectation, in milliseconds. */
 const PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640];
+/** The pause before a request without a response is sent again, in milliseconds. */
+const RESET_PAUSE_MS = 100;
 /** The maximum number of requests at the same time. */
 const CONCURRENCY = 8;
 
@@ -97,8 +99,8 @@ async function verifyOne(
     const { verdict } = result;
     const met = accepted ? verdict === 'good' : REFUSALS.includes(verdict);
     const wait = PAUSES_MS[attempt];
-    // Time does not mend these.
-    const isFinal = verdict === 'clock skew' || verdict === 'no response';
+    // NSD resets some connections while it replaces its processes, but not twice in a row.
+    const isFinal = verdict === 'clock skew' || (verdict === 'no response' && attempt > 0);
     if (met || isFinal || wait === undefined || signal.aborted) return { expectation, met, result };
     await pause(wait, undefined, { signal }).catch(() => undefined);
   }
@@ -152,9 +154,15 @@ export async function findOpenRights(
   { server, zone }: ProbeTarget,
   timeouts: DnsTimeouts = TIMEOUTS,
 ): Promise<readonly Right[]> {
+  const send = (check: Check, transport: 'udp' | 'tcp') =>
+    firstResponse(server, request(check, zone), transport, timeouts);
   const accepts = async (check: Check, transport: 'udp' | 'tcp') => {
     try {
-      const response = await firstResponse(server, request(check, zone), transport, timeouts);
+      const response = await send(check, transport).catch(async (error: unknown) => {
+        if (!(error instanceof NetError)) throw error;
+        await pause(RESET_PAUSE_MS); // NSD resets some connections while it replaces its processes
+        return send(check, transport);
+      });
       const message = decodeMessage(response);
       if (rcodeOf(message) !== 'NOERROR') return false;
       return check === 'update' || message.answers.length > 0;
