@@ -1,0 +1,76 @@
+import { expect, test, vi } from 'vitest';
+import { createTokenUses } from '../../src/auth/token-uses.ts';
+import { CONFIGURED_ADMIN } from '../../src/auth/tokens.ts';
+import type { Caller } from '../../src/domain/model/caller.ts';
+
+const HOUR_MS = 3_600_000;
+const START = Date.parse('2026-01-01T00:01:00.000Z');
+const caller = (id: string): Caller => ({ ...CONFIGURED_ADMIN, id });
+
+/** Returns the uses of tokens with a store that keeps what it is given, or fails. */
+function usesOf(isBroken: () => boolean = () => false) {
+  const written: [uses: [id: string, at: string][], before: string][] = [];
+  const warn = vi.fn();
+  let now = START;
+  const uses = createTokenUses({
+    store: {
+      async noteUses(given, before) {
+        if (isBroken()) throw new Error('The disk is full');
+        written.push([[...given], before]);
+      },
+    },
+    log: { warn },
+    now: () => now,
+    intervalMs: HOUR_MS,
+  });
+  return { uses, written, warn, later: (ms: number) => (now += ms) };
+}
+
+test('writes the latest use of each token at the end, and only of stored tokens', async () => {
+  const { uses, written, later } = usesOf();
+  uses.note(caller('one'));
+  uses.note(CONFIGURED_ADMIN);
+  uses.note({
+    ...caller('ada'),
+    identity: { userId: 'ada', userDomainId: 'default', scope: 'project', domainId: null },
+  });
+  later(500);
+  uses.note(caller('two'));
+  uses.note(caller('one'));
+  expect(written).toEqual([]);
+  await uses.close();
+  const at = '2026-01-01T00:01:00.500000';
+  expect(written).toEqual([
+    [
+      [
+        ['one', at],
+        ['two', at],
+      ],
+      '2025-12-31T23:01:00.500000',
+    ],
+  ]);
+});
+
+test('writes nothing if no token was used', async () => {
+  const { uses, written } = usesOf();
+  await uses.close();
+  expect(written).toEqual([]);
+});
+
+test('stores at most 10000 tokens in memory', async () => {
+  const { uses, written } = usesOf();
+  for (let count = 0; count < 10_001; count += 1) uses.note(caller(String(count)));
+  await uses.close();
+  expect(written[0]?.[0]).toHaveLength(10_000);
+});
+
+test('warns about a failed write, and ends', async () => {
+  const { uses, written, warn } = usesOf(() => true);
+  uses.note(caller('one'));
+  await uses.close();
+  expect(written).toEqual([]);
+  expect(warn).toHaveBeenCalledExactlyOnceWith(
+    { err: new Error('The disk is full') },
+    'The last use of tokens could not be stored',
+  );
+});
