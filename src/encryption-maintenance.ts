@@ -5,19 +5,27 @@ import type { Ask } from './cli/commands/local-commands.ts';
 import { createClock } from './clock.ts';
 import type { Config } from './config/options.ts';
 import { ServiceError } from './domain/model/errors.ts';
+import type { AuditEntry } from './domain/audit/record.ts';
+import { tsigkey } from './domain/resources/tsigkey.ts';
+import { withoutTokens } from './domain/text/token-form.ts';
 import { withoutPassword } from './domain/text/database-url.ts';
 import { openKeyring, type OpenedKeyring } from './encryption.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate, NEWEST_SCHEMA, schemaOf } from './store/migrate.ts';
+import { localEntry, recordLocally } from './store/audit/local.ts';
 import { countUnder } from './store/secrets/encryption.ts';
 import { liveProcesses } from './store/secrets/processes.ts';
 import { SECRET_PLACES } from './store/secrets/re-encrypt.ts';
-import { planReset, resetSecrets } from './store/secrets/reset.ts';
+import { planReset, resetSecrets, type ResetPlan } from './store/secrets/reset.ts';
+import { insertRecord } from './store/sql/audit-records.ts';
 import { assertMasterKey } from './store/secrets/start.ts';
 import type { Database } from './store/sql/sql.ts';
 
 /** The time limit of a statement, which may rewrite a table. */
 const STATEMENT_TIMEOUT_SECONDS = 3600;
+
+/** The maximum number of names in the record of a reset. */
+const MAX_NAMES = 100;
 
 /**
  * Removes the remains of former secrets from the files of the database, after `ask`. Returns what
@@ -46,6 +54,7 @@ export function scrubDatabase(config: Config, ask: Ask): Promise<string> {
         : `This locks the table ${tables.join(', ')} while it is rewritten: requests about it wait. Continue?`,
     );
     await database.scrub(tables);
+    await recordLocally(database, { action: 'encryption:scrub', at: createClock()() });
     return `Removed the remains of former secrets from '${withoutPassword(config.database)}'.\n`;
   });
 }
@@ -86,6 +95,7 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
       createMasterKey,
       randomBytes,
       now: clock(),
+      record: (sql, plan) => insertRecord(sql, resetEntry(plan, clock())),
     });
     const [wrapping] = keyring.masterKeys;
     return [
@@ -95,6 +105,13 @@ export function resetDatabase(config: Config, ask: Ask): Promise<string> {
       '',
     ].join('\n');
   });
+}
+
+/** Returns the record of a reset. */
+function resetEntry({ keys }: ResetPlan, at: string): AuditEntry {
+  const names = keys.slice(0, MAX_NAMES).map(({ name }) => withoutTokens(name));
+  const detail = { counts: { update: keys.length }, names };
+  return localEntry({ at, action: 'encryption:reset', type: tsigkey, detail });
 }
 
 async function withDatabase<T>(

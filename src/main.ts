@@ -117,7 +117,7 @@ async function checkConfig(configPath: string | undefined, connect: boolean): Pr
 
 async function backUp(configPath: string | undefined, target: string): Promise<void> {
   const config = configFrom(configPath);
-  const [{ parseDatabase }, { backUpSqlite }] = await Promise.all([
+  const [{ parseDatabase }, { backUpSqlite, recordBackup }] = await Promise.all([
     import('./store/databases.ts'),
     import('./store/sqlite/backup.ts'),
   ]);
@@ -130,6 +130,13 @@ async function backUp(configPath: string | undefined, target: string): Promise<v
   const masterKeys = await forOperator(() =>
     endedBySignal((signal) => backUpSqlite(location, target, signal)),
   );
+  try {
+    recordBackup(location);
+  } catch (error) {
+    process.stderr.write(
+      `Warning: the audit trail has no record of this backup: ${faultOf(error).reason}\n`,
+    );
+  }
   if (masterKeys.length > 0)
     process.stdout.write(
       `The backup needs master key ${masterKeys.join(', ')}, which it does not contain.\n`,
@@ -180,13 +187,18 @@ async function resetSecrets(configPath: string | undefined, ask: Ask): Promise<s
 /** Updates the schema of the configured database, and prints the applied steps. */
 async function migrateDatabase(configPath: string | undefined): Promise<void> {
   const { database, databasePool } = configFrom(configPath);
-  const [{ openDatabase }, { NEWEST_SCHEMA }] = await Promise.all([
-    import('./service.ts'),
+  const [{ openDatabase }, { createClock }, { NEWEST_SCHEMA }] = await Promise.all([
+    import('./store/open-database.ts'),
+    import('./clock.ts'),
     import('./store/migrate.ts'),
   ]);
   await forOperator(async () => {
-    const { store, steps } = await openDatabase(database, databasePool);
-    await store.close();
+    const { store, steps, record } = await openDatabase(database, databasePool, createClock());
+    try {
+      if (steps.length > 0) await record({ action: 'database:migrate', detail: { steps } });
+    } finally {
+      await store.close();
+    }
     for (const step of steps) process.stdout.write(`Applied schema step ${step}\n`);
     const unchanged = steps.length === 0 ? ' Nothing was changed.' : '';
     process.stdout.write(
@@ -207,13 +219,19 @@ async function copyDatabase(
 ): Promise<void> {
   const config = configFrom(configPath);
   const { databasePool, encryption } = config;
-  const [{ openDatabase }, { openKeyring, openSourceKeyring }, { openSource }, { copyResources }] =
-    await Promise.all([
-      import('./service.ts'),
-      import('./encryption.ts'),
-      import('./store/source.ts'),
-      import('./store/copy.ts'),
-    ]);
+  const [
+    { openDatabase },
+    { createClock },
+    { openKeyring, openSourceKeyring, prepareSecrets },
+    { openSource },
+    { copyResources },
+  ] = await Promise.all([
+    import('./store/open-database.ts'),
+    import('./clock.ts'),
+    import('./encryption.ts'),
+    import('./store/source.ts'),
+    import('./store/copy.ts'),
+  ]);
   const invalid = [from, to].find((setting) => parseDatabaseUrl(setting) === undefined);
   if (invalid !== undefined)
     throw new CommandError(
@@ -226,7 +244,11 @@ async function copyDatabase(
     const source = await openSource(from, databasePool, sourceKeys);
     try {
       const secrets = openKeyring(to, encryption);
-      const opened = await openDatabase(to, databasePool, undefined, secrets);
+      const clock = createClock();
+      const opened = await openDatabase(to, databasePool, clock, {
+        keyring: secrets.keyring,
+        prepare: (database, update) => prepareSecrets(database, secrets, update, clock),
+      });
       const { store: target, report } = opened;
       try {
         if (report?.createdMasterKey !== undefined)
@@ -238,6 +260,10 @@ async function copyDatabase(
         const counts = await copyResources(source.reader, target);
         await opened.setStrictTsigkeys(source.strictTsigkeys);
         await opened.copyLostSecrets(source.lostSecrets);
+        await opened.record({
+          action: 'database:copy',
+          detail: { copied: Object.fromEntries(counts) },
+        });
         for (const [collection, count] of counts)
           process.stdout.write(`${collection}: ${count} copied and compared\n`);
       } finally {

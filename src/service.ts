@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { isIPv4 } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createFirstToken } from './auth/first-token.ts';
@@ -10,9 +9,11 @@ import { connectionLimits, readOpenFilesLimit } from './config/connection-limits
 import type { Config } from './config/options.ts';
 import type { Clock, Store } from './domain/model/ports.ts';
 import type { ServiceError } from './domain/model/errors.ts';
-import { logSecrets, openKeyring, prepareSecrets, type OpenedKeyring } from './encryption.ts';
-import { listen, listenAddresses } from './http/connection/listen.ts';
+import { openAudit } from './store/audit/open.ts';
+import { logSecrets, openKeyring, prepareSecrets } from './encryption.ts';
+import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
+import { createAuditMetrics } from './http/audit-metrics.ts';
 import { addEncryptionMetrics, createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
@@ -20,10 +21,9 @@ import { liveSettings, type LastingDependencies } from './live-settings.ts';
 import { parseDatabase } from './store/databases.ts';
 import { migrate } from './store/migrate.ts';
 import { openTrail } from './store/audit/trail.ts';
+import { openDatabase } from './store/open-database.ts';
 import { runEncryption } from './store/secrets/encryption.ts';
-import type { EncryptionReport } from './store/secrets/start.ts';
-import { copyLostSecrets, type LostSecret } from './store/secrets/reset.ts';
-import { setStrictTsigkeysByDefault, strictTsigkeysByDefault } from './store/setting-defaults.ts';
+import { strictTsigkeysByDefault } from './store/setting-defaults.ts';
 import type { DatabaseSettings } from './store/sql/sql.ts';
 import { createStore } from './store/store.ts';
 import { VERSION } from './version.ts';
@@ -56,63 +56,14 @@ export interface ServiceDependencies {
   readonly encryptionIntervalMs?: number;
   /** How often a process stores when tokens were last used. */
   readonly tokenUseIntervalMs?: number;
+  /** How often the audit trail is sealed. */
+  readonly auditIntervalMs?: number;
   /** Returns the metrics of all processes of the service, if there are several. */
   readonly readMetrics?: () => Promise<string>;
 }
 
-/** The time limit of a list or a count in commands such as copy-database, where no client waits. */
-const COPY_TIMEOUT_SECONDS = 3600;
-
 const FEW_FILES =
   'The limit of open files allows fewer connections than api.maxConnections. Raise the limit (LimitNOFILE= in systemd, ulimit -n in a shell) or lower the setting.';
-
-/** An open database whose schema is up to date. */
-export interface OpenedDatabase {
-  readonly store: Store;
-  /** The schema steps that were applied when it was opened. */
-  readonly steps: readonly number[];
-  /** Sets the default of `tsigkeys.strict`, as for a copy of another database. */
-  setStrictTsigkeys(strict: boolean): Promise<void>;
-  /** Stores marks of keys whose secret was lost in the database that they were copied from. */
-  copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
-  /** What the start of its encryption has done. */
-  readonly report?: EncryptionReport;
-}
-
-/**
- * Opens the database of a setting, and updates its schema. With `secrets`, also prepares its
- * encryption; else secrets are stored in clear. Throws `ServiceError` `unavailable`.
- */
-export async function openDatabase(
-  setting: string,
-  pool: DatabaseSettings,
-  clock = createClock(),
-  secrets?: OpenedKeyring,
-): Promise<OpenedDatabase> {
-  const { kind, location } = parseDatabase(setting);
-  const database = await kind.open(
-    location,
-    { committed: () => undefined },
-    { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS, keyring: secrets?.keyring },
-  );
-  try {
-    const updateSchema = () => migrate(database, clock());
-    const { steps, report } =
-      secrets === undefined
-        ? { steps: await updateSchema() }
-        : await prepareSecrets(database, secrets, updateSchema, clock);
-    return {
-      store: createStore(database),
-      steps,
-      setStrictTsigkeys: (strict) => setStrictTsigkeysByDefault(database, strict),
-      copyLostSecrets: (marks) => copyLostSecrets(database, marks),
-      ...(report === undefined ? {} : { report }),
-    };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
 
 /**
  * Opens the database of a setting, updates its schema, and returns the store. Throws `ServiceError`
@@ -157,16 +108,31 @@ export async function startService(config: Config, given: ServiceDependencies): 
       () => migrate(database, clock()),
       clock,
     );
+    const processId = randomUUID();
     const encryption = runEncryption({
       ...secrets,
       database,
       now: clock,
-      process: { id: randomUUID(), host: hostname() },
+      process: { id: processId, host: hostname() },
       failed: (err) => log.error({ err }, 'The keys of the database could not be updated'),
       intervalMs: given.encryptionIntervalMs,
     });
     closers.push(() => encryption.close());
     addEncryptionMetrics(metrics, encryption);
+    let { audit } = config;
+    const auditMetrics = createAuditMetrics(metrics);
+    const { trail, recording } = openAudit({
+      database,
+      keyring: secrets.keyring,
+      now: clock,
+      holder: processId,
+      settings: () => audit,
+      log,
+      count: auditMetrics.count,
+      intervalMs: given.auditIntervalMs,
+    });
+    closers.push(() => trail.close());
+    auditMetrics.observe(trail);
     const revokedTokens = new Set<string>();
     const strictTsigkeys = config.tsigkeys.strict ?? (await strictTsigkeysByDefault(database));
     const lasting: LastingDependencies = {
@@ -175,7 +141,12 @@ export async function startService(config: Config, given: ServiceDependencies): 
       newId: given.newId ?? randomUUID,
       randomBytes: given.randomBytes ?? randomBytes,
       encryption,
-      audit: openTrail({ sql: database.reads, auditKey: () => undefined, now: clock }),
+      audit: openTrail({
+        sql: database.reads,
+        auditKey: (number) => secrets.keyring.auditKey(number),
+        now: clock,
+      }),
+      recording,
       onTokenRevoked: (id) => revokedTokens.add(id),
       warn({ type, id, requestId, message }) {
         log.warn(
@@ -257,7 +228,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
         if (certificate !== undefined) changeCertificate(app.server, certificate);
         authentication.changeAdminToken(next.adminToken);
         change(liveSettings(next, strictTsigkeys, lasting));
-        ({ stopGraceSeconds } = next);
+        ({ stopGraceSeconds, audit } = next);
       },
       close: () => closeAll(closers),
     };
@@ -274,18 +245,6 @@ function reportClockStep(log: Log): (reached: string, now: string) => void {
       { reached, now },
       'The system clock was set back. Timestamps follow it, so newer resources may have older timestamps',
     );
-}
-
-function splitAddress(listen: string): { host: string; port: number } {
-  const colon = listen.lastIndexOf(':');
-  return {
-    host: listen.slice(0, colon).replace(/^\[|\]$/g, ''),
-    port: Number(listen.slice(colon + 1)),
-  };
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /**

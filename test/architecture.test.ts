@@ -75,6 +75,7 @@ const ROOMS: Record<string, string[]> = {
     'sql',
     'migrations',
     'secrets',
+    'audit',
     'delivery',
     'audit',
     'sqlite/connection',

@@ -16,8 +16,12 @@ export async function createFirstToken(dependencies: Dependencies, file: string)
   if (await dependencies.store.exists(token, [])) return false;
   const body = { name: ADMIN, roles: [ADMIN], project_id: ADMIN_PROJECT };
   try {
-    await createResource(dependencies, token, { caller: CONFIGURED_ADMIN }, body, (created) =>
-      writeSyncedFile(file, `${String(created.token)}\n`),
+    await createResource(
+      dependencies,
+      token,
+      { caller: CONFIGURED_ADMIN, actorKind: 'local' },
+      body,
+      (created) => writeSyncedFile(file, `${String(created.token)}\n`),
     );
     return true;
   } catch (error) {

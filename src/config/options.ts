@@ -1,4 +1,5 @@
 import { boolean, enumeration, integer, isObject } from '../domain/model/field.ts';
+import { SECRET_READS } from '../domain/audit/record.ts';
 import { TLD_RULES } from '../domain/model/settings.ts';
 import { API_SECTIONS } from './api-options.ts';
 import { ADMIN_TOKEN, AUTH_SECTIONS } from './auth-options.ts';
@@ -92,6 +93,24 @@ export const TABLE = {
       default: false,
       meaning:
         'Refuse to start without a master key, and refuse to read secrets that are not encrypted.',
+    }),
+  },
+  audit: {
+    secretReads: option(enumeration(SECRET_READS), {
+      reload: 'yes',
+      default: 'counted',
+      meaning:
+        'How the audit trail records reads of secrets. `counted` writes one record per caller, key and minute. `each` writes one record per request, before the response; without it, the request gets 503. `off` writes none.',
+    }),
+    retentionDays: option(integer(0, 36_500), {
+      reload: 'yes',
+      default: 400,
+      meaning: 'How long the audit trail stores records, in days. 0 stores them without limit.',
+    }),
+    toLog: option(boolean(), {
+      reload: 'yes',
+      default: false,
+      meaning: 'Also write each record of the audit trail to the log, after its commit.',
     }),
   },
   ...AUTH_SECTIONS,

@@ -1,5 +1,6 @@
-import { hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import type {
+  AuditKey,
   KeyPurpose,
   Keyring,
   SecretCipher,
@@ -29,6 +30,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
   let masterKeys = given;
   let loaded = new Map<number, OpenKey | undefined>();
   let active: OpenKey | undefined;
+  let audit: AuditKey | undefined;
   let acceptsClearText = true;
   const unreadable = new Set<string>();
 
@@ -102,6 +104,7 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
 
   return {
     cipherOf,
+    auditKey: (number) => (number === undefined ? audit : auditKeyOf(loaded.get(number))),
     isLoaded: (number) => loaded.has(number),
     lacking: (keys, using) => keys.filter((key) => unwrap(key, using) === undefined),
     load(keys) {
@@ -116,7 +119,8 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
         loaded.set(key.number, opened ?? (known && { ...key, key: known.key }));
       }
       const open = [...loaded.values()].filter((key) => key !== undefined);
-      active = open.findLast(({ state }) => state === 'active');
+      active = open.findLast(({ state, purpose }) => state === 'active' && purpose === 'secrets');
+      audit = auditKeyOf(open.findLast(({ purpose }) => purpose === 'audit'));
       return missing;
     },
     get masterKeys() {
@@ -137,6 +141,14 @@ export function createKeyring(given: readonly MasterKey[]): Keyring {
       acceptsClearText = false;
     },
     unreadable: () => unreadable.size,
+  };
+}
+
+function auditKeyOf(key: OpenKey | undefined): AuditKey | undefined {
+  if (key?.purpose !== 'audit') return undefined;
+  return {
+    number: key.number,
+    hmac: (text) => createHmac('sha256', key.key).update(text).digest('base64url'),
   };
 }
 

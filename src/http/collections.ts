@@ -30,6 +30,7 @@ import { createWriter, type ResourceWriter } from './resource-json.ts';
 import { addRoutes, OPERATION_ROUTES, pathId, type Handler } from './request/routes.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { withMarker, withParameters } from './request/urls.ts';
+import { secretReadsOf } from './secret-reads.ts';
 
 /** Adds the warnings of a change as a list of strings (RFC 9651 section 3.1). */
 function addWarnings(reply: FastifyReply, { warnings = [] }: ChangeContext): void {
@@ -52,6 +53,7 @@ export function addCollection(
     !(hasSecrets && isSet(request, HIDE_SECRETS))
       ? whole
       : withoutSecrets;
+  const recordSecrets = secretReadsOf(type);
   const shownOnce = Object.keys(type.shownOnce ?? {});
   const collectionName = JSON.stringify(type.collection);
   const idOf = (request: FastifyRequest) => readId(type, pathId(request) ?? '');
@@ -130,10 +132,12 @@ export function addCollection(
       const writer = writerFor(request);
       const page = pageOf(writer.writeList(resources, base), resources.length);
       reply.type(JSON_TYPE);
-      if (!isLonger(page, maxPageBytes)) return page;
-      const texts = resources.map((resource) => writer.write(resource, base));
-      const shown = countFitting(texts, maxPageBytes);
-      return pageOf(`[${texts.slice(0, shown).join(',')}]`, shown);
+      const texts = isLonger(page, maxPageBytes)
+        ? resources.map((resource) => writer.write(resource, base))
+        : undefined;
+      const shown = texts === undefined ? resources.length : countFitting(texts, maxPageBytes);
+      if (writer === whole) await recordSecrets(request, 'list', resources.slice(0, shown));
+      return texts === undefined ? page : pageOf(`[${texts.slice(0, shown).join(',')}]`, shown);
     },
     async get(request, reply) {
       const { dependencies } = request.settings;
@@ -141,7 +145,9 @@ export function addCollection(
       const resource = await getResource(dependencies, type, caller, idOf(request));
       if (type.identifiesCaller === true) reply.header(CALLER_ID_HEADER, headerText(caller.id));
       reply.type(JSON_TYPE);
-      return writerFor(request).write(resource, urlOf(request));
+      const writer = writerFor(request);
+      if (hasSecrets && writer === whole) await recordSecrets(request, 'get', [resource]);
+      return writer.write(resource, urlOf(request));
     },
     async update(request, reply) {
       const { dependencies } = request.settings;

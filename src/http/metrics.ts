@@ -100,7 +100,7 @@ export function createMetrics(version: string): Metrics {
  * How long the numbers of resources are cached, so that frequent scrapes do not make the database
  * count rows all the time.
  */
-const COUNTS_MAX_AGE_SECONDS = 15;
+export const COUNTS_MAX_AGE_SECONDS = 15;
 
 /** How long a scrape waits for the database. Metrics that are not available by then are omitted. */
 const DATABASE_TIMEOUT_MS = 3000;
@@ -212,7 +212,7 @@ export function addEncryptionMetrics({ registry }: Metrics, encryption: Encrypti
 }
 
 /** Returns the result of `work`, or undefined if it fails or takes too long. */
-async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+export async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
   const timeout = new AbortController();
   const tooLate = pause(DATABASE_TIMEOUT_MS, undefined, {
     signal: timeout.signal,

@@ -13,7 +13,7 @@ import { addCollection } from './collections.ts';
 import { errorResponse, toServiceError, type ErrorResponseSettings } from './request/errors.ts';
 import { addDatabaseShares } from './sharing/database-shares.ts';
 import { addFairTurns, createFairTurns } from './sharing/fair-turns.ts';
-import { createGuard, requestOwner, type Passed } from './request/guard.ts';
+import { createGuard, recordRefusal, requestOwner, type Passed } from './request/guard.ts';
 import { createLongWork } from './sharing/long-work.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { addDocuments } from './docs/documents.ts';
@@ -53,6 +53,9 @@ export interface ServerOptions extends NodeServerSettings, LiveSettings {
   readonly maxUnsentBytes: number;
 }
 
+/** The statuses of refused requests that the audit trail counts. */
+const RECORDED_STATUSES: readonly number[] = [403, 409, 422];
+
 const NO_QUERY = Object.freeze({});
 
 /** The HTTP server, ready to listen. */
@@ -73,6 +76,8 @@ export function createServer(options: ServerOptions): HttpServer {
     const known = toServiceError(error);
     const { status, headers, body } = errorResponse(known, request.id, options.errors);
     // A busy service logs it only in the line of the request, because further lines would add load.
+    if (RECORDED_STATUSES.includes(status) || known.code === 'access_denied')
+      recordRefusal(request, known);
     const isOverload = known.code === 'unavailable' && known.details.cause === undefined;
     if (status >= 500 && !isOverload)
       log.error({ requestId: request.id, err: known.details.cause ?? known }, known.message);

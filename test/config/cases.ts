@@ -27,6 +27,9 @@ export const CASES: Readonly<
   ],
   'encryption.masterKeyFile': ['TSIGIL_ENCRYPTION_MASTER_KEY_FILE', 'master.key', ['master.key']],
   'encryption.required': ['TSIGIL_ENCRYPTION_REQUIRED', true, 'yes'],
+  'audit.secretReads': ['TSIGIL_AUDIT_SECRET_READS', 'each', 'some'],
+  'audit.retentionDays': ['TSIGIL_AUDIT_RETENTION_DAYS', 0, -1],
+  'audit.toLog': ['TSIGIL_AUDIT_TO_LOG', true, 'maybe'],
   'auth.insufficientRightsStatus': ['TSIGIL_AUTH_INSUFFICIENT_RIGHTS_STATUS', 403, 404],
   'auth.method': ['TSIGIL_AUTH_METHOD', ['tokens', 'keystone'], 'password'],
   'auth.keystone.url': [

@@ -218,7 +218,7 @@ describe('a start with a master key that does not fit', () => {
       else if (message.startsWith('No')) expect(existsSync(keyFile())).toBe(false);
       const database = new DatabaseSync(join(folder, 'var/tsigil.db'), { readOnly: true });
       expect(database.prepare('SELECT count(*) AS count FROM data_keys').get()).toEqual({
-        count: 1,
+        count: 2,
       });
       database.close();
     },

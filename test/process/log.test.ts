@@ -144,8 +144,9 @@ test('the log contains the start with address and version, the stop with its sig
       node: process.version,
     },
   ]);
-  expect(lines.slice(-2)).toMatchObject([
+  expect(lines.slice(-3)).toMatchObject([
     { msg: 'stopping', reason: 'SIGTERM' },
+    { msg: 'audit checkpoint', hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
     { msg: 'stopped' },
   ]);
 });

@@ -1,9 +1,19 @@
 import { defineAction } from './action.ts';
+import type { AuditEntry } from '../audit/record.ts';
+import { auditEntry } from '../operations/audit-entry.ts';
 import type { Dependencies } from '../operations/change.ts';
 import type { KeyState } from '../encryption/keyring.ts';
 import type { Encryption, EncryptionStatus } from '../encryption/status.ts';
 import { ServiceError, type ErrorCode } from '../model/errors.ts';
-import { anyText, array, boolean, enumeration, integer, timestamp } from '../model/field.ts';
+import {
+  anyText,
+  array,
+  boolean,
+  enumeration,
+  integer,
+  nullable,
+  timestamp,
+} from '../model/field.ts';
 import { described, responseObject, sequence } from '../model/object.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
@@ -41,6 +51,10 @@ const STATUS = responseObject({
     integer(0),
     'The number of keys whose secret was lost and replaced by a random one.',
   ),
+  audit_key: described(
+    nullable(integer(1)),
+    'The number of the data key that signs the audit trail. Null without encryption.',
+  ),
   lost: described(
     array(anyText(), 0, 100),
     'The names of the first 100 keys whose secret was lost and replaced by a random one.',
@@ -62,6 +76,7 @@ const EXAMPLE: EncryptionStatus = {
   clearText: 0,
   unreadable: 0,
   lostCount: 0,
+  auditKey: 2,
   lost: [],
   required: false,
 };
@@ -72,6 +87,7 @@ function responseOf({
   clearText,
   unreadable,
   lostCount,
+  auditKey,
   lost,
   required,
 }: EncryptionStatus) {
@@ -87,6 +103,7 @@ function responseOf({
     clear_text: clearText,
     unreadable,
     lost_count: lostCount,
+    audit_key: auditKey,
     lost,
     required,
   };
@@ -104,7 +121,7 @@ function keyAction(
   name: string,
   summary: string,
   description: string,
-  run: (encryption: Encryption) => Promise<EncryptionStatus>,
+  run: (encryption: Encryption, entry: AuditEntry) => Promise<EncryptionStatus>,
   errors: readonly ErrorCode[] = [],
 ) {
   return defineAction({
@@ -117,7 +134,16 @@ function keyAction(
     type: tsigkey,
     errors,
     response: RESPONSE,
-    run: async ({ dependencies }) => responseOf(await run(encryptionOf(dependencies))),
+    async run({ dependencies, context }) {
+      const entry = auditEntry(context, {
+        at: dependencies.clock(),
+        action: `encryption:${name}`,
+        type: { collection: 'encryption' },
+      });
+      const status = await run(encryptionOf(dependencies), entry);
+      dependencies.recording?.recorded(entry);
+      return responseOf(status);
+    },
   });
 }
 
@@ -174,20 +200,20 @@ export const ENCRYPTION_ACTIONS = [
     'rotate-data-key',
     'Rotate the data key',
     'Creates a data key for new secrets. All other secrets are encrypted again in the background.',
-    (encryption) => encryption.rotateDataKey(),
+    (encryption, entry) => encryption.rotateDataKey(entry),
   ),
   keyAction(
     'rotate-master-key',
     'Rotate the master key',
     'Reads the file of master keys again, and encrypts all data keys with its first key. Returns 409 while another process does not have that key.',
-    (encryption) => encryption.rotateMasterKey(),
+    (encryption, entry) => encryption.rotateMasterKey(entry),
     ['key_not_distributed'],
   ),
   keyAction(
     'prune',
     'Delete retired data keys',
     'Deletes the data keys that encrypt no secret and are no longer used.',
-    (encryption) => encryption.prune(),
+    (encryption, entry) => encryption.prune(entry),
   ),
 ];
 

@@ -42,16 +42,28 @@ export const keyExport = defineAction({
   },
   async run({ dependencies, context, id, parameters }) {
     requireReveal(dependencies.policy, context.caller, tsigkey);
+    const { recording } = dependencies;
     const { name, algorithm, secret } = await getResource(
       dependencies,
       tsigkey,
       context.caller,
       id,
     );
-    return exportKey(parameters.format, {
+    const file = exportKey(parameters.format, {
       name: String(name),
       algorithm: String(algorithm),
       secret: String(secret),
     });
+    await recording?.secretsRead({
+      caller: context.caller,
+      source: context.source,
+      action: `${tsigkey.collection}:export`,
+      type: tsigkey,
+      id,
+      name: String(name),
+      count: 1,
+      origin: () => context,
+    });
+    return file;
   },
 });

@@ -4,6 +4,10 @@ export type ActorKind = 'token' | 'keystone' | 'service' | 'local';
 /** How an event ended. `denied` means that the caller lacked a right. */
 export type AuditOutcome = 'success' | 'denied' | 'failed';
 
+/** How reads of secrets are recorded: not, combined per minute, or each before its response. */
+export const SECRET_READS = ['off', 'counted', 'each'] as const;
+export type SecretReads = (typeof SECRET_READS)[number];
+
 /** An event before the database numbers its record. */
 export interface AuditEntry {
   /** The time, as a timestamp of the API. */

@@ -6,8 +6,8 @@ export const secretFields = perType((type): readonly string[] =>
   Object.keys(type.fields).filter((name) => type.fields[name]?.secret === true),
 );
 
-/** What a data key encrypts. */
-export type KeyPurpose = 'secrets';
+/** What a data key is for: to encrypt secrets, or to mark values and seal batches of the audit trail. */
+export type KeyPurpose = 'secrets' | 'audit';
 
 /**
  * The state of a data key. The active key encrypts. A draining key still has rows, or had some
@@ -48,10 +48,22 @@ export interface SecretCipher {
   decrypt(id: string, stored: StoredSecret): string;
 }
 
+/** The data key of the audit trail. */
+export interface AuditKey {
+  readonly number: number;
+  /** Returns the HMAC-SHA-256 of a text in base64url. */
+  hmac(text: string): string;
+}
+
 /** The data keys of a process in memory, and the master keys that wrap them. */
 export interface Keyring {
   /** Returns the cipher of a column. Its ciphertexts cannot be moved to another column or row. */
   cipherOf(table: string, column: string): SecretCipher;
+  /**
+   * Returns the audit data key with this number, or the one in use. Undefined if there is none, or
+   * if no master key unwraps it.
+   */
+  auditKey(number?: number): AuditKey | undefined;
   /** Returns whether the data key with this number was loaded, even if it cannot be unwrapped. */
   isLoaded(number: number): boolean;
   /** Returns the data keys that none of these master keys unwraps. */

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../audit/record.ts';
 import type { KeyState } from './keyring.ts';
 
 /** A data key, and how many secrets it encrypts. */
@@ -21,6 +22,8 @@ export interface EncryptionStatus {
   readonly unreadable: number;
   /** The number of keys whose secret was lost, and replaced by a random one. */
   readonly lostCount: number;
+  /** The number of the data key that signs the audit trail. Null without encryption. */
+  readonly auditKey: number | null;
   /** The names of the first 100 keys whose secret was lost, and replaced by a random one. */
   readonly lost: readonly string[];
   readonly required: boolean;
@@ -40,7 +43,10 @@ export interface Verification {
   readonly unreadableCount: number;
 }
 
-/** Operations on the keys of a database. Each throws `unavailable` if the database fails. */
+/**
+ * Operations on the keys of a database. Each throws `unavailable` if the database fails. Those that
+ * change keys write `entry` to the audit trail in the same transaction.
+ */
 export interface Encryption {
   status(): Promise<EncryptionStatus>;
   /** Decrypts every secret. */
@@ -49,13 +55,13 @@ export interface Encryption {
    * Creates a data key for new secrets, and encrypts all others again in the background. Throws
    * `bad_request` without a master key.
    */
-  rotateDataKey(): Promise<EncryptionStatus>;
+  rotateDataKey(entry?: AuditEntry): Promise<EncryptionStatus>;
   /**
    * Reads the master keys again, and wraps all data keys with the first one. Throws
    * `key_not_distributed` while another process lacks that key, and `bad_request` if the master
    * keys cannot be read.
    */
-  rotateMasterKey(): Promise<EncryptionStatus>;
+  rotateMasterKey(entry?: AuditEntry): Promise<EncryptionStatus>;
   /** Deletes the retired data keys. */
-  prune(): Promise<EncryptionStatus>;
+  prune(entry?: AuditEntry): Promise<EncryptionStatus>;
 }

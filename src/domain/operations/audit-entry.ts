@@ -16,6 +16,12 @@ export interface AuditOrigin {
   readonly source?: string | undefined;
 }
 
+/** The origin of events that the service itself causes. */
+export const SERVICE: AuditOrigin = {
+  caller: { id: 'service', name: 'tsigil', roles: [], projectId: null, allProjects: true },
+  actorKind: 'service',
+};
+
 /** What an event was about. */
 export interface AuditSubject {
   readonly at: string;

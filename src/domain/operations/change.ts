@@ -3,6 +3,7 @@ import type { AuditTrail } from '../audit/trail.ts';
 import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
+import type { Recording } from './recording.ts';
 import { may, rolesOf, type Policy } from '../resources/policy.ts';
 import type { Affected, Clock, Reader, Store, Writer } from '../model/ports.ts';
 import type {
@@ -43,14 +44,6 @@ export interface Dependencies {
   warn(warning: Warning): void;
   /** The audit trail. Without it, records of changes contain no marks of secrets. */
   readonly recording?: Recording | undefined;
-}
-
-/** What the operations need of the audit trail. */
-export interface Recording {
-  /** Returns the mark of a secret in the trail. */
-  markSecret(secret: string): string;
-  /** Called for each record after its commit. */
-  recorded(entry: AuditEntry): void;
 }
 
 /** A warning for the operator about an accepted resource. */

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
+import { createServer, isIPv4, type Server } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
@@ -51,4 +51,18 @@ export async function listen(
     );
   }
   return url;
+}
+
+/** Returns the host and the port of an address to listen on, such as `[::1]:9001`. */
+export function splitAddress(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':');
+  return {
+    host: address.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(address.slice(colon + 1)),
+  };
+}
+
+/** Returns whether a host is on this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

@@ -133,6 +133,19 @@ export function changeContext(request: FastifyRequest): ChangeContext {
   };
 }
 
+/** Counts a refused request in the audit trail, if its token is valid. */
+export function recordRefusal(request: FastifyRequest, { code }: ServiceError): void {
+  const { caller, method, address, settings, route } = request;
+  if (caller === undefined) return;
+  settings.dependencies.recording?.refused({
+    caller,
+    source: address,
+    action: route.config.right ?? `${method} ${route.url ?? '(unknown)'}`,
+    outcome: code === 'access_denied' || code === 'forbidden' ? 'denied' : 'failed',
+    code,
+  });
+}
+
 const REQUEST_ID = /^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Returns the id that the caller gave the request in a header, if it is valid. */
@@ -221,6 +234,7 @@ function admit(
   if (caller !== undefined) {
     limitRate(caller.id);
     noteUse(caller);
+    request.caller = caller; // a refusal of the request context is recorded
     request.caller = applyContext(request, caller, dependencies.policy);
   }
   const { url, config } = request.route;

@@ -6,12 +6,13 @@ import type {
   UnreadableSecret,
   Verification,
 } from '../../domain/encryption/status.ts';
+import { insertWithDetail } from '../sql/audit-records.ts';
 import { readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { removeProcess, reportProcess } from './processes.ts';
 import { masterKeyFollower, NO_KEYS, problemWith, type ReadMasterKeys } from './master-keys.ts';
 import { lostKeys } from './reset.ts';
-import { insertDataKey } from './start.ts';
+import { insertDataKey, isActive } from './start.ts';
 import { reEncrypt, rowsAfter, SECRET_PLACES } from './re-encrypt.ts';
 
 /**
@@ -79,7 +80,7 @@ export function runEncryption({
    */
   const drain = async (): Promise<void> => {
     const keys = await reload();
-    const active = keys.find(({ state }) => state === 'active');
+    const active = keys.find(isActive);
     if (active === undefined) return;
     if (!required && !database.exclusive) await reEncrypt(database, keyring, null, () => closed);
     for (const { number, state } of keys) {
@@ -130,7 +131,8 @@ export function runEncryption({
   const status = async (): Promise<EncryptionStatus> => {
     const keys = await readDataKeys(database.reads);
     const dataKeys = [];
-    for (const { number, state, wrappedBy: masterKey, createdAt } of keys) {
+    for (const { number, purpose, state, wrappedBy: masterKey, createdAt } of keys) {
+      if (purpose === 'audit') continue;
       const secrets = await countUnder(database.reads, number);
       dataKeys.push({ number, state, masterKey, createdAt, secrets });
     }
@@ -142,6 +144,7 @@ export function runEncryption({
       unreadable: keyring.unreadable(),
       lostCount: lost.length,
       lost: lost.slice(0, MAX_LISTED),
+      auditKey: keyring.auditKey()?.number ?? null,
       required,
     };
   };
@@ -160,20 +163,22 @@ export function runEncryption({
   return {
     status,
     verify: () => verifySecrets(database, keyring),
-    async rotateDataKey() {
+    async rotateDataKey(entry) {
       assertKeys();
       const at = now();
       await database.migrate(async (sql) => {
         const keys = await readDataKeys(sql);
         const number = Math.max(...keys.map((key) => key.number)) + 1;
-        for (const key of keys) await setState(sql, key.number, 'active', 'draining');
+        for (const key of keys.filter(isActive))
+          await setState(sql, key.number, 'active', 'draining');
         await insertDataKey(sql, keyring.newDataKey(number, 'secrets', at));
+        await insertWithDetail(sql, entry, { data_key: number });
       });
       await reload();
       start();
       return status();
     },
-    async rotateMasterKey() {
+    async rotateMasterKey(entry) {
       const { keys: masterKeys, problem } = readMasterKeys();
       if (problem !== undefined)
         throw new ServiceError('bad_request', `The master keys cannot be used: ${problem}`);
@@ -209,14 +214,20 @@ export function runEncryption({
         // Unwraps every key before the commit.
         if (keyring.load(await readDataKeys(sql)).length > 0)
           throw new Error('A data key cannot be unwrapped with the new master key');
+        await insertWithDetail(sql, entry, { master_key: id });
       });
       return status();
     },
-    async prune() {
+    async prune(entry) {
       await database.migrate(async (sql) => {
-        for (const { number, state } of await readDataKeys(sql))
-          if (state === 'retired' && (await countUnder(sql, number)) === 0)
-            await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
+        const deleted: number[] = [];
+        for (const { number, state, purpose } of await readDataKeys(sql)) {
+          if (purpose === 'audit' || state !== 'retired') continue;
+          if ((await countUnder(sql, number)) > 0) continue;
+          await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
+          deleted.push(number);
+        }
+        await insertWithDetail(sql, entry, { data_keys: deleted });
       });
       await reload();
       return status();

@@ -6,7 +6,7 @@ import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import { keyNumberOf } from '../sql/secret-columns.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { rowsAfter } from './re-encrypt.ts';
-import { insertDataKey } from './start.ts';
+import { insertDataKey, isActive } from './start.ts';
 
 /** The dependencies of a reset. */
 export interface ResetDependencies {
@@ -17,6 +17,8 @@ export interface ResetDependencies {
   readonly randomBytes: (size: number) => Buffer;
   /** The current time, as a timestamp of the API. */
   readonly now: string;
+  /** Writes the record of the audit trail, in the transaction of the reset. */
+  record(sql: Sql, plan: ResetPlan): Promise<void>;
 }
 
 /** A key whose secret cannot be decrypted. */
@@ -72,6 +74,7 @@ export async function resetSecrets({
   createMasterKey,
   randomBytes,
   now,
+  record,
 }: ResetDependencies): Promise<ResetPlan> {
   let plan: ResetPlan = { keys: [], dataKeys: [] };
   await database.migrate(async (sql) => {
@@ -90,6 +93,7 @@ export async function resetSecrets({
     for (const { number } of plan.dataKeys)
       await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
     await loadDataKeys(sql, keyring);
+    await record(sql, plan);
   });
   return plan;
 }
@@ -103,13 +107,16 @@ async function ensureActiveKey(
 ): Promise<void> {
   const keys = await readDataKeys(sql);
   const lost = new Set(keyring.load(keys).map(({ number }) => number));
-  if (keys.some(({ number, state }) => state === 'active' && !lost.has(number))) return;
+  if (keys.some((key) => isActive(key) && !lost.has(key.number))) return;
   // The file is on disk before the transaction commits, so that no data key exists without its
   // master key.
   const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
   if (created !== undefined) keyring.useMasterKeys([created]);
   const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
-  await sql.run("UPDATE data_keys SET state = 'draining' WHERE state = 'active'", []);
+  await sql.run(
+    "UPDATE data_keys SET state = 'draining' WHERE state = 'active' AND purpose = 'secrets'",
+    [],
+  );
   await insertDataKey(sql, keyring.newDataKey(number, 'secrets', now));
   await loadDataKeys(sql, keyring);
 }

@@ -1,6 +1,9 @@
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type { MasterKey } from '../../domain/encryption/master-key.ts';
+import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { insertRecord } from '../sql/audit-records.ts';
 import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Snapshot, Sql } from '../sql/sql.ts';
 import { reEncrypt, SECRET_PLACES } from './re-encrypt.ts';
@@ -91,12 +94,24 @@ export async function startEncryption(
     });
     await assertMasterKey(database, keyring, source);
   }
+  if (keyring.masterKeys.length > 0 && !keys.some(isAuditKey)) {
+    await database.migrate((sql) => ensureAuditKey(sql, keyring, now));
+    await loadDataKeys(database.reads, keyring);
+  }
   const isMandatory = required || database.exclusive;
   const steps = await doneSteps(database.reads);
   let encrypted = 0;
   if (isMandatory && !steps.has('encrypted')) {
     encrypted = await reEncrypt(database, keyring, null);
-    await database.migrate((sql) => note(sql, 'encrypted', now));
+    await database.migrate(async (sql) => {
+      await note(sql, 'encrypted', now);
+      if (encrypted === 0) return;
+      const detail = { secrets: encrypted };
+      await insertRecord(
+        sql,
+        auditEntry(SERVICE, { at: now, action: 'encryption:encrypt', type: tsigkey, detail }),
+      );
+    });
   }
   if (isMandatory) keyring.requireEncryption();
   const report = { encrypted, ...(created === undefined ? {} : { createdMasterKey: created }) };
@@ -126,8 +141,26 @@ async function createFirstKey(
   const created = keyring.masterKeys.length === 0 ? createMasterKey?.() : undefined;
   if (created !== undefined) keyring.useMasterKeys([created]);
   await insertDataKey(sql, keyring.newDataKey(1, 'secrets', now));
+  await ensureAuditKey(sql, keyring, now);
   await loadDataKeys(sql, keyring);
   return created;
+}
+
+/** Returns whether a data key encrypts new secrets. */
+export function isActive({ purpose, state }: WrappedKey): boolean {
+  return purpose === 'secrets' && state === 'active';
+}
+
+function isAuditKey({ purpose }: WrappedKey): boolean {
+  return purpose === 'audit';
+}
+
+/** Creates the data key of the audit trail, unless another process has. */
+async function ensureAuditKey(sql: Sql, keyring: Keyring, now: string): Promise<void> {
+  const keys = await readDataKeys(sql);
+  if (keys.some(isAuditKey)) return;
+  const number = Math.max(0, ...keys.map((key) => key.number)) + 1;
+  await insertDataKey(sql, keyring.newDataKey(number, 'audit', now));
 }
 
 /** Stores a new data key. */

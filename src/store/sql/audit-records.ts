@@ -1,5 +1,5 @@
 import { ENTRY_COLUMNS, type AuditEntry } from '../../domain/audit/record.ts';
-import { SIZES } from './table.ts';
+import { SIZES, type Statement } from './table.ts';
 import type { Sql, SqlValue } from './sql.ts';
 
 const PLACES = `(${ENTRY_COLUMNS.map(() => '?').join(', ')})`;
@@ -11,6 +11,23 @@ export async function insertRecord(sql: Sql, entry: AuditEntry): Promise<void> {
   await sql.run(INSERT_ONE, valuesOf(entry));
 }
 
+/** Inserts a record with a detail that became known in its transaction, if there is a record. */
+export async function insertWithDetail(
+  sql: Sql,
+  entry: AuditEntry | undefined,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  if (entry !== undefined) await insertRecord(sql, { ...entry, detail });
+}
+
+/** Returns the statement that inserts records of the audit trail. */
+export function insertStatement(entries: readonly AuditEntry[]): Statement {
+  return {
+    text: INSERT + entries.map(() => PLACES).join(', '),
+    parameters: entries.flatMap(valuesOf),
+  };
+}
+
 /** The sizes of statements for several records, largest first. */
 const STEPS = SIZES.filter((size) => size <= 64).toReversed();
 
@@ -19,7 +36,8 @@ export async function insertRecords(sql: Sql, entries: readonly AuditEntry[]): P
   for (let at = 0; at < entries.length;) {
     const size = STEPS.find((step) => step <= entries.length - at) ?? 1;
     const some = entries.slice(at, at + size);
-    await sql.run(INSERT + some.map(() => PLACES).join(', '), some.flatMap(valuesOf));
+    const { text, parameters } = insertStatement(some);
+    await sql.run(text, parameters);
     at += size;
   }
 }

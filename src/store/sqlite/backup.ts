@@ -15,6 +15,8 @@ import { codeOf } from '../../net/faults.ts';
 import type { SqlRow } from '../sql/sql.ts';
 import { dialect } from './connection/dialect.ts';
 import { translate } from './connection/faults.ts';
+import { localEntry, timestampNow } from '../audit/local.ts';
+import { insertStatement } from '../sql/audit-records.ts';
 
 /** The error codes of a file system without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
@@ -60,6 +62,24 @@ function copyInto(source: string, copy: string): void {
   const connection = new DatabaseSync(source, { readOnly: true });
   try {
     connection.exec(`PRAGMA busy_timeout = 5000; VACUUM INTO '${copy.replaceAll("'", "''")}'`);
+  } finally {
+    connection.close();
+  }
+}
+
+/**
+ * Writes a record about a backup to the audit trail of the database at `location`, also while a
+ * service uses it. Writes none to a database of a version without the trail. Throws SQLite's errors.
+ */
+export function recordBackup(location: string): void {
+  const connection = new DatabaseSync(resolve(location));
+  try {
+    connection.exec('PRAGMA busy_timeout = 5000');
+    if (connection.prepare(dialect.tableExists).get('audit_records') === undefined) return;
+    const { text, parameters } = insertStatement([
+      localEntry({ at: timestampNow(), action: 'database:backup' }),
+    ]);
+    connection.prepare(text).run(...parameters);
   } finally {
     connection.close();
   }

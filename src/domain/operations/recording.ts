@@ -1,0 +1,130 @@
+import type { AuditEntry, AuditOutcome, SecretReads } from '../audit/record.ts';
+import type { Tally } from '../audit/tally.ts';
+import type { Caller } from '../model/caller.ts';
+import type { ErrorCode } from '../model/errors.ts';
+import type { Clock } from '../model/ports.ts';
+import type { ResourceType } from '../model/resource.ts';
+import { auditEntry, type AuditOrigin } from './audit-entry.ts';
+
+/** A request that returned secrets. */
+export interface SecretRead {
+  readonly caller: Caller;
+  /** The address of the caller. */
+  readonly source: string | undefined;
+  readonly action: string;
+  readonly type: ResourceType;
+  /** The id and the name of the resource; undefined for a list. */
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  /** The number of returned secrets. */
+  readonly count: number;
+  origin(): AuditOrigin;
+  /** What the record of this one request also has. */
+  detail?(): Readonly<Record<string, unknown>>;
+}
+
+/** A request with a valid token that the service refused. */
+export interface Refusal {
+  readonly caller: Caller;
+  readonly source: string | undefined;
+  /** The right that the request needs; its method and the pattern of its path without one. */
+  readonly action: string;
+  readonly outcome: Exclude<AuditOutcome, 'success'>;
+  readonly code: ErrorCode;
+}
+
+/** What the operations need of the audit trail. */
+export interface Recording {
+  /** Returns the mark of a secret in the trail. */
+  markSecret(secret: string): string;
+  /** Called for each record after its commit. */
+  recorded(entry: AuditEntry): void;
+  /**
+   * Records a read of secrets. Returns a promise if the response must wait for the record. It
+   * throws `unavailable`.
+   */
+  secretsRead(read: SecretRead): Promise<void> | undefined;
+  /** Counts a refused request. */
+  refused(refusal: Refusal): void;
+}
+
+/** What a recording is given. */
+export interface RecordingDependencies {
+  readonly tally: Tally;
+  readonly clock: Clock;
+  /** Returns the setting `audit.secretReads`. */
+  secretReads(): SecretReads;
+  /** Writes a record in its own transaction. Throws `unavailable`. */
+  commit(entry: AuditEntry): Promise<void>;
+  /** Returns the HMAC of a text under the audit data key; undefined without encryption. */
+  hmac(text: string): string | undefined;
+  recorded(entry: AuditEntry): void;
+}
+
+/** The number of characters of an HMAC in a mark. */
+const MARK_LENGTH = 12;
+
+/** Creates the recording of a service. */
+export function createRecording({
+  tally,
+  clock,
+  secretReads,
+  commit,
+  hmac,
+  recorded,
+}: RecordingDependencies): Recording {
+  return {
+    markSecret(secret) {
+      const digest = hmac(`tsigil audit secret\n${secret}`);
+      return digest === undefined ? '(secret)' : `hmac:${digest.slice(0, MARK_LENGTH)}`;
+    },
+    recorded,
+    secretsRead(read) {
+      const mode = secretReads();
+      if (mode === 'off') return undefined;
+      const { caller, source, action, type, id, name, count } = read;
+      if (mode === 'each')
+        return commit(
+          auditEntry(read.origin(), {
+            at: clock(),
+            action,
+            type,
+            id,
+            name,
+            detail: { secrets: count, ...read.detail?.() },
+          }),
+        );
+      const coarse = `${caller.id}\n${action}`;
+      tally.count(`${coarse}\n${source}\n${id}`, coarse, { reads: 1, secrets: count }, (isCoarse) =>
+        auditEntry(combined(read, isCoarse), {
+          at: clock(),
+          action,
+          type,
+          ...(isCoarse ? {} : { id, name }),
+        }),
+      );
+      return undefined;
+    },
+    refused(refusal) {
+      const { caller, source, action, outcome, code } = refusal;
+      const coarse = `${caller.id}\n${action}\n${outcome}`;
+      const [collection = ''] = action.split(':');
+      tally.count(`${coarse}\n${source}`, coarse, { requests: 1, [code]: 1 }, (isCoarse) =>
+        auditEntry(combined(refusal, isCoarse), {
+          at: clock(),
+          action,
+          outcome,
+          ...(action.includes(':') ? { type: { collection } } : {}),
+        }),
+      );
+    },
+  };
+}
+
+/** Returns the origin of a record that combines requests. */
+function combined(
+  { caller, source }: Pick<SecretRead, 'caller' | 'source'>,
+  isCoarse: boolean,
+): AuditOrigin {
+  return isCoarse ? { caller } : { caller, source };
+}

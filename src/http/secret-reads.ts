@@ -1,0 +1,57 @@
+import type { FastifyRequest } from 'fastify';
+import type { Parameter } from '../domain/operations/list-query.ts';
+import { secretFields } from '../domain/model/response.ts';
+import type { Resource, ResourceType } from '../domain/model/resource.ts';
+import { withoutTokens } from '../domain/text/token-form.ts';
+import { parametersOf } from './request/context.ts';
+import { changeContext, signedIn } from './request/guard.ts';
+
+/**
+ * Records the secrets in a response to `get` or `list`. Returns a promise if the response must wait
+ * for the record.
+ */
+export type RecordSecretReads = (
+  request: FastifyRequest,
+  operation: 'get' | 'list',
+  resources: readonly Resource[],
+) => Promise<void> | undefined;
+
+/** The maximum number of ids in the record of a list. */
+const MAX_IDS = 100;
+
+/** Returns a function that records reads of the secrets of a type. */
+export function secretReadsOf(type: ResourceType): RecordSecretReads {
+  if (secretFields(type).length === 0) return () => undefined;
+  const actions = { get: `${type.collection}:get`, list: `${type.collection}:list` };
+  const nameField = type.unique?.field ?? 'id';
+  return (request, operation, resources) => {
+    const { recording } = request.settings.dependencies;
+    const [first] = resources;
+    if (first === undefined || recording === undefined) return undefined;
+    const isOne = operation === 'get';
+    return recording.secretsRead({
+      caller: signedIn(request),
+      source: request.address,
+      action: actions[operation],
+      type,
+      id: isOne ? first.id : undefined,
+      name: isOne ? String(first[nameField]) : undefined,
+      count: resources.length,
+      origin: () => changeContext(request),
+      detail: () => (isOne ? {} : listDetail(type, parametersOf(request), resources)),
+    });
+  };
+}
+
+/** Returns what the record of a list has: its filters, from the definition only, and ids. */
+function listDetail(
+  { filters }: ResourceType,
+  parameters: readonly Parameter[],
+  resources: readonly Resource[],
+): Readonly<Record<string, unknown>> {
+  const given = parameters.filter(([name]) => Object.hasOwn(filters, name));
+  return {
+    filter: Object.fromEntries(given.map(([name, value]) => [name, withoutTokens(value)])),
+    ids: resources.slice(0, MAX_IDS).map(({ id }) => id),
+  };
+}

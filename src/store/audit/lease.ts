@@ -1,0 +1,48 @@
+import type { Dialect, Sql } from '../sql/sql.ts';
+
+/** A job that at most one process does at a time. */
+export interface Lease {
+  readonly name: string;
+  /** The id of this process. */
+  readonly holder: string;
+  /** How long a claim lasts, unless it is renewed. */
+  readonly milliseconds: number;
+}
+
+/**
+ * Claims or renews a lease with the clock of the database. Returns false if another process holds
+ * it. Until the transaction of `sql` ends, no other process can claim it. `fence` in the table
+ * counts the changes of the holder.
+ */
+export async function claimLease(
+  sql: Sql,
+  { now }: Pick<Dialect, 'now'>,
+  { name, holder, milliseconds }: Lease,
+): Promise<boolean> {
+  const claimed = await sql.run(
+    `INSERT INTO leases (name, holder, until, fence) VALUES (?, ?, ${now} + ${milliseconds}, 1)
+      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until,
+        fence = CASE WHEN leases.holder = excluded.holder THEN leases.fence ELSE leases.fence + 1 END
+      WHERE leases.holder = excluded.holder OR leases.until < ${now}`,
+    [name, holder],
+  );
+  return claimed > 0;
+}
+
+/** Returns whether another process holds a lease. Locks nothing. */
+export async function isHeldElsewhere(
+  sql: Sql,
+  { now }: Pick<Dialect, 'now'>,
+  { name, holder }: Lease,
+): Promise<boolean> {
+  const row = await sql.one(
+    `SELECT holder FROM leases WHERE name = ? AND holder <> ? AND until >= ${now}`,
+    [name, holder],
+  );
+  return row !== undefined;
+}
+
+/** Releases a lease, if this process holds it. */
+export async function releaseLease(sql: Sql, { name, holder }: Lease): Promise<void> {
+  await sql.run('UPDATE leases SET until = 0 WHERE name = ? AND holder = ?', [name, holder]);
+}

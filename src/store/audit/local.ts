@@ -1,0 +1,44 @@
+import { hostname, userInfo } from 'node:os';
+import type { AuditEntry } from '../../domain/audit/record.ts';
+import {
+  auditEntry,
+  type AuditOrigin,
+  type AuditSubject,
+} from '../../domain/operations/audit-entry.ts';
+import { insertRecord } from '../sql/audit-records.ts';
+import type { Database } from '../sql/sql.ts';
+
+/** Returns the origin of a command on this machine: the user of its process. */
+export function localOrigin(): AuditOrigin {
+  const uid = process.getuid?.();
+  const id = uid === undefined ? 'local' : `uid:${uid}`;
+  const caller = { id, name: userName() ?? id, roles: [], projectId: null, allProjects: true };
+  return { caller, actorKind: 'local', source: hostname() };
+}
+
+/** Returns the record of a command on this machine. */
+export function localEntry(subject: AuditSubject): AuditEntry {
+  return auditEntry(localOrigin(), subject);
+}
+
+/** Writes the record of a command on this machine. Throws `unavailable`. */
+export async function recordLocally(
+  database: Pick<Database, 'write'>,
+  subject: AuditSubject,
+): Promise<void> {
+  await database.write((sql) => insertRecord(sql, localEntry(subject)));
+}
+
+/** Returns the current time, as a timestamp of the API. */
+export function timestampNow(): string {
+  return `${new Date().toISOString().slice(0, 23)}000`;
+}
+
+/** Returns the name of the user of this process. Undefined if the system has no name for it. */
+function userName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditEntry, SecretReads } from '../../domain/audit/record.ts';
+import { createTally } from '../../domain/audit/tally.ts';
+import { createRecording, type Recording } from '../../domain/operations/recording.ts';
+import type { Keyring } from '../../domain/encryption/keyring.ts';
+import type { Clock } from '../../domain/model/ports.ts';
+import type { Database } from '../sql/sql.ts';
+import { runTrail, type RunningTrail } from './running.ts';
+
+/** The settings of the audit trail. */
+export interface AuditSettings {
+  readonly secretReads: SecretReads;
+  readonly retentionDays: number;
+  readonly toLog: boolean;
+}
+
+/** What the audit trail of a service is given. */
+export interface AuditDependencies {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly now: Clock;
+  /** The id of this process. */
+  readonly holder: string;
+  /** Returns the settings in force. */
+  settings(): AuditSettings;
+  readonly log: {
+    info(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+  /** Counts a record for the metrics. */
+  count(entry: AuditEntry): void;
+  readonly intervalMs?: number | undefined;
+}
+
+/** Starts the audit trail of a service, whose schema is up to date. */
+export function openAudit({ settings, log, count, ...given }: AuditDependencies): {
+  readonly trail: RunningTrail;
+  readonly recording: Recording;
+} {
+  const { keyring, now } = given;
+  const tally = createTally(randomUUID);
+  const recorded = (entry: AuditEntry) => {
+    count(entry);
+    if (settings().toLog) log.info({ audit: entry }, 'audit');
+  };
+  const trail = runTrail({
+    ...given,
+    tally,
+    recorded,
+    retentionDays: () => settings().retentionDays,
+    checkpoint: ({ number, hash }) => log.info({ batch: number, hash }, 'audit checkpoint'),
+    failed: (err) => log.error({ err }, 'The audit trail could not be sealed'),
+  });
+  const recording = createRecording({
+    tally,
+    clock: now,
+    recorded,
+    secretReads: () => settings().secretReads,
+    commit: (entry) => trail.commit(entry),
+    hmac: (text) => keyring.auditKey()?.hmac(text),
+  });
+  return { trail, recording };
+}

@@ -1,0 +1,183 @@
+import type { AuditEntry } from '../../domain/audit/record.ts';
+import type { Tally } from '../../domain/audit/tally.ts';
+import { insertRecord } from '../sql/audit-records.ts';
+import { minuteOf, recoverCounts, writeCounts } from './counts.ts';
+import { isHeldElsewhere, releaseLease } from './lease.ts';
+import { purgeExpired } from './retention.ts';
+import { readHead, sealBatch, type Head, type Sealer } from './seal.ts';
+
+/** How often records are sealed and combined events written. */
+const INTERVAL_MS = 1000;
+
+/** How long a process that ended without releasing the lease keeps others from sealing. */
+const LEASE_MS = 10_000;
+
+/** The number of intervals between checkpoints, and between two searches for expired batches. */
+const CHECKPOINT_INTERVALS = 60;
+const PURGE_INTERVALS = 3600;
+
+/** After this time, combined events in the database belong to a process that has ended. */
+const LOST_AFTER_MS = 300_000;
+
+/** The maximum number of batches that a stop seals. */
+const MAX_FINAL_BATCHES = 20;
+
+const DAY_MS = 86_400_000;
+
+/** What the job of the audit trail is given. */
+export interface TrailDependencies extends Omit<Sealer, 'lease'> {
+  readonly tally: Tally;
+  /** The id of this process. */
+  readonly holder: string;
+  /** Returns the setting `audit.retentionDays`. */
+  retentionDays(): number;
+  /** Logs the end of the chain. */
+  checkpoint(head: Head): void;
+  /** Called for each record that the job has written. */
+  recorded(entry: AuditEntry): void;
+  /** Reports a failure in the background, once until it works again. */
+  failed(error: unknown): void;
+  readonly intervalMs?: number | undefined;
+}
+
+/** The state of the trail, for metrics. */
+export interface TrailState {
+  /** The number of records without a batch. */
+  readonly unsealed: number;
+  /** The time of the oldest of them. */
+  readonly oldest: string | undefined;
+  readonly lastBatch: number;
+}
+
+/** The job that seals records, writes combined events and deletes expired batches. */
+export interface RunningTrail {
+  /** Writes a record in its own transaction. Throws `unavailable`. */
+  commit(entry: AuditEntry): Promise<void>;
+  state(): Promise<TrailState>;
+  /** Writes and seals what is left. */
+  close(): Promise<void>;
+}
+
+/** Starts the job on an open database. */
+export function runTrail(given: TrailDependencies): RunningTrail {
+  const { database, keyring, now, tally, holder, recorded, intervalMs = INTERVAL_MS } = given;
+  // After a crash, the next process with the only access to a database need not wait.
+  const lease = {
+    name: 'audit',
+    holder: database.exclusive ? 'the only process' : holder,
+    milliseconds: LEASE_MS,
+  };
+  const sealer: Sealer = { database, keyring, now, lease };
+  let logged = 0;
+  let interval = 0;
+  let isFailing = false;
+  let closed = false;
+
+  const writeTally = async (isEnd = false) => {
+    const changes = tally.changes(minuteOf(now()), isEnd);
+    if (changes.current.length === 0 && changes.finished.length === 0) return;
+    await database.write((sql) => writeCounts(sql, changes));
+    changes.written();
+    for (const { entry } of changes.finished) recorded(entry);
+  };
+
+  const recover = async () => {
+    const before = minuteOf(database.exclusive ? now() : earlier(now(), LOST_AFTER_MS));
+    const row = await database.reads.one('SELECT id FROM audit_counts WHERE minute < ? LIMIT 1', [
+      before,
+    ]);
+    if (row === undefined || (await isHeldElsewhere(database.reads, database.dialect, lease)))
+      return;
+    let entries: AuditEntry[] = [];
+    await database.write(async (sql) => {
+      entries = await recoverCounts(sql, before);
+    });
+    for (const entry of entries) recorded(entry);
+  };
+
+  const purge = async () => {
+    const days = given.retentionDays();
+    while (days > 0 && !closed) {
+      const entry = await purgeExpired(sealer, earlier(now(), days * DAY_MS));
+      if (entry === undefined) return;
+      recorded(entry);
+    }
+  };
+
+  const logCheckpoint = async () => {
+    const head = await readHead(database.reads);
+    if (head.number === logged) return;
+    logged = head.number;
+    given.checkpoint(head);
+  };
+
+  const tick = async () => {
+    interval += 1;
+    await writeTally();
+    await sealBatch(sealer);
+    if (interval % CHECKPOINT_INTERVALS !== 1) return;
+    await recover();
+    if (interval === 1 || (await isHeldElsewhere(database.reads, database.dialect, lease))) return;
+    await logCheckpoint();
+    if (interval % PURGE_INTERVALS === CHECKPOINT_INTERVALS + 1) await purge();
+  };
+
+  const attempt = async (work: () => Promise<unknown>) => {
+    try {
+      await work();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) given.failed(error);
+      isFailing = true;
+    }
+  };
+
+  let running: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    running ??= attempt(tick).finally(() => {
+      running = undefined;
+    });
+  }, intervalMs).unref();
+
+  return {
+    async commit(entry) {
+      await database.write((sql) => insertRecord(sql, entry));
+      recorded(entry);
+    },
+    async state() {
+      const { reads } = database;
+      const row = await reads.one(
+        'SELECT count(*) AS count FROM audit_records WHERE batch IS NULL',
+        [],
+      );
+      const oldest = await reads.one(
+        'SELECT at FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1',
+        [],
+      );
+      const { number } = await readHead(reads);
+      return {
+        unsealed: Number(row?.count),
+        oldest: oldest === undefined ? undefined : String(oldest.at),
+        lastBatch: number,
+      };
+    },
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await running;
+      await attempt(async () => {
+        await writeTally(true);
+        for (let count = 0; count < MAX_FINAL_BATCHES; count += 1)
+          if ((await sealBatch(sealer)) === undefined) break;
+        await logCheckpoint();
+        if (!database.exclusive) await database.write((sql) => releaseLease(sql, lease));
+      });
+    },
+  };
+}
+
+/** Returns a timestamp of the API, some milliseconds earlier. */
+function earlier(timestamp: string, milliseconds: number): string {
+  const time = Date.parse(`${timestamp.slice(0, 23)}Z`) - milliseconds;
+  return `${new Date(time).toISOString().slice(0, 23)}000`;
+}

@@ -1,0 +1,127 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  hashBatch,
+  macText,
+  MAX_BATCH,
+  NO_PREVIOUS,
+  type AuditBatch,
+} from '../../domain/audit/chain.ts';
+import { ENTRY_COLUMNS, type StoredRecord } from '../../domain/audit/record.ts';
+import type { Keyring } from '../../domain/encryption/keyring.ts';
+import type { Database, Sql, SqlRow } from '../sql/sql.ts';
+import { MAX_VALUES, SIZES } from '../sql/table.ts';
+import { claimLease, isHeldElsewhere, type Lease } from './lease.ts';
+
+/** The parts of the trail that seal its records. */
+export interface Sealer {
+  readonly database: Database;
+  readonly keyring: Keyring | undefined;
+  readonly lease: Lease;
+  /** The current time, as a timestamp of the API. */
+  now(): string;
+}
+
+/** The end of the hash chain. */
+export interface Head {
+  readonly number: number;
+  readonly hash: string;
+}
+
+/** The number of records that are read and hashed in one turn of the event loop: about 2 ms. */
+const STEP = 250;
+
+const COLUMNS = ['seq', ...ENTRY_COLUMNS].join(', ');
+const READ = `SELECT ${COLUMNS} FROM audit_records WHERE batch IS NULL AND seq > ? ORDER BY seq LIMIT ${STEP}`;
+const FIRST = 'SELECT seq FROM audit_records WHERE batch IS NULL ORDER BY seq LIMIT 1';
+
+/**
+ * Seals up to 2,000 records in a batch: writes their batch number, and the hash and the MAC of the
+ * batch. Records that are committed meanwhile belong to a later batch. Returns the new end of the
+ * chain; undefined if there is no record, or if another process seals.
+ */
+export async function sealBatch({
+  database,
+  keyring,
+  lease,
+  now,
+}: Sealer): Promise<(Head & { readonly count: number }) | undefined> {
+  const { reads, dialect } = database;
+  if ((await reads.one(FIRST, [])) === undefined) return undefined;
+  if (await isHeldElsewhere(reads, dialect, lease)) return undefined;
+  const { number: last, hash: previous } = await readHead(reads);
+  const [number, at] = [last + 1, now()];
+  // Before the transaction, because unsealed records do not change and other writes need not wait.
+  const digest = hashBatch({ previous, number, at });
+  const seqs: number[] = [];
+  for (let rows: SqlRow[] = []; seqs.length < MAX_BATCH;) {
+    rows = await reads.all(READ, [seqs.at(-1) ?? -1]);
+    for (const row of rows) {
+      const record = { ...row, seq: Number(row.seq), batch: null } as unknown as StoredRecord;
+      digest.add(record); // the columns are those of the migration
+      seqs.push(record.seq);
+    }
+    if (rows.length < STEP) break;
+    await nextTurn();
+  }
+  const [first, end] = [seqs[0], seqs.at(-1)];
+  if (first === undefined || end === undefined) return undefined;
+  const hash = digest.end();
+  const key = keyring?.auditKey();
+  const batch: AuditBatch = {
+    number,
+    at,
+    count: seqs.length,
+    first_seq: first,
+    last_seq: end,
+    previous,
+    hash,
+    mac: key?.hmac(macText({ number, hash })) ?? null,
+    key_number: key?.number ?? null,
+    purged_at: null,
+  };
+  const isSealed = await database.write(async (sql) => {
+    if (!(await claimLease(sql, dialect, lease))) return false;
+    if ((await readHead(sql)).number !== last) return false;
+    await setBatch(sql, number, seqs);
+    await insertBatch(sql, batch);
+    return true;
+  });
+  return isSealed ? { number, hash, count: seqs.length } : undefined;
+}
+
+/** Returns the end of the chain; number 0 before the first batch. */
+export async function readHead(sql: Sql): Promise<Head> {
+  const row = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
+  return row === undefined
+    ? { number: 0, hash: NO_PREVIOUS }
+    : { number: Number(row.number), hash: String(row.hash) };
+}
+
+async function setBatch(sql: Sql, number: number, seqs: readonly number[]): Promise<void> {
+  let changed = 0;
+  for (let at = 0; at < seqs.length; at += MAX_VALUES) {
+    const some = seqs.slice(at, at + MAX_VALUES);
+    const size = SIZES.find((each) => each >= some.length) ?? MAX_VALUES;
+    const padding = Array<number>(size - some.length).fill(some.at(-1) ?? -1);
+    changed += await sql.run(
+      `UPDATE audit_records SET batch = ? WHERE batch IS NULL AND seq IN (${Array(size).fill('?').join(', ')})`,
+      [number, ...some, ...padding],
+    );
+  }
+  if (changed !== seqs.length)
+    throw new Error(`${seqs.length - changed} records of the audit trail were changed meanwhile`);
+}
+
+async function insertBatch(sql: Sql, batch: AuditBatch): Promise<void> {
+  const { number, at, count, first_seq, last_seq, previous, hash, mac, key_number } = batch;
+  await sql.run(
+    'INSERT INTO audit_batches (number, at, count, first_seq, last_seq, previous, hash, mac, key_number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    [number, at, count, first_seq, last_seq, previous, hash, mac, key_number],
+  );
+  await sql.run(
+    `INSERT INTO audit_head (id, number, hash, mac, key_number) VALUES (1, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash,
+        mac = excluded.mac, key_number = excluded.key_number`,
+    [number, hash, mac, key_number],
+  );
+}

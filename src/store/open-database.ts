@@ -1,0 +1,75 @@
+import type { Keyring } from '../domain/encryption/keyring.ts';
+import type { Clock, Store } from '../domain/model/ports.ts';
+import type { AuditSubject } from '../domain/operations/audit-entry.ts';
+import { recordLocally } from './audit/local.ts';
+import { parseDatabase } from './databases.ts';
+import { migrate } from './migrate.ts';
+import { copyLostSecrets, type LostSecret } from './secrets/reset.ts';
+import type { EncryptionReport } from './secrets/start.ts';
+import { setStrictTsigkeysByDefault } from './setting-defaults.ts';
+import type { Database, DatabaseSettings } from './sql/sql.ts';
+import { createStore } from './store.ts';
+
+/** The time limit of a list or a count in commands such as copy-database, where no client waits. */
+const COPY_TIMEOUT_SECONDS = 3600;
+
+/** The encryption of a database that a command opens. */
+export interface CommandSecrets {
+  readonly keyring: Keyring;
+  /** Prepares the secrets. `updateSchema` updates the schema and returns the applied steps. */
+  prepare(
+    database: Database,
+    updateSchema: () => Promise<readonly number[]>,
+  ): Promise<{ readonly report: EncryptionReport; readonly steps: readonly number[] }>;
+}
+
+/** An open database whose schema is up to date. */
+export interface OpenedDatabase {
+  readonly store: Store;
+  /** The schema steps that were applied when it was opened. */
+  readonly steps: readonly number[];
+  /** Sets the default of `tsigkeys.strict`, as for a copy of another database. */
+  setStrictTsigkeys(strict: boolean): Promise<void>;
+  /** Stores marks of keys whose secret was lost in the database that they were copied from. */
+  copyLostSecrets(marks: readonly LostSecret[]): Promise<void>;
+  /** Writes a record about a command on this machine. */
+  record(subject: Pick<AuditSubject, 'action' | 'detail'>): Promise<void>;
+  /** What the start of its encryption has done. */
+  readonly report?: EncryptionReport;
+}
+
+/**
+ * Opens the database of a setting for a command, and updates its schema. With `secrets`, also
+ * prepares its encryption; else secrets are stored in clear. Throws `ServiceError` `unavailable`.
+ */
+export async function openDatabase(
+  setting: string,
+  pool: DatabaseSettings,
+  clock: Clock,
+  secrets?: CommandSecrets,
+): Promise<OpenedDatabase> {
+  const { kind, location } = parseDatabase(setting);
+  const database = await kind.open(
+    location,
+    { committed: () => undefined },
+    { ...pool, scanTimeoutSeconds: COPY_TIMEOUT_SECONDS, keyring: secrets?.keyring },
+  );
+  try {
+    const updateSchema = () => migrate(database, clock());
+    const { steps, report } =
+      secrets === undefined
+        ? { steps: await updateSchema() }
+        : await secrets.prepare(database, updateSchema);
+    return {
+      store: createStore(database),
+      steps,
+      copyLostSecrets: (marks) => copyLostSecrets(database, marks),
+      record: (subject) => recordLocally(database, { ...subject, at: clock() }),
+      setStrictTsigkeys: (strict) => setStrictTsigkeysByDefault(database, strict),
+      ...(report === undefined ? {} : { report }),
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

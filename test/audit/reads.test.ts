@@ -1,0 +1,144 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditRecords, queryDatabase } from '../harness/audit.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+
+const KEY = {
+  name: 'key',
+  algorithm: 'hmac-sha256',
+  scope: 'POOL',
+  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+};
+
+interface Started {
+  readonly service: TestService;
+  readonly url: string;
+  readonly id: string;
+  /** Stops the service, and returns its records of reads and refusals. */
+  stop(): Promise<Awaited<ReturnType<typeof auditRecords>>>;
+}
+
+async function start(secretReads?: string): Promise<Started> {
+  const folder = temporaryFolder();
+  const service = await startTestService(
+    secretReads === undefined ? {} : { TSIGIL_AUDIT_SECRET_READS: secretReads },
+    { folder, auditIntervalMs: 20 },
+  );
+  let isClosed = false;
+  const close = async () => {
+    if (!isClosed) await service.close();
+    isClosed = true;
+  };
+  onTestFinished(close);
+  const { body } = await service.post('/v2/tsigkeys', KEY);
+  const url = `sqlite:${join(folder, 'tsigil.db')}`;
+  return {
+    service,
+    url,
+    id: body.id as string,
+    async stop() {
+      await close();
+      return (await auditRecords(url)).filter(
+        ({ action, outcome }) =>
+          outcome !== 'success' || !/:(?:create|update|delete)$/.test(action),
+      );
+    },
+  };
+}
+
+async function readAll({ service, id }: Started): Promise<void> {
+  for (let count = 0; count < 5; count += 1)
+    expect((await service.get(`/v2/tsigkeys/${id}`)).status).toBe(200);
+  expect((await service.get('/v2/tsigkeys?name=key')).status).toBe(200);
+  expect((await service.get(`/v2/tsigkeys/${id}/export?format=bind`)).status).toBe(200);
+}
+
+test('counted: one record per caller, action and key, with the number of reads', async () => {
+  const started = await start();
+  await readAll(started);
+  const trail = await started.stop();
+  const sum = (action: string) =>
+    trail
+      .filter((record) => record.action === action)
+      .reduce((total, { detail }) => total + Number(detail.reads), 0);
+  expect([sum('tsigkeys:get'), sum('tsigkeys:list'), sum('tsigkeys:export')]).toEqual([5, 1, 1]);
+  // A minute may have ended meanwhile.
+  expect(trail.length).toBeLessThanOrEqual(6);
+  expect(trail.find(({ action }) => action === 'tsigkeys:get')).toMatchObject({
+    actor_id: 'configured',
+    source: '127.0.0.1',
+    request_id: null,
+    resource_type: 'tsigkeys',
+    resource_id: started.id,
+    resource_name: 'key',
+    outcome: 'success',
+  });
+});
+
+test('counted: a crash loses no reads from before the last second', async () => {
+  const started = await start();
+  await started.service.get(`/v2/tsigkeys/${started.id}`);
+  await expect
+    .poll(async () =>
+      queryDatabase(
+        started.url,
+        'SELECT count(*) AS count FROM audit_counts UNION ALL SELECT count(*) FROM audit_records WHERE batch > 0',
+      ),
+    )
+    .not.toEqual([{ count: 0 }, { count: 1 }]);
+});
+
+test('each: one record per request, with the request id, before the response', async () => {
+  const started = await start('each');
+  await readAll(started);
+  const trail = await started.stop();
+  expect(trail.map(({ action }) => action)).toEqual([
+    ...Array<string>(5).fill('tsigkeys:get'),
+    'tsigkeys:list',
+    'tsigkeys:export',
+  ]);
+  expect(trail.every(({ request_id: id }) => id !== null)).toBe(true);
+  expect(trail[5]?.detail).toEqual({ secrets: 1, filter: { name: 'key' }, ids: [started.id] });
+});
+
+test('off: no record of reads', async () => {
+  const started = await start('off');
+  await readAll(started);
+  expect(await started.stop()).toEqual([]);
+});
+
+test('no record of a response without secrets', async () => {
+  const started = await start('each');
+  const { body } = await started.service.post('/v2/tokens', { name: 'a', roles: ['auditor'] });
+  const auditor = started.service.with(body.token as string);
+  expect((await auditor.get(`/v2/tsigkeys/${started.id}`)).status).toBe(200);
+  expect((await auditor.get('/v2/tsigkeys')).status).toBe(200);
+  expect(await started.stop()).toEqual([]);
+});
+
+test('refused requests with a valid token are combined per caller, action and minute', async () => {
+  const started = await start();
+  const { service } = started;
+  const { body } = await service.post('/v2/tokens', { name: 'reader', roles: ['reader'] });
+  const reader = service.with(body.token as string);
+  for (let count = 0; count < 20; count += 1) await reader.post('/v2/tlds', { name: 'com' });
+  await service.post('/v2/tlds', { name: 'com' });
+  for (let count = 0; count < 3; count += 1) await service.post('/v2/tlds', { name: 'com' });
+  for (let count = 0; count < 3; count += 1) await service.with('wrong').get('/v2/tlds');
+  const trail = await started.stop();
+  const sum = (wanted: string) =>
+    trail
+      .filter(({ outcome }) => outcome === wanted)
+      .reduce((total, { detail }) => total + Number(detail.requests), 0);
+  expect([sum('denied'), sum('failed')]).toEqual([20, 3]);
+  expect(trail.length).toBeLessThanOrEqual(4);
+  expect(trail.find(({ outcome }) => outcome === 'denied')).toMatchObject({
+    actor_name: 'reader',
+    action: 'tlds:create',
+    resource_type: 'tlds',
+    resource_id: null,
+  });
+  expect(trail.find(({ outcome }) => outcome === 'failed')?.detail).toMatchObject({
+    duplicate: 3,
+  });
+});

@@ -1,0 +1,17 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { openSqlite } from '../../src/store/sqlite/open.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { describeAuditTrail } from './contract.ts';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+describeAuditTrail('SQLite', () => {
+  const folder = temporaryFolder();
+  folders.push(folder);
+  return openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined });
+});

@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { auditRecords } from '../harness/audit.ts';
+import {
+  cleanEnvironment,
+  PROGRAM,
+  startServiceProcess,
+  temporaryFolder,
+} from '../harness/service.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs a command of the program in `folder`. */
+function run(...words: string[]) {
+  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...words], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([0, expect.not.stringContaining('Warning: the audit')]);
+}
+
+const records = (file = 'var/tsigil.db') => auditRecords(`sqlite:${join(folder, file)}`);
+const localActions = async (file?: string) =>
+  (await records(file))
+    .filter(({ actor_kind: kind }) => kind === 'local')
+    .map(({ action }) => action);
+
+test('the creation of the first token, a backup, a scrub and a copy leave records of a local user', async () => {
+  const service = await startServiceProcess(folder, { TSIGIL_ADMIN_TOKEN: '' });
+  run('backup', '--to', 'while-it-runs.db');
+  expect(await service.stop('SIGTERM')).toBe(0);
+  run('backup', '--to', 'copy.db');
+  run('encryption', 'scrub', '--yes');
+  run('copy-database', '--from', 'sqlite:var/tsigil.db', '--to', 'sqlite:other/target.db');
+  expect(await localActions()).toEqual([
+    'tokens:create',
+    'database:backup',
+    'database:backup',
+    'encryption:scrub',
+  ]);
+  expect(await localActions('other/target.db')).toEqual(['database:copy']);
+  const backup = (await records()).find(({ action }) => action === 'database:backup');
+  expect(backup).toMatchObject({
+    actor_kind: 'local',
+    actor_id: `uid:${process.getuid?.()}`,
+    request_id: null,
+    outcome: 'success',
+  });
+});
+
+test('a schema update and a reset of lost secrets leave records of a local user', async () => {
+  run('migrate');
+  const service = await startServiceProcess(folder);
+  const key = {
+    name: 'transfer-key',
+    algorithm: 'hmac-sha256',
+    scope: 'POOL',
+    resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+  };
+  expect((await service.post('/v2/tsigkeys', key)).status).toBe(201);
+  expect(await service.stop('SIGTERM')).toBe(0);
+  rmSync(join(folder, 'var/master.key'));
+  run('encryption', 'reset', '--yes');
+  const trail = await records();
+  expect(trail.filter(({ actor_kind: kind }) => kind === 'local')).toMatchObject([
+    { action: 'database:migrate', detail: { steps: expect.arrayContaining([8]) as number[] } },
+    {
+      action: 'encryption:reset',
+      detail: { counts: { update: 1 }, names: ['transfer-key'] },
+    },
+  ]);
+  // The lost key of the trail is replaced at the next start, which continues the chain.
+  const again = await startServiceProcess(folder);
+  expect((await again.post('/v2/tlds', { name: 'com' })).status).toBe(201);
+  expect(await again.stop('SIGTERM')).toBe(0);
+  expect((await records()).every(({ batch }) => batch !== null)).toBe(true);
+});
