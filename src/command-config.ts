@@ -56,10 +56,13 @@ function invalidConfig(error: ConfigError): CommandError {
 /**
  * Returns a function that reads the configuration at each call, with the environment of the first
  * call. That call removes all settings from the environment, so that child processes do not inherit
- * secrets. Throws `ConfigError` with all problems. A later call rejects an empty file, because a
+ * secrets. Throws `ConfigError` with all problems, including those of `furtherProblems`. A later call rejects an empty file, because a
  * program may be writing it.
  */
-export function configReader(path: string | undefined): () => Config {
+export function configReader(
+  path: string | undefined,
+  furtherProblems: (config: Config) => readonly string[],
+): () => Config {
   let environment: Environment | undefined;
   return () => {
     const isRepeated = environment !== undefined;
@@ -67,7 +70,10 @@ export function configReader(path: string | undefined): () => Config {
     const file = path ?? environment.TSIGIL_CONFIG ?? '';
     if (isRepeated && isBlank(file))
       throw new ConfigError([`${file} is empty. Send SIGHUP again when it is complete`]);
-    const config = readConfig(path, environment, startFileProblems);
+    const config = readConfig(path, environment, (read) => [
+      ...startFileProblems(read),
+      ...furtherProblems(read),
+    ]);
     for (const name of settingVariables(process.env)) Reflect.deleteProperty(process.env, name);
     return config;
   };

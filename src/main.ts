@@ -6,6 +6,7 @@ import { formatYaml, plainText } from './cli/output/plain-text.ts';
 import { configFrom, configReader, forOperator } from './command-config.ts';
 import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
+import type { Config } from './config/options.ts';
 import { findLocalService } from './config/local-service.ts';
 import { parseDatabaseUrl, withoutPassword } from './domain/text/database-url.ts';
 import { faultOf } from './net/faults.ts';
@@ -63,9 +64,13 @@ process.exitCode = await runCommand(
 async function run(configPath: string | undefined): Promise<void> {
   // Without a listener, the signal would end the process. The configuration is read after this.
   process.on('SIGHUP', () => undefined);
-  const { serve } = await import('./serve.ts');
+  const [{ serve }, { localProblems }] = await Promise.all([
+    import('./serve.ts'),
+    import('./nameservers/reconciler/registration.ts'),
+  ]);
+  const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
   const code = await forOperator(() =>
-    serve(configReader(configPath), ({ url, tokenFile }) => {
+    serve(configReader(configPath, furtherProblems), ({ url, tokenFile }) => {
       if (tokenFile !== undefined) process.stderr.write(welcome(url, tokenFile));
     }),
   ).catch((error: unknown) => {
@@ -97,7 +102,11 @@ Try it:
  * and prints the outcome as comments. Throws `CommandError` with everything that does not work.
  */
 async function checkConfig(configPath: string | undefined, connect: boolean): Promise<void> {
-  const config = configFrom(configPath, fileProblems);
+  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  const config = configFrom(configPath, (read) => [
+    ...fileProblems(read),
+    ...localProblems(read.nameServers ?? []),
+  ]);
   process.stdout.write(formatYaml(describeConfig(config)));
   if (!connect) return;
   const { checkConnections } = await import('./connection-checks.ts');

@@ -14,11 +14,14 @@ import { logSecrets, openKeyring, prepareSecrets } from './encryption.ts';
 import { isLoopback, listen, listenAddresses, splitAddress } from './http/connection/listen.ts';
 import { changeCertificate, type Certificate } from './http/connection/node-server.ts';
 import { createAuditMetrics } from './http/audit-metrics.ts';
+import { addDeliveryMetrics } from './http/delivery-metrics.ts';
 import { addEncryptionMetrics, createMetrics } from './http/metrics.ts';
 import type { Log } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { liveSettings, type LastingDependencies } from './live-settings.ts';
+import { prepareDelivery } from './nameservers/reconciler/delivery.ts';
 import { parseDatabase } from './store/databases.ts';
+import { openDelivery } from './store/delivery/delivery-status.ts';
 import { migrate } from './store/migrate.ts';
 import { openTrail } from './store/audit/trail.ts';
 import { openDatabase } from './store/open-database.ts';
@@ -133,6 +136,14 @@ export async function startService(config: Config, given: ServiceDependencies): 
     });
     closers.push(() => trail.close());
     auditMetrics.observe(trail);
+    const deliveryMetrics = addDeliveryMetrics(metrics);
+    const delivery = prepareDelivery({
+      ...{ store, log, observe: deliveryMetrics.observe, ...config.delivery },
+      ...openDelivery(database, store, clock),
+      nameServers: config.nameServers ?? [],
+    });
+    deliveryMetrics.addStatus(store, delivery.status);
+    closers.push(() => delivery.close(config.stopGraceSeconds * 1000));
     const revokedTokens = new Set<string>();
     const strictTsigkeys = config.tsigkeys.strict ?? (await strictTsigkeysByDefault(database));
     const lasting: LastingDependencies = {
@@ -147,6 +158,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
         now: clock,
       }),
       recording,
+      delivery: delivery.status,
       onTokenRevoked: (id) => revokedTokens.add(id),
       warn({ type, id, requestId, message }) {
         log.warn(
@@ -214,6 +226,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       );
     }
     logSecrets(log, secrets, report);
+    await delivery.start(settings.dependencies);
     const link = await kind.linkTo(location);
     if (link !== undefined && !link.encrypted && !isLoopback(link.host)) {
       log.warn(

@@ -106,6 +106,7 @@ async function readRequest(
         ? undefined
         : readActionBody(action.body, await readLongJsonBody(request, slicer)),
     slicer,
+    releaseConnection: () => request.releaseConnection?.(),
     errorType: (error) => statusAndType(error, settings.errors)[1],
     pageLinks(marker) {
       const url = request.base + action.path;

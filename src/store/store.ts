@@ -133,6 +133,7 @@ export function createStore(database: Database): Store {
       }
     },
     noteUses: (uses, before) => noteUses(database, uses, before),
+    announced: notify,
     onAnnounced(wake) {
       wakes.add(wake);
       const stop = database.notifications?.listen(wake);

@@ -96,6 +96,13 @@ export const CASES: Readonly<
   'zones.tldRule': ['TSIGIL_ZONES_TLD_RULE', 'any-suffix', 'any'],
   'zones.perProject': ['TSIGIL_ZONES_PER_PROJECT', 10, -1],
   'zones.pendingStatus': ['TSIGIL_ZONES_PENDING_STATUS', true, 'maybe'],
+  nameServers: [
+    'TSIGIL_NAME_SERVERS',
+    [{ name: 'ns1', driver: 'bind', address: '192.0.2.53', local: {} }],
+    [{ name: 'ns1' }],
+  ],
+  'delivery.onDrift': ['TSIGIL_DELIVERY_ON_DRIFT', 'report', 'ignore'],
+  'delivery.concurrency': ['TSIGIL_DELIVERY_CONCURRENCY', 2, 0],
   'log.level': ['TSIGIL_LOG_LEVEL', 'warn', 'debug'],
   stopGraceSeconds: ['TSIGIL_STOP_GRACE_SECONDS', 0, 'soon'],
 };

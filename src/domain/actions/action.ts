@@ -87,6 +87,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly parameters: { readonly [Name in keyof P]: ParameterValue<P[Name]> };
   readonly body: B;
   readonly slicer: Slicer;
+  /** Releases the database connection of the request before it waits for something else. */
+  releaseConnection(): void;
   /** Returns the `type` of an error in a response. */
   errorType(error: ServiceError): string;
   /**

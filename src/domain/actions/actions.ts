@@ -1,5 +1,6 @@
 import type { Action } from './action.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
+import { DELIVERY_ACTIONS } from './delivery-actions.ts';
 import { ENCRYPTION_ACTIONS } from './encryption-actions.ts';
 import { importAction } from './import.ts';
 import { keyExport } from './key-export.ts';
@@ -18,6 +19,7 @@ export const ACTIONS: readonly Action[] = [
   zoneNameServers,
   limits,
   whoami,
+  ...DELIVERY_ACTIONS,
   ...ENCRYPTION_ACTIONS,
   ...AUDIT_ACTIONS,
 ];

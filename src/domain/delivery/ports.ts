@@ -59,6 +59,8 @@ export interface PassRecord {
   readonly changed: readonly Delivery[];
   /** The ids of keys that the name server no longer has. */
   readonly removed: readonly string[];
+  /** Whether a key was not verified. Counts as a failed attempt. */
+  readonly failed: boolean;
   readonly nextCheckMs: number;
   /** Set if the pass probed all keys. */
   readonly nextProbeMs: number | undefined;
@@ -103,6 +105,13 @@ export interface DeliveryStore {
   record(id: string, holder: string, fence: number, pass: PassRecord): Promise<number | undefined>;
   /** Records a failure and releases the lease. Returns the number of failures in a row. */
   fail(id: string, holder: string, fence: number, failure: PassFailure): Promise<number>;
+  /**
+   * Writes deliveries before an apply, so that new keys count as the service's own if the process
+   * ends during the apply. Throws `LeaseLostError`.
+   */
+  intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
+  /** Makes these name servers due at once. Releases their claims if no other process can hold one. */
+  checkNow(ids: readonly string[]): Promise<void>;
   /** Records that a process with these name servers in its configuration is alive. */
   seen(ids: readonly string[]): Promise<void>;
   /** Lets the next pass start at once, probe all keys, and optionally remove many keys. */
@@ -134,6 +143,14 @@ export interface KeyOnServer {
   readonly delivery: Delivery | undefined;
 }
 
+/** One requirement of the delivery to a name server, as callers see it. */
+export interface ShownRequirement {
+  readonly requirement: string;
+  readonly ok: boolean;
+  readonly problem: string | null;
+  readonly hint: string | null;
+}
+
 /** The status of delivery, for callers. */
 export interface DeliveryStatus {
   /** Returns the live status of name servers, by id. */
@@ -141,6 +158,10 @@ export interface DeliveryStatus {
   /** Returns where a key is, or should be. */
   ofKey(key: Tsigkey): Promise<KeyOnServer[]>;
   request(id: string, confirm: boolean): Promise<void>;
-  /** Resolves after the next change of a delivery by this process, or after `ms`. */
+  /** Returns the milliseconds of a monotonic clock. */
+  milliseconds(): number;
+  /** Checks the requirements of a name server that this process serves. Changes nothing. */
+  check(id: string): Promise<readonly ShownRequirement[]>;
+  /** Resolves after the next change of a delivery by any process, or after `ms`. */
   changed(ms: number): Promise<void>;
 }

@@ -120,6 +120,8 @@ export interface Store extends Reader {
    * changes.
    */
   changes(type: ResourceType): number;
+  /** Calls all listeners, also those of other processes. */
+  announced(): void;
   /**
    * Calls `wake` after each commit of a transaction that affects name servers, and for those of
    * other processes soon after. Returns a function that stops.

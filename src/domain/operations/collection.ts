@@ -4,6 +4,7 @@ import { admitChange, change, type ChangeContext, type Dependencies } from './ch
 import { ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { readListRequest, type Parameter } from './list-query.ts';
+import { isLive, showLive } from './live-status.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Reader, Store } from '../model/ports.ts';
 import type { PageQuery, ComputedCondition } from '../model/query.ts';
@@ -92,7 +93,12 @@ export async function listResources(
     ...(isComputed ? { computed: { wanted: request.computed, settings } } : {}),
     ...(after === undefined ? {} : { after: { sortValue: after[sortField], id: after.id } }),
   };
-  return store.page(type, query, { owner: caller.id, signal: () => options.signal() });
+  const page = await store.page(type, query, {
+    owner: caller.id,
+    signal: () => options.signal(),
+  });
+  if (!isLive(type)) return page;
+  return { ...page, resources: await showLive(dependencies.delivery, page.resources) };
 }
 
 async function findMarker(
@@ -113,12 +119,15 @@ async function findMarker(
  * project and for one outside the limits of the token.
  */
 export async function getResource(
-  { store }: Dependencies,
+  { store, delivery }: Dependencies,
   type: ResourceType,
   caller: Caller,
   id: string,
 ): Promise<Resource> {
-  return existing(store, type, caller, await store.get(type, id));
+  const resource = await existing(store, type, caller, await store.get(type, id));
+  if (!isLive(type)) return resource;
+  const [live = resource] = await showLive(delivery, [resource]);
+  return live;
 }
 
 /**

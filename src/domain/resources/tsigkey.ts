@@ -1,6 +1,7 @@
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
-import { enumeration, integer, text, uuid } from '../model/field.ts';
+import { enumeration, text, uuid } from '../model/field.ts';
+import { keyVersion } from './key-version.ts';
 import { pool } from './pool.ts';
 import {
   defineFields,
@@ -128,13 +129,7 @@ const fields = defineFields({
     example: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
     onCreate: 'required',
   },
-  version: {
-    ...integer(1),
-    description: 'The number of changes to the key that name servers need.',
-    example: 1,
-    onCreate: { default: 1 },
-    set: 'hidden',
-  },
+  version: keyVersion,
 });
 
 /** A TSIG key as the store holds it. */

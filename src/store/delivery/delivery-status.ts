@@ -1,10 +1,10 @@
 import type { DeliveryStatus, KeyOnServer, ServerStatus } from '../../domain/delivery/ports.ts';
 import { timestampOf } from '../../domain/delivery/status.ts';
-import type { Store } from '../../domain/model/ports.ts';
+import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Tsigkey } from '../../domain/resources/tsigkey.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
-import { requestPass } from './delivery-store.ts';
+import { createDeliveryStore, requestPass } from './delivery-store.ts';
 import { deliveryOf } from './pass-records.ts';
 import { places } from './outbox.ts';
 
@@ -14,11 +14,19 @@ const SEEN_MS = 35_000;
 /** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;
 
+/** Returns the state of delivery in an open database, for the reconciler and for callers. */
+export function openDelivery(database: Database, store: Store, clock: Clock) {
+  return {
+    deliveries: createDeliveryStore(database, store, clock),
+    status: createDeliveryStatus(database, store),
+  };
+}
+
 /** Creates the status of delivery in an open database. */
 export function createDeliveryStatus(
   database: Database,
   store: Store,
-): Omit<DeliveryStatus, 'changed'> {
+): Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'request'> {
   const { nowMs } = database.dialect;
   const statuses = async (ids: readonly string[]): Promise<Map<string, ServerStatus>> => {
     const found = new Map<string, ServerStatus>();

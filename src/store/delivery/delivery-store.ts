@@ -1,4 +1,4 @@
-import type { Claim, DeliveryStore } from '../../domain/delivery/ports.ts';
+import { LeaseLostError, type Claim, type DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Database } from '../sql/sql.ts';
@@ -122,6 +122,22 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       }),
     fail: (id, holder, fence, failure) =>
       database.write((sql) => recordFailure(sql, now, rowsOf, [id, holder, fence], failure, clock)),
+    intend: (id, holder, fence, rows) =>
+      database.write(async (sql) => {
+        if (rows.length === 0) return;
+        const row = await sql.one(
+          `SELECT 1 AS found FROM nameservers WHERE ${owned}${database.dialect.rowLock}`,
+          [id, holder, fence],
+        );
+        if (row === undefined) throw new LeaseLostError();
+        await putDeliveries(sql, id, rows);
+      }),
+    checkNow: (ids) =>
+      database.write(async (sql) => {
+        const release = database.exclusive ? ', holder = NULL, lease_until = 0' : '';
+        for (const id of ids)
+          await sql.run(`UPDATE nameservers SET check_at = 0${release} WHERE id = ?`, [id]);
+      }),
     seen: (ids) =>
       database.write(async (sql) => {
         if (ids.length > 0)

@@ -32,13 +32,14 @@ export async function recordServer(
   const recorded = await sql.run(
     `UPDATE nameservers SET holder = NULL, lease_until = 0, state = ?, error_code = ?, error = ?,
       keys_wanted = ?, keys_live = ?, applied_hash = ?, applied_at = coalesce(?, applied_at),
-      verified_at = coalesce(?, verified_at), attempts = 0, next_attempt_at = NULL, refusals = 0,
+      verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
+      next_attempt_at = NULL, refusals = 0,
       retry_at = 0, failed_at = 0, failed_rows = 0, confirmed = 0,
       check_at = ${now} + ?, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
       WHERE ${owned}`,
     [
       ...[state, error?.code ?? null, error?.message ?? null, keysWanted, keysLive, appliedHash],
-      ...[appliedAt ?? null, verifiedAt ?? null, pass.nextCheckMs],
+      ...[appliedAt ?? null, verifiedAt ?? null, pass.failed ? 1 : 0, pass.nextCheckMs],
       ...[pass.nextProbeMs ?? -1, pass.nextProbeMs ?? -1],
       ...lease,
     ],

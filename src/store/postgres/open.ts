@@ -1,6 +1,8 @@
 import { ServiceError } from '../../domain/model/errors.ts';
 import type { Database, DatabaseObserver, ServingSettings } from '../sql/sql.ts';
 import { dialect } from './dialect.ts';
+import { connectionOptions } from './connection.ts';
+import { createNotifications } from './notifications.ts';
 import { createPools } from './pools.ts';
 import { scansOn } from './scan.ts';
 import { scrub } from './scrub.ts';
@@ -30,6 +32,7 @@ export async function openPostgres(
     reads: sqlOn((query) => points.query(query)),
     scanSlots,
     connections: points.options.max,
+    notifications: createNotifications(connectionOptions(location, settings), points),
     scan: scansOn(
       sqlOn((query) => scans.query(query)),
       settings.keyring,

@@ -1,0 +1,35 @@
+import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { Failure } from '../../domain/delivery/ports.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { ServerState } from '../../domain/resources/name-server-status.ts';
+import { DriverError } from '../driver.ts';
+
+/** A pass that must not go on, and the state of the name server. */
+export class PassError extends Error {
+  readonly state: ServerState;
+  readonly code: string;
+
+  constructor(state: ServerState, code: string, message: string) {
+    super(message);
+    this.name = 'PassError';
+    this.state = state;
+    this.code = code;
+  }
+}
+
+/** Returns the code and the message of a failed pass. */
+export function failureOf(cause: unknown): Failure {
+  if (cause instanceof DriverError || cause instanceof PassError)
+    return { code: cause.code, message: cause.message };
+  if (cause instanceof ServiceError) return { code: cause.code, message: cause.message };
+  if (cause instanceof Error && ['AbortError', 'TimeoutError'].includes(cause.name))
+    return { code: 'timeout', message: 'the pass did not end in time' };
+  return { code: 'internal', message: cause instanceof Error ? cause.message : 'unknown failure' };
+}
+
+/** Returns a text without the secrets of keys. A name server may quote its configuration. */
+export function withoutSecrets(text: string, keys: Iterable<Pick<DesiredKey, 'secret'>>): string {
+  let safe = text;
+  for (const { secret } of keys) if (safe.includes(secret)) safe = safe.replaceAll(secret, '***');
+  return safe;
+}

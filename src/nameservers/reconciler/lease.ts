@@ -1,0 +1,42 @@
+import type { DeliveryStore } from '../../domain/delivery/ports.ts';
+
+/** How long a claim lasts without renewal. Another process takes over after this time. */
+export const LEASE_MS = 8000;
+
+const RENEW_MS = 2500;
+
+/** The maximum time of a pass. */
+const PASS_MS = 120_000;
+
+/** A claim that is renewed until it is stopped. */
+export interface Lease {
+  /** Aborts when the claim is lost, when the pass takes too long, or with the given signal. */
+  readonly signal: AbortSignal;
+  isLost(): boolean;
+  stop(): void;
+}
+
+/** Renews a claim until `stop`. */
+export function keepLease(
+  store: Pick<DeliveryStore, 'renew'>,
+  id: string,
+  holder: string,
+  fence: number,
+  stopping: AbortSignal,
+): Lease {
+  const lost = new AbortController();
+  const timer = setInterval(() => {
+    store.renew(id, holder, fence, LEASE_MS).then(
+      (renewed) => {
+        if (!renewed) lost.abort();
+      },
+      () => undefined, // the next renewal or the fence decides
+    );
+  }, RENEW_MS);
+  timer.unref();
+  return {
+    signal: AbortSignal.any([lost.signal, stopping, AbortSignal.timeout(PASS_MS)]),
+    isLost: () => lost.signal.aborted,
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,34 @@
+import type { PassResult } from './pass.ts';
+
+/** The log of the service. */
+export interface DeliveryLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** The maximum number of key names in one line. */
+const MAX_NAMES = 20;
+
+/** Logs a pass that changed something: keys, the state of the name server, or both. */
+export function describeResult(log: DeliveryLog, result: PassResult): void {
+  const { server, outcome, state, error, added, removed, foundDrift } = result;
+  const fields = { name_server: server.name, state, ...(error === null ? {} : { error }) };
+  if (foundDrift) log.warn(fields, 'Another program changed the keys of a name server');
+  if (outcome === 'changed')
+    log.info(
+      { ...fields, added: shorten(added), removed: shorten(removed), keys: result.keysLive },
+      'Delivered keys to a name server',
+    );
+  const isSame = state === server.state && (error?.code ?? null) === server.error_code;
+  if (outcome === 'lost' || isSame) return;
+  if (state === 'open') log.error(fields, 'A name server accepts unsigned requests');
+  else if (error !== null) log.warn(fields, 'Keys cannot be delivered to a name server');
+  else log.info(fields, 'A name server has all its keys');
+}
+
+function shorten(names: readonly string[]): readonly string[] {
+  return names.length > MAX_NAMES
+    ? [...names.slice(0, MAX_NAMES), `and ${names.length - MAX_NAMES} more`]
+    : names;
+}

@@ -1,0 +1,224 @@
+import { desire, hashOf, isMassRemoval, type Desire } from '../../domain/delivery/desire.ts';
+import {
+  LeaseLostError,
+  type Claim,
+  type Delivery,
+  type DeliveryStore,
+  type Failure,
+} from '../../domain/delivery/ports.ts';
+import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { Driver, KeyProblem } from '../driver.ts';
+import { failureOf, PassError, withoutSecrets } from './failures.ts';
+import { keepLease, LEASE_MS } from './lease.ts';
+import { checkInterval, PROBE_INTERVAL_MS, retryMs } from './schedule.ts';
+import { settle, type SettleDependencies } from './settle.ts';
+
+/** What a pass needs. */
+export interface PassDependencies extends SettleDependencies {
+  readonly store: DeliveryStore;
+  readonly driver: Driver;
+  /** The id of this process. */
+  readonly holder: string;
+  /** Whether a difference that another program made is repaired or only reported. */
+  readonly onDrift: 'repair' | 'report';
+  /** Ends the pass when the service stops without waiting. */
+  readonly signal: AbortSignal;
+}
+
+/** The result of a pass. */
+export interface PassResult {
+  readonly server: NameServer;
+  readonly outcome: 'unchanged' | 'changed' | 'drifted' | 'failed' | 'lost';
+  readonly error: Failure | null;
+  readonly state: NameServer['state'];
+  /** The names of keys that were added or changed, and of those that were removed. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Whether another program had changed the name server. */
+  readonly foundDrift: boolean;
+  /** The age of the oldest delivered change in seconds. */
+  readonly lagSeconds: number | undefined;
+  readonly keysWanted: number;
+  readonly keysLive: number;
+}
+
+/**
+ * Makes one pass for a name server: claims it, reads the outbox and then the desired state,
+ * compares, applies, verifies and records. Returns undefined without work or if another process
+ * holds the claim. A failure is recorded, and the outbox stays. Throws errors of the database.
+ */
+export async function makePass(
+  dependencies: PassDependencies,
+  id: string,
+): Promise<PassResult | undefined> {
+  const { store, holder } = dependencies;
+  const claim = await store.claim(id, holder, LEASE_MS);
+  if (claim === undefined) return undefined;
+  const lease = keepLease(store, id, holder, claim.fence, dependencies.signal);
+  try {
+    return await reconcile(dependencies, claim, lease.signal);
+  } catch (error) {
+    if (error instanceof LeaseLostError || lease.isLost()) return lost(claim);
+    return await recordFailure(dependencies, claim, error);
+  } finally {
+    lease.stop();
+  }
+}
+
+function lost({ server }: Claim): PassResult {
+  return { ...nothing(server), outcome: 'lost' };
+}
+
+function nothing(server: NameServer): PassResult {
+  return {
+    server,
+    outcome: 'unchanged',
+    error: null,
+    state: server.state,
+    added: [],
+    removed: [],
+    foundDrift: false,
+    lagSeconds: undefined,
+    keysWanted: server.keys_wanted,
+    keysLive: server.keys_live,
+  };
+}
+
+async function recordFailure(
+  { store, holder, random, memory }: PassDependencies,
+  { server, fence, refusals }: Claim,
+  cause: unknown,
+): Promise<PassResult> {
+  const failure = failureOf(cause);
+  const error = { ...failure, message: withoutSecrets(failure.message, memory.values()) };
+  const state = cause instanceof PassError ? cause.state : 'failed';
+  const refused = failure.code === 'refused_by_server' ? refusals + 1 : 0;
+  try {
+    await store.fail(server.id, holder, fence, {
+      state,
+      error,
+      refusals: refused,
+      retryMs: (attempts) => retryMs(attempts, refused, random),
+    });
+  } catch (lostError) {
+    if (lostError instanceof LeaseLostError) return { ...nothing(server), outcome: 'lost' };
+    throw lostError;
+  }
+  return { ...nothing(server), outcome: 'failed', state, error };
+}
+
+async function reconcile(
+  dependencies: PassDependencies,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<PassResult> {
+  const { store, driver, holder, clock, random, memory, onDrift } = dependencies;
+  const { server, fence } = claim;
+  // The ids first: a change that commits in between is in the state, and its row remains.
+  const outbox = await store.outbox(server.id);
+  const zones = await store.zoneNames(server.pool_id);
+  const desired = desire(server, zones, await store.candidates(server.pool_id));
+  const { state } = desired;
+  const former = await store.deliveries(server.id);
+  const gone = goneOf(desired, former);
+  const present = former.filter(isOnServer);
+  if (!claim.isConfirmed && isMassRemoval(gone.length, present.length))
+    throw new PassError(
+      'blocked',
+      'blocked_removal',
+      removalMessage(gone.length, present.length, server),
+    );
+  for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
+  const owned = new Set(
+    former.filter((each) => each.state !== 'undeliverable').map(({ keyName }) => keyName),
+  );
+  const differences = await driver.compare(state, owned, signal);
+  const hash = hashOf(state);
+  const isSettled = former.every((each) => ['delivered', 'undeliverable'].includes(each.state));
+  const foundDrift = differences.length > 0 && hash === claim.appliedHash && isSettled;
+  if (foundDrift && onDrift === 'report') {
+    const error = { code: 'drift', message: differences[0]?.message ?? 'the name server differs' };
+    const nextCheckMs = checkInterval(server, clock(), random);
+    const record = {
+      ...({ outbox, state: 'drifted', error, keysWanted: state.keys.length } as const),
+      ...{ keysLive: server.keys_live, appliedHash: hash, changed: [], removed: [] },
+      ...{ appliedAt: undefined, verifiedAt: undefined, nextCheckMs, nextProbeMs: undefined },
+      failed: false,
+    };
+    await store.record(server.id, holder, fence, record);
+    return { ...nothing(server), outcome: 'drifted', state: 'drifted', error, foundDrift };
+  }
+  let problems: readonly KeyProblem[] = [];
+  let hasApplied = false;
+  if (differences.length > 0 || !isSettled || hash !== claim.appliedHash) {
+    await store.intend(server.id, holder, fence, intendedOf(desired, former));
+    if (!(await store.holds(server.id, holder, fence))) throw new LeaseLostError();
+    const applied = await driver.apply(state, owned, signal);
+    problems = applied.problems;
+    hasApplied = applied.changed;
+  } else problems = namesTaken(former);
+  const settled = await settle({
+    ...{ dependencies, claim, desired, former, gone, problems, signal },
+    hasApplied: hasApplied || differences.length > 0,
+  });
+  const { record } = settled;
+  const lagSeconds = await store.record(server.id, holder, fence, {
+    ...record,
+    outbox,
+    appliedHash: hash,
+    appliedAt: hasApplied ? clock() : undefined,
+    nextCheckMs: record.failed
+      ? retryMs(server.attempts + 1, 0, random)
+      : checkInterval(server, clock(), random),
+    nextProbeMs: claim.probesAll ? PROBE_INTERVAL_MS : undefined,
+  });
+  memory.clear();
+  for (const key of state.keys) memory.set(key.id, key);
+  return {
+    server,
+    outcome: record.failed ? 'failed' : hasApplied ? 'changed' : 'unchanged',
+    error: record.error,
+    state: record.state,
+    added: settled.added,
+    removed: settled.removed,
+    foundDrift,
+    lagSeconds,
+    keysWanted: record.keysWanted,
+    keysLive: record.keysLive,
+  };
+}
+
+/** Returns whether a name server may have a key. */
+function isOnServer({ state }: Delivery): boolean {
+  return state !== 'undeliverable';
+}
+
+/** Returns the keys that the name server may have and should not have. */
+function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
+  const wanted = new Set(state.keys.map(({ id }) => id));
+  return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
+}
+
+/** Returns the rows to write before new keys reach the name server, so that they count as ours. */
+function intendedOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
+  const known = new Set(former.map(({ keyId }) => keyId));
+  return state.keys
+    .filter(({ id }) => !known.has(id))
+    .map(({ id, name }) => ({
+      ...({ keyId: id, keyName: name, state: 'pending', deliveredVersion: 0 } as const),
+      ...{ appliedAt: null, verifiedAt: null, error: null },
+    }));
+}
+
+/** Returns the keys that the last apply left out because of their name. */
+function namesTaken(former: readonly Delivery[]): KeyProblem[] {
+  return former.flatMap(({ keyId, error }) =>
+    error?.code === 'name_taken'
+      ? [{ id: keyId, code: 'name_taken' as const, message: error.message }]
+      : [],
+  );
+}
+
+function removalMessage(gone: number, present: number, { name }: NameServer): string {
+  return `${gone} of ${present} keys would be removed. If this is right, run: tsigil nameserver reconcile ${name} --confirm`;
+}

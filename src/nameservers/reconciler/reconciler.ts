@@ -1,0 +1,140 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { DeliveryStore } from '../../domain/delivery/ports.ts';
+import type { Clock } from '../../domain/model/ports.ts';
+import type { Driver } from '../driver.ts';
+import { makePass, type PassResult } from './pass.ts';
+import type { Verify } from './verification.ts';
+
+/** How often the reconciler looks for work that no notification announced. */
+const POLL_MS = 1000;
+
+/** How often a process reports that it serves its name servers. */
+const SEEN_MS = 10_000;
+
+/** A name server of this process. */
+export interface ServedNameServer {
+  readonly id: string;
+  readonly driver: Driver;
+  /** The shortest time between two passes that change the name server. */
+  readonly minimumIntervalMs: number;
+}
+
+/** What the reconciler needs. */
+export interface ReconcilerDependencies {
+  readonly store: DeliveryStore;
+  readonly servers: readonly ServedNameServer[];
+  readonly verify: Verify;
+  readonly clock: Clock;
+  random(): number;
+  readonly holder: string;
+  readonly onDrift: 'repair' | 'report';
+  /** The maximum number of passes at the same time. */
+  readonly concurrency: number;
+  /** Receives the result of each pass. */
+  observe(result: PassResult, seconds: number): void;
+  /** Receives errors of the database. */
+  failed(error: unknown): void;
+}
+
+/** A running reconciler. */
+export interface Reconciler {
+  /** Looks for work now. */
+  wake(): void;
+  /** Starts no more passes, waits for those in progress up to `graceMs`, and releases all claims. */
+  close(graceMs: number): Promise<void>;
+}
+
+/**
+ * Keeps name servers equal to their desired state: after each change, and regularly. Each has one
+ * pass at a time. Changes during a pass share the next one. A slow or failing name server does not
+ * delay others.
+ */
+export function startReconciler(dependencies: ReconcilerDependencies): Reconciler {
+  const { store, servers, concurrency, failed } = dependencies;
+  const byId = new Map(servers.map((server) => [server.id, server]));
+  const ids = [...byId.keys()];
+  const memories = new Map(ids.map((id) => [id, new Map<string, DesiredKey>()]));
+  const running = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  const ending = new AbortController();
+  const isStopping = () => stopping.signal.aborted;
+  let isRequested = false;
+  let looking: Promise<void> | undefined;
+  let hasFailed = false;
+
+  const report = (error: unknown) => {
+    // Once, and not at every poll while the database does not respond.
+    if (!hasFailed && !isStopping()) failed(error);
+    hasFailed = true;
+  };
+
+  const run = async (server: ServedNameServer): Promise<void> => {
+    const { id, driver, minimumIntervalMs } = server;
+    const memory = memories.get(id) ?? new Map<string, DesiredKey>();
+    try {
+      while (!isStopping()) {
+        const began = performance.now();
+        const result = await makePass(
+          { ...dependencies, driver, memory, signal: ending.signal },
+          id,
+        );
+        if (result === undefined) return;
+        dependencies.observe(result, (performance.now() - began) / 1000);
+        hasFailed = false;
+        if (result.outcome === 'failed' || result.outcome === 'lost') return;
+        if (result.outcome === 'changed' && minimumIntervalMs > 0)
+          await pause(minimumIntervalMs, undefined, { signal: stopping.signal }).catch(
+            () => undefined,
+          );
+        // A change that committed during the pass, while another process was refused the claim.
+        if ((await store.outbox(id)).length === 0) return;
+      }
+    } catch (error) {
+      report(error);
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    while (isRequested && !isStopping()) {
+      isRequested = false;
+      try {
+        for (const id of await store.due(ids.filter((each) => !running.has(each)))) {
+          const server = byId.get(id);
+          if (server === undefined || running.size >= concurrency || isStopping()) continue;
+          const pass = run(server).finally(() => {
+            running.delete(id);
+            wake();
+          });
+          running.set(id, pass);
+        }
+      } catch (error) {
+        report(error);
+      }
+    }
+    looking = undefined;
+  };
+
+  const wake = (): void => {
+    isRequested = true;
+    if (!isStopping()) looking ??= look();
+  };
+
+  const reportSeen = () => void store.seen(ids).catch(report);
+  const timers = [setInterval(wake, POLL_MS), setInterval(reportSeen, SEEN_MS)];
+  if (ids.length === 0) for (const timer of timers) clearInterval(timer);
+  wake();
+
+  return {
+    wake,
+    async close(graceMs) {
+      for (const timer of timers) clearInterval(timer);
+      stopping.abort();
+      const deadline = setTimeout(() => ending.abort(), graceMs);
+      await looking;
+      await Promise.all(running.values());
+      clearTimeout(deadline);
+      await store.releaseAll(dependencies.holder).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Dependencies } from '../../domain/operations/change.ts';
+import { change } from '../../domain/operations/change.ts';
+import { ServiceError, type Problem } from '../../domain/model/errors.ts';
+import { normaliseUuid } from '../../domain/model/field.ts';
+import { newMembers } from '../../domain/model/resource.ts';
+import type { Caller } from '../../domain/model/caller.ts';
+import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
+import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
+import { readCreation } from '../../domain/operations/body.ts';
+import { DRIVERS } from '../drivers.ts';
+import type { Driver } from '../driver.ts';
+import type { ServedNameServer } from './reconciler.ts';
+
+/** A name server in the configuration of this process. */
+export interface ConfiguredNameServer {
+  readonly name: string;
+  /** The name or the id of the pool. Absent for the default pool. */
+  readonly pool?: string | undefined;
+  readonly driver: string;
+  readonly address: string;
+  readonly rights?: readonly string[] | undefined;
+  readonly probeZone?: string | null | undefined;
+  /** The options of the driver, which are local to this host. */
+  readonly local: unknown;
+}
+
+/** Returns what is wrong with the drivers and the local options of name servers. */
+export function localProblems(servers: readonly ConfiguredNameServer[]): string[] {
+  return servers.flatMap(({ name, driver, local }) => {
+    const at = `'nameServers': '${name}'`;
+    const definition = DRIVERS[driver];
+    if (definition === undefined)
+      return [
+        `${at}: this version has no driver '${driver}'. Use one of: ${Object.keys(DRIVERS).join(', ')}`,
+      ];
+    const parsed = definition.options.parse(local);
+    if ('value' in parsed) return [];
+    return (parsed.problems ?? [{ path: [], message: parsed.problem }]).map(
+      ({ path, message }: Pick<Problem, 'path' | 'message'>) =>
+        `${at}: local${path.map((part) => `.${part}`).join('')}: ${message}`,
+    );
+  });
+}
+
+/** The caller of changes that the configuration makes. */
+const CONFIGURATION: Caller = {
+  ...{ id: 'configuration', name: 'configuration', roles: ['admin'] },
+  ...{ projectId: null, allProjects: true },
+};
+
+/** The shortest time between two changes of a BIND server: a reload delays queries. */
+const BIND_INTERVAL_MS = 200;
+
+/**
+ * Creates the name servers of the configuration that do not exist, and updates members that differ.
+ * Returns their drivers. Throws `ServiceError` if a pool does not exist or a member is invalid.
+ */
+export async function registerNameServers(
+  dependencies: Dependencies,
+  servers: readonly ConfiguredNameServer[],
+): Promise<ServedNameServer[]> {
+  const served: ServedNameServer[] = [];
+  for (const server of servers) {
+    const id = await register(dependencies, server);
+    const driver = createDriver(server, id);
+    const minimumIntervalMs = server.driver === 'bind' ? BIND_INTERVAL_MS : 0;
+    if (driver !== undefined) served.push({ id, driver, minimumIntervalMs });
+  }
+  return served;
+}
+
+function createDriver({ driver, local }: ConfiguredNameServer, id: string): Driver | undefined {
+  const definition = DRIVERS[driver];
+  const parsed = definition?.options.parse(local);
+  return definition === undefined || parsed === undefined || 'problem' in parsed
+    ? undefined
+    : definition.create(parsed.value, id);
+}
+
+async function register(dependencies: Dependencies, server: ConfiguredNameServer): Promise<string> {
+  const { settings, newId } = dependencies;
+  const body = {
+    ...{ name: server.name, driver: server.driver, address: server.address },
+    pool_id: await poolId(dependencies, server.pool),
+    ...(server.rights === undefined ? {} : { rights: server.rights }),
+    ...(server.probeZone === undefined ? {} : { probe_zone: server.probeZone }),
+  };
+  const draft = readCreation(nameServer, body, settings);
+  const create = () =>
+    change(dependencies, { caller: CONFIGURATION }, async (changes): Promise<string> => {
+      const [current] = await changes.find(nameServer, 'name', [server.name.toLowerCase()]);
+      if (current !== undefined) return adopt(changes, current, body, server);
+      const members = newMembers(nameServer, newId(), changes.now());
+      return (await changes.create(nameServer, { ...draft, ...members })).resource.id;
+    });
+  try {
+    return await create();
+  } catch (error) {
+    // Another process has created it meanwhile.
+    if (error instanceof ServiceError && error.code === 'duplicate') return create();
+    throw error;
+  }
+}
+
+async function adopt(
+  changes: Parameters<Parameters<typeof change>[2]>[0],
+  current: NameServer,
+  body: Readonly<Record<string, unknown>>,
+  server: ConfiguredNameServer,
+): Promise<string> {
+  if (current.driver !== server.driver)
+    throw new ServiceError(
+      'bad_request',
+      `'nameServers': the name server '${server.name}' exists with the driver '${current.driver}'. Delete it, or change the configuration`,
+    );
+  const given = Object.fromEntries(
+    Object.entries(body).filter(
+      ([name, value]) => !isDeepStrictEqual(value, current[name as keyof NameServer]),
+    ),
+  );
+  if (Object.keys(given).length > 0) await changes.update(nameServer, current, given);
+  return current.id;
+}
+
+/** Returns the id of the pool with this name or id. Throws `no_valid_pool_found`. */
+async function poolId({ store }: Dependencies, text: string | undefined): Promise<string> {
+  if (text === undefined) return DEFAULT_POOL_ID;
+  const [named] = await store.find(pool, 'name', [text]);
+  const id = named?.id ?? normaliseUuid(text);
+  if (id === undefined) throw new ServiceError('no_valid_pool_found', { id: text });
+  return id;
+}

@@ -1,0 +1,37 @@
+import type { NameServer } from '../../domain/resources/name-server.ts';
+
+/** How often a name server is compared with the desired state. */
+const CHECK_INTERVAL_MS = 60_000;
+
+/** When a new or changed name server is checked again: it may have missed a concurrent change. */
+const FIRST_CHECK_MS = 30_000;
+
+/** How often all keys of a name server are probed. */
+export const PROBE_INTERVAL_MS = 900_000;
+
+/** The longest time between two attempts. */
+const MAX_RETRY_SECONDS = 300;
+
+/** After this many refusals in a row, only the longest interval is used. */
+const MAX_REFUSALS = 3;
+
+/** Returns how long to wait after failures: up to 2^n seconds, at most 5 minutes, at random. */
+export function retryMs(attempts: number, refusals: number, random: () => number): number {
+  if (refusals >= MAX_REFUSALS) return MAX_RETRY_SECONDS * 1000;
+  return Math.round(random() * Math.min(MAX_RETRY_SECONDS, 2 ** Math.min(attempts, 20)) * 1000);
+}
+
+/** Returns the time until the next check, with 10 % of jitter. */
+export function checkInterval(
+  { created_at: createdAt, updated_at: updatedAt }: NameServer,
+  now: string,
+  random: () => number,
+): number {
+  const age = milliseconds(now) - milliseconds(updatedAt ?? createdAt);
+  if (age < FIRST_CHECK_MS) return FIRST_CHECK_MS;
+  return Math.round(CHECK_INTERVAL_MS * (0.9 + 0.2 * random()));
+}
+
+function milliseconds(timestamp: string): number {
+  return Date.parse(`${timestamp.slice(0, 23)}Z`);
+}

@@ -1,0 +1,185 @@
+import type { Desire } from '../../domain/delivery/desire.ts';
+import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
+import type { Claim, Delivery, Failure, PassRecord } from '../../domain/delivery/ports.ts';
+import type { Clock } from '../../domain/model/ports.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
+import type { KeyProblem } from '../driver.ts';
+import { withoutSecrets } from './failures.ts';
+import type { Verify } from './verification.ts';
+
+/** What the verification needs. */
+export interface SettleDependencies {
+  readonly verify: Verify;
+  readonly clock: Clock;
+  /** Returns a number from 0 to 1. */
+  random(): number;
+  /** The keys that this process applied last, with their secrets, by id. */
+  readonly memory: Map<string, DesiredKey>;
+}
+
+/** What a pass knows after the apply. */
+export interface Settlement {
+  readonly dependencies: SettleDependencies;
+  readonly claim: Claim;
+  readonly desired: Desire;
+  readonly former: readonly Delivery[];
+  /** The keys that the name server should no longer have. */
+  readonly gone: readonly Delivery[];
+  /** The keys that the driver left out. */
+  readonly problems: readonly KeyProblem[];
+  readonly hasApplied: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What the verification decides about the record. */
+export type Decided = Pick<
+  PassRecord,
+  'state' | 'error' | 'keysWanted' | 'keysLive' | 'verifiedAt' | 'changed' | 'removed' | 'failed'
+>;
+
+/** Verifies the name server with signed queries, and returns what to record. */
+export async function settle(settlement: Settlement): Promise<{
+  readonly record: Decided;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}> {
+  const { dependencies, claim, desired, former, gone, problems, signal } = settlement;
+  const { verify, clock, random, memory } = dependencies;
+  const rows = new Map(former.map((row) => [row.keyId, row]));
+  const taken = new Map(problems.map((problem) => [problem.id, problem]));
+  const keys = desired.state.keys.filter(({ id }) => !taken.has(id));
+  const isNew = (key: DesiredKey) => !isDelivered(rows.get(key.id), key);
+  const fresh = keys.filter(isNew);
+  const others = keys.filter((key) => !isNew(key));
+  const sample = claim.probesAll
+    ? others
+    : others.slice(Math.floor(random() * others.length)).slice(0, 1);
+  const verdict = await verify(
+    claim.server,
+    desired.state.zones,
+    {
+      accepted: [...fresh, ...sample],
+      refused: gone.map(({ keyId, keyName }) => ({
+        id: keyId,
+        name: keyName,
+        former: memory.get(keyId),
+      })),
+    },
+    signal,
+  );
+  const now = clock();
+  const safe = ({ code, message }: Failure): Failure => ({
+    code,
+    message: withoutSecrets(message, keys),
+  });
+  const changed: Delivery[] = [];
+  const failures: Failure[] = [];
+  for (const key of [...fresh, ...sample]) {
+    const row = rows.get(key.id);
+    const failure = verdict.failures.get(key.id);
+    if (failure === undefined) {
+      if (isNew(key) || claim.probesAll) changed.push(deliveredRow(key, row, now, isNew(key)));
+      continue;
+    }
+    failures.push(failure);
+    changed.push({
+      ...({ keyId: key.id, keyName: key.name, state: 'failed', error: safe(failure) } as const),
+      deliveredVersion: row?.deliveredVersion ?? 0,
+      ...{ appliedAt: row?.appliedAt ?? null, verifiedAt: row?.verifiedAt ?? null },
+    });
+  }
+  changed.push(...undeliverableRows(settlement, rows));
+  const removed: string[] = [];
+  for (const row of gone) {
+    const failure = verdict.failures.get(row.keyId);
+    if (failure === undefined) removed.push(row.keyId);
+    else {
+      failures.push(failure);
+      changed.push({ ...row, state: 'removing', error: safe(failure) });
+    }
+  }
+  const ids = new Set(
+    [...desired.state.keys, ...desired.undeliverable.map(({ key }) => key)].map(({ id }) => id),
+  );
+  for (const { keyId, state } of former)
+    if (state === 'undeliverable' && !ids.has(keyId)) removed.push(keyId);
+  const failed = new Set(
+    changed.filter(({ state }) => state === 'failed').map(({ keyId }) => keyId),
+  );
+  const error = verdict.open ?? failures.map(safe)[0] ?? null;
+  return {
+    record: {
+      state: verdict.open !== undefined ? 'open' : error === null ? 'live' : 'failed',
+      error,
+      failed: error !== null,
+      keysWanted: desired.state.keys.length,
+      keysLive: keys.filter(({ id }) => !failed.has(id)).length,
+      verifiedAt: error === null ? now : undefined,
+      ...{ changed, removed },
+    },
+    added: fresh.filter(({ id }) => !failed.has(id)).map(({ name }) => name),
+    removed: gone.filter(({ keyId }) => removed.includes(keyId)).map(({ keyName }) => keyName),
+  };
+}
+
+function isDelivered(row: Delivery | undefined, key: DesiredKey): boolean {
+  return row?.state === 'delivered' && row.deliveredVersion === key.version;
+}
+
+function deliveredRow(
+  { id, name, version }: DesiredKey,
+  row: Delivery | undefined,
+  now: string,
+  isNew: boolean,
+): Delivery {
+  return {
+    ...({
+      keyId: id,
+      keyName: name,
+      state: 'delivered',
+      deliveredVersion: version,
+      error: null,
+    } as const),
+    appliedAt: isNew ? now : (row?.appliedAt ?? now),
+    verifiedAt: now,
+  };
+}
+
+/** Returns the rows of keys that are left out, if they changed. */
+function undeliverableRows(
+  { desired, problems }: Settlement,
+  rows: ReadonlyMap<string, Delivery>,
+): Delivery[] {
+  const left = [
+    ...desired.undeliverable.map(({ key, reason }) => ({
+      ...{ id: key.id, name: comparisonForm(key.name), version: key.version },
+      error: { code: 'undeliverable_key', message: reason },
+    })),
+    ...problems.flatMap(({ id, code, message }) => {
+      const key = desired.state.keys.find((each) => each.id === id);
+      return key === undefined
+        ? []
+        : [{ id, name: key.name, version: key.version, error: { code, message } }];
+    }),
+  ];
+  return left.flatMap(({ id, name, version, error }): Delivery[] => {
+    const row = rows.get(id);
+    return row?.state === 'undeliverable' &&
+      row.deliveredVersion === version &&
+      row.error?.message === error.message
+      ? []
+      : [
+          {
+            ...({
+              keyId: id,
+              keyName: name,
+              state: 'undeliverable',
+              deliveredVersion: version,
+              error,
+            } as const),
+            appliedAt: null,
+            verifiedAt: null,
+          },
+        ];
+  });
+}

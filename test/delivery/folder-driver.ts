@@ -1,0 +1,101 @@
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
+import type { Failure } from '../../src/domain/delivery/ports.ts';
+import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
+import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
+
+/** A name server that is a folder: one file for each key. */
+export interface FolderServer {
+  readonly folder: string;
+  readonly driver: Driver;
+  /** Verifies against the files. */
+  readonly verify: Verify;
+  /** The number of applies that changed something. */
+  applies(): number;
+  /** Returns the keys on the name server: name -> version. */
+  keys(): Readonly<Record<string, number>>;
+  /** Makes the next applies fail with this error, or work again. */
+  fail(error: DriverError | undefined): void;
+  /** Runs inside each apply, before it changes anything. */
+  onApply(work: () => Promise<void>): void;
+}
+
+/** Creates a name server in a folder. */
+export function folderServer(folder: string, applyMs = 0): FolderServer {
+  mkdirSync(folder, { recursive: true });
+  let applies = 0;
+  let failure: DriverError | undefined;
+  let before = () => Promise.resolve();
+  const contentOf = ({ version, secret, algorithm, rights, zones }: DesiredKey) =>
+    JSON.stringify({ version, secret, algorithm, rights, zones });
+  const read = () =>
+    new Map(
+      readdirSync(folder)
+        .filter((name) => name.endsWith('.key'))
+        .map((name) => [name.slice(0, -4), readFileSync(join(folder, name), 'utf8')]),
+    );
+  const wantedBy = (keys: readonly DesiredKey[]) =>
+    new Map(keys.map((key) => [key.name, contentOf(key)]));
+  const driver: Driver = {
+    async apply({ keys }, _owned, signal) {
+      await before();
+      if (failure !== undefined) throw failure;
+      if (applyMs > 0) await pause(applyMs, undefined, { signal });
+      const wanted = wantedBy(keys);
+      const present = read();
+      let changed = false;
+      for (const [name, content] of wanted)
+        if (present.get(name) !== content) {
+          writeFileSync(join(folder, `${name}.new`), content);
+          renameSync(join(folder, `${name}.new`), join(folder, `${name}.key`));
+          changed = true;
+        }
+      for (const name of present.keys())
+        if (!wanted.has(name)) {
+          rmSync(join(folder, `${name}.key`));
+          changed = true;
+        }
+      if (changed) applies += 1;
+      return { changed, problems: [] };
+    },
+    compare({ keys }) {
+      if (failure !== undefined) return Promise.reject(failure);
+      const wanted = wantedBy(keys);
+      const present = read();
+      const names = new Set([...wanted.keys(), ...present.keys()]);
+      return Promise.resolve(
+        [...names]
+          .filter((name) => wanted.get(name) !== present.get(name))
+          .map((key) => ({ kind: 'changed' as const, key, message: `The key '${key}' differs.` })),
+      );
+    },
+    check: () => Promise.resolve([{ requirement: 'The folder exists.', ok: true }]),
+  };
+  const verify: Verify = (_server, _zones, { accepted, refused }) => {
+    const present = read();
+    const failures = new Map<string, Failure>();
+    const error = { code: 'not_verified', message: 'the folder differs' };
+    for (const key of accepted)
+      if (present.get(key.name) !== contentOf(key)) failures.set(key.id, error);
+    for (const { id, name } of refused) if (present.has(name)) failures.set(id, error);
+    return Promise.resolve({ failures, open: undefined });
+  };
+  return {
+    folder,
+    driver,
+    verify,
+    applies: () => applies,
+    keys: () =>
+      Object.fromEntries(
+        [...read()].map(([name, text]) => [name, (JSON.parse(text) as DesiredKey).version]),
+      ),
+    fail(error) {
+      failure = error;
+    },
+    onApply(work) {
+      before = work;
+    },
+  };
+}

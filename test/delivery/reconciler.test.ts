@@ -1,0 +1,305 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { deliveriesOf, withStatus } from '../../src/domain/delivery/status.ts';
+import { nameServer } from '../../src/domain/resources/name-server.ts';
+import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
+import { DriverError } from '../../src/nameservers/driver.ts';
+import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import { startReconciler } from '../../src/nameservers/reconciler/reconciler.ts';
+import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
+import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
+import { folderServer, type FolderServer } from './folder-driver.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
+
+let opened: DeliveryDatabase;
+let folder: FolderServer;
+let server: string;
+
+beforeEach(async () => {
+  opened = await openDeliveryDatabase();
+  folder = folderServer(temporaryFolder());
+  server = await opened.create('nameservers', SERVER);
+});
+afterEach(async () => {
+  await opened.close();
+  rmSync(folder.folder, { recursive: true, force: true });
+});
+
+function dependencies(changes: Partial<PassDependencies> = {}): PassDependencies {
+  return {
+    store: createDeliveryStore(opened.database, opened.store, opened.clock),
+    driver: folder.driver,
+    verify: folder.verify,
+    clock: opened.clock,
+    random: () => 0.5,
+    holder: 'one',
+    onDrift: 'repair',
+    memory: new Map(),
+    signal: new AbortController().signal,
+    ...changes,
+  };
+}
+
+const pass = (changes: Partial<PassDependencies> = {}) => makePass(dependencies(changes), server);
+
+/** Returns the state of a key, as callers see it. */
+async function stateOf(id: string): Promise<string> {
+  const key = await opened.store.get(tsigkey, id);
+  if (key === undefined) return 'deleted';
+  const status = createDeliveryStatus(opened.database, opened.store);
+  return deliveriesOf(key, await status.ofKey(key)).state;
+}
+
+/** Returns the name server, as callers see it. */
+async function shownServer() {
+  const status = createDeliveryStatus(opened.database, opened.store);
+  const found = await opened.store.get(nameServer, server);
+  if (found === undefined) throw new Error('The name server does not exist');
+  return withStatus(found, (await status.statuses([server])).get(server));
+}
+
+describe('a pass', () => {
+  test('delivers, verifies and records new, changed and deleted keys', async () => {
+    await dependencies().store.seen([server]);
+    const key = await opened.create('tsigkeys', opened.key('k'));
+    expect(await stateOf(key)).toBe('pending');
+    expect(await pass()).toMatchObject({ outcome: 'changed', added: ['k'], keysLive: 1 });
+    expect([folder.keys(), await stateOf(key)]).toEqual([{ k: 1 }, 'delivered']);
+    expect(await shownServer()).toMatchObject({
+      state: 'live',
+      keys_wanted: 1,
+      keys_live: 1,
+      pending_since: null,
+    });
+    await opened.update('tsigkeys', key, { algorithm: 'hmac-sha512' });
+    expect([await stateOf(key), (await shownServer()).state]).toEqual(['pending', 'pending']);
+    await pass();
+    expect([folder.keys(), await stateOf(key)]).toEqual([{ k: 2 }, 'delivered']);
+    await opened.remove('tsigkeys', key);
+    expect(await pass()).toMatchObject({ outcome: 'changed', removed: ['k'] });
+    expect(folder.keys()).toEqual({});
+    expect(await dependencies().store.deliveries(server)).toEqual([]);
+  });
+
+  test('without work claims and writes nothing', async () => {
+    await pass();
+    const before = opened.statements().length;
+    expect(await dependencies().store.due([server])).toEqual([]);
+    expect(opened.statements().length).toBe(before);
+    expect(await pass()).toBeUndefined();
+  });
+
+  test('reads a change that commits during the pass, or leaves its outbox row', async () => {
+    await opened.create('tsigkeys', opened.key('first'));
+    folder.onApply(async () => {
+      folder.onApply(() => Promise.resolve());
+      await opened.create('tsigkeys', opened.key('second'));
+    });
+    await pass();
+    expect(folder.keys()).toEqual({ first: 1 });
+    expect(await dependencies().store.outbox(server)).toHaveLength(1);
+    await pass();
+    expect(folder.keys()).toEqual({ first: 1, second: 1 });
+    expect(await dependencies().store.outbox(server)).toEqual([]);
+  });
+
+  test('delivers the keys of zones of the pool, and not those of other pools', async () => {
+    const other = await opened.create('pools', { name: 'other' });
+    const zone = await opened.create('zones', { name: 'example.org.', email: 'a@example.org' });
+    await opened.create('tsigkeys', { ...opened.key('zonal'), scope: 'ZONE', resource_id: zone });
+    await opened.create('tsigkeys', { ...opened.key('foreign'), resource_id: other });
+    await pass();
+    expect(folder.keys()).toEqual({ zonal: 1 });
+    await opened.remove('zones', zone);
+    await pass();
+    expect(folder.keys()).toEqual({});
+  });
+
+  test('leaves out a key that no name server could use, with the reason, and delivers the others', async () => {
+    const bad = await opened.create('tsigkeys', { ...opened.key('bad'), secret: 'no base64!' });
+    const good = await opened.create('tsigkeys', opened.key('good'));
+    await dependencies().store.seen([server]);
+    await pass();
+    expect([folder.keys(), await stateOf(bad), await stateOf(good)]).toEqual([
+      { good: 1 },
+      'undeliverable',
+      'delivered',
+    ]);
+    await opened.update('tsigkeys', bad, { secret: 'c2VjcmV0' });
+    expect(await stateOf(bad)).toBe('pending');
+    await pass();
+    expect(await stateOf(bad)).toBe('delivered');
+  });
+
+  test('that fails keeps the outbox, shows the reason, and is repeated later or after a change', async () => {
+    await dependencies().store.seen([server]);
+    const key = await opened.create('tsigkeys', opened.key('k'));
+    folder.fail(new DriverError('unreachable', 'Nothing listens.'));
+    expect(await pass()).toMatchObject({ outcome: 'failed', error: { code: 'unreachable' } });
+    expect([await stateOf(key), (await shownServer()).state]).toEqual(['failed', 'failed']);
+    expect(await shownServer()).toMatchObject({ attempts: 1, error_code: 'unreachable' });
+    expect(await dependencies().store.due([server])).toEqual([]);
+    folder.fail(undefined);
+    await opened.create('tsigkeys', opened.key('l'));
+    await expect
+      .poll(() => dependencies().store.due([server]), { timeout: 5000 })
+      .toEqual([server]);
+    await pass();
+    expect([folder.keys(), await stateOf(key), (await shownServer()).attempts]).toEqual([
+      { k: 1, l: 1 },
+      'delivered',
+      0,
+    ]);
+  });
+
+  test('does not count a key as delivered that the verification refuses', async () => {
+    await dependencies().store.seen([server]);
+    const key = await opened.create('tsigkeys', opened.key('k'));
+    const failures = new Map([[key, { code: 'not_verified', message: 'refused' }]]);
+    const verify = () => Promise.resolve({ failures, open: undefined });
+    await pass({ verify });
+    expect([await stateOf(key), (await shownServer()).state]).toEqual(['failed', 'failed']);
+    const open = { code: 'open', message: 'unsigned' };
+    await dependencies().store.request(server, false);
+    await pass({ verify: () => Promise.resolve({ failures: new Map(), open }) });
+    expect([await stateOf(key), (await shownServer()).state]).toEqual(['failed', 'open']);
+  });
+
+  test('of a holder that was paused beyond its lease applies and records nothing', async () => {
+    await opened.create('tsigkeys', opened.key('k'));
+    const { store } = dependencies();
+    const paused = dependencies({
+      store: {
+        ...store,
+        async candidates(pool) {
+          const found = await store.candidates(pool);
+          await opened.database.write(async (sql) => {
+            await sql.run('UPDATE nameservers SET lease_until = 0, check_at = 0', []);
+          });
+          await makePass(dependencies({ holder: 'two' }), server);
+          return found;
+        },
+      },
+    });
+    expect(await makePass(paused, server)).toMatchObject({ outcome: 'lost' });
+    expect(folder.applies()).toBe(1);
+  });
+
+  test('stops before it removes more than ten keys and more than half, until an operator confirms', async () => {
+    await dependencies().store.seen([server]);
+    const ids = [];
+    for (let index = 0; index < 20; index += 1)
+      ids.push(await opened.create('tsigkeys', opened.key(`k${index}`)));
+    await pass();
+    for (const id of ids.slice(0, 11)) await opened.remove('tsigkeys', id);
+    expect(await pass()).toMatchObject({ outcome: 'failed', error: { code: 'blocked_removal' } });
+    expect([Object.keys(folder.keys()).length, (await shownServer()).state]).toEqual([
+      20,
+      'blocked',
+    ]);
+    await dependencies().store.request(server, true);
+    expect(await pass()).toMatchObject({ outcome: 'changed' });
+    expect([Object.keys(folder.keys()).length, (await shownServer()).state]).toEqual([9, 'live']);
+  });
+
+  test('repairs what another program changed, or only reports it', async () => {
+    await dependencies().store.seen([server]);
+    await opened.create('tsigkeys', opened.key('k'));
+    await pass();
+    const spoil = async () => {
+      writeFileSync(join(folder.folder, 'k.key'), '{}');
+      await dependencies().store.checkNow([server]);
+    };
+    await spoil();
+    expect(await pass({ onDrift: 'report' })).toMatchObject({
+      outcome: 'drifted',
+      foundDrift: true,
+    });
+    expect((await shownServer()).state).toBe('drifted');
+    await spoil();
+    expect(await pass()).toMatchObject({ outcome: 'changed', foundDrift: true });
+    expect([folder.keys(), (await shownServer()).state]).toEqual([{ k: 1 }, 'live']);
+  });
+
+  test('is not made while the name server is paused', async () => {
+    await opened.update('nameservers', server, { paused: true });
+    await opened.create('tsigkeys', opened.key('k'));
+    expect([await pass(), (await shownServer()).state]).toEqual([undefined, 'paused']);
+  });
+});
+
+test('a name server is not live if no process serves it', async () => {
+  const key = await opened.create('tsigkeys', opened.key('k'));
+  await pass();
+  expect(await shownServer()).toMatchObject({ state: 'failed', error_code: 'no_process' });
+  expect(await stateOf(key)).toBe('failed');
+});
+
+describe('the reconciler', () => {
+  function start(servers: readonly FolderServer[], ids: readonly string[]) {
+    const results: string[] = [];
+    const store = createDeliveryStore(opened.database, opened.store, opened.clock);
+    const reconciler = startReconciler({
+      ...{ store, clock: opened.clock, random: Math.random, holder: 'one', onDrift: 'repair' },
+      servers: ids.map((id, index) => ({
+        id,
+        driver: (servers[index] ?? folder).driver,
+        minimumIntervalMs: 0,
+      })),
+      verify: folder.verify,
+      concurrency: 8,
+      observe: ({ outcome }) => results.push(outcome),
+      failed: (error) => results.push(String(error)),
+    });
+    const stop = opened.store.onAnnounced(() => reconciler.wake());
+    onTestFinished(async () => {
+      await stop();
+      await reconciler.close(1000);
+    });
+    return { reconciler, results };
+  }
+
+  test('delivers within a second, and a burst of changes in few applies', async () => {
+    start([folder], [server]);
+    const began = performance.now();
+    await Promise.all(
+      Array.from({ length: 300 }, (_, index) => opened.create('tsigkeys', opened.key(`k${index}`))),
+    );
+    await expect
+      .poll(() => Object.keys(folder.keys()).length, { timeout: 10_000, interval: 10 })
+      .toBe(300);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(folder.applies()).toBeLessThanOrEqual(20);
+  });
+
+  test('a failing name server does not delay another', async () => {
+    const other = folderServer(temporaryFolder());
+    onTestFinished(() => rmSync(other.folder, { recursive: true, force: true }));
+    const second = await opened.create('nameservers', { ...SERVER, name: 'ns2' });
+    other.fail(new DriverError('timeout', 'No response.'));
+    start([folder, other], [server, second]);
+    await opened.create('tsigkeys', opened.key('k'));
+    await expect.poll(() => folder.keys(), { timeout: 5000, interval: 10 }).toEqual({ k: 1 });
+    other.fail(undefined);
+    await opened.create('tsigkeys', opened.key('l'));
+    await expect
+      .poll(() => other.keys(), { timeout: 10_000, interval: 50 })
+      .toEqual({ k: 1, l: 1 });
+  });
+
+  test('releases its claims when it stops', async () => {
+    const { reconciler } = start([folder], [server]);
+    await opened.create('tsigkeys', opened.key('k'));
+    await expect.poll(() => folder.keys(), { timeout: 5000, interval: 10 }).toEqual({ k: 1 });
+    await reconciler.close(1000);
+    await pause(10);
+    const row = await opened.database.reads.one('SELECT holder FROM nameservers', []);
+    expect(row?.holder).toBeNull();
+  });
+});
