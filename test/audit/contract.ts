@@ -110,6 +110,16 @@ export function describeAuditTrail(name: string, open: () => Promise<Database>):
       expect(await count('audit_records')).toBe(10);
     });
 
+    test('retention ends when a record names a batch that does not exist', async () => {
+      await add(3);
+      await sealBatch(sealer());
+      await database.write((sql) => sql.run('UPDATE audit_records SET batch = 1 WHERE 1 = 1', []));
+      await database.write((sql) => sql.run('UPDATE audit_batches SET number = 2', []));
+      const records = await count('audit_records');
+      expect(await purgeExpired(sealer(), LATER)).toBeUndefined();
+      expect(await count('audit_records')).toBe(records);
+    });
+
     test('counts of an ended process become records once', async () => {
       const line = (id: string, isStored: boolean) => ({ id, isStored, entry: entry(1) });
       const lines = Array.from({ length: 70 }, (_, index) => line(`line-${index}`, false));

@@ -142,3 +142,17 @@ test('refused requests with a valid token are combined per caller, action and mi
     duplicate: 3,
   });
 });
+
+test('a request outside the limits of the token is recorded as denied', async () => {
+  const started = await start();
+  const { body } = await started.service.post('/v2/tokens', {
+    name: 'limited',
+    roles: ['admin'],
+    keys: [started.id],
+  });
+  const limited = started.service.with(body.token as string);
+  expect((await limited.post('/v2/tlds', { name: 'com' })).status).toBe(403);
+  expect(await started.stop()).toMatchObject([
+    { action: 'tlds:create', outcome: 'denied', detail: { outside_limits: 1 } },
+  ]);
+});

@@ -242,9 +242,31 @@ describe('POST /v2/audit/verify', () => {
     expect([batches >= 5, records >= 22]).toEqual([true, true]);
   });
 
-  test('400 for an invalid position', async () => {
-    expectError(await service.post('/v2/audit/verify', { from: 'x' }), 400, 'invalid_object');
+  test('200 for every part until `next` is null', async () => {
+    const parts: (string | null)[] = [];
+    for (let from: string | null | undefined; from !== null;) {
+      const answer = await service.post('/v2/audit/verify', from === undefined ? {} : { from });
+      expect(answer.status, answer.text).toBe(200);
+      const { next, problems } = answer.body as { next: string | null; problems: unknown[] };
+      expect(problems).toEqual([]);
+      parts.push((from = next));
+    }
+    expect(parts.slice(-2)).toEqual([expect.stringMatching(/^records-0/), null]);
   });
+
+  test.each(['x', 'batches-2147483648', 'batches-999999999999999', 'batches-1-records-1'])(
+    '400 for the invalid position %s',
+    async (from) => {
+      expectError(await service.post('/v2/audit/verify', { from }), 400, 'invalid_object');
+    },
+  );
+
+  test.each(['batches-999999999', 'records-999999999999999-mac'])(
+    '200 for the position %s after the end',
+    async (from) => {
+      expect((await service.post('/v2/audit/verify', { from })).status).toBe(200);
+    },
+  );
 });
 
 test('a reader who follows the pages gets every record once while four writers write', async () => {

@@ -67,7 +67,7 @@ export function formatPosition({ batch, seq, unsealed = false }: Position): stri
   return `${batch}-${seq}${unsealed ? '-unsealed' : ''}`;
 }
 
-const STEP = /^(batches|records)-(\d{1,15})(-mac)?$/;
+const STEP = /^(?:batches-(\d{1,9})|records-(\d{1,15}))(-mac)?$/;
 
 /** A part of a verification as text, such as `batches-1000-mac`. */
 const VERIFICATION_STEP: Kind<VerificationStep> = {
@@ -76,11 +76,11 @@ const VERIFICATION_STEP: Kind<VerificationStep> = {
     const match = typeof value === 'string' ? STEP.exec(value) : null;
     if (match === null)
       return { problem: 'must be `next` of an earlier response', validator: 'format' };
-    const [, part, after, mac] = match;
+    const [, batch, seq, mac] = match;
     return {
       value: {
-        part: part === 'records' ? 'records' : 'batches',
-        after: Number(after),
+        part: batch === undefined ? 'records' : 'batches',
+        after: Number(batch ?? seq),
         macSeen: mac !== undefined,
       },
     };

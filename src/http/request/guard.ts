@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/model/caller.ts';
 import type { ChangeContext, Dependencies } from '../../domain/operations/change.ts';
-import { ServiceError } from '../../domain/model/errors.ts';
+import { ServiceError, type ErrorCode } from '../../domain/model/errors.ts';
 import { requireRight } from '../../domain/resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
 import { addressGroup, clientAddress, isStatedAddress } from '../connection/client-address.ts';
@@ -133,6 +133,9 @@ export function changeContext(request: FastifyRequest): ChangeContext {
   };
 }
 
+/** The errors of a caller without the right to a request. */
+const DENIALS: ReadonlySet<ErrorCode> = new Set(['access_denied', 'forbidden', 'outside_limits']);
+
 /** Counts a refused request in the audit trail, if its token is valid. */
 export function recordRefusal(request: FastifyRequest, { code }: ServiceError): void {
   const { caller, method, address, settings, route } = request;
@@ -141,7 +144,7 @@ export function recordRefusal(request: FastifyRequest, { code }: ServiceError): 
     caller,
     source: address,
     action: route.config.right ?? `${method} ${route.url ?? '(unknown)'}`,
-    outcome: code === 'access_denied' || code === 'forbidden' ? 'denied' : 'failed',
+    outcome: DENIALS.has(code) ? 'denied' : 'failed',
     code,
   });
 }

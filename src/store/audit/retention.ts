@@ -48,6 +48,8 @@ export async function purgeExpired(
         Math.max(...batches.map((batch) => batch.last)),
       ],
     );
+    // Records that were changed in the database may match no batch. The job must not repeat this.
+    if (records === 0) return;
     entry = auditEntry(SERVICE, {
       at,
       action: 'audit:purge',

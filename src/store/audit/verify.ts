@@ -130,8 +130,8 @@ async function verifyRecords(
   let position = after;
   for (let read = 0; read < MAX_RECORDS; read += STRAYS_PER_READ) {
     if (slicer.isOver()) await slicer.next();
-    const some = 'SELECT seq, batch FROM audit_records WHERE seq > ? ORDER BY seq LIMIT ?';
-    const last = await sql.one(`SELECT max(seq) AS seq FROM (${some}) AS some`, [
+    const part = 'SELECT seq, batch FROM audit_records WHERE seq > ? ORDER BY seq LIMIT ?';
+    const last = await sql.one(`SELECT max(seq) AS seq FROM (${part}) AS part`, [
       position,
       STRAYS_PER_READ,
     ]);
@@ -140,7 +140,7 @@ async function verifyRecords(
       return { ...NOTHING, problems, next: undefined };
     }
     const stray = await sql.one(
-      `SELECT some.seq AS seq, some.batch AS batch FROM (${some}) AS some LEFT JOIN audit_batches ON number = batch WHERE batch IS NOT NULL AND (number IS NULL OR seq < first_seq OR seq > last_seq OR purged_at < ?) ORDER BY seq LIMIT 1`,
+      `SELECT part.seq AS seq, part.batch AS batch FROM (${part}) AS part LEFT JOIN audit_batches ON number = batch WHERE batch IS NOT NULL AND (number IS NULL OR seq < first_seq OR seq > last_seq OR purged_at < ?) ORDER BY seq LIMIT 1`,
       [position, STRAYS_PER_READ, earlier(now(), PURGE_MS)],
     );
     if (stray !== undefined)
