@@ -8,6 +8,7 @@ import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
 import { reportUsageErrors } from './flags/usage-errors.ts';
 import { addHelpCommand, COMMAND_GROUPS, formatHelp, optionDescription } from './root-help.ts';
 import { addAuditCommands } from './commands/audit/audit-commands.ts';
+import { addDeliveryCommands } from './commands/delivery-commands.ts';
 import { addEncryptionCommands } from './commands/encryption-commands.ts';
 import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
 import { addNameList } from './commands/name-list.ts';
@@ -79,6 +80,7 @@ export function createProgram(version: string, local: LocalCommands, terminal: T
   addTldImport(commandOf('tld'), terminal);
   addTokenRevoke(commandOf('token'), terminal);
   for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
+  addDeliveryCommands(program, terminal);
   program.commandsGroup(COMMAND_GROUPS.client);
   addSessionCommands(program, terminal);
   addCompletion(program, out);

@@ -43,6 +43,8 @@ export interface ResourceCommand {
   toName?(name: string): string;
   /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
+  /** Whether the service delivers resources to name servers, so that `create` can wait. */
+  readonly isDelivered?: boolean;
   /** The resources, in the list of commands. */
   readonly plural: string;
   /** The sort key of lists without `--sort`, if it differs from the service's default. */
@@ -127,6 +129,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       resource_id: 'the default pool',
     },
     complete: completeKey,
+    isDelivered: true,
     referenceVerbs: {
       create: 'apply the key to',
       set: 'apply the key to',
@@ -145,6 +148,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
           purpose: 'with your own secret, hidden from other users of this machine',
         },
         'tsigil tsigkey create acme --pool default --algorithm hmac-sha512',
+        'tsigil tsigkey create backup --wait',
       ],
       list: [
         "tsigil tsigkey list --name 'trans*' --algorithm hmac-sha256",

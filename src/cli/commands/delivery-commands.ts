@@ -1,0 +1,93 @@
+import { Option, type Command } from 'commander';
+import { nameServer } from '../../domain/resources/name-server.ts';
+import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { NAME_SERVER_CHECK } from '../../domain/delivery/responses.ts';
+import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../flags/flags.ts';
+import { addExamples } from '../flags/help.ts';
+import { CommandError, EXIT } from '../output/errors.ts';
+import { formatList, type OutputFlags } from '../output/output.ts';
+import { plainText } from '../output/plain-text.ts';
+import { textStyleOf, type Terminal } from '../output/terminal.ts';
+import { call, callFor } from '../service/client.ts';
+import type { ConnectionFlags } from '../service/connection.ts';
+import { DELIVERY_COLUMNS, readDeliveries, waitForDelivery } from './deliveries.ts';
+import { findPath } from '../service/resource-requests.ts';
+
+const sameName = (name: string) => name;
+
+/** Adds the commands about the delivery of keys. Call `addResourceCommands` before. */
+export function addDeliveryCommands(program: Command, terminal: Terminal): void {
+  const parentOf = (noun: string) =>
+    program.commands.find((command) => command.name() === noun) ?? program;
+  addStatus(parentOf(tsigkey.noun), terminal);
+  addCheck(parentOf(nameServer.noun), terminal);
+  addReconcile(parentOf(nameServer.noun), terminal);
+}
+
+type Flags = ConnectionFlags & OutputFlags;
+
+/** Adds the command that shows where a key works. */
+function addStatus(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('status')
+    .description('show on which name servers a tsigkey works; exit code 1 if one does not have it')
+    .argument('<tsigkey>', 'id or name of the tsigkey')
+    .addOption(new Option('--wait', 'wait up to 60 seconds until no name server is pending'))
+    .action(async (idOrName: string, flags: Flags & { readonly wait?: boolean }) => {
+      checkColumns(flags, DELIVERY_COLUMNS);
+      const connection = await connect(flags, terminal);
+      const path = await findPath(connection, tsigkey, idOrName, sameName);
+      const shown =
+        flags.wait === true
+          ? await waitForDelivery(connection, path, terminal)
+          : await readDeliveries(connection, path, 0);
+      const style = textStyleOf(terminal.out, terminal.environment);
+      terminal.out.write(formatList(shown.rows, DELIVERY_COLUMNS, flags, style));
+      if (!shown.isDelivered) throw shown.failure;
+    });
+  addExamples(withConnectionFlags(withOutputFlags(command)), ['tsigil tsigkey status transfer']);
+}
+
+/** Adds the command that checks what the delivery needs on a name server. */
+function addCheck(parent: Command, terminal: Terminal): void {
+  const columns = ['requirement', 'ok', 'problem', 'hint'];
+  const command = parent
+    .command('check')
+    .description('check everything that the delivery needs on a nameserver; exit code 1 if not met')
+    .argument('<nameserver>', 'id or name of the nameserver')
+    .action(async (idOrName: string, flags: Flags) => {
+      checkColumns(flags, columns);
+      const connection = await connect(flags, terminal);
+      const path = await findPath(connection, nameServer, idOrName, sameName);
+      const response = await callFor(NAME_SERVER_CHECK, connection, 'GET', `${path}/check`);
+      const requirements = [...response.requirements];
+      const style = textStyleOf(terminal.out, terminal.environment);
+      terminal.out.write(formatList(requirements, columns, flags, style));
+      const unmet = requirements.filter(({ ok }) => !ok).length;
+      if (unmet > 0)
+        throw new CommandError(
+          EXIT.refused,
+          `${unmet} of ${requirements.length} requirements of '${idOrName}' are not met`,
+        );
+    });
+  addExamples(withConnectionFlags(withOutputFlags(command)), ['tsigil nameserver check ns1']);
+}
+
+/** Adds the command that compares a name server at once. */
+function addReconcile(parent: Command, terminal: Terminal): void {
+  const command = parent
+    .command('reconcile')
+    .description('compare a nameserver with its keys at once, and verify all keys')
+    .argument('<nameserver>', 'id or name of the nameserver')
+    .addOption(new Option('--confirm', 'also remove many keys if the service waits for that'))
+    .action(async (idOrName: string, flags: Flags & { readonly confirm?: boolean }) => {
+      const connection = await connect(flags, terminal);
+      const path = await findPath(connection, nameServer, idOrName, sameName);
+      await call(connection, 'POST', `${path}/reconcile`, { confirm: flags.confirm === true });
+      terminal.out.write(`${plainText(`Requested a comparison of '${idOrName}'.`)}\n`);
+    });
+  addExamples(withConnectionFlags(command), [
+    'tsigil nameserver reconcile ns1',
+    'tsigil nameserver reconcile ns1 --confirm',
+  ]);
+}

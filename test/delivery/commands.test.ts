@@ -1,0 +1,48 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tsigil, type Ended } from '../cli/run.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+
+const folder = temporaryFolder();
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (...argv: string[]): Promise<Ended> =>
+  tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);
+
+test('a key of a pool without a name server is created at once, and the reason is reported', async () => {
+  const created = await run('tsigkey', 'create', 'alone', '--wait');
+  expect([created.status, created.err]).toEqual([
+    0,
+    expect.stringContaining('The pool of the key has no name server, so nothing was delivered.'),
+  ]);
+  expect((await run('tsigkey', 'status', 'alone')).status).toBe(0);
+});
+
+test('without a process that serves the name server, the commands fail with the reason', async () => {
+  expect(
+    (await run('nameserver', 'create', 'ns1', '--driver', 'bind', '--address', '192.0.2.53'))
+      .status,
+  ).toBe(0);
+  const created = await run('tsigkey', 'create', 'waiting', '--wait');
+  expect([created.status, created.err]).toEqual([1, expect.stringContaining('ns1: failed')]);
+  expect(created.err).toContain('no_process');
+  const status = await run('tsigkey', 'status', 'waiting', '-f', 'json');
+  expect([status.status, JSON.parse(status.out)]).toMatchObject([
+    1,
+    [{ name_server: 'ns1', state: 'failed' }],
+  ]);
+  const check = await run('nameserver', 'check', 'ns1');
+  expect([check.status, check.out]).toEqual([1, expect.stringContaining('nameServers')]);
+  const reconcile = await run('nameserver', 'reconcile', 'ns1', '--confirm');
+  expect([reconcile.status, reconcile.out]).toEqual([0, "Requested a comparison of 'ns1'.\n"]);
+  const list = await run('nameserver', 'list', '-f', 'json');
+  expect(JSON.parse(list.out)).toMatchObject([{ name: 'ns1', state: 'failed' }]);
+});

@@ -1,0 +1,131 @@
+import { randomInt } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DeliveryStore } from '../../src/domain/delivery/ports.ts';
+import { nameServer } from '../../src/domain/resources/name-server.ts';
+import type { Driver } from '../../src/nameservers/driver.ts';
+import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import { startReconciler } from '../../src/nameservers/reconciler/reconciler.ts';
+import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
+import { temporaryFolder } from '../harness/service.ts';
+import { randomCases } from '../harness/sizes.ts';
+import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
+import { folderServer, type FolderServer } from './folder-driver.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
+
+let opened: DeliveryDatabase;
+let folder: FolderServer;
+let server: string;
+
+beforeEach(async () => {
+  opened = await openDeliveryDatabase();
+  folder = folderServer(temporaryFolder());
+  server = await opened.create('nameservers', SERVER);
+});
+afterEach(async () => {
+  await opened.close();
+  rmSync(folder.folder, { recursive: true, force: true });
+});
+
+/** Returns the keys that the database has: name -> version. */
+async function wanted(): Promise<Record<string, number>> {
+  const rows = await opened.database.reads.all('SELECT name_key, version FROM tsigkeys', []);
+  return Object.fromEntries(rows.map((row) => [String(row.name_key), Number(row.version)]));
+}
+
+/** Returns `parts` whose calls fail from call number `last` on, as in a process that has ended. */
+function endingAfter<T extends object>(parts: T, counter: { left: number }): T {
+  return new Proxy(parts, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...values: unknown[]): unknown => {
+        if (counter.left <= 0) return Promise.reject(new Error('The process has ended'));
+        counter.left -= 1;
+        return Reflect.apply(member, target, values);
+      };
+    },
+  });
+}
+
+test('after a process ends between any two steps of a pass, the next one completes the work', async () => {
+  const store = createDeliveryStore(opened.database, opened.store, opened.clock);
+  const dependencies = (holder: string, own: DeliveryStore, driver: Driver): PassDependencies => ({
+    ...{ store: own, driver, verify: folder.verify, clock: opened.clock, random: () => 0.5 },
+    ...{ holder, onDrift: 'repair', memory: new Map(), signal: new AbortController().signal },
+  });
+  for (let calls = 1; calls <= 10; calls += 1) {
+    await opened.create('tsigkeys', opened.key(`k${calls}`));
+    const counter = { left: calls };
+    const dying = dependencies(
+      'dying',
+      endingAfter(store, counter),
+      endingAfter(folder.driver, counter),
+    );
+    await makePass(dying, server).catch(() => undefined);
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE nameservers SET lease_until = 0', []); // the lease expires
+    });
+    await makePass(dependencies('next', store, folder.driver), server);
+    expect([calls, folder.keys()]).toEqual([calls, await wanted()]);
+    expect([calls, await store.outbox(server)]).toEqual([calls, []]);
+    const rows = await store.deliveries(server);
+    expect([calls, rows.filter(({ state }) => state !== 'delivered')]).toEqual([calls, []]);
+  }
+});
+
+test('several reconcilers never work on a name server at once, and lose no change', async () => {
+  let concurrent = 0;
+  let most = 0;
+  const fences: number[] = [];
+  folder.onApply(async () => {
+    concurrent += 1;
+    most = Math.max(most, concurrent);
+    const row = await opened.database.reads.one('SELECT fence FROM nameservers', []);
+    fences.push(Number(row?.fence));
+    await pause(randomInt(15));
+    concurrent -= 1;
+  });
+  const reconcilers = ['one', 'two', 'three'].map((holder) => {
+    const store = createDeliveryStore(opened.database, opened.store, opened.clock);
+    const reconciler = startReconciler({
+      ...{ store, clock: opened.clock, random: Math.random, holder, onDrift: 'repair' },
+      servers: [{ id: server, driver: folder.driver, minimumIntervalMs: 0 }],
+      ...{ verify: folder.verify, concurrency: 8 },
+      observe: () => undefined,
+      failed: () => undefined,
+    });
+    const stop = opened.store.onAnnounced(() => reconciler.wake());
+    return async () => {
+      await stop();
+      await reconciler.close(2000);
+    };
+  });
+  const ids: string[] = [];
+  for (let step = 0; step < randomCases(300); step += 1) {
+    const index = randomInt(ids.length + 1);
+    const id = ids[index];
+    if (id === undefined || step % 3 === 0)
+      ids.push(await opened.create('tsigkeys', opened.key(`k${step}`)));
+    else if (step % 3 === 1)
+      await opened.update('tsigkeys', id, {
+        secret: Buffer.from(`secret ${step}`).toString('base64'),
+      });
+    else {
+      await opened.remove('tsigkeys', id);
+      ids.splice(index, 1);
+    }
+    if (step % 5 === 0) await pause(randomInt(10));
+  }
+  const isEqual = async () =>
+    JSON.stringify(Object.entries(folder.keys()).sort()) ===
+    JSON.stringify(Object.entries(await wanted()).sort());
+  await expect.poll(isEqual, { timeout: 20_000, interval: 50 }).toBe(true);
+  for (const close of reconcilers) await close();
+  expect(most).toBe(1);
+  expect(fences).toEqual([...fences].sort((first, second) => first - second));
+  expect((await opened.store.get(nameServer, server))?.error_code).toBeNull();
+});
