@@ -58,7 +58,10 @@ export function readVariable(
     problems.push(`${variable} and ${fileVariable} exclude each other. Set one of them`);
     return undefined;
   }
-  if (file !== '') return readSecretFile(file, sourceOf(fileVariable ?? '', file), problems);
+  if (file !== '') {
+    const given = readSecretFile(file, sourceOf(fileVariable ?? '', file), problems);
+    return given === undefined ? undefined : { ...given, value: valueOf(option, given.value) };
+  }
   return text === '' ? undefined : { value: valueOf(option, text), source: variable };
 }
 
@@ -87,7 +90,11 @@ function sourceOf(variable: string, file: string): string {
 }
 
 /** Returns the content of a file without its final newline. No message shows it. */
-function readSecretFile(path: string, source: string, problems: string[]): Given | undefined {
+function readSecretFile(
+  path: string,
+  source: string,
+  problems: string[],
+): (Given & { readonly value: string }) | undefined {
   try {
     const file = statSync(path);
     if (!(file.isFile() || file.isDirectory()) || file.size > MAX_SECRET_BYTES) {

@@ -83,6 +83,8 @@ describe.runIf(isInstalled('openapi-typescript') && isInstalled('openapi-fetch')
       const { status, output } = await run('built/program.js', service.url, service.token);
       expect(status, output).toBe(0);
       expect(JSON.parse(output)).toEqual({
+        delivered: 0,
+        action: 'tlds:create',
         description: null,
         allowed: true,
         servers: [],

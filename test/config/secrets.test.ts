@@ -36,7 +36,18 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
 
 const SECRETS = OPTIONS.flatMap((option) => {
   const variable = fileVariableOf(option);
-  return variable === undefined ? [] : [{ option, key: option.key, variable }];
+  const isText = option.kind.schema.type === 'string';
+  return variable === undefined || !isText ? [] : [{ option, key: option.key, variable }];
+});
+
+test('the name servers, which contain secrets, can be read as YAML from a file', () => {
+  const [, good] = CASES.nameServers ?? [];
+  const file = secretFile(stringify(good));
+  const config = readConfig(undefined, { TSIGIL_NAME_SERVERS_FILE: file });
+  expect(config.nameServers).toMatchObject(good as object);
+  const wrong = secretFile('- name: the-secret-itself\n  colour: red\n');
+  expect(problemsOf({ TSIGIL_NAME_SERVERS_FILE: wrong }).join()).not.toContain('the-secret-itself');
+  expect(problemsOf({ TSIGIL_NAME_SERVERS_FILE: wrong })).not.toEqual([]);
 });
 
 test('every secret can be read from a file, by its variable or by a setting of its own', () => {

@@ -51,7 +51,7 @@ async function change(name: string, ...statements: string[]): Promise<void> {
   await program.release();
 }
 
-const LISTED = ['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'tokens: 1']
+const LISTED = ['tlds: 1', 'tsigkeys: 0', 'pools: 1', 'zones: 0', 'nameservers: 0', 'tokens: 1']
   .map((line) => `${line} copied and compared\n`)
   .join('');
 

@@ -282,11 +282,14 @@ describe('an upgrade', () => {
     database.exec('PRAGMA foreign_keys = OFF; DROP INDEX tsigkeys_by_secret_key; BEGIN');
     for (const [id, secret] of secrets)
       database.prepare('UPDATE tsigkeys SET secret = ? WHERE id = ?').run(secret, id);
-    database.exec(`COMMIT; ALTER TABLE tsigkeys DROP COLUMN secret_key; DROP TABLE data_keys;
+    database.exec(`COMMIT; ALTER TABLE tsigkeys DROP COLUMN secret_key; ALTER TABLE tsigkeys DROP COLUMN version; DROP TABLE data_keys;
       DROP TABLE encryption_steps; DROP TABLE encryption_processes; DROP TABLE IF EXISTS lost_secrets;
       DROP TABLE audit_records; DROP TABLE audit_batches; DROP TABLE audit_head;
       DROP TABLE audit_counts; DROP TABLE leases;
-      ALTER TABLE tokens DROP COLUMN created_by; DELETE FROM schema_migrations WHERE number >= 5`);
+      DROP TABLE nameservers; DROP TABLE deliveries; DROP TABLE outbox;
+      ${['pools', 'zones', 'keys', 'addresses', 'last_used_at', 'created_by']
+        .map((column) => `ALTER TABLE tokens DROP COLUMN ${column};`)
+        .join(' ')} DELETE FROM schema_migrations WHERE number >= 5`);
     database.close();
   }
 

@@ -3,7 +3,7 @@ import { DELIVERIES, NAME_SERVER_CHECK } from '../delivery/responses.ts';
 import { deliveriesOf, type ShownDeliveries } from '../delivery/status.ts';
 import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
-import { described, object, responseObject } from '../model/object.ts';
+import { described, object, responseObject, withDefault } from '../model/object.ts';
 import { getResource } from '../operations/collection.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { nameServer } from '../resources/name-server.ts';
@@ -94,7 +94,10 @@ export const DELIVERY_ACTIONS = [
     type: nameServer,
     body: {
       kind: object({
-        confirm: described(boolean(), 'Whether to remove many keys if the service waits for that.'),
+        confirm: withDefault(
+          described(boolean(), 'Whether to remove many keys if the service waits for that.'),
+          false,
+        ),
       }),
       schemaName: 'Reconcile',
       what: 'request',

@@ -49,6 +49,7 @@ export const migration: Migration = {
       seen_at BIGINT NOT NULL DEFAULT 0
     )`,
     `CREATE UNIQUE INDEX unique_nameserver_name ON nameservers (name_key)`,
+    `CREATE INDEX nameservers_by_pool_id ON nameservers (pool_id)`,
     `CREATE INDEX nameservers_by_created_at ON nameservers (created_at, id)`,
     `CREATE INDEX nameservers_by_updated_at ON nameservers (updated_order, id)`,
     `CREATE TABLE deliveries (
