@@ -21,6 +21,9 @@ import type { FileServer } from './file-server.ts';
 import { FILE_MEMBERS, line } from './include-file.ts';
 import { rndc } from './rndc.ts';
 
+/** The maximum length of a problem that BIND reports. */
+const MAX_REASON = 300;
+
 const options = object({
   ...FILE_MEMBERS,
   controlHost: withDefault(described(line(), 'The address of the control channel.'), '127.0.0.1'),
@@ -57,7 +60,7 @@ export const bind = defineDriver({
         if (code !== 0)
           throw new DriverError(
             'refused_by_server',
-            `BIND refused the new configuration: ${text}.`,
+            `BIND refused the new configuration: ${await reason(signal).catch(() => text)}.`,
             "Run 'named-checkconf' on the server, and read the log of BIND.",
           );
       },
@@ -74,10 +77,27 @@ export const bind = defineDriver({
         };
       },
       async duplicates(signal) {
-        const { text } = await run('status', signal);
-        const [, main] = /^configuration file: (.+)$/m.exec(text) ?? [];
-        return main === undefined ? new Set() : findDuplicates(main, signal);
+        const output = await checkConfiguration(signal);
+        const names = [...output.matchAll(/key '([^']+)': already exists/g)];
+        return new Set(names.map(([, name = '']) => comparisonForm(name)));
       },
+    };
+    /** Returns what `named-checkconf` prints for the configuration of BIND. Throws if it cannot run. */
+    const checkConfiguration = async (signal: AbortSignal): Promise<string> => {
+      const { text } = await run('status', signal);
+      const [, main] = /^configuration file: (.+)$/m.exec(text) ?? [];
+      return main === undefined ? '' : outputOf('named-checkconf', [main], signal);
+    };
+    /** Returns the first problem of the configuration. Throws if there is none to show. */
+    const reason = async (signal: AbortSignal): Promise<string> => {
+      const [line] = (await checkConfiguration(signal)).trim().split('\n');
+      if (line === undefined || line === '') throw new Error('named-checkconf printed nothing');
+      // It quotes the text at a syntax error, which can be a secret.
+      return line
+        .replaceAll(/((?:ACL|key|zone) )?'[^']*'?/g, (quoted, kind?: string) =>
+          kind === undefined ? "'...'" : quoted,
+        )
+        .slice(0, MAX_REASON);
     };
     return createFileDriver(server, given, id);
   },
@@ -98,20 +118,19 @@ function renderMarked(state: DesiredState, former: string): string {
   return `${clause({ name, algorithm: 'hmac-sha256', secret })}${content}`;
 }
 
-/** Returns the names of keys that a configuration defines twice. Empty if it cannot be checked. */
-async function findDuplicates(main: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+/** Runs a program and returns its output and its errors. Throws if it cannot run. */
+async function outputOf(
+  program: string,
+  parameters: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin' };
-  const child = spawn('named-checkconf', [main], {
-    env,
-    signal,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(program, parameters, { env, signal, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   await once(child, 'close');
-  const names = [...output.matchAll(/key '([^']+)': already exists/g)];
-  return new Set(names.map(([, name = '']) => comparisonForm(name)));
+  return output;
 }
 
 /** Reads the key of the control channel. Throws `DriverError`. */

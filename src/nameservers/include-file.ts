@@ -77,10 +77,15 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw notWritable(cause);
     }
-    const isForeign = content.startsWith(prefix)
-      ? !content.startsWith(`${prefix}${id} `)
-      : /\bkey\b/i.test(content.replaceAll(/^\s*(?:#|\/\/).*$/gm, ''));
-    if (isForeign)
+    if (content.startsWith(prefix) && !content.startsWith(`${prefix}${id} `)) {
+      const other = content.slice(prefix.length).split(/\s/, 1)[0]?.slice(0, 36) ?? '';
+      throw new DriverError(
+        'foreign_file',
+        `The file '${file}' belongs to the name server with the id '${other}'.`,
+        `If that name server was deleted, write the id '${id}' instead into the first line of the file. Otherwise, set another file for this name server.`,
+      );
+    }
+    if (!content.startsWith(prefix) && hasKey(content))
       throw new DriverError(
         'foreign_file',
         `The file '${file}' has keys that Tsigil did not write for this name server.`,
@@ -123,6 +128,11 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       }
     },
   };
+}
+
+/** Returns whether the content has a key outside of comments. */
+function hasKey(content: string): boolean {
+  return /\bkey\b/i.test(content.replaceAll(/^\s*(?:#|\/\/).*$/gm, ''));
 }
 
 async function write(options: FileOptions, temporary: string, content: string): Promise<void> {

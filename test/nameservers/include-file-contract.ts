@@ -82,6 +82,26 @@ export function describeIncludeFile(
     expect(contentOf(pathOf())).toBe(before);
   });
 
+  test('the file of a deleted name server is adopted with the id that the check shows', async () => {
+    const { apply, expectKey } = session();
+    const former = newKey({ rights });
+    await apply(former);
+    const before = contentOf(pathOf()) ?? '';
+    const other = create({}, OTHER_ID);
+    const unmet = (await other.check(soon())).find(({ ok }) => !ok);
+    expect([unmet?.problem, unmet?.hint]).toEqual([
+      expect.stringContaining('0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11'),
+      expect.stringContaining(OTHER_ID),
+    ]);
+    writeFileSync(pathOf(), before.replace('0d6b6b5c-7a30-4c1c-9c1e-3f0f8f0a3f11', OTHER_ID));
+    const key = newKey({ rights });
+    await applyWith(other, key);
+    await expectKey(key, true);
+    await expectKey(former, false);
+    writeFileSync(pathOf(), before);
+    await apply(former);
+  });
+
   test('a deleted file is written again', async () => {
     const { driver, apply, expectKey, state } = session();
     const key = newKey({ rights });
