@@ -46,7 +46,7 @@ const FILES = [
 
 const EXIT_CODES = [
   ['0', 'Done.'],
-  ['1', 'Refused: the service says why.'],
+  ['1', 'Refused by the service, or a check found a fault.'],
   ['2', 'Used wrongly: bad arguments, or a configuration that is not valid.'],
   ['3', 'The service cannot be reached, is unavailable, or does not accept the token.'],
   ['4', 'The token is valid, but lacks the right to do this.'],

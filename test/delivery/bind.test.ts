@@ -1,48 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { probeKey } from '../../src/nameservers/probe.ts';
-import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
+import { startDeliveryBind } from '../harness/delivery-bind.ts';
+import { ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { hasProgram } from '../harness/tools.ts';
 
 const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-
-/** Writes the configuration of a BIND server whose keys the service manages. */
-function configure(folder: string, port: number, controlPort: number): void {
-  const secret = randomBytes(32).toString('base64');
-  writeFileSync(
-    join(folder, 'rndc.key'),
-    `key "rndc-key" { algorithm hmac-sha256; secret "${secret}"; };\n`,
-  );
-  const lists = ['transfer', 'update'].flatMap((right) =>
-    ['', ...ZONES.map((zone) => `-${zone}`)].map(
-      (end) => `acl "tsigil-${right}${end}" { none; };\n`,
-    ),
-  );
-  writeFileSync(join(folder, 'keys', 'tsigil.conf'), lists.join(''));
-  const zones = ZONES.map(
-    (zone) => `zone "${zone}" {
-  type primary; file "${folder}/${zone}.zone";
-  allow-transfer { "tsigil-transfer"; "tsigil-transfer-${zone}"; };
-  allow-update { "tsigil-update"; "tsigil-update-${zone}"; };
-};
-`,
-  );
-  writeFileSync(
-    join(folder, 'named.conf'),
-    `include "${folder}/rndc.key";
-include "${folder}/keys/tsigil.conf";
-options {
-  directory "${folder}"; pid-file none; lock-file none; session-keyfile "${folder}/session.key";
-  listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; notify no;
-  dnssec-validation no; allow-transfer { "tsigil-transfer"; };
-};
-controls { inet 127.0.0.1 port ${controlPort} allow { 127.0.0.1; } keys { "rndc-key"; }; };
-${zones.join('')}`,
-  );
-}
 
 interface Deliveries {
   readonly state: string;
@@ -62,24 +26,9 @@ describe.runIf(hasProgram('named', 'bind9'))('a service with a BIND server', () 
   let serverId: string;
 
   beforeAll(async () => {
-    bind = await startDrivenServer({
-      name: 'BIND',
-      configure,
-      command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
-    });
-    const local = {
-      file: join(bind.folder, 'keys', 'tsigil.conf'),
-      controlPort: bind.controlPort,
-      controlKeyFile: join(bind.folder, 'rndc.key'),
-    };
-    service = await startTestService({
-      TSIGIL_NAME_SERVERS: JSON.stringify([
-        {
-          ...{ name: 'ns1', driver: 'bind', local },
-          ...{ address: `127.0.0.1:${bind.address.port}`, probeZone: 'a.test.' },
-        },
-      ]),
-    });
+    let nameServers: string;
+    ({ bind, nameServers } = await startDeliveryBind());
+    service = await startTestService({ TSIGIL_NAME_SERVERS: nameServers });
     const project = service.with(service.token);
     for (const zone of ZONES)
       await project.post('/v2/zones', { name: `${zone}.`, email: 'hostmaster@a.test' });

@@ -1,4 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Option } from 'commander';
 import { DELIVERIES } from '../../domain/delivery/responses.ts';
+import type { ResourceType } from '../../domain/model/resource.ts';
+import type { FlagValues } from '../flags/resource-flags.ts';
+import type { ResourceCommand } from '../flags/resource-table.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -14,10 +19,17 @@ const WAIT_SECONDS = 10;
 /** How long a command waits in all, in milliseconds. */
 const MAX_WAIT_MS = 60_000;
 
+/**
+ * The least time between two requests. A service with many waiting requests does not let another
+ * one wait, and responds at once.
+ */
+const INTERVAL_MS = 500;
+
 /** Where a key works. */
 export interface Deliveries {
   readonly rows: readonly Item[];
   readonly isDelivered: boolean;
+  /** Whether any name server is pending, also if another one has failed. */
   readonly isPending: boolean;
   /** The error to throw if a name server does not have the key. */
   readonly failure: CommandError;
@@ -40,7 +52,7 @@ export async function readDeliveries(
   return {
     rows,
     isDelivered: state === 'delivered' || state === 'none',
-    isPending: state === 'pending' || state === 'removing',
+    isPending: rows.some(({ state: each }) => each === 'pending' || each === 'removing'),
     failure: new CommandError(
       EXIT.refused,
       `The key does not work on ${lacking.length} of ${rows.length} name servers`,
@@ -48,6 +60,7 @@ export async function readDeliveries(
         .map(
           (row) => `${row.name_server}: ${row.state}${row.error === null ? '' : ` (${row.error})`}`,
         )
+        .concat(`Run 'tsigil nameserver check ${lacking[0]?.name_server}' to find the cause.`)
         .join('\n'),
     ),
   };
@@ -60,12 +73,41 @@ export async function waitForDelivery(
   { now, err }: Pick<Terminal, 'now' | 'err'>,
 ): Promise<Deliveries> {
   const until = now() + MAX_WAIT_MS;
+  let began = now();
   let shown = await readDeliveries(connection, path, WAIT_SECONDS);
-  while (shown.isPending && now() < until)
-    shown = await readDeliveries(connection, path, WAIT_SECONDS);
+  while (shown.isPending && now() < until) {
+    await pause(Math.max(0, began + INTERVAL_MS - now()));
+    began = now();
+    const seconds = Math.min(WAIT_SECONDS, Math.max(0, Math.ceil((until - began) / 1000)));
+    shown = await readDeliveries(connection, path, seconds);
+  }
   if (shown.rows.length === 0)
     err.write(
       `${plainText('The pool of the key has no name server, so nothing was delivered.')}\n`,
     );
   return shown;
+}
+
+/** Returns the flag with which a command waits for the delivery of what it changes. */
+export function waitOptions({ isDelivered }: ResourceCommand): Option[] {
+  return isDelivered === true
+    ? [new Option('--wait', 'wait up to 60 seconds until every name server has verified the key')]
+    : [];
+}
+
+/**
+ * Waits for the delivery of a resource if the flags ask for that. Throws `CommandError` if a name
+ * server does not have it.
+ */
+export async function waitIfAsked(
+  connection: Connection,
+  { collection }: ResourceType,
+  { id }: Item,
+  { wait }: FlagValues,
+  terminal: Terminal,
+): Promise<void> {
+  if (wait !== true) return;
+  const path = `/v2/${collection}/${String(id)}`;
+  const { isDelivered, failure } = await waitForDelivery(connection, path, terminal);
+  if (!isDelivered) throw failure;
 }

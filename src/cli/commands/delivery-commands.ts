@@ -11,7 +11,7 @@ import { textStyleOf, type Terminal } from '../output/terminal.ts';
 import { call, callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
 import { DELIVERY_COLUMNS, readDeliveries, waitForDelivery } from './deliveries.ts';
-import { findPath } from '../service/resource-requests.ts';
+import { findPath, withHints } from '../service/resource-requests.ts';
 
 const sameName = (name: string) => name;
 
@@ -36,16 +36,20 @@ function addStatus(parent: Command, terminal: Terminal): void {
     .action(async (idOrName: string, flags: Flags & { readonly wait?: boolean }) => {
       checkColumns(flags, DELIVERY_COLUMNS);
       const connection = await connect(flags, terminal);
-      const path = await findPath(connection, tsigkey, idOrName, sameName);
-      const shown =
-        flags.wait === true
-          ? await waitForDelivery(connection, path, terminal)
-          : await readDeliveries(connection, path, 0);
+      const shown = await withHints(tsigkey, async () => {
+        const path = await findPath(connection, tsigkey, idOrName, sameName);
+        return flags.wait === true
+          ? waitForDelivery(connection, path, terminal)
+          : readDeliveries(connection, path, 0);
+      });
       const style = textStyleOf(terminal.out, terminal.environment);
       terminal.out.write(formatList(shown.rows, DELIVERY_COLUMNS, flags, style));
       if (!shown.isDelivered) throw shown.failure;
     });
-  addExamples(withConnectionFlags(withOutputFlags(command)), ['tsigil tsigkey status transfer']);
+  addExamples(withConnectionFlags(withOutputFlags(command)), [
+    'tsigil tsigkey status transfer',
+    'tsigil tsigkey status transfer --wait -f json',
+  ]);
 }
 
 /** Adds the command that checks what the delivery needs on a name server. */
@@ -58,16 +62,22 @@ function addCheck(parent: Command, terminal: Terminal): void {
     .action(async (idOrName: string, flags: Flags) => {
       checkColumns(flags, columns);
       const connection = await connect(flags, terminal);
-      const path = await findPath(connection, nameServer, idOrName, sameName);
-      const response = await callFor(NAME_SERVER_CHECK, connection, 'GET', `${path}/check`);
+      const response = await withHints(nameServer, async () => {
+        const path = await findPath(connection, nameServer, idOrName, sameName);
+        return callFor(NAME_SERVER_CHECK, connection, 'GET', `${path}/check`);
+      });
       const requirements = [...response.requirements];
       const style = textStyleOf(terminal.out, terminal.environment);
       terminal.out.write(formatList(requirements, columns, flags, style));
-      const unmet = requirements.filter(({ ok }) => !ok).length;
-      if (unmet > 0)
+      const unmet = requirements.filter(({ ok }) => !ok);
+      if (unmet.length > 0)
         throw new CommandError(
           EXIT.refused,
-          `${unmet} of ${requirements.length} requirements of '${idOrName}' are not met`,
+          `${unmet.length} of ${requirements.length} requirements of '${idOrName}' are not met`,
+          unmet
+            .flatMap(({ problem, hint }) => [problem, hint])
+            .filter((line) => line !== null)
+            .join('\n'),
         );
     });
   addExamples(withConnectionFlags(withOutputFlags(command)), ['tsigil nameserver check ns1']);
@@ -79,11 +89,15 @@ function addReconcile(parent: Command, terminal: Terminal): void {
     .command('reconcile')
     .description('compare a nameserver with its keys at once, and verify all keys')
     .argument('<nameserver>', 'id or name of the nameserver')
-    .addOption(new Option('--confirm', 'also remove many keys if the service waits for that'))
+    .addOption(
+      new Option('--confirm', 'also remove many keys, for a nameserver in the state blocked'),
+    )
     .action(async (idOrName: string, flags: Flags & { readonly confirm?: boolean }) => {
       const connection = await connect(flags, terminal);
-      const path = await findPath(connection, nameServer, idOrName, sameName);
-      await call(connection, 'POST', `${path}/reconcile`, { confirm: flags.confirm === true });
+      await withHints(nameServer, async () => {
+        const path = await findPath(connection, nameServer, idOrName, sameName);
+        await call(connection, 'POST', `${path}/reconcile`, { confirm: flags.confirm === true });
+      });
       terminal.out.write(`${plainText(`Requested a comparison of '${idOrName}'.`)}\n`);
     });
   addExamples(withConnectionFlags(command), [

@@ -39,6 +39,7 @@ import {
   secretOptions,
 } from '../flags/secret-flags.ts';
 import { catchInterrupt, textStyleOf, type Terminal } from '../output/terminal.ts';
+import { waitIfAsked, waitOptions } from './deliveries.ts';
 import { addCreate } from './resource-create.ts';
 import {
   addVerb,
@@ -133,6 +134,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
     ...fields,
     ...secretOptions(type, false),
     ...revealOptions(type),
+    ...waitOptions(resource),
   ])
     .argument(`<${type.noun}>`, `id or name of the ${type.noun}`)
     .action(async (idOrName: string, flags: Flags) => {
@@ -160,6 +162,7 @@ function addSet(parent: Command, resource: ResourceCommand, terminal: Terminal):
       const item = await withHints(type, change, body);
       print(terminal, type, item, flags);
       if (flags.generate === true) printNextSteps(terminal, resource, item, flags);
+      await waitIfAsked(connection, type, item, flags, terminal);
     });
 }
 

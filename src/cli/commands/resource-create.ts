@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import { call } from '../service/client.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
@@ -9,7 +9,7 @@ import { columnsOf, type ResourceCommand } from '../flags/resource-table.ts';
 import { readSecret, revealOptions, secretOptions } from '../flags/secret-flags.ts';
 import { assertMayReveal, withHints } from '../service/resource-requests.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { waitForDelivery } from './deliveries.ts';
+import { waitIfAsked, waitOptions } from './deliveries.ts';
 import {
   addVerb,
   print,
@@ -31,9 +31,7 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
     ...fields.flatMap(([name, each]) => fieldOptions(resource, name, each, true)),
     ...secretOptions(type, true),
     ...revealOptions(type),
-    ...(resource.isDelivered === true
-      ? [new Option('--wait', 'wait up to 60 seconds until every name server has verified the key')]
-      : []),
+    ...waitOptions(resource),
   ];
   const command = addVerb(
     parent,
@@ -68,10 +66,7 @@ export function addCreate(parent: Command, resource: ResourceCommand, terminal: 
       flags.format === 'value' && shownOnce.length > 0 ? shownOnce : columns,
     );
     printNextSteps(terminal, resource, created, flags);
-    if (flags.wait !== true) return;
-    const path = `/v2/${type.collection}/${String(created.id)}`;
-    const { isDelivered, failure } = await waitForDelivery(connection, path, terminal);
-    if (!isDelivered) throw failure;
+    await waitIfAsked(connection, type, created, flags, terminal);
   };
   if (named === undefined) {
     command.action(create);

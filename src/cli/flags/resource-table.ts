@@ -43,7 +43,7 @@ export interface ResourceCommand {
   toName?(name: string): string;
   /** The flags whose names differ from those of their fields, by field. */
   readonly flags?: Readonly<Record<string, FieldFlag>>;
-  /** Whether the service delivers resources to name servers, so that `create` can wait. */
+  /** Whether the service delivers resources to name servers, so that `create` and `set` can wait. */
   readonly isDelivered?: boolean;
   /** The resources, in the list of commands. */
   readonly plural: string;
@@ -161,6 +161,7 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       ],
       set: [
         'tsigil tsigkey set transfer --generate',
+        'tsigil tsigkey set transfer --generate --wait',
         'openssl rand -base64 32 | tsigil tsigkey set transfer --secret -',
         'tsigil tsigkey set update --name dynamic-update',
       ],

@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { probeKey } from '../../src/nameservers/probe.ts';
+import { startDeliveryBind } from '../harness/delivery-bind.ts';
+import type { DrivenServer } from '../harness/driven-server.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { hasProgram } from '../harness/tools.ts';
+import { tsigil, type Ended } from './run.ts';
+import { runInside } from './session.ts';
+
+describe.runIf(hasProgram('named', 'bind9'))('with a service that delivers keys to BIND', () => {
+  const folder = temporaryFolder();
+  let bind: DrivenServer;
+  let service: TestService;
+
+  beforeAll(async () => {
+    let nameServers: string;
+    ({ bind, nameServers } = await startDeliveryBind());
+    service = await startTestService({ TSIGIL_NAME_SERVERS: nameServers });
+    await untilLive();
+  });
+  afterAll(async () => {
+    await service.close();
+    await bind.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (...argv: string[]): Promise<Ended> =>
+    tsigil(folder, { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token }, ...argv);
+
+  async function server(): Promise<{ state: string; verified_at: string }> {
+    const { body } = await service.get('/v2/nameservers?name=ns1');
+    const [found] = (body as { nameservers: { state: string; verified_at: string }[] }).nameservers;
+    if (found === undefined) throw new Error('The service has no name server');
+    return found;
+  }
+
+  const untilLive = () =>
+    vi.waitFor(async () => expect((await server()).state).toBe('live'), { timeout: 15_000 });
+
+  test('nameserver list shows the state of each name server', async () => {
+    const { status, out, err } = await run('nameserver', 'list');
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(
+      /^name\tstate\tkeys_wanted\tkeys_live\tverified_at\terror\nns1\tlive\t0\t0\t\d{4}-.*\t\n$/,
+    );
+  });
+
+  test('nameserver check lists the requirements: exit code 0 if all are met', async () => {
+    const { status, out, err } = await run('nameserver', 'check', 'ns1', '-f', 'json');
+    expect([status, err]).toEqual([0, '']);
+    const rows = JSON.parse(out) as { requirement: string; ok: boolean }[];
+    expect(rows.length).toBeGreaterThan(1);
+    expect(rows.filter(({ ok }) => !ok)).toEqual([]);
+  });
+
+  test('nameserver reconcile compares a name server at once', async () => {
+    const before = (await server()).verified_at;
+    expect(await run('nameserver', 'reconcile', 'ns1')).toEqual({
+      status: 0,
+      out: "Requested a comparison of 'ns1'.\n",
+      err: '',
+    });
+    await expect.poll(async () => (await server()).verified_at).not.toBe(before);
+    expect((await run('nameserver', 'reconcile', 'ns1', '--confirm')).status).toBe(0);
+  });
+
+  test.each(['check', 'reconcile'])(
+    'nameserver %s of an unknown name says how to list all: exit code 1',
+    async (verb) => {
+      expect(await run('nameserver', verb, 'nosuch')).toEqual({
+        status: 1,
+        out: '',
+        err: "tsigil: No nameserver is named 'nosuch'\nRun 'tsigil nameserver list' to list all nameservers.\n",
+      });
+    },
+  );
+
+  test('tsigkey create --wait and set --wait return when BIND accepts the key: exit code 0', async () => {
+    const secretOf = async () => {
+      const { out } = await run(
+        'tsigkey',
+        'show',
+        'waits',
+        '--reveal',
+        '-f',
+        'value',
+        '-c',
+        'secret',
+      );
+      return out.trim();
+    };
+    const verdict = async (secret: string) => {
+      const key = { id: 'waits', name: 'waits', algorithm: 'hmac-sha256' as const, secret };
+      const server = { server: bind.address, zone: 'a.test' };
+      return (await probeKey(key, 'transfer', server, Date.now)).verdict;
+    };
+    const created = await run('tsigkey', 'create', 'waits', '--wait', '-f', 'value', '-c', 'name');
+    const first = await secretOf();
+    expect([created, await verdict(first)]).toEqual([
+      { status: 0, out: 'waits\n', err: '' },
+      'good',
+    ]);
+    const flags = ['--generate', '--wait', '-f', 'value', '-c', 'name'];
+    expect(await run('tsigkey', 'set', 'waits', ...flags)).toEqual(created);
+    expect([await verdict(await secretOf()), await verdict(first)]).toEqual([
+      'good',
+      'wrong secret',
+    ]);
+  });
+
+  test('tsigkey status shows where a key works: exit code 0 if on every name server', async () => {
+    await run('tsigkey', 'create', 'shown');
+    const { status, out, err } = await run('tsigkey', 'status', 'shown', '--wait');
+    expect([status, err]).toEqual([0, '']);
+    expect(out).toMatch(/^name_server\tstate\tverified_at\terror\nns1\tdelivered\t\d{4}-\S+\t\n$/);
+    expect((await run('tsigkey', 'status', 'nosuch')).err).toBe(
+      "tsigil: No tsigkey is named 'nosuch'\nRun 'tsigil tsigkey list' to list all tsigkeys.\n",
+    );
+  });
+
+  test('nameserver check and tsigkey create --wait print what is wrong with a stopped server: exit code 1', async () => {
+    await bind.stop();
+    const check = await run('nameserver', 'check', 'ns1');
+    const created = await run('tsigkey', 'create', 'late', '--wait', '-f', 'value', '-c', 'name');
+    await bind.start();
+    expect([check.status, check.out]).toEqual([1, expect.stringMatching(/\tfalse\t/)]);
+    expect(check.err).toMatch(
+      /^tsigil: [1-9] of \d+ requirements of 'ns1' are not met\n.+ nothing listens there\.\nCheck that the name server runs.+\n$/,
+    );
+    expect([created.status, created.out]).toEqual([1, 'late\n']);
+    expect(created.err).toMatch(
+      /^tsigil: The key does not work on 1 of 1 name servers\nns1: failed \(\w+: .+\)\nRun 'tsigil nameserver check ns1' to find the cause\.\n$/,
+    );
+    await run('nameserver', 'reconcile', 'ns1');
+    expect((await run('tsigkey', 'status', 'late', '--wait')).status).toBe(0);
+  });
+});
+
+/** Starts a service that responds with these states, one after another, whether or not it waits. */
+async function respondingWith(...states: readonly (readonly string[])[]): Promise<string> {
+  let count = 0;
+  const server = createServer((_request, response) => {
+    const present = states[Math.min(count, states.length - 1)] ?? [];
+    count += 1;
+    const servers = present.map((state, index) => ({
+      ...{ name_server: `ns${index + 1}`, state, delivered_version: 1, attempts: 0 },
+      ...{ applied_at: null, verified_at: null, next_attempt_at: null, error: null },
+    }));
+    const state = present.includes('failed') ? 'failed' : (present[0] ?? 'none');
+    response.end(JSON.stringify({ key_id: 'x', state, version: 1, servers }));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const ID = '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61';
+
+test('tsigkey status --wait waits while one name server is pending, also if another has failed', async () => {
+  const url = await respondingWith(['failed', 'pending'], ['failed', 'delivered']);
+  const variables = { TSIGIL_URL: url, TSIGIL_TOKEN: 'token' };
+  const columns = ['-f', 'value', '-c', 'name_server', '-c', 'state'];
+  const began = performance.now();
+  const { status, out } = await runInside(
+    { variables },
+    'tsigkey',
+    'status',
+    ID,
+    '--wait',
+    ...columns,
+  );
+  expect([status, out]).toEqual([1, 'ns1 failed\nns2 delivered\n']);
+  // It pauses before the second request, because the service does not let it wait.
+  expect(performance.now() - began).toBeGreaterThan(490);
+});
