@@ -27,7 +27,7 @@ export interface ConfiguredNameServer {
 
 /** Returns what is wrong with the drivers and the local options of name servers. */
 export function localProblems(servers: readonly ConfiguredNameServer[]): string[] {
-  return servers.flatMap(({ name, driver, local }) => {
+  const ofEach = servers.flatMap(({ name, driver, local }) => {
     const at = `'nameServers': '${name}'`;
     const definition = DRIVERS[driver];
     if (definition === undefined)
@@ -41,6 +41,28 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
         `${at}: local${path.map((part) => `.${part}`).join('')}: ${message}`,
     );
   });
+  const files = servers.flatMap(({ local }) => {
+    const file = (local as { readonly file?: unknown } | null)?.file;
+    return typeof file === 'string' ? [file] : [];
+  });
+  return [
+    ...ofEach,
+    ...repeated(
+      servers.map(({ name }) => name),
+      (name) => name.toLowerCase(),
+    ).map((name) => `'nameServers': the name '${name}' is given twice. ${OWN}`),
+    ...repeated(files, (file) => file).map(
+      (file) => `'nameServers': the file '${file}' is given twice. ${OWN}`,
+    ),
+  ];
+}
+
+const OWN = 'Each name server must have its own';
+
+/** Returns the values whose key is that of an earlier value. */
+function repeated(values: readonly string[], keyOf: (value: string) => string): string[] {
+  const keys = values.map(keyOf);
+  return values.filter((value, index) => keys.indexOf(keyOf(value)) < index);
 }
 
 /** The caller of changes that the configuration makes. */
@@ -82,7 +104,7 @@ async function register(dependencies: Dependencies, server: ConfiguredNameServer
   const { settings, newId } = dependencies;
   const body = {
     ...{ name: server.name, driver: server.driver, address: server.address },
-    pool_id: await poolId(dependencies, server.pool),
+    pool_id: await poolId(dependencies, server),
     ...(server.rights === undefined ? {} : { rights: server.rights }),
     ...(server.probeZone === undefined ? {} : { probe_zone: server.probeZone }),
   };
@@ -123,11 +145,16 @@ async function adopt(
   return current.id;
 }
 
-/** Returns the id of the pool with this name or id. Throws `no_valid_pool_found`. */
-async function poolId({ store }: Dependencies, text: string | undefined): Promise<string> {
+/** Returns the id of the pool of a name server. Throws `ServiceError` if it does not exist. */
+async function poolId({ store }: Dependencies, server: ConfiguredNameServer): Promise<string> {
+  const { name, pool: text } = server;
   if (text === undefined) return DEFAULT_POOL_ID;
   const [named] = await store.find(pool, 'name', [text]);
-  const id = named?.id ?? normaliseUuid(text);
-  if (id === undefined) throw new ServiceError('no_valid_pool_found', { id: text });
-  return id;
+  const id = normaliseUuid(text);
+  const [found = named] = id === undefined ? [] : await store.find(pool, 'id', [id]);
+  if (found !== undefined) return found.id;
+  throw new ServiceError(
+    'bad_request',
+    `'nameServers': the pool '${text}' of the name server '${name}' does not exist. Create it while the name server is not in the configuration`,
+  );
 }

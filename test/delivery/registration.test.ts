@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
+import { startTestService } from '../harness/service.ts';
+
+const serverOf = (name: string, file: string) => ({
+  ...{ name, driver: 'bind', address: '127.0.0.1' },
+  local: { file, mode: '0640', controlHost: '127.0.0.1', controlPort: 953 },
+});
+
+test('two name servers of the configuration cannot have the same name or the same file', () => {
+  expect(localProblems([serverOf('ns1', '/a'), serverOf('ns2', '/b')])).toEqual([]);
+  expect(localProblems([serverOf('ns1', '/a'), serverOf('NS1', '/b')])).toEqual([
+    "'nameServers': the name 'NS1' is given twice. Each name server must have its own",
+  ]);
+  expect(localProblems([serverOf('ns1', '/a'), serverOf('ns2', '/a')])).toEqual([
+    "'nameServers': the file '/a' is given twice. Each name server must have its own",
+  ]);
+});
+
+test('a pool that does not exist is reported with the setting and what to do', async () => {
+  const started = startTestService({
+    TSIGIL_NAME_SERVERS: JSON.stringify([{ ...serverOf('ns1', '/a'), pool: 'edge' }]),
+  });
+  await expect(started).rejects.toThrow(
+    "'nameServers': the pool 'edge' of the name server 'ns1' does not exist. Create it while the name server is not in the configuration",
+  );
+});
