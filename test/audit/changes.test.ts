@@ -97,7 +97,19 @@ test('no record contains a secret, a token or its hash', async () => {
   await service.delete(`/v2/tsigkeys/${created.body.id}`);
   const token = await service.post('/v2/tokens', { name: 'robot', roles: ['reader'] });
   await service.post('/v2/tlds', { name: 'com', description: `pasted ${token.body.token}` });
+  // Mistakes of a caller: the token as the name of another, and inside of a list.
+  const misnamed = await service.post('/v2/tokens', {
+    name: token.body.token as string,
+    roles: ['admin'],
+  });
+  const pool = await service.with(misnamed.body.token as string).post('/v2/pools', {
+    name: 'pool',
+    attributes: { note: token.body.token as string },
+  });
+  expect(pool.status).toBe(201);
   const text = JSON.stringify(await records());
+  expect(text).toContain('"actor_name":"(a token)"');
+  expect(text).toContain('{"note":"(a token)"}');
   expect(text).not.toContain(SECRET);
   expect(text).not.toContain('b3RoZXItc2VjcmV0LW9mLXRlc3Rz');
   expect(text).not.toContain(token.body.token);

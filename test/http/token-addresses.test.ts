@@ -130,6 +130,16 @@ describe('tokens that a token with addresses creates', () => {
     expect(response.body.message).toContain(`The limits of the token do not include ${what}`);
   });
 
+  test('403 with another project that X-Auth-Sudo-Project-ID states', async () => {
+    const response = await (
+      await creator()
+    ).post('/v2/tokens', body({ project_id: 'other' }), {
+      ...right,
+      'x-auth-sudo-project-id': 'other',
+    });
+    expect([response.status, response.body.type]).toEqual([403, 'outside_limits']);
+  });
+
   test('expire at the latest with their creator', async () => {
     const expires = '2999-01-31T12:00:00.000000';
     const client = await creator({ expires_at: expires });

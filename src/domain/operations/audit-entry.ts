@@ -44,7 +44,7 @@ export function auditEntry(
     global_request_id: globalRequestId ?? null,
     actor_kind: actorKind ?? (caller.identity === undefined ? 'token' : 'keystone'),
     actor_id: caller.id,
-    actor_name: caller.name,
+    actor_name: withoutTokens(caller.name),
     roles: caller.roles,
     project_id: caller.projectId,
     source: source ?? null,
@@ -170,8 +170,13 @@ function isEqual(one: unknown, other: unknown): boolean {
   }
 }
 
+/** Returns a value without tokens. A token in the JSON of a list or an object is masked too. */
 function shownValue(value: unknown): unknown {
-  return typeof value === 'string' ? withoutTokens(value) : value;
+  if (typeof value === 'string') return withoutTokens(value);
+  if (typeof value !== 'object') return value;
+  const text = JSON.stringify(value);
+  const masked = withoutTokens(text);
+  return masked === text ? value : (JSON.parse(masked) as unknown);
 }
 
 function markOf(value: unknown, mark: MarkSecret): string {

@@ -22,7 +22,7 @@ export async function assertLimitsAllowed(
     ...(await idProblems(created, transaction)),
   ];
   if (problems.length > 0) throw invalidToken(problems);
-  assertNotWider(created, caller);
+  await assertNotWider(created, caller, transaction);
 }
 
 /** Returns the error for a new token with these problems. */
@@ -70,7 +70,11 @@ async function idProblems(
  * token has the same networks or smaller ones, roles of the creator, and its project or none. So a
  * stolen token gives no access from elsewhere. `originOf` limits the expiry.
  */
-function assertNotWider(created: NewToken, caller: Caller): void {
+async function assertNotWider(
+  created: NewToken,
+  caller: Caller,
+  transaction: Reader,
+): Promise<void> {
   if (caller.addresses === undefined) return;
   const { list } = caller.addresses;
   const isInside = (value: string, own: readonly string[]) =>
@@ -79,6 +83,9 @@ function assertNotWider(created: NewToken, caller: Caller): void {
     throw new ServiceError('outside_limits', `addresses outside ${list.join(', ')}`);
   if (!created.roles.every((role) => isInside(role, caller.roles)))
     throw new ServiceError('outside_limits', `roles other than ${caller.roles.join(', ')}`);
-  if (created.project_id !== null && created.project_id !== caller.projectId)
+  if (created.project_id === null) return;
+  // The project of the caller may be one that a header states.
+  const creator = await transaction.get(token, caller.id);
+  if (created.project_id !== creator?.project_id)
     throw new ServiceError('outside_limits', 'another project');
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LINES_TYPE } from '../request/errors.ts';
+import { connectionSignal } from './connection-signal.ts';
 
 /** Returns whether a GET request accepts JSON lines. It must name the type: `*` selects JSON. */
 export function acceptsLines({ method, headers }: FastifyRequest): boolean {
@@ -25,17 +26,21 @@ export async function sendLines(
   const first = await iterator.next();
   // A slow caller would otherwise use a database connection until it has read everything.
   request.releaseConnection?.();
-  return reply
-    .header('content-type', LINES_TYPE)
-    .send(Readable.from(linesOf(first, iterator), { objectMode: false }));
+  return reply.header('content-type', LINES_TYPE).send(
+    Readable.from(linesOf(first, iterator, connectionSignal(request.raw.socket)), {
+      objectMode: false,
+    }),
+  );
 }
 
 async function* linesOf(
   first: IteratorResult<readonly object[]>,
   rest: AsyncIterator<readonly object[]>,
+  signal: AbortSignal,
 ): AsyncGenerator<string> {
   try {
-    for (let part = first; part.done !== true; part = await rest.next()) {
+    // Many parts may be empty. Without the signal, the search would continue after a disconnect.
+    for (let part = first; part.done !== true && !signal.aborted; part = await rest.next()) {
       const text = part.value.map((value) => `${JSON.stringify(value)}\n`).join('');
       if (text !== '') yield text;
     }

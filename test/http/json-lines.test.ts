@@ -1,0 +1,29 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fastify from 'fastify';
+import { expect, onTestFinished, test } from 'vitest';
+import { sendLines } from '../../src/http/sharing/json-lines.ts';
+
+test('a stream without matches ends when the caller disconnects', async () => {
+  let hasEnded = false;
+  async function* parts() {
+    try {
+      yield [{ first: true }];
+      for (;;) {
+        await nextTurn();
+        yield [];
+      }
+    } finally {
+      hasEnded = true;
+    }
+  }
+  const app = fastify({ forceCloseConnections: true });
+  onTestFinished(() => app.close());
+  app.get('/', (request, reply) => sendLines(request, reply, parts()));
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const caller = new AbortController();
+  const response = await fetch(url, { signal: caller.signal });
+  expect(await response.body?.getReader().read()).toMatchObject({ done: false });
+  expect(hasEnded).toBe(false);
+  caller.abort();
+  await expect.poll(() => hasEnded).toBe(true);
+});
