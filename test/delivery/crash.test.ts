@@ -57,7 +57,9 @@ test('after a process ends between any two steps of a pass, the next one complet
     ...{ store: own, driver, verify: folder.verify, clock: opened.clock, random: () => 0.5 },
     ...{ holder, onDrift: 'repair', memory: new Map(), signal: new AbortController().signal },
   });
-  for (let calls = 1; calls <= 10; calls += 1) {
+  let hasEnded = true;
+  for (let calls = 0; hasEnded; calls += 1) {
+    expect(calls).toBeLessThan(50);
     await opened.create('tsigkeys', opened.key(`k${calls}`));
     const counter = { left: calls };
     const dying = dependencies(
@@ -66,6 +68,7 @@ test('after a process ends between any two steps of a pass, the next one complet
       endingAfter(folder.driver, counter),
     );
     await makePass(dying, server).catch(() => undefined);
+    hasEnded = counter.left === 0; // the last round has calls left, so its pass is whole
     await opened.database.write(async (sql) => {
       await sql.run('UPDATE nameservers SET lease_until = 0', []); // the lease expires
     });
