@@ -32,17 +32,18 @@ export const DELIVERY_SECTIONS = {
   nameServers: option(nameServers(), {
     secret: true,
     meaning:
-      'The name servers to which this process delivers keys. Each has the `name`, `driver` and `address` of a name server, optionally its `pool`, `rights` and `probeZone`, and under `local` the options of its driver. At startup, the service creates or updates the name servers with these names.',
+      'The name servers to which this process delivers keys. Each has a `name`, a `driver` and an `address`. `pool`, `rights` and `probeZone` are optional. `local` has the options of the driver. At startup, the service creates or updates the name servers with these names.',
   }),
   delivery: {
     onDrift: option(enumeration(['repair', 'report']), {
       default: 'repair',
       meaning:
-        'What the service does if another program has changed the keys on a name server: restore them (`repair`), or only show it (`report`).',
+        'What the service does if another program has changed the keys on a name server: restore them (`repair`), or only report it (`report`).',
     }),
     concurrency: option(integer(1, 1000), {
       default: 8,
-      meaning: 'To how many name servers one process delivers keys at the same time.',
+      meaning:
+        'The maximum number of name servers to which one process delivers keys at the same time.',
     }),
   },
 };

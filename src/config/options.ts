@@ -101,7 +101,7 @@ export const TABLE = {
       reload: 'yes',
       default: 'counted',
       meaning:
-        'How the audit trail records reads of secrets. `counted` writes one record per caller, key and minute. `each` writes one record per request, before the response; without it, the request gets 503. `off` writes none.',
+        'How the audit trail records reads of secrets. `counted` writes one record per caller, key and minute. `each` writes one record per request before the response. If the service cannot write it, the request gets 503. `off` writes none.',
     }),
     retentionDays: option(integer(0, 36_500), {
       reload: 'yes',

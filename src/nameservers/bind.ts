@@ -36,9 +36,9 @@ const options = object({
 });
 
 /**
- * BIND 9: a file with the keys and with named access lists, loaded by `rndc reconfig`. The lists are
- * `tsigil-transfer` and `tsigil-update` for keys of all zones, and for the keys of one zone the same
- * names with the zone's name: `tsigil-transfer-example.org`.
+ * BIND 9: a file with the keys and with named access lists, loaded by `rndc reconfig`. The lists
+ * for keys of all zones are `tsigil-transfer` and `tsigil-update`. The lists for keys of one zone
+ * end with its name: `tsigil-transfer-example.org`.
  */
 export const bind = defineDriver({
   options,
@@ -104,8 +104,8 @@ export const bind = defineDriver({
 });
 
 /**
- * A key that no one knows and no list contains. Its name changes with the content of the file, so it
- * shows which content BIND has loaded. It begins with a digit to be the first in BIND's list.
+ * A key with a random secret that no list contains. Its name changes with the content of the file,
+ * so it shows which content BIND has loaded. It begins with a digit to be the first in BIND's list.
  */
 const MARKER = /^key "(0-tsigil-[0-9a-f]{16})".*\n/m;
 
@@ -135,7 +135,7 @@ async function outputOf(
 
 /** Reads the key of the control channel. Throws `DriverError`. */
 async function readControlKey(file: string, name: string | undefined): Promise<Key> {
-  const hint = 'Give the file with the key of the statement `controls`.';
+  const hint = 'Set `controlKeyFile` to the file with the key of the statement `controls`.';
   let text: string;
   try {
     text = await readFile(file, 'utf8');
@@ -158,8 +158,8 @@ function listName(right: Right, zone?: string): string {
 }
 
 /**
- * Returns the keys and access lists. A list without keys is `none`. BIND does not start without a
- * list that a zone refers to, so a list stays in the file when its zone is deleted.
+ * Returns the keys and access lists. A list without keys is `none`. A list stays in the file when
+ * its zone is deleted, because BIND does not start without a list that a zone names.
  */
 function render({ zones, keys }: DesiredState, former: string): string {
   const lists = new Map<string, DesiredKey[]>();

@@ -65,7 +65,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
     new DriverError(
       'not_writable',
       `The file '${file}' cannot be written: ${describeFault(cause)}.`,
-      `Check that the folder '${folder}' exists, that the disk has space, and that the user of this process may write to the folder.`,
+      `Check that the folder '${folder}' exists and that the disk has space. The user of this process must be able to write to the folder.`,
       cause,
     );
 
@@ -89,7 +89,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
       throw new DriverError(
         'foreign_file',
         `The file '${file}' has keys that Tsigil did not write for this name server.`,
-        'Set another file for this name server, or move the keys of this file elsewhere.',
+        'Set another file for this name server, or move the keys of this file to another file.',
       );
     return content;
   };

@@ -1,9 +1,9 @@
-import { exchange, type Endpoint, type Exchange } from '../net/exchange.ts';
+import { withConnection, type Endpoint, type Connection } from '../net/connection.ts';
 import { NetError } from '../net/faults.ts';
 
 /**
- * A client for the control socket of Knot DNS. A message is a sequence of units. A unit is one octet
- * for its type, and items: the number of the item plus 16, a length in 16 bits, and octets.
+ * A client for the control socket of Knot DNS. A message is a sequence of units. A unit is one
+ * octet for its type, and items: the number of the item plus 16, a length in 16 bits, and octets.
  */
 
 /** The items of a unit, by their numbers. */
@@ -37,7 +37,7 @@ export async function knotControl<T>(
   signal: AbortSignal,
   work: (connection: KnotConnection) => Promise<T>,
 ): Promise<T> {
-  return exchange(endpoint, signal, async (connection) => {
+  return withConnection(endpoint, signal, async (connection) => {
     const result = await work({
       async run(command) {
         connection.send(encode(command));
@@ -67,7 +67,7 @@ function encode(unit: KnotUnit): Buffer {
   ]);
 }
 
-async function readBlock(connection: Exchange): Promise<readonly KnotUnit[]> {
+async function readBlock(connection: Connection): Promise<readonly KnotUnit[]> {
   const units: Record<string, string>[] = [];
   for (;;) {
     const [type = END] = await connection.read(1);

@@ -23,9 +23,9 @@ const options = object({
 });
 
 /**
- * Knot DNS with a text configuration: a file with keys and access rules, loaded by `reload` over the
- * control socket. The rules are `tsigil-transfer` and `tsigil-update` for keys of all zones, and for
- * the keys of one zone the same names with the zone's name: `tsigil-transfer-example.org`.
+ * Knot DNS with a text configuration: a file with keys and access rules, loaded by `reload` over
+ * the control socket. The rules for keys of all zones are `tsigil-transfer` and `tsigil-update`.
+ * The rules for keys of one zone end with its name: `tsigil-transfer-example.org`.
  */
 export const knot = defineDriver({
   options,
@@ -76,14 +76,15 @@ function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
 }
 
 /**
- * The access of a rule without keys. Knot matches a rule without keys with every unsigned request,
- * and one that only denies with every request, so that later rules have no effect. No request comes
- * from this address.
+ * The access of a rule without keys. In Knot, a rule without keys matches every unsigned request. A
+ * rule that only denies matches every request, so later rules have no effect. No request comes from
+ * this address.
  */
 const EMPTY = 'address: 0.0.0.0/32\n    deny: on';
 
 /**
- * Returns the keys and rules. A rule stays in the file when its zone is deleted, because a zone may still refer to it.
+ * Returns the keys and rules. A rule stays in the file when its zone is deleted, because a zone may
+ * still refer to it.
  */
 function render({ zones, keys }: DesiredState, former: string): string {
   const rules = new Map<string, { readonly right: Right; readonly members: DesiredKey[] }>();

@@ -5,7 +5,7 @@ import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { nsdSections } from '../domain/key-formats/read-nsd.ts';
 import { integer } from '../domain/model/field.ts';
 import { described, object, optional, withDefault } from '../domain/model/object.ts';
-import { exchange, type Endpoint } from '../net/exchange.ts';
+import { withConnection, type Endpoint } from '../net/connection.ts';
 import { describeFault, NetError } from '../net/faults.ts';
 import { driverErrors } from './control.ts';
 import { defineDriver, DriverError, type Requirement } from './driver.ts';
@@ -40,8 +40,8 @@ const options = object({
 
 /**
  * NSD: a file with keys and patterns, loaded by `reconfig` over the control channel. The patterns
- * are `tsigil-transfer` for keys of all zones, and `tsigil-transfer-example.org` for the keys of one
- * zone. NSD has no dynamic updates.
+ * are `tsigil-transfer` for keys of all zones, and `tsigil-transfer-example.org` for the keys of
+ * one zone. NSD has no dynamic updates.
  */
 export const nsd = defineDriver({
   options,
@@ -85,7 +85,7 @@ export const nsd = defineDriver({
 });
 
 async function send(endpoint: Endpoint, command: string, signal: AbortSignal): Promise<string> {
-  return exchange(endpoint, signal, async (connection) => {
+  return withConnection(endpoint, signal, async (connection) => {
     connection.send(Buffer.from(`NSDCT1 ${command}\n`));
     return (await connection.readToEnd()).toString();
   });

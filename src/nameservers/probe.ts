@@ -16,7 +16,7 @@ import { WireError } from '../domain/dns/wire-name.ts';
 import { canonicalKey } from '../domain/key-formats/key.ts';
 import type { DnsTimeouts, NameServer } from '../net/dns.ts';
 import { NetError } from '../net/faults.ts';
-import { exchangeSigned, firstResponse } from '../net/signed-request.ts';
+import { requestSigned, firstResponse } from '../net/signed-request.ts';
 
 /** Requests that show what a name server does with keys. None changes a zone. */
 
@@ -63,8 +63,8 @@ const REFUSALS: readonly Verdict[] = [
 ];
 
 /**
- * Checks each expectation, and repeats those that are not met for about a second, because NSD
- * accepts new keys a little later than it reports. Ends early when `signal` aborts. `now` returns
+ * Checks each expectation, and repeats those that are not met for about 1 s. NSD accepts new keys a
+ * few milliseconds after it reports them. Ends early when `signal` aborts. `now` returns
  * milliseconds since 1970.
  */
 export async function verifyExpectations(
@@ -107,9 +107,9 @@ async function verifyOne(
 }
 
 /**
- * Returns whether a name server accepts a key for a right, and if not, why. A transfer is checked
- * with a request for the changes since the present serial number, an update with one that changes
- * nothing. No response causes an exception.
+ * Returns whether a name server accepts a key for a right, and if not, why. Checks a transfer with
+ * a request for the changes since the present serial number. Checks an update with a request that
+ * changes nothing. No response causes an exception.
  */
 export async function probeKey(
   key: Expectation['key'],
@@ -120,7 +120,7 @@ export async function probeKey(
 ): Promise<CheckResult> {
   const signingKey = { ...canonicalKey(key), secret: Buffer.from(key.secret, 'base64') };
   const send = async (octets: Buffer, check: Check, transport: 'udp' | 'tcp') => {
-    const verification = await exchangeSigned(server, octets, signingKey, transport, now, timeouts);
+    const verification = await requestSigned(server, octets, signingKey, transport, now, timeouts);
     const result = judge(verification, check, Math.floor(now() / 1000));
     return { result, message: verification.message };
   };

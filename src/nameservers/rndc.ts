@@ -1,6 +1,6 @@
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Key } from '../domain/key-formats/key.ts';
-import { exchange, type Endpoint, type Exchange } from '../net/exchange.ts';
+import { withConnection, type Endpoint, type Connection } from '../net/connection.ts';
 import { NetError } from '../net/faults.ts';
 import { DriverError } from './driver.ts';
 
@@ -9,7 +9,7 @@ import { DriverError } from './driver.ts';
  * HMAC. The first response contains a number (nonce) that the command must repeat.
  */
 
-/** The octet that stands for an algorithm in a signature. */
+/** The octet of each algorithm in a signature. */
 const ALGORITHM_CODES: Readonly<Record<string, number>> = {
   'hmac-md5': 157,
   'hmac-sha1': 161,
@@ -49,7 +49,7 @@ export async function rndc(
   now: () => number,
   signal: AbortSignal,
 ): Promise<RndcResult> {
-  return exchange(endpoint, signal, async (connection) => {
+  return withConnection(endpoint, signal, async (connection) => {
     const serial = randomInt(2 ** 32 - 1);
     const seconds = Math.floor(now() / 1000);
     // BIND refuses a second message with the serial number of a former one.
@@ -63,7 +63,7 @@ export async function rndc(
       _data: { type: text('null') },
     });
     const nonce = tableAt(hello, '_ctrl')._nonce;
-    if (!Buffer.isBuffer(nonce)) throw new NetError({ reason: 'the response is not of BIND' });
+    if (!Buffer.isBuffer(nonce)) throw new NetError({ reason: 'the response is not from BIND' });
     const {
       result,
       err,
@@ -83,7 +83,7 @@ export async function rndc(
 }
 
 /** Sends the first message of a connection. BIND closes it when it refuses the key or the time. */
-async function greet(connection: Exchange, key: Key, message: Table): Promise<Table> {
+async function greet(connection: Connection, key: Key, message: Table): Promise<Table> {
   try {
     return await ask(connection, key, message);
   } catch (error) {
@@ -91,13 +91,13 @@ async function greet(connection: Exchange, key: Key, message: Table): Promise<Ta
     throw new DriverError(
       'not_permitted',
       `BIND refuses the control key: ${error.message}.`,
-      'Give the key of the statement `controls` in the configuration of BIND. Check that this machine is in its `allow` list, and that both clocks agree within 60 seconds.',
+      'Set `controlKeyFile` to the file with the key of the statement `controls` of BIND. Check that its `allow` list has this machine, and that both clocks agree within 60 s.',
       error,
     );
   }
 }
 
-async function ask(connection: Exchange, key: Key, message: Table): Promise<Table> {
+async function ask(connection: Connection, key: Key, message: Table): Promise<Table> {
   connection.send(encode(message, key));
   const size = (await connection.read(4)).readUInt32BE(0);
   return decode(await connection.read(size), key);
@@ -162,10 +162,10 @@ function decodeEntry(
   start: number,
 ): { readonly name: string; readonly value: Buffer | Table; readonly end: number } {
   const nameEnd = start + 1 + (octets[start] ?? 0);
-  if (nameEnd + 5 > octets.length) throw new NetError({ reason: 'the response is not of BIND' });
+  if (nameEnd + 5 > octets.length) throw new NetError({ reason: 'the response is not from BIND' });
   const valueStart = nameEnd + 5;
   const end = valueStart + octets.readUInt32BE(nameEnd + 1);
-  if (end > octets.length) throw new NetError({ reason: 'the response is not of BIND' });
+  if (end > octets.length) throw new NetError({ reason: 'the response is not from BIND' });
   const isTable = octets[nameEnd] === TABLE;
   return {
     name: octets.toString('latin1', start + 1, nameEnd),
@@ -179,7 +179,7 @@ function decodeEntry(
 function tableAt(table: Table, name: string): Table {
   const value = table[name];
   if (value === undefined || Buffer.isBuffer(value))
-    throw new NetError({ reason: 'the response is not of BIND' });
+    throw new NetError({ reason: 'the response is not from BIND' });
   return value;
 }
 

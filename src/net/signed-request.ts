@@ -43,7 +43,7 @@ export async function sendSigned(
     const signed = signMessage(octets, key, { timeSigned: seconds() });
     return transfer(server, id, signed, key, seconds, timeouts);
   }
-  const verification = await exchangeSigned(server, octets, key, 'udp', now, timeouts);
+  const verification = await requestSigned(server, octets, key, 'udp', now, timeouts);
   return judge(verification, check, seconds());
 }
 
@@ -52,7 +52,7 @@ export async function sendSigned(
  * the unsigned request. Over UDP, a truncated response is requested again over TCP. Throws
  * `NetError`, `WireError`.
  */
-export async function exchangeSigned(
+export async function requestSigned(
   server: NameServer,
   octets: Buffer,
   key: SigningKey,

@@ -85,7 +85,7 @@ test('records that are older than 60 s and have no batch are a problem', () =>
       {
         batch: null,
         problem:
-          '1 records since 2026-11-21T09:30:00.000000 have no batch. The service seals records within 60 s.',
+          'Records without a batch since 2026-11-21T09:30:00.000000: 1. The service seals records within 60 s.',
       },
     ]);
   }));

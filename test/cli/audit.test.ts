@@ -64,7 +64,7 @@ describe('tsigil audit verify', () => {
       ),
     );
     expect(status).toBe(0);
-    expect(out).toContain('2 batches were purged by retention');
+    expect(out).toContain('Retention deleted the records of 2 batches');
   });
 
   test.each<[string, number, string[]]>([
@@ -127,7 +127,7 @@ describe('tsigil audit verify', () => {
     expect(out).toContain(`Batch ${batch}: `);
   });
 
-  test('compares checkpoints in a log, and finds batches that were deleted without a trace', async () => {
+  test('compares checkpoints in a log, and finds deleted batches that the database does not show', async () => {
     const file = join(folder, 'log');
     const hashes = await withDatabase(url, async (database) => {
       await seed(database, 20, 5);
@@ -180,7 +180,7 @@ describe('tsigil audit list, export and follow', () => {
     expect((await run({}, 'list', '--after', 'yesterday')).status).toBe(2);
   });
 
-  test('no name forges a line or controls the terminal', async () => {
+  test('a name cannot forge a line or control the terminal', async () => {
     const flags = ['--resource-id', 'hostile'];
     const outputs = [
       (await run({ columns: 200 }, 'list', ...flags)).out,

@@ -122,8 +122,11 @@ describe('keys', () => {
   });
 
   test.each([
-    ['pool=second&pool=second', 'Give one of these filters, once: pool, zone'],
-    ['pool=second&zone=one.example.', 'Give one of these filters, once: pool, zone'],
+    ['pool=second&pool=second', 'Too many filters by name. Use one of these, once: pool, zone'],
+    [
+      'pool=second&zone=one.example.',
+      'Too many filters by name. Use one of these, once: pool, zone',
+    ],
   ])('400 for ?%s', async (query, message) => {
     const response = await service.get(`/v2/tsigkeys?${query}`);
     expect([response.status, response.body.message]).toEqual([400, message]);
@@ -137,7 +140,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('callers without the right to list pools learn nothing about their names', async () => {
+  test('401 for callers without the right to list pools, whether the name exists or not', async () => {
     const responses = [];
     for (const pool of ['default', 'third'])
       responses.push(

@@ -13,8 +13,8 @@ import {
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /**
- * What tokens with limits to pools, zones and keys may do with each path of the API, although their
- * role is `admin`. `w`: within the limits only. `-`: never. `*`: as without limits.
+ * What tokens with the role `admin` and limits to pools, zones and keys may do with each path. `w`:
+ * within the limits only. `-`: never. `*`: as without limits.
  */
 const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/tlds': '- - -',
@@ -349,7 +349,7 @@ describe('update', () => {
   });
 });
 
-test('several kinds of limits include what any of them includes', async () => {
+test('several kinds of limits include the resources of each', async () => {
   const { zones, poolKeys, zoneKeys } = estate;
   const client = await tokenWith(service, { zones: [zones[0]], keys: [poolKeys[1]] });
   const { body } = await client.get('/v2/tsigkeys');
@@ -410,7 +410,7 @@ describe('creation of tokens', () => {
   test('400 names the roles of the policy for an unknown role', async () => {
     const { body } = await create({ roles: ['operator'] });
     expect(body.message).toContain(
-      "'roles' has the unknown role 'operator'. Use: admin, auditor, keymanager, member, reader",
+      "'roles' has the unknown role 'operator'. Use one of: admin, auditor, keymanager, member, reader",
     );
     expect((await create({ roles: ['ReadEr'] })).status).toBe(201);
   });

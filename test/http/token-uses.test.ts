@@ -12,7 +12,7 @@ afterAll(() => service.close());
 const describeToken = async (token: string) =>
   (await service.get(`/v2/tokens/${(await service.with(token).get('/v2/whoami')).body.id}`)).body;
 
-test('200 with the time of the last use, which is no change of the token', async () => {
+test('200 with the time of the last use, which does not change updated_at', async () => {
   const before = new Date().toISOString().slice(0, 23);
   const { body: created } = await service.post('/v2/tokens', { name: 'used', roles: ['reader'] });
   expect(created.last_used_at).toBeNull();
@@ -26,7 +26,7 @@ test('200 with the time of the last use, which is no change of the token', async
   expect(body.last_used_at <= new Date(Date.now() + 1).toISOString()).toBe(true);
 });
 
-test('200 without a use by refused requests', async () => {
+test('200 with no use for refused requests', async () => {
   const client = await tokenWith(service, { addresses: ['192.0.2.1'] });
   const expired = await tokenWith(service, { expires_at: '2020-01-01T00:00:00' });
   for (const refused of [client, expired]) expect((await refused.get('/v2/tlds')).status).toBe(401);

@@ -218,7 +218,7 @@ export function describeDriver(recipe: DriverCase, more?: (session: () => Sessio
       ]);
       await expectKey(key, true);
       await expectKey(taken, false);
-      // The server's own key is as it was.
+      // The key in the server's configuration has not changed.
       await driver.apply({ zones: ZONES, keys: [key] }, owned, later());
       expect(await findOpenRights({ server: server.address, zone: ZONES[0] })).toEqual([]);
       await expectKey(key, true);
@@ -326,7 +326,7 @@ export function describeDriver(recipe: DriverCase, more?: (session: () => Sessio
       expect(requirements.filter(({ ok }) => !ok)).toEqual([]);
     });
 
-    test('a key is live and gone within a second, in nearly all rounds', async () => {
+    test('accepts a new key and refuses a removed one within a second, in nearly all rounds', async () => {
       const { server, apply } = session();
       const times = { create: [] as number[], remove: [] as number[] };
       for (let round = 0; round < sizeOf('driverRounds'); round += 1) {
@@ -340,12 +340,12 @@ export function describeDriver(recipe: DriverCase, more?: (session: () => Sessio
         times.create.push(middle - start);
         times.remove.push(performance.now() - middle);
       }
-      const figures = Object.entries(times).map(([name, values]) => {
+      const measurements = Object.entries(times).map(([name, values]) => {
         values.sort((one, other) => one - other);
         const at = (share: number) => values[Math.ceil(share * values.length) - 1] ?? 0;
         return `${name} p50 ${at(0.5).toFixed(0)} p99 ${at(0.99).toFixed(0)} ms`;
       });
-      if (IS_LONG) process.stderr.write(`${recipe.name}: ${figures.join(', ')}\n`);
+      if (IS_LONG) process.stderr.write(`${recipe.name}: ${measurements.join(', ')}\n`);
       expect(times.create.at(-1)).toBeLessThan(2000);
       expect(times.remove.at(-1)).toBeLessThan(2000);
     });

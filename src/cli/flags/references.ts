@@ -7,7 +7,7 @@ import { findId } from '../service/resource-requests.ts';
 import { absoluteAsciiName } from './names.ts';
 
 /**
- * Returns the flags that name other resources: `--pool default` instead of `--resource-id 794ccc2c-…`.
+ * Returns the flags that name other resources: `--pool default` instead of `--resource-id ID`.
  * `purpose` is their description without the other resource: `apply the key to`.
  */
 export function referenceOptions(type: ResourceType, purpose: string): Option[] {

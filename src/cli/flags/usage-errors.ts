@@ -36,8 +36,9 @@ function unknownFlag({ args }: Command, { rawArgs }: Command & { rawArgs?: strin
 }
 
 /**
- * Returns a clause for the missing arguments, one for the missing flags, and their values. An optional argument
- * is missing if flags exist that have its name or conflict with it, and all are absent too.
+ * Returns a clause for the missing arguments, one for the missing flags, and their values. An
+ * optional argument is missing if flags exist that have its name or conflict with it, and all are
+ * absent too.
  */
 function missingParts(command: Command): string[] {
   const replacements = (name: string) =>

@@ -14,7 +14,7 @@ import { CommandError, EXIT } from './errors.ts';
 /**
  * Writes a file with mode 0600. To replace a file, renames a new one over it, because other users
  * may have permission to read the old one. Throws `CommandError` if the file exists and `overwrite`
- * is false, if something else than a file has the path, or if it cannot be written.
+ * is false, if the path is that of a pipe, a device or a folder, or if it cannot be written.
  */
 export function saveFile(path: string, text: string, overwrite: boolean): void {
   const written = overwrite ? `${path}.${randomBytes(6).toString('hex')}` : path;
@@ -38,7 +38,7 @@ function assertReplaceable(path: string): void {
   throw new CommandError(
     EXIT.usage,
     `'${path}' cannot be written: it is not a file`,
-    'Give the path of a file, or use - for standard output.',
+    'Use the path of a file, or - for standard output.',
   );
 }
 

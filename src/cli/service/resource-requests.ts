@@ -60,7 +60,9 @@ export function nextPath(page: Item, path: string, url: string): string | undefi
   );
 }
 
-/** Returns a connection whose responses leave out secrets, so that unreadable ones do not matter. */
+/**
+ * Returns a connection whose responses leave out secrets, so that unreadable ones do not matter.
+ */
 export function withoutSecrets(connection: Connection): Connection {
   return { ...connection, headers: { ...connection.headers, 'tsigil-hide-secrets': 'true' } };
 }

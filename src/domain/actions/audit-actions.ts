@@ -37,7 +37,7 @@ const listRecords = defineAction({
   operationId: 'list_audit_records',
   summary: 'List audit records',
   description:
-    'Returns a page of the records that match every filter, of all projects. To list all of them, follow `links.next` until a page has none. Each record is listed once, whatever is recorded meanwhile. With `Accept: application/x-ndjson`, returns all of them as JSON lines, up to `limit`.',
+    'Returns a page of the records that match every filter, of all projects. To list all of them, follow `links.next` until a page has none. The pages list each record once, even if records are added meanwhile. With `Accept: application/x-ndjson`, returns all of them as JSON lines, up to `limit`.',
   type: token,
   group: GROUP,
   isLong: true,
@@ -57,7 +57,7 @@ const listRecords = defineAction({
     },
   },
   lines: {
-    description: 'One record a line.',
+    description: 'One record on each line.',
     example: EXAMPLE_RECORD,
     async *run({ dependencies, parameters }) {
       const trail = trailOf(dependencies);
@@ -100,7 +100,7 @@ const listBatches = defineAction({
   operationId: 'list_audit_batches',
   summary: 'List audit batches',
   description:
-    'Returns a page of the batches that seal the audit trail. Number and hash of a batch are a checkpoint: they prove later that no earlier record was changed.',
+    'Returns a page of the batches that seal the audit trail. The number and the hash of a batch are a checkpoint. They prove later that no earlier record was changed.',
   type: token,
   group: GROUP,
   parameters: BATCH_PARAMETERS,
@@ -139,7 +139,7 @@ const verifyTrail = defineAction({
   operationId: 'verify_audit_trail',
   summary: 'Verify the audit trail',
   description:
-    'Computes the hashes and MACs of a part of the trail again: at most 50,000 records. Send `next` of the response as `from` of the next request, until it is null. `problems` lists the batches that were changed.',
+    'Computes the hashes and MACs of at most 50,000 records again. Send `next` of the response as `from` of the next request, until it is null. `problems` lists the batches that were changed.',
   type: token,
   group: GROUP,
   body: {
@@ -154,7 +154,7 @@ const verifyTrail = defineAction({
     description: 'The result for a part of the trail.',
     examples: {
       first: {
-        summary: 'Nothing is wrong, and another part follows.',
+        summary: 'No problem, and another part follows.',
         value: {
           batches: 1000,
           records: 2500,

@@ -50,7 +50,7 @@ export const DELIVERY_ACTIONS = [
     operationId: 'list_tsigkey_deliveries',
     summary: 'Show on which name servers a TsigKey works',
     description:
-      'Returns the state of the key on each name server of its pool. With `wait`, responds when none is pending, or after that time.',
+      'Returns the state of the key on each name server of its pool. With `wait`, responds when no name server is pending, or after that time.',
     type: tsigkey,
     parameters: { wait },
     response: {
@@ -95,7 +95,7 @@ export const DELIVERY_ACTIONS = [
     body: {
       kind: object({
         confirm: withDefault(
-          described(boolean(), 'Whether to remove many keys if the service waits for that.'),
+          described(boolean(), 'Whether to remove many keys if the state is `blocked`.'),
           false,
         ),
       }),

@@ -19,7 +19,7 @@ const WHOAMI = responseObject({
   project_id: described(nullable(anyText()), 'The project of the token.'),
   rights: described(
     sequence(anyText()),
-    'The rights that the roles have and the limits of the token allow. `member` and `reader` have theirs in the project only.',
+    'The rights that the roles have and the limits of the token allow. The roles `member` and `reader` give rights in the project only.',
   ),
   pools: limit('The pools to which the token is limited. Null for no limit to pools.'),
   zones: limit('The zones to which the token is limited. Null for no limit to zones.'),

@@ -44,13 +44,16 @@ const RECORD: Kind<AuditRecord> = responseObject({
   ),
   batch: described(
     nullable(integer(1)),
-    'The number of the batch that seals the record. Null for the first seconds.',
+    'The number of the batch that seals the record. Null until the service seals it.',
   ),
 });
 
 /** A batch in a response. */
 const BATCH: Kind<AuditBatch> = responseObject({
-  number: described(integer(1), 'The number of the batch. The first is 1, and none is left out.'),
+  number: described(
+    integer(1),
+    'The number of the batch. The first is 1, and no number is missing.',
+  ),
   at: described(timestamp(), 'The time when the service sealed it.'),
   count: described(integer(1), 'The number of its records.'),
   first_seq: described(integer(1), 'The lowest `seq` of its records.'),

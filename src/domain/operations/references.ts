@@ -75,7 +75,7 @@ export async function readReferenceFilters(
   if (given.length > 1)
     throw new ServiceError(
       'bad_request',
-      `Give one of these filters, once: ${Object.keys(references).join(', ')}`,
+      `Too many filters by name. Use one of these, once: ${Object.keys(references).join(', ')}`,
     );
   const conditions: Condition[] = [];
   for (const [name, value] of given) {

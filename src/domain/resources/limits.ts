@@ -84,7 +84,7 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
   keys: {
     type: tsigkey,
     rights: [...rightsTo(tsigkey, [...CHANGE, 'reveal']), ...CONTEXT_RIGHTS],
-    // Whoever knows the secret could otherwise use the key for another pool or zone.
+    // A caller that knows the secret could otherwise use the key for another pool or zone.
     reach: [{ type: tsigkey, field: 'id', fixed: ['scope', 'resource_id'] }],
   },
 };

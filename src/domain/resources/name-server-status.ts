@@ -31,7 +31,7 @@ export const statusFields = defineFields({
   state: own(
     enumeration(SERVER_STATES),
     'pending',
-    'live: every key was verified. pending: changes wait. paused: delivery is paused. drifted: the name server differs, and the service only reports it. failed: the last attempt failed. blocked: an operator must confirm the removal of many keys. open: the name server answered an unsigned request that it must refuse.',
+    'live: every key was verified. pending: changes wait. paused: delivery is paused. drifted: the name server differs, and the service only reports it. failed: the last attempt failed. blocked: an operator must confirm the removal of many keys. open: the name server accepted an unsigned transfer or update.',
     'live',
   ),
   keys_wanted: own(integer(0), 0, 'The number of keys that the name server should have.', 12),

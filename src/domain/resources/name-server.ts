@@ -46,21 +46,21 @@ const fields = defineFields({
   },
   address: {
     ...text({ min: 1, max: 260, problemOf: dnsAddressProblem }),
-    description:
-      'The host at which the name server answers DNS queries, with a port if it is not 53.',
+    description: 'The host that responds to DNS queries, with a port if it is not 53.',
     example: '192.0.2.53',
     onCreate: 'required',
   },
   rights: {
     ...list(enumeration(RIGHTS), 1, 2),
-    description: 'What the keys allow on this name server. NSD accepts transfers only.',
+    description:
+      'What the keys allow on this name server: `transfer`, `update` or both. NSD has no updates.',
     example: ['transfer'],
     onCreate: { default: ['transfer'] },
   },
   delivery: {
     ...enumeration(['service']),
     description:
-      'Who delivers the keys. `service`: a process of the service whose setting `nameServers` has this name.',
+      'Who delivers the keys: a process of the service that lists the name in its setting `nameServers`.',
     example: 'service',
     onCreate: { default: 'service' },
   },
@@ -102,7 +102,7 @@ export const nameServer = defineResource({
   noun: 'nameserver',
   title: 'NameServer',
   description:
-    'A running name server that gets the keys of a pool. Its sockets, files and control keys stand only in the configuration of the service.',
+    'A running name server that gets the keys of a pool. Its sockets, files and control keys are only in the configuration of the service.',
   operations: OPERATIONS,
   fields,
   unique: { field: 'name', comparisonForm: (name) => name.toLowerCase() },

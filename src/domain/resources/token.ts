@@ -92,7 +92,7 @@ const fields = defineFields({
   pools: {
     ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
     description:
-      'The pools to which the token is limited: it sees and changes only their zones, and the keys of the pools and of these zones. Null for no limit to pools. A token with several of `pools`, `zones` and `keys` has access to what any of them includes, and to nothing else.',
+      'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones` and `keys` has access only to the resources within each of them.',
     example: null,
     onCreate: { default: null },
   },

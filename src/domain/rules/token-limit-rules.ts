@@ -9,8 +9,8 @@ import { isCovered } from '../text/networks.ts';
 type NewToken = Draft<(typeof token)['fields']>;
 
 /**
- * Checks the roles and limits of a new token. Throws `invalid_object` for unknown roles and ids,
- * and `outside_limits` if the token would have more access than the token that creates it.
+ * Checks the roles and limits of a new token. Throws `invalid_object` for unknown roles and ids.
+ * Throws `outside_limits` if the token would have more access than its creator.
  */
 export async function assertLimitsAllowed(
   created: NewToken,
@@ -39,7 +39,7 @@ function roleProblems(roles: readonly string[], known: readonly string[]): Probl
       : [
           {
             path: ['roles', index],
-            message: `'roles' has the unknown role '${role}'. Use: ${known.join(', ')}`,
+            message: `'roles' has the unknown role '${role}'. Use one of: ${known.join(', ')}`,
             validator: 'enum',
           },
         ],
@@ -57,7 +57,7 @@ async function idProblems(
     const found = await transaction.present(typeOfLimit(kind), 'id', ids);
     for (const [index, id] of ids.entries()) {
       if (found.has(id)) continue;
-      const message = `'${kind}' has the id '${id}', which no ${typeOfLimit(kind).title} has`;
+      const message = `'${kind}' has the unknown id '${id}'. Use the id of an existing ${typeOfLimit(kind).title}`;
       problems.push({ path: [kind, index], message, validator: 'reference' });
     }
   }

@@ -11,10 +11,10 @@ import { assertLimitsAllowed, invalidToken } from './token-limit-rules.ts';
 type TokenFields = (typeof token)['fields'];
 
 /**
- * Applies the rules about a change to a token: its roles and the ids of its limits exist, it has no
- * more access than its creator, the service generates it, tokens of Keystone users expire, and one
- * administrator token must remain. Throws `invalid_operation` if the service does not accept its
- * own tokens, `invalid_object`, `outside_limits`, `last_administrator`.
+ * Applies the rules about a change to a token. Its roles and the ids of its limits must exist, and
+ * it has no more access than its creator. The service generates it. Tokens of Keystone users
+ * expire. One administrator token must remain. Throws `invalid_operation` if the service does not
+ * accept its own tokens, `invalid_object`, `outside_limits`, `last_administrator`.
  */
 export async function admitToken(
   change: Change<TokenFields>,

@@ -116,6 +116,6 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
 const NOT_SERVED: ShownRequirement = {
   requirement: "The process that responds has the name server in its setting 'nameServers'.",
   ok: false,
-  problem: 'It does not have it.',
+  problem: "The name server is not in its setting 'nameServers'.",
   hint: "Add it to 'nameServers' in the configuration, and restart the service.",
 };

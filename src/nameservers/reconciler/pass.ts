@@ -199,7 +199,9 @@ function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
   return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
 }
 
-/** Returns the rows to write before new keys reach the name server, so that they count as ours. */
+/**
+ * Returns the rows to write before new keys reach the name server, so that they count as Tsigil's.
+ */
 function intendedOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
   const known = new Set(former.map(({ keyId }) => keyId));
   return state.keys
@@ -220,5 +222,5 @@ function namesTaken(former: readonly Delivery[]): KeyProblem[] {
 }
 
 function removalMessage(gone: number, present: number, { name }: NameServer): string {
-  return `${gone} of ${present} keys would be removed. If this is right, run: tsigil nameserver reconcile ${name} --confirm`;
+  return `${gone} of ${present} keys would be removed. To confirm this, run: tsigil nameserver reconcile ${name} --confirm`;
 }

@@ -41,7 +41,9 @@ export interface ReconcilerDependencies {
 export interface Reconciler {
   /** Looks for work now. */
   wake(): void;
-  /** Starts no more passes, waits for those in progress up to `graceMs`, and releases all claims. */
+  /**
+   * Starts no more passes, waits for those in progress up to `graceMs`, and releases all claims.
+   */
   close(graceMs: number): Promise<void>;
 }
 

@@ -92,8 +92,6 @@ function failureOf({ expectation, result }: Outcome): Failure {
   if (result.verdict === 'no response') return { code: 'unreachable', message: result.reason };
   return {
     code: 'not_verified',
-    message: expectation.accepted
-      ? result.reason
-      : 'the name server still accepts the key, which should be removed',
+    message: expectation.accepted ? result.reason : 'the name server still accepts the removed key',
   };
 }

@@ -68,7 +68,7 @@ async function verifyBatches(
     if (number !== expected)
       problems.push({ batch: expected, problem: missing(expected, number - 1) });
     else if (batch.previous !== previous)
-      note('The hash of the previous batch in it is not the hash of that batch.');
+      note('Its previous hash is not the hash of the batch before it.');
     const found = hashes.get(number);
     if (batch.purged_at !== null || (isWrong(batch, found) && (await isPurged(sql, number))))
       counts.purged += 1;
@@ -76,7 +76,7 @@ async function verifyBatches(
       counts.records += found?.count ?? 0;
       if (found === undefined || found.count !== batch.count)
         note(`It has ${found?.count ?? 0} records instead of ${batch.count}.`);
-      else if (found.hash.end !== batch.hash) note('Its records do not have its hash.');
+      else if (found.hash.end !== batch.hash) note('Its hash does not match its records.');
     }
     const key = batch.key_number === null ? undefined : auditKey(batch.key_number);
     if (batch.mac === null) {
@@ -164,7 +164,7 @@ async function lateRecords(sql: Sql, now: string): Promise<TrailProblem[]> {
   return [
     {
       batch: null,
-      problem: `${Number(row?.count)} records since ${String(first.at)} have no batch. The service seals records within ${SEAL_MS / 1000} s.`,
+      problem: `Records without a batch since ${String(first.at)}: ${Number(row?.count)}. The service seals records within ${SEAL_MS / 1000} s.`,
     },
   ];
 }

@@ -5,13 +5,16 @@ import { readPastTime } from '../../flags/time.ts';
 
 /** A filter on the command line, by its parameter in the API. */
 const FILTER_FLAGS: Readonly<Record<(typeof RECORD_FILTERS)[number], readonly [string, string]>> = {
-  actor_id: ['--actor-id <id>', 'only records of the caller with this id'],
-  action: ['--action <action>', 'only this action, such as "tsigkeys:*"; * matches any characters'],
-  resource_type: ['--resource-type <type>', 'only records about this collection'],
-  resource_id: ['--resource-id <id>', 'only records about the resource with this id'],
-  project_id: ['--project-id <id>', 'only records of callers in this project'],
-  outcome: ['--outcome <outcome>', 'only this outcome'],
-  request_id: ['--request-id <id>', 'only records of the request with this id'],
+  actor_id: ['--actor-id <id>', 'select only records of the caller with this id'],
+  action: [
+    '--action <action>',
+    'select only this action, such as "tsigkeys:*"; * matches any characters',
+  ],
+  resource_type: ['--resource-type <type>', 'select only records about this collection'],
+  resource_id: ['--resource-id <id>', 'select only records about the resource with this id'],
+  project_id: ['--project-id <id>', 'select only records of callers in this project'],
+  outcome: ['--outcome <outcome>', 'select only this outcome'],
+  request_id: ['--request-id <id>', 'select only records of the request with this id'],
 };
 
 const OUTCOMES = ['success', 'denied', 'failed'];
@@ -29,10 +32,10 @@ export function withRecordFlags(command: Command, times: readonly ('after' | 'be
   if (times.includes('after'))
     command.option(
       '--after <time>',
-      'only records at or after this time: a timestamp, or a duration before now (90d, 12h, 30m)',
+      'select only records at or after this time: a timestamp, or a duration before now (90d, 12h, 30m)',
     );
   if (times.includes('before'))
-    command.option('--before <time>', 'only records before this time, in the same forms');
+    command.option('--before <time>', 'select only records before this time, in the same forms');
   return command;
 }
 

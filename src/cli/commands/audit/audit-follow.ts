@@ -54,7 +54,9 @@ function lineOf(record: AuditRecord, format: string | undefined, version: string
   );
 }
 
-/** Prints the records that are sealed from now on, until Ctrl-C. Waits while the service restarts. */
+/**
+ * Prints the records that are sealed from now on, until Ctrl-C. Waits while the service restarts.
+ */
 async function follow(
   connection: Connection,
   wanted: Parameters,

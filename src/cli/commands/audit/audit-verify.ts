@@ -143,10 +143,12 @@ function report(
     ...(problems.length > MAX_PRINTED ? [`And ${problems.length - MAX_PRINTED} more.`] : []),
     `${result.records} records in ${result.batches} batches verified`,
     ...(result.purged > 0
-      ? [`${result.purged} batches were purged by retention; their hashes were verified`]
+      ? [`Retention deleted the records of ${result.purged} batches. Their hashes were verified`]
       : []),
     ...(result.without_mac > 0
-      ? [`${result.without_mac} batches have no MAC, because secrets were not encrypted then`]
+      ? [
+          `${result.without_mac} batches have no MAC, because secrets were not encrypted when they were sealed`,
+        ]
       : []),
     ...(result.unchecked > 0
       ? [`The MACs of ${result.unchecked} batches were not verified, because their key was lost`]

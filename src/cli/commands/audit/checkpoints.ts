@@ -11,7 +11,7 @@ const HASH = /^[0-9a-f]{64}$/;
 const PLAIN = /^\s*(\d{1,9})\s+([0-9a-f]{64})\s*$/;
 
 /**
- * Reads the checkpoints in a file: log lines of the service, also with the prefix of a log
+ * Reads the checkpoints in a file. They are log lines of the service, also with the prefix of a log
  * collector, or lines of a number and a hash. Skips all other lines. Throws `CommandError` if the
  * file cannot be read or contains no checkpoint.
  */
@@ -32,7 +32,7 @@ export async function readCheckpoints(path: string): Promise<Checkpoints> {
     throw new CommandError(
       EXIT.usage,
       `'${path}' contains no checkpoint of an audit trail`,
-      'Give a log file of the service, or lines with the number and the hash of a batch.',
+      'Use a log file of the service, or a file with the number and hash of a batch in each line.',
     );
   return checkpoints;
 }

@@ -9,7 +9,7 @@ export type Endpoint =
   | { readonly host: string; readonly port: number; readonly tls?: ConnectionOptions };
 
 /** One connection. */
-export interface Exchange {
+export interface Connection {
   /** Sends octets. */
   send(octets: Buffer): void;
   /** Returns exactly the next `size` octets. Throws `NetError` if the connection ends before. */
@@ -25,10 +25,10 @@ const MAX_RESPONSE = 64 * 1024 * 1024;
  * Connects, runs `work` and closes the connection. Throws what `work` throws, and `NetError` for
  * faults of the connection. When `signal` aborts, closes the connection and throws its reason.
  */
-export async function exchange<T>(
+export async function withConnection<T>(
   endpoint: Endpoint,
   signal: AbortSignal,
-  work: (exchange: Exchange) => Promise<T>,
+  work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const socket = open(endpoint);
@@ -58,7 +58,7 @@ function open(endpoint: Endpoint): Socket {
   return tls === undefined ? connectTcp(port, host) : connectTls({ ...tls, host, port });
 }
 
-function over(socket: Socket): Exchange {
+function over(socket: Socket): Connection {
   const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   let received: Buffer = Buffer.alloc(0);
   const more = async (): Promise<boolean> => {
