@@ -56,8 +56,8 @@ function invalidConfig(error: ConfigError): CommandError {
 /**
  * Returns a function that reads the configuration at each call, with the environment of the first
  * call. That call removes all settings from the environment, so that child processes do not inherit
- * secrets. Throws `ConfigError` with all problems, including those of `furtherProblems`. A later call rejects an empty file, because a
- * program may be writing it.
+ * secrets. Throws `ConfigError` with all problems, including those of `furtherProblems`. A later
+ * call rejects an empty file, because a program may be writing it.
  */
 export function configReader(
   path: string | undefined,

@@ -108,7 +108,8 @@ export function createMasterKeyFile(file: string): MasterKey {
 
 /**
  * Creates a master key, and adds it to the file as its first line. Keeps the other lines, the owner
- * and the mode. After a crash, the file has either its old or its new content. Throws Node's errors.
+ * and the mode. After a crash, the file has either its old or its new content. Throws Node's
+ * errors.
  */
 export function addMasterKey(file: string): MasterKey {
   if (!existsSync(file)) return createMasterKeyFile(file);

@@ -2,17 +2,18 @@ import type { Kind } from '../domain/model/field.ts';
 import type { DesiredState, Right } from '../domain/delivery/desired-state.ts';
 
 /**
- * The interface of drivers. A driver makes one running name server hold exactly the keys of a
- * desired state, besides keys that are not Tsigil's.
+ * The interface of drivers. A driver gives one running name server exactly the keys of a desired
+ * state. It does not change keys that are not Tsigil's.
  */
 export interface Driver {
   /**
    * Makes the server hold exactly the keys of `state`, with their rights. May be called again after
    * any failure and with the same state. `owned` are the names of keys, in comparison form, that
-   * Tsigil may have put on the server before: a key on the server with another name is not Tsigil's
-   * and is never changed or removed. A key whose name such a key has is left out and reported in
-   * `Applied.problems`; the others are applied. After a failure the server has its former keys, or
-   * for PowerDNS some of the changes. The signal ends the call. Throws `DriverError`.
+   * Tsigil may have put on the server before. A key on the server with another name is not
+   * Tsigil's, and the driver never changes or removes it. If a key of `state` has such a name, the
+   * driver leaves it out and reports it in `Applied.problems`. It applies the others. After a
+   * failure the server has its former keys, or for PowerDNS some of the changes. The signal ends
+   * the call. Throws `DriverError`.
    */
   apply(state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal): Promise<Applied>;
   /**

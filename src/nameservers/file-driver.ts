@@ -11,7 +11,7 @@ interface Plan {
   readonly former: string | undefined;
   readonly content: string;
   readonly keys: readonly DesiredKey[];
-  /** Keys whose names keys of others have. */
+  /** Keys that were left out, because other keys on the server have their names. */
   readonly taken: readonly DesiredKey[];
   readonly loaded: Loaded;
 }

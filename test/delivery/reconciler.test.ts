@@ -278,7 +278,7 @@ describe('the reconciler', () => {
     expect(folder.applies()).toBeLessThanOrEqual(20);
   });
 
-  test('a failing name server does not delay another', async () => {
+  test('a failing name server does not delay the others', async () => {
     const other = folderServer(temporaryFolder());
     onTestFinished(() => rmSync(other.folder, { recursive: true, force: true }));
     const second = await opened.create('nameservers', { ...SERVER, name: 'ns2' });

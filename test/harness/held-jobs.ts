@@ -1,6 +1,6 @@
 /**
- * Returns a maker of jobs that each run until they are released, and the names of the jobs in the
- * order in which they began.
+ * Returns a function that creates jobs, which run until they are released. Also returns the names
+ * of the jobs in the order in which they began.
  */
 export function heldJobs() {
   const began: string[] = [];

@@ -120,7 +120,7 @@ export async function startKeystone(tokenSeconds?: number): Promise<Keystone> {
     const text = await response.text();
     if (!response.ok)
       throw new Error(
-        `Keystone answered ${response.status} to ${method} ${path}: ${text} ${complaints}`,
+        `Keystone returned ${response.status} to ${method} ${path}: ${text} ${complaints}`,
       );
 
     return { headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };

@@ -249,7 +249,7 @@ async function finishPowerdns(
       body,
     });
     if (!response.ok)
-      throw new Error(`PowerDNS answered ${response.status}: ${await response.text()}`);
+      throw new Error(`PowerDNS returned ${response.status}: ${await response.text()}`);
   };
   for (const key of [allowed, ...others])
     await call('POST', '/tsigkeys', exportKey('powerdns', key).text);

@@ -12,7 +12,7 @@ const MAX_MSGID = 32;
 
 /**
  * The id of the structured data. 32473 is the enterprise number for documentation (RFC 5612):
- * Tsigil has none of its own.
+ * Tsigil has no registered number.
  */
 const SD_ID = 'tsigil@32473';
 

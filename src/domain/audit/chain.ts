@@ -36,8 +36,8 @@ export interface BatchHash {
 }
 
 /**
- * Begins the hash of a batch. It covers the hash of the previous batch, the number and the time of
- * this one, and for each record `seq` and the columns of `ENTRY_COLUMNS` as stored.
+ * Begins the hash of a batch. It covers the hash of the previous batch, and the number and the time
+ * of this one. Of each record, it covers `seq` and the columns of `ENTRY_COLUMNS` as stored.
  */
 export function hashBatch({
   previous,

@@ -23,8 +23,8 @@ export interface RecordFilters extends Partial<
 }
 
 /**
- * A position in the trail, after a record or a batch. The order of the trail is that of the batches,
- * and of `seq` in a batch: `seq` alone does not follow the order of commits.
+ * A position in the trail, after a record or a batch. The order of the trail is that of the
+ * batches, and of `seq` in a batch: `seq` alone does not follow the order of commits.
  */
 export interface Position {
   readonly batch: number;

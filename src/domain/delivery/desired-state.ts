@@ -7,7 +7,9 @@ export type Right = (typeof RIGHTS)[number];
 /** A key that a name server is to accept. */
 export interface DesiredKey {
   readonly id: string;
-  /** In lower case and without a final dot, as `comparisonForm` returns it (RFC 8945 section 4.2). */
+  /**
+   * In lower case and without a final dot, as `comparisonForm` returns it (RFC 8945 section 4.2).
+   */
   readonly name: string;
   readonly algorithm: string;
   /** In base64. */
@@ -19,7 +21,7 @@ export interface DesiredKey {
   readonly zones: 'all' | readonly string[];
 }
 
-/** What a name server is to hold. Every key in it is valid, and its name occurs once. */
+/** What a name server should have. Every key in it is valid, and its name occurs once. */
 export interface DesiredState {
   /** The names of all zones of the server's pool, in comparison form. */
   readonly zones: readonly string[];

@@ -106,11 +106,13 @@ export interface DeliveryStore {
   /** Records a failure and releases the lease. Returns the number of failures in a row. */
   fail(id: string, holder: string, fence: number, failure: PassFailure): Promise<number>;
   /**
-   * Writes deliveries before an apply, so that new keys count as the service's own if the process
-   * ends during the apply. Throws `LeaseLostError`.
+   * Writes deliveries before an apply. If the process ends during the apply, new keys count as
+   * Tsigil's. Throws `LeaseLostError`.
    */
   intend(id: string, holder: string, fence: number, rows: readonly Delivery[]): Promise<void>;
-  /** Makes these name servers due at once. Releases their claims if no other process can hold one. */
+  /**
+   * Makes these name servers due at once. Releases their claims if no other process can hold one.
+   */
   checkNow(ids: readonly string[]): Promise<void>;
   /** Records that a process with these name servers in its configuration is alive. */
   seen(ids: readonly string[]): Promise<void>;

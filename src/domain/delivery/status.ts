@@ -67,7 +67,9 @@ export interface ShownDeliveries {
   readonly servers: readonly ShownDelivery[];
 }
 
-/** Returns where a key is, or should be. It is `delivered` only if every name server verified it. */
+/**
+ * Returns where a key is, or should be. It is `delivered` only if every name server verified it.
+ */
 export function deliveriesOf(
   key: Pick<Tsigkey, 'id' | 'version'>,
   places: readonly KeyOnServer[],

@@ -81,8 +81,8 @@ export function checkRequest(check: Check, zone: string, id: number, label: stri
 
 /**
  * Returns the unsigned request for the changes of a zone since `serial` (RFC 1995 section 3). With
- * the zone's present serial number, the response is one SOA record, but servers check the
- * authorisation as for any transfer.
+ * the zone's present serial number, the response is one SOA record. Servers check the authorisation
+ * as for any transfer.
  */
 export function changesRequest(zone: string, serial: number, id: number): Buffer {
   const numbers = Buffer.alloc(20); // the serial number and four intervals
@@ -100,8 +100,8 @@ export function changesRequest(zone: string, serial: number, id: number): Buffer
 }
 
 /**
- * Returns the serial number in the SOA record of a response, or undefined if it has none (RFC 1035
- * section 3.3.13).
+ * Returns the serial number in the SOA record of a response (RFC 1035 section 3.3.13). Undefined if
+ * it has none.
  */
 export function serialOf({ answers }: Message): number | undefined {
   const data = answers.find(({ type }) => type === TYPES.soa)?.data;

@@ -6,7 +6,10 @@ export const secretFields = perType((type): readonly string[] =>
   Object.keys(type.fields).filter((name) => type.fields[name]?.secret === true),
 );
 
-/** What a data key is for: to encrypt secrets, or to mark values and seal batches of the audit trail. */
+/**
+ * What a data key is for: to encrypt secrets, or to mark values and seal batches of the audit
+ * trail.
+ */
 export type KeyPurpose = 'secrets' | 'audit';
 
 /**

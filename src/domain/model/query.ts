@@ -20,7 +20,7 @@ export type Comparison = ({ readonly field: string } | { readonly lookup: string
 
 /**
  * The condition that a field has one of `values`. With `of`, the field has the id of a resource in
- * another collection, and the member of that resource has one of `values`.
+ * another collection. The member of that resource has one of `values`.
  */
 export interface Membership {
   readonly field: string;
@@ -87,8 +87,8 @@ export interface PageQuery extends ListQuery {
 }
 
 /**
- * How a list filter compares: as text, as a number, in the comparison form of the type's unique
- * field, or ignoring case for a field whose values are all in lower or all in upper case.
+ * How a list filter compares: as text, as a number, or in the comparison form of the type's unique
+ * field. Ignores case for a field whose values are all in lower or all in upper case.
  */
 export type FilterForm = 'exact' | 'integer' | 'unique' | 'lower' | 'upper';
 

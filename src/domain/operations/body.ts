@@ -20,7 +20,8 @@ const MAX_PROBLEMS = 50;
 
 /**
  * Returns the fields of the resource that a request body creates, checked and in the stored form.
- * `references` are the resources that it names. Absent fields get their defaults. Throws `invalid_object` with every problem with the body.
+ * `references` are the resources that it names. Absent fields get their defaults. Throws
+ * `invalid_object` with every problem with the body.
  */
 export function readCreation<F extends Fields>(
   type: ResourceType<F>,
@@ -37,7 +38,8 @@ export function readCreation<F extends Fields>(
 
 /**
  * Returns the fields that a request body changes in the resource `current`, checked and in the
- * stored form. `references` are the resources that it names. Throws `invalid_object` with every problem with the body.
+ * stored form. `references` are the resources that it names. Throws `invalid_object` with every
+ * problem with the body.
  */
 export function readChanges<F extends Fields>(
   type: ResourceType<F>,

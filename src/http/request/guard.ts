@@ -208,8 +208,8 @@ async function checkToken(
 
 /**
  * Returns `caller` if its token is valid from the address of the request, else undefined. A request
- * from another address is treated like one with an unknown token, so the thief of a token does not
- * learn that it is valid elsewhere.
+ * from another address is treated like one with an unknown token. The thief of a token therefore
+ * does not learn that it is valid elsewhere.
  */
 function fromItsAddress(
   request: FastifyRequest,

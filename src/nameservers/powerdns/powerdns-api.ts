@@ -7,7 +7,9 @@ import { createHttpClient, parseJson } from '../../net/http.ts';
 import { driverErrors } from '../control.ts';
 import { DriverError } from '../driver.ts';
 
-/** The API of one PowerDNS server. Names are in comparison form. All functions throw `DriverError`. */
+/**
+ * The API of one PowerDNS server. Names are in comparison form. All functions throw `DriverError`.
+ */
 export interface PowerdnsApi {
   /** Returns the names of all zones. */
   zones(signal: AbortSignal): Promise<readonly string[]>;
@@ -65,7 +67,9 @@ export function createPowerdnsApi(options: PowerdnsOptions): PowerdnsApi {
     maxConnections: Math.max(options.requests, options.zoneChanges),
   });
 
-  /** Sends a request. Returns undefined for 404, and otherwise the body of a successful response. */
+  /**
+   * Sends a request. Returns undefined for 404, and otherwise the body of a successful response.
+   */
   const send = (method: string, path: string, signal: AbortSignal, body?: object) =>
     driverErrors(`The API of PowerDNS at ${options.url}`, signal, async () => {
       const headers = { 'x-api-key': await readApiKey(options.apiKeyFile) };

@@ -37,8 +37,8 @@ const options = object({
 
 /**
  * PowerDNS: keys and grants over the HTTP API. PowerDNS has no grants for all zones, so each zone
- * gets those of the keys for all zones. Keys are created before their grants and deleted after them,
- * because a grant without its key would apply to a later key with that name.
+ * gets those of the keys for all zones. The driver creates keys before their grants and deletes
+ * them after their grants. A grant without its key would apply to a later key with that name.
  */
 export const powerdns = defineDriver({
   options,

@@ -16,8 +16,8 @@ export function minuteOf(timestamp: string): string {
 }
 
 /**
- * Writes combined events: those of the current minute to `audit_counts`, where a crash does not
- * lose them, and those of earlier minutes as records.
+ * Writes combined events. Those of the current minute go to `audit_counts`, where a crash does not
+ * lose them. Those of earlier minutes become records.
  */
 export async function writeCounts(
   sql: Sql,

@@ -26,7 +26,9 @@ const STEPS_PER_PAGE = 100;
 
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
 
-/** Returns a page of records. It lists every record once, whatever other processes write meanwhile. */
+/**
+ * Returns a page of records. It lists every record once, whatever other processes write meanwhile.
+ */
 export async function readRecords(sql: Sql, query: RecordQuery): Promise<RecordPage> {
   const { from, first, filters, limit } = query;
   const start = first === 'newest' || from === undefined ? await firstBatch(sql, filters.after) : 0;

@@ -18,9 +18,9 @@ interface Expired {
 
 /**
  * Deletes records of batches from before `before`, a timestamp: at most 1,000 in one transaction.
- * The first one marks a batch as purged, so that no reader takes the rest for the whole. Records
- * the deletion. Returns the record; undefined if nothing is left to delete, or if another process
- * has the lease.
+ * The first one marks a batch as purged, so that no reader mistakes the rest for the whole batch.
+ * Records the deletion. Returns the record; undefined if nothing is left to delete, or if another
+ * process has the lease.
  */
 export async function purgeExpired(
   { database, lease, now }: Omit<Sealer, 'keyring'>,

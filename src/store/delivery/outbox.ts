@@ -28,9 +28,9 @@ export interface Outbox {
 }
 
 /**
- * Creates the outbox of a database. Without name servers, a change costs no statement: the process
- * remembers that there is none until it changes name servers itself, or for 5 s if other processes
- * may add one. A new name server gets a second pass after 30 s, so it misses no change.
+ * Creates the outbox of a database. Without name servers, a change runs no statement. The process
+ * caches that there is none until it changes name servers itself. If other processes may add one,
+ * it caches this for 5 s. A new name server gets a second pass after 30 s, so it misses no change.
  */
 export function createOutbox({ dialect, exclusive, serverChanges }: OutboxDependencies): Outbox {
   let absentSince: number | undefined;
@@ -87,8 +87,8 @@ function conditions({ pools, zones, servers }: Affected): {
 }
 
 /**
- * Removes what is known about deleted name servers. After a change of a name server, none of its
- * keys counts as delivered until a pass has verified it again.
+ * Deletes the rows of deleted name servers. After a change of a name server, its keys do not count
+ * as delivered until a pass has verified them again.
  */
 async function forget(sql: Sql, { servers, deletedServers }: Affected): Promise<void> {
   for (const id of deletedServers)

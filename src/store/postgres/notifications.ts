@@ -14,9 +14,9 @@ const TEST_MS = 30_000;
 
 /**
  * Creates notifications between the processes of a database. `send` uses a connection of `pool`
- * after the commit, because a notification inside a transaction makes all commits wait for each
- * other. Each listener has a connection of its own. Behind a pooler of transactions nothing
- * arrives, and the regular poll finds the changes.
+ * after the commit. A notification inside a transaction makes all commits wait for each other. Each
+ * listener has a separate connection. Behind a pooler of transactions, no notification arrives, and
+ * the regular poll finds the changes.
  */
 export function createNotifications(
   options: pg.ClientConfig,

@@ -7,8 +7,8 @@ const WAIT_MS = 120_000;
 const POLL_MS = 50;
 
 /**
- * Returns the number of transactions, connections and replication slots for which PostgreSQL must
- * keep rows that transaction `?` or an earlier one has replaced.
+ * Counts transactions, connections and replication slots for which PostgreSQL keeps replaced rows.
+ * These are rows that transaction `?` or an earlier one has replaced.
  */
 const OLDER = `
   WITH mark AS (SELECT ?::bigint AS id),

@@ -68,8 +68,9 @@ function copyInto(source: string, copy: string): void {
 }
 
 /**
- * Writes a record about a backup to the audit trail of the database at `location`, also while a
- * service uses it. Writes none to a database of a version without the trail. Throws SQLite's errors.
+ * Writes a record about a backup to the audit trail of the database at `location`. A service may
+ * use the database meanwhile. Writes none to a database of a version without the trail. Throws
+ * SQLite's errors.
  */
 export function recordBackup(location: string): void {
   const connection = new DatabaseSync(resolve(location));
