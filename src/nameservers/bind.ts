@@ -82,7 +82,9 @@ export const bind = defineDriver({
         return new Set(names.map(([, name = '']) => comparisonForm(name)));
       },
     };
-    /** Returns what `named-checkconf` prints for the configuration of BIND. Throws if it cannot run. */
+    /**
+     * Returns what `named-checkconf` prints for the configuration of BIND. Throws if it cannot run.
+     */
     const checkConfiguration = async (signal: AbortSignal): Promise<string> => {
       const { text } = await run('status', signal);
       const [, main] = /^configuration file: (.+)$/m.exec(text) ?? [];
