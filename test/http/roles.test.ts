@@ -112,7 +112,7 @@ describe('rights of roles', () => {
           body,
           headers,
         );
-        expect([role, response.text.includes('"access_denied"')], response.text).toEqual([
+        expect([role, response.text.includes('"type":"access_denied"')], response.text).toEqual([
           role,
           !roles.includes(role),
         ]);
