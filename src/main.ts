@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import type { Ask } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/errors.ts';
-import { runCommand } from './cli/program.ts';
 import { formatYaml, plainText } from './cli/output/plain-text.ts';
 import { configFrom, configReader, forOperator } from './command-config.ts';
 import { fileProblems } from './config/checks.ts';
@@ -16,7 +15,9 @@ import { VERSION } from './version.ts';
 const EXIT_DELAY_MS = 500;
 
 // Commands import the web server and the databases only when they need them. The others then start
-// in half the time.
+// in half the time. Node opens all files of one import at once, so imports in turn need fewer open
+// files.
+const { runCommand } = await import('./cli/program.ts');
 
 // The reader of the output may close it early, as `head` does. Any other write error is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -64,10 +65,10 @@ process.exitCode = await runCommand(
 async function run(configPath: string | undefined): Promise<void> {
   // Without a listener, the signal would end the process. The configuration is read after this.
   process.on('SIGHUP', () => undefined);
-  const [{ serve }, { localProblems }] = await Promise.all([
-    import('./serve.ts'),
-    import('./nameservers/reconciler/registration.ts'),
-  ]);
+  await import('./store/open-database.ts');
+  const { localProblems } = await import('./nameservers/reconciler/registration.ts');
+  await import('./http/server.ts');
+  const { serve } = await import('./serve.ts');
   const furtherProblems = ({ nameServers = [] }: Config) => localProblems(nameServers);
   const code = await forOperator(() =>
     serve(configReader(configPath, furtherProblems), ({ url, tokenFile }) => {

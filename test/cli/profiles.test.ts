@@ -148,6 +148,9 @@ describe('profiles', () => {
   });
 });
 
+/** The limits of a token without limits. */
+const UNLIMITED = { pools: null, zones: null, keys: null, addresses: null };
+
 describe('tsigil whoami and status', () => {
   test('whoami shows the service, the profile and the token', async () => {
     const user = newUser();
@@ -163,6 +166,7 @@ describe('tsigil whoami and status', () => {
       roles: ['admin'],
       project_id: null,
       expires_at: null,
+      ...UNLIMITED,
       rights: expect.arrayContaining(['tokens:create', 'tsigkeys:reveal']) as string[],
     });
   });
@@ -199,6 +203,7 @@ describe('tsigil whoami and status', () => {
         roles: ['member'],
         project_id: 'p1',
         expires_at: '2099-01-31T12:00:00.000000',
+        ...UNLIMITED,
         rights: expect.arrayContaining(['zones:create']) as string[],
       },
     ]);

@@ -55,7 +55,7 @@ test.each([
   [['--pool', 'no-such-pool'], /no-such-pool/],
   [['--from', '192.0.2.1/24'], /use '192\.0\.2\.0\/24'/],
   [['--expires', '0d'], /Invalid expiry '0d': the token would expire at once\./],
-  [['--role', 'operator'], /unknown role 'operator'\. Use: admin, auditor/],
+  [['--role', 'operator'], /unknown role 'operator'\. Use one of: admin, auditor/],
 ])('token create refuses %j and says what would be right', async (argv, message) => {
   const { status, err } = await create(...argv);
   expect(status).not.toBe(0);

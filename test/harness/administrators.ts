@@ -19,7 +19,11 @@ export async function startWithTokens(
   dependencies: Partial<ServiceDependencies> = {},
 ): Promise<{ service: TestService; tokens: CreatedToken[] }> {
   const folder = temporaryFolder();
-  const first = await startTestService({}, { folder, ...dependencies });
+  const { TSIGIL_POLICY: policy } = variables;
+  const first = await startTestService(policy === undefined ? {} : { TSIGIL_POLICY: policy }, {
+    folder,
+    ...dependencies,
+  });
   const tokens: CreatedToken[] = [];
   for (const body of bodies)
     tokens.push((await first.post('/v2/tokens', body)).body as CreatedToken);

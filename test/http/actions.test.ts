@@ -217,7 +217,7 @@ describe.each([...ACTIONS, repeat])('$method $path', (action) => {
       );
     if (body === undefined) return;
     for (const [type, text, mediaType] of [
-      ['invalid_object', '{}', 'application/json'],
+      ['invalid_object', '{"unknown": 1}', 'application/json'],
       ['empty_request_body', '', 'application/json'],
       ['invalid_json', '{"a":', 'application/json'],
       ['unsupported_content_type', '{}', 'text/plain'],

@@ -203,9 +203,11 @@ describe.skipIf(!hasProgram('curl', 'curl'))('shell examples', () => {
       const isRepeated = commands.indexOf(command) !== commands.lastIndexOf(command);
       expect(isRepeated).toBe(false);
       // No resource has the id of the examples.
-      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import|encryption\/\w)/.test(command)
+      const expected = /\/v2\/(?:tlds\/(?:check|bulk)|\w+\/import|(?:encryption|audit)\/\w)/.test(
+        command,
+      )
         ? 200
-        : command.includes('-X POST')
+        : command.includes('-X POST') && !/\/reconcile'/.test(command)
           ? 201
           : /\/v2\/\w+\//.test(command)
             ? 404

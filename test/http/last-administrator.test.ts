@@ -6,6 +6,8 @@ import type { TestService } from '../harness/service.ts';
 
 const ADA = { name: 'ada', roles: ['admin'] };
 const BOB = { name: 'bob', roles: ['member', 'Admin'] };
+/** Makes `administrator`, which resembles `admin`, the name of a role. */
+const POLICY = { TSIGIL_POLICY: JSON.stringify({ hard_delete: ['admin', 'administrator'] }) };
 const READER = { name: 'reader', roles: ['reader', 'administrator'] };
 
 let service: TestService;
@@ -17,7 +19,11 @@ async function open(
   variables: Record<string, string> = {},
   clock?: () => string,
 ) {
-  const started = await startWithTokens(bodies, variables, clock === undefined ? {} : { clock });
+  const started = await startWithTokens(
+    bodies,
+    { ...POLICY, ...variables },
+    clock === undefined ? {} : { clock },
+  );
   service = started.service;
   const tokens = new Map(started.tokens.map((each) => [each.name, each]));
   const clientOf = (name: string): Client => service.with(tokens.get(name)?.token ?? '');

@@ -29,12 +29,16 @@ const OPERATIONS = [
   ['DELETE', `/v2/tokens/${UNKNOWN_ID}`, undefined],
 ] as [method: string, path: string, body: object | undefined][];
 
+const RESEMBLING = ['administrator', 'admin:', 'dmin', 'member:admin'];
+
 let service: TestService;
 let member: Client;
 
 describe('by default', () => {
   beforeAll(async () => {
-    service = await startTestService();
+    // These roles resemble `admin`, and a token can have them.
+    const roles = ['admin', ...RESEMBLING];
+    service = await startTestService({ TSIGIL_POLICY: JSON.stringify({ hard_delete: roles }) });
     member = await caller(service, 'member', 'reader');
   });
   afterAll(() => service.close());
@@ -100,12 +104,9 @@ describe('by default', () => {
     expect((await admin.get('/v2/tokens')).status).toBe(200);
   });
 
-  test.each(['administrator', 'admin:', 'dmin', 'member:admin'])(
-    '401 for the role %s',
-    async (role) => {
-      expectError(await (await caller(service, role)).get('/v2/tlds'), 401, 'access_denied');
-    },
-  );
+  test.each(RESEMBLING)('401 for the role %s', async (role) => {
+    expectError(await (await caller(service, role)).get('/v2/tlds'), 401, 'access_denied');
+  });
 });
 
 describe('with auth.insufficientRightsStatus 403', () => {

@@ -14,7 +14,7 @@ export const INDEXES: Readonly<Record<string, readonly string[]>> = {
   ],
   tokens: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'hash'],
   pools: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
-  nameservers: ['id', 'name_key', 'created_at, id', 'updated_order, id'],
+  nameservers: ['id', 'name_key', 'created_at, id', 'updated_order, id', 'pool_id'],
   zones: [
     ...[
       'id',
