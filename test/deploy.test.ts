@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -68,8 +68,7 @@ describe('deploy/debian/postinst', () => {
     const log = join(folder, 'calls');
     writeFileSync(log, '');
     const programs = {
-      systemctl:
-        'case "$*" in *list-units*) printf "tsigil@9001.service loaded active running Tsigil\\ntsigil@9002.service loaded active running Tsigil\\n";; esac',
+      systemctl: '',
       'deb-systemd-invoke': 'cat',
       'deb-systemd-helper': '',
       'systemd-sysusers': '',
@@ -79,7 +78,14 @@ describe('deploy/debian/postinst', () => {
       writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $*" >>'${log}'\n${body}\n`, {
         mode: 0o755,
       });
-    const script = read('deploy/debian/postinst').replaceAll('/run/systemd/system', folder);
+    const units = join(folder, 'units');
+    rmSync(units, { recursive: true, force: true });
+    mkdirSync(units);
+    for (const port of [9001, 9002])
+      symlinkSync('0123456789abcdef', join(units, `invocation:tsigil@${port}.service`));
+    const script = read('deploy/debian/postinst')
+      .replaceAll('/run/systemd/system', folder)
+      .replaceAll('/run/systemd/units', units);
     const { status } = spawnSync('sh', ['-c', script, 'postinst', ...parameters], {
       env: { ...TOOL_ENVIRONMENT, PATH: `${folder}:${process.env.PATH}` },
       input: 'input of dpkg',
