@@ -132,8 +132,9 @@ test('copies everything to PostgreSQL and back, twice, and tokens stay valid', a
   );
 
   const back = `sqlite:${join(folder, 'back.db')}`;
+  const used = await everything(postgres); // with the last use of the token
   await copy(postgres, back);
-  expect(await everything(back)).toEqual(original);
+  expect(await everything(back)).toEqual(used);
 });
 
 test('refuses a target with different content and does not change it', async () => {
