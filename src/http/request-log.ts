@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { normaliseUuid } from '../domain/model/field.ts';
+import { withoutTokens } from '../domain/text/token-form.ts';
 import type { Metrics } from './metrics.ts';
 import { globalRequestId } from './request/guard.ts';
 import { pathId } from './request/routes.ts';
@@ -102,7 +103,7 @@ function describeRequest(
     resource,
     status: reply.statusCode,
     durationMs: Math.round(milliseconds * 1000) / 1000,
-    caller: caller?.name,
+    caller: caller === undefined ? undefined : withoutTokens(caller.name),
     callerId: caller?.id,
     projectId: caller?.projectId,
     address: request.address,

@@ -113,6 +113,7 @@ test('no record contains a secret, a token or its hash', async () => {
   expect(text).not.toContain(SECRET);
   expect(text).not.toContain('b3RoZXItc2VjcmV0LW9mLXRlc3Rz');
   expect(text).not.toContain(token.body.token);
+  expect(service.log.join('')).not.toContain(token.body.token);
   expect(text).toContain('pasted (a token)');
   expect(text).not.toMatch(/[0-9a-f]{64}/);
 });
