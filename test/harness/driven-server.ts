@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type NetConnectOpts } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -37,7 +38,9 @@ export interface ServerRecipe {
   /** Writes the configuration. `folder`/keys is the folder for the driver's file. */
   configure(folder: string, port: number, controlPort: number): void;
   command(folder: string): [string, ...string[]];
-  /** Runs after each start. */
+  /** The socket of the control channel in `folder`. Without it, the channel is at `controlPort`. */
+  readonly controlSocket?: string | undefined;
+  /** Runs after each start, when the control channel accepts connections. */
   ready?(folder: string, controlPort: number): Promise<void>;
 }
 
@@ -76,6 +79,14 @@ export async function startDrivenServer(recipe: ServerRecipe): Promise<DrivenSer
       });
     }
     await responds(address, started, () => output);
+    // Knot DNS answers queries a moment before it opens its control socket.
+    await accepts(
+      recipe.controlSocket === undefined
+        ? { host: '127.0.0.1', port: controlPort }
+        : { path: join(folder, recipe.controlSocket) },
+      started,
+      () => output,
+    );
     await recipe.ready?.(folder, controlPort);
   };
   const stop = async () => {
@@ -107,8 +118,7 @@ async function responds(
   const question = checkRequest('query', 'b.test', 1, '');
   const timeouts = { tries: 1, seconds: 0.2 };
   for (;;) {
-    if (server.exitCode !== null)
-      throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
+    refuseIfEnded(server, output);
     try {
       await queryOverUdp(address, question, () => true, timeouts);
       return;
@@ -117,6 +127,30 @@ async function responds(
     }
     await pause(20);
   }
+}
+
+async function accepts(
+  control: NetConnectOpts,
+  server: ChildProcess,
+  output: () => string,
+): Promise<void> {
+  for (;;) {
+    refuseIfEnded(server, output);
+    const socket = connect(control);
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch {
+      await pause(20);
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+function refuseIfEnded(server: ChildProcess, output: () => string): void {
+  if (server.exitCode !== null)
+    throw new Error(`The name server ended with ${server.exitCode}: ${output()}`);
 }
 
 /** Returns the content of a file, or undefined if there is none. */

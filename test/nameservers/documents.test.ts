@@ -89,6 +89,7 @@ const CASES: Readonly<Record<string, PageCase>> = {
         }),
       );
     },
+    controlSocket: 'knot.sock',
     command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')],
     options: ({ folder }) => ({
       file: join(folder, 'keys/keys.conf'),
@@ -118,6 +119,7 @@ const CASES: Readonly<Record<string, PageCase>> = {
         }),
       );
     },
+    controlSocket: 'nsd.sock',
     command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')],
     options: ({ folder }) => ({
       file: join(folder, 'keys/keys.conf'),

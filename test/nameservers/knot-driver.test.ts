@@ -45,6 +45,7 @@ ${ZONES.map(
 ).join('')}`,
     );
   },
+  controlSocket: 'knot.sock',
   command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')],
   options: ({ folder }) => ({
     file: join(folder, 'keys', 'tsigil.conf'),

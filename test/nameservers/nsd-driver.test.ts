@@ -53,6 +53,7 @@ ${ZONES.map(
 ).join('')}`,
     );
   },
+  controlSocket: 'nsd.sock',
   command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')],
   options: ({ folder }) => ({
     file: join(folder, 'keys', 'tsigil.conf'),
@@ -79,6 +80,7 @@ describeDriver(nsd, (session) =>
 async function startWithControl(interfaces: (folder: string, port: number) => string) {
   const server = await startDrivenServer({
     ...nsd,
+    controlSocket: undefined,
     configure(folder, port, controlPort) {
       nsd.configure(folder, port, controlPort);
       for (const name of ['tls', 'other-tls']) {
