@@ -88,6 +88,17 @@ test('a bulk request and an import leave one record each, with counts and at mos
   expect(trail[0]?.detail.names).toHaveLength(100);
 });
 
+test('a record has the members of a key that responses show, and no others', async () => {
+  const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+  const created = await service.post('/v2/tsigkeys', key);
+  await service.patch(`/v2/tsigkeys/${created.body.id}`, { algorithm: 'hmac-sha512' });
+  const token = await service.post('/v2/tokens', { name: 'robot', roles: ['reader'] });
+  const [creation, update, ofToken] = (await records()).map(({ detail }) => detail.changes);
+  expect(Object.keys(creation ?? {}).sort()).toEqual([...Object.keys(key), 'secret'].sort());
+  expect(update).toEqual({ algorithm: ['hmac-sha256', 'hmac-sha512'] });
+  expect(Object.keys(token.body)).toEqual(expect.arrayContaining(Object.keys(ofToken ?? {})));
+});
+
 test('no record contains a secret, a token or its hash', async () => {
   const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
   const created = await service.post('/v2/tsigkeys', { ...key, secret: SECRET });

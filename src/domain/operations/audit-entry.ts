@@ -128,12 +128,14 @@ function nameOf({ unique }: ResourceType, resource: Readonly<Record<string, unkn
   return String(resource[unique?.field ?? 'id']);
 }
 
-/** The fields of a type, and whether the value of each may only appear as a mark. */
+/**
+ * The fields of a type, and whether the value of each may only appear as a mark. Fields that no
+ * response shows are left out, unless they are secrets.
+ */
 const recordedFields = perType((type): readonly (readonly [name: string, isSecret: boolean])[] =>
-  Object.entries(type.fields).map(([name, { secret, set }]) => [
-    name,
-    secret === true || set === 'hidden',
-  ]),
+  Object.entries(type.fields)
+    .filter(([, { secret, set }]) => secret === true || set !== 'hidden')
+    .map(([name, { secret }]) => [name, secret === true]),
 );
 
 /** Returns the value of each changed field before and after a change. */
