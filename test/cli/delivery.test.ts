@@ -4,22 +4,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { probeKey } from '../../src/nameservers/probe.ts';
-import { startDeliveryBind } from '../harness/delivery-bind.ts';
-import type { DrivenServer } from '../harness/driven-server.ts';
+import { bind as brand } from '../harness/brands/bind.ts';
+import { delivering, startDeliveryServer, type DeliveryServer } from '../harness/delivery.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-import { hasProgram } from '../harness/tools.ts';
 import { tsigil, type Ended } from './run.ts';
 import { runInside } from './session.ts';
 
-describe.runIf(hasProgram('named', 'bind9'))('with a service that delivers keys to BIND', () => {
+describe.runIf(brand.installed)('with a service that delivers keys to BIND', () => {
   const folder = temporaryFolder();
-  let bind: DrivenServer;
+  let bind: DeliveryServer;
   let service: TestService;
 
   beforeAll(async () => {
-    let nameServers: string;
-    ({ bind, nameServers } = await startDeliveryBind());
-    service = await startTestService({ TSIGIL_NAME_SERVERS: nameServers });
+    bind = await startDeliveryServer(brand);
+    service = await startTestService(delivering(bind));
     await untilLive();
   });
   afterAll(async () => {

@@ -1,34 +1,29 @@
 import { randomInt } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { DeliveryStore } from '../../src/domain/delivery/ports.ts';
 import { nameServer } from '../../src/domain/resources/name-server.ts';
-import type { Driver } from '../../src/nameservers/driver.ts';
-import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
-import { startReconciler } from '../../src/nameservers/reconciler/reconciler.ts';
+import { makePass } from '../../src/nameservers/reconciler/pass.ts';
 import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
-import { temporaryFolder } from '../harness/service.ts';
 import { randomCases } from '../harness/sizes.ts';
-import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
-import { folderServer, type FolderServer } from './folder-driver.ts';
+import type { DeliveryDatabase } from './database.ts';
+import type { FolderServer } from './folder-driver.ts';
+import {
+  openFolderDelivery,
+  passDependencies,
+  startFolderReconciler,
+  type FolderDelivery,
+} from './set-up.ts';
 
-const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
-
+let delivery: FolderDelivery;
 let opened: DeliveryDatabase;
 let folder: FolderServer;
 let server: string;
 
 beforeEach(async () => {
-  opened = await openDeliveryDatabase();
-  folder = folderServer(temporaryFolder());
-  server = await opened.create('nameservers', SERVER);
+  delivery = await openFolderDelivery();
+  ({ opened, folder, server } = delivery);
 });
-afterEach(async () => {
-  await opened.close();
-  rmSync(folder.folder, { recursive: true, force: true });
-});
+afterEach(() => delivery.close());
 
 /** Returns the keys that the database has: name -> version. */
 async function wanted(): Promise<Record<string, number>> {
@@ -53,26 +48,22 @@ function endingAfter<T extends object>(parts: T, counter: { left: number }): T {
 
 test('after a process ends between any two steps of a pass, the next one completes the work', async () => {
   const store = createDeliveryStore(opened.database, opened.store, opened.clock);
-  const dependencies = (holder: string, own: DeliveryStore, driver: Driver): PassDependencies => ({
-    ...{ store: own, driver, verify: folder.verify, clock: opened.clock, random: () => 0.5 },
-    ...{ holder, onDrift: 'repair', memory: new Map(), signal: new AbortController().signal },
-  });
   let hasEnded = true;
   for (let calls = 0; hasEnded; calls += 1) {
     expect(calls).toBeLessThan(50);
     await opened.create('tsigkeys', opened.key(`k${calls}`));
     const counter = { left: calls };
-    const dying = dependencies(
-      'dying',
-      endingAfter(store, counter),
-      endingAfter(folder.driver, counter),
-    );
+    const dying = passDependencies(delivery, {
+      holder: 'dying',
+      store: endingAfter(store, counter),
+      driver: endingAfter(folder.driver, counter),
+    });
     await makePass(dying, server).catch(() => undefined);
     hasEnded = counter.left === 0; // the last round has calls left, so its pass is whole
     await opened.database.write(async (sql) => {
       await sql.run('UPDATE nameservers SET lease_until = 0', []); // the lease expires
     });
-    await makePass(dependencies('next', store, folder.driver), server);
+    await makePass(passDependencies(delivery, { holder: 'next' }), server);
     expect([calls, folder.keys()]).toEqual([calls, await wanted()]);
     expect([calls, await store.outbox(server)]).toEqual([calls, []]);
     const rows = await store.deliveries(server);
@@ -92,21 +83,9 @@ test('several reconcilers never work on a name server at once, and lose no chang
     await pause(randomInt(15));
     concurrent -= 1;
   });
-  const reconcilers = ['one', 'two', 'three'].map((holder) => {
-    const store = createDeliveryStore(opened.database, opened.store, opened.clock);
-    const reconciler = startReconciler({
-      ...{ store, clock: opened.clock, random: Math.random, holder, onDrift: 'repair' },
-      servers: [{ id: server, driver: folder.driver, minimumIntervalMs: 0 }],
-      ...{ verify: folder.verify, concurrency: 8 },
-      observe: () => undefined,
-      failed: () => undefined,
-    });
-    const stop = opened.store.onAnnounced(() => reconciler.wake());
-    return async () => {
-      await stop();
-      await reconciler.close(2000);
-    };
-  });
+  const reconcilers = ['one', 'two', 'three'].map((holder) =>
+    startFolderReconciler(delivery, { holder }),
+  );
   const ids: string[] = [];
   for (let step = 0; step < randomCases(300); step += 1) {
     const index = randomInt(ids.length + 1);
@@ -127,7 +106,7 @@ test('several reconcilers never work on a name server at once, and lose no chang
     JSON.stringify(Object.entries(folder.keys()).sort()) ===
     JSON.stringify(Object.entries(await wanted()).sort());
   await expect.poll(isEqual, { timeout: 20_000, interval: 50 }).toBe(true);
-  for (const close of reconcilers) await close();
+  for (const reconciler of reconcilers) await reconciler.close(2000);
   expect(most).toBe(1);
   expect(fences).toEqual([...fences].sort((first, second) => first - second));
   expect((await opened.store.get(nameServer, server))?.error_code).toBeNull();

@@ -7,45 +7,30 @@ import { nameServer } from '../../src/domain/resources/name-server.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { DriverError } from '../../src/nameservers/driver.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
-import { startReconciler } from '../../src/nameservers/reconciler/reconciler.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
-import { createDeliveryStore } from '../../src/store/delivery/delivery-store.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { openDeliveryDatabase, type DeliveryDatabase } from './database.ts';
+import type { DeliveryDatabase } from './database.ts';
 import { folderServer, type FolderServer } from './folder-driver.ts';
+import {
+  openFolderDelivery,
+  passDependencies,
+  SERVER,
+  startFolderReconciler,
+  type FolderDelivery,
+} from './set-up.ts';
 
-const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
-
+let delivery: FolderDelivery;
 let opened: DeliveryDatabase;
 let folder: FolderServer;
 let server: string;
 
 beforeEach(async () => {
-  opened = await openDeliveryDatabase();
-  folder = folderServer(temporaryFolder());
-  server = await opened.create('nameservers', SERVER);
+  delivery = await openFolderDelivery();
+  ({ opened, folder, server } = delivery);
 });
-afterEach(async () => {
-  await opened.close();
-  rmSync(folder.folder, { recursive: true, force: true });
-});
+afterEach(() => delivery.close());
 
-function dependencies(changes: Partial<PassDependencies> = {}): PassDependencies {
-  return {
-    store: createDeliveryStore(opened.database, opened.store, opened.clock),
-    driver: folder.driver,
-    verify: folder.verify,
-    clock: opened.clock,
-    random: () => 0.5,
-    holder: 'one',
-    onDrift: 'repair',
-    memory: new Map(),
-    signal: new AbortController().signal,
-    ...changes,
-  };
-}
-
+const dependencies = (changes?: Partial<PassDependencies>) => passDependencies(delivery, changes);
 const pass = (changes: Partial<PassDependencies> = {}) => makePass(dependencies(changes), server);
 
 /** Returns the state of a key, as callers see it. */
@@ -242,31 +227,8 @@ test('a name server is not live if no process serves it', async () => {
 });
 
 describe('the reconciler', () => {
-  function start(servers: readonly FolderServer[], ids: readonly string[]) {
-    const results: string[] = [];
-    const store = createDeliveryStore(opened.database, opened.store, opened.clock);
-    const reconciler = startReconciler({
-      ...{ store, clock: opened.clock, random: Math.random, holder: 'one', onDrift: 'repair' },
-      servers: ids.map((id, index) => ({
-        id,
-        driver: (servers[index] ?? folder).driver,
-        minimumIntervalMs: 0,
-      })),
-      verify: folder.verify,
-      concurrency: 8,
-      observe: ({ outcome }) => results.push(outcome),
-      failed: (error) => results.push(String(error)),
-    });
-    const stop = opened.store.onAnnounced(() => reconciler.wake());
-    onTestFinished(async () => {
-      await stop();
-      await reconciler.close(1000);
-    });
-    return { reconciler, results };
-  }
-
   test('delivers within a second, and a burst of changes in few applies', async () => {
-    start([folder], [server]);
+    startFolderReconciler(delivery);
     const began = performance.now();
     await Promise.all(
       Array.from({ length: 300 }, (_, index) => opened.create('tsigkeys', opened.key(`k${index}`))),
@@ -283,7 +245,12 @@ describe('the reconciler', () => {
     onTestFinished(() => rmSync(other.folder, { recursive: true, force: true }));
     const second = await opened.create('nameservers', { ...SERVER, name: 'ns2' });
     other.fail(new DriverError('timeout', 'No response.'));
-    start([folder, other], [server, second]);
+    startFolderReconciler(delivery, {
+      servers: [
+        { id: server, driver: folder.driver, minimumIntervalMs: 0 },
+        { id: second, driver: other.driver, minimumIntervalMs: 0 },
+      ],
+    });
     await opened.create('tsigkeys', opened.key('k'));
     await expect.poll(() => folder.keys(), { timeout: 5000, interval: 10 }).toEqual({ k: 1 });
     other.fail(undefined);
@@ -294,7 +261,7 @@ describe('the reconciler', () => {
   });
 
   test('releases its claims when it stops', async () => {
-    const { reconciler } = start([folder], [server]);
+    const reconciler = startFolderReconciler(delivery);
     await opened.create('tsigkeys', opened.key('k'));
     await expect.poll(() => folder.keys(), { timeout: 5000, interval: 10 }).toEqual({ k: 1 });
     await reconciler.close(1000);

@@ -41,6 +41,8 @@ const SIZES = {
   hardLinkRounds: { short: 1, long: 4 },
   /** Keys that a driver creates and removes one after the other, to measure the time. */
   driverRounds: { short: 10, long: 50 },
+  /** Keys that a service delivers and removes one after the other, to measure the time. */
+  deliveryRounds: { short: 5, long: 50 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */
@@ -72,6 +74,7 @@ export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
  * long run also on PostgreSQL.
  */
 export const ON_SQLITE_WHEN_SHORT = [
+  'test/delivery/brands.test.ts',
   'test/end-to-end/iana-list.test.ts',
   'test/end-to-end/tsig-keygen.test.ts',
   ...[

@@ -16,7 +16,7 @@ import {
 import { run } from '../harness/name-servers.ts';
 import { hasProgram } from '../harness/tools.ts';
 import { newKey } from './driver-contract.ts';
-import { moduleFolder, SCHEMA } from './powerdns-server.ts';
+import { moduleFolder, SCHEMA } from '../harness/brands/powerdns-server.ts';
 
 /** The configurations on the pages, on a free port and in a temporary folder. */
 

@@ -10,29 +10,10 @@ import {
   verifyExpectations,
   type Expectation,
 } from '../../src/nameservers/probe.ts';
-import {
-  startDrivenServer,
-  ZONES,
-  type DrivenServer,
-  type ServerRecipe,
-} from '../harness/driven-server.ts';
+import type { Brand } from '../harness/brands/brand.ts';
+import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { IS_LONG, sizeOf } from '../harness/sizes.ts';
-
-/** What the contract needs to know about a name server program. */
-export interface DriverCase extends ServerRecipe {
-  /** The name of the driver. */
-  readonly driver: string;
-  readonly installed: boolean;
-  /** The options of the driver for a server. */
-  options(server: DrivenServer): Record<string, unknown>;
-  /** Options with which the server refuses the control key, or undefined if it has none. */
-  wrongKey?(server: DrivenServer): Record<string, unknown>;
-  /** Removes a key and changes a secret on the server, as an operator would. */
-  edit(server: DrivenServer, removed: string, changed: string): Promise<void>;
-  /** The name of a key that the server has in its configuration. */
-  readonly foreign: string;
-}
 
 /** What a server and its driver need to run one test after the other. */
 export interface Session {
@@ -79,7 +60,7 @@ async function failureOf(work: Promise<unknown>): Promise<{ code: string; messag
 }
 
 /** Runs the contract of drivers against a real server, and then `more`. */
-export function describeDriver(recipe: DriverCase, more?: (session: () => Session) => void): void {
+export function describeDriver(recipe: Brand, more?: (session: () => Session) => void): void {
   describe.runIf(recipe.installed)(`the driver for ${recipe.name}`, () => {
     const definition = DRIVERS[recipe.driver];
     if (definition === undefined) throw new Error(`There is no driver ${recipe.driver}`);

@@ -2,38 +2,19 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import type { Brand } from '../harness/brands/brand.ts';
 import { contentOf, ZONES } from '../harness/driven-server.ts';
 import { canMount, mountMemory } from '../harness/file-systems.ts';
-import { newKey, type DriverCase, type Session } from './driver-contract.ts';
-
-/** The parts of a configuration that includes the file of a driver. */
-export interface IncludedFile {
-  /** The path of the file, and of the main configuration, from the folder of the server. */
-  readonly file: string;
-  readonly main: string;
-  /** Returns a valid main configuration without the include statement. */
-  withoutInclude(text: string): string;
-}
+import { newKey, type Session } from './driver-contract.ts';
 
 const OTHER_ID = 'f3d7a1f0-94b7-4c53-8f4a-8c2d5f6f7c2e';
 
-/** Changes a file as an operator would. */
-export function editFile(file: string, edit: (text: string) => string): Promise<void> {
-  const text = readFileSync(file, 'utf8');
-  const edited = edit(text);
-  if (edited === text) throw new Error(`The edit of ${file} changes nothing`);
-  writeFileSync(file, edited);
-  return Promise.resolve();
-}
-
 /** The tests of drivers that write a file. */
-export function describeIncludeFile(
-  session: () => Session,
-  recipe: DriverCase,
-  { file, main, withoutInclude }: IncludedFile,
-): void {
+export function describeIncludeFile(session: () => Session, recipe: Brand): void {
   const definition = DRIVERS[recipe.driver];
-  if (definition === undefined) throw new Error(`There is no driver ${recipe.driver}`);
+  if (definition === undefined || recipe.include === undefined)
+    throw new Error(`There is no driver ${recipe.driver} with a file`);
+  const { file, main, withoutInclude } = recipe.include;
   const { rights } = definition;
   const soon = () => AbortSignal.timeout(10_000);
   const pathOf = () => join(session().server.folder, file);

@@ -4,77 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { startDrivenServer, ZONES } from '../harness/driven-server.ts';
 import { run } from '../harness/name-servers.ts';
-import { SECRET } from '../harness/samples.ts';
 import { hasProgram } from '../harness/tools.ts';
-import { describeDriver, newKey, type DriverCase } from './driver-contract.ts';
-import { describeIncludeFile, editFile } from './include-file-contract.ts';
+import { describeDriver, newKey } from './driver-contract.ts';
+import { describeIncludeFile } from './include-file-contract.ts';
+import { nsd } from '../harness/brands/nsd.ts';
 
-const PATTERNS = ['', ...ZONES.map((zone) => `-${zone}`)]
-  .map((suffix) => `pattern:\n    name: "tsigil-transfer${suffix}"\n`)
-  .join('');
-
-const nsd: DriverCase = {
-  name: 'NSD',
-  driver: 'nsd',
-  installed: hasProgram('nsd', 'nsd'),
-  foreign: 'hand-made.example',
-  configure(folder, port) {
-    writeFileSync(join(folder, 'keys', 'tsigil.conf'), PATTERNS);
-    writeFileSync(
-      join(folder, 'nsd.conf'),
-      `server:
-    ip-address: 127.0.0.1@${port}
-    server-count: 1
-    username: ""
-    chroot: ""
-    database: ""
-    zonesdir: "${folder}"
-    xfrdir: "${folder}"
-    pidfile: "${folder}/nsd.pid"
-    xfrdfile: "${folder}/xfrd.state"
-    zonelistfile: "${folder}/zone.list"
-    rrl-ratelimit: 0
-    rrl-whitelist-ratelimit: 0
-remote-control:
-    control-enable: yes
-    control-interface: "${folder}/nsd.sock"
-key:
-    name: "Hand-Made.example."
-    algorithm: hmac-sha256
-    secret: "${SECRET}"
-include: "${folder}/keys/tsigil.conf"
-${ZONES.map(
-  (zone) => `zone:
-    name: ${zone}
-    zonefile: ${zone}.zone
-    include-pattern: "tsigil-transfer"
-    include-pattern: "tsigil-transfer-${zone}"
-`,
-).join('')}`,
-    );
-  },
-  controlSocket: 'nsd.sock',
-  command: (folder) => ['nsd', '-d', '-c', join(folder, 'nsd.conf')],
-  options: ({ folder }) => ({
-    file: join(folder, 'keys', 'tsigil.conf'),
-    controlSocket: join(folder, 'nsd.sock'),
-  }),
-  edit: ({ folder }, removed, changed) =>
-    editFile(join(folder, 'keys', 'tsigil.conf'), (text) =>
-      text
-        .replace(new RegExp(`^key:\n    name: "${removed}"\n.*\n.*\n`, 'm'), '')
-        .replace(new RegExp(`(name: "${changed}"\n.*\n    secret: ")[^"]*`), `$1${'A'.repeat(44)}`)
-        .replaceAll(new RegExp(`    provide-xfr: \\S+ "${removed}"\n`, 'g'), ''),
-    ),
-};
-
-describeDriver(nsd, (session) =>
-  describeIncludeFile(session, nsd, {
-    file: 'keys/tsigil.conf',
-    main: 'nsd.conf',
-    withoutInclude: (text) => text.replace(/^include: .*\n/m, PATTERNS),
-  }),
-);
+describeDriver(nsd, (session) => describeIncludeFile(session, nsd));
 
 /** Starts NSD with this statement for its control channel, and with certificates for it. */
 async function startWithControl(interfaces: (folder: string, port: number) => string) {

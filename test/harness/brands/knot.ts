@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ZONES } from '../driven-server.ts';
+import { SECRET } from '../samples.ts';
+import { hasProgram } from '../tools.ts';
+import { editFile, type Brand } from './brand.ts';
+
+const RULES = `acl:\n${['', ...ZONES.map((zone) => `-${zone}`)]
+  .flatMap((suffix) =>
+    ['transfer', 'update'].map(
+      (right) =>
+        `  - id: "tsigil-${right}${suffix}"\n    action: ${right}\n    address: 0.0.0.0/32\n    deny: on\n`,
+    ),
+  )
+  .join('')}`;
+
+/** Knot DNS with the zones of `ZONES`. */
+export const knot: Brand = {
+  name: 'Knot',
+  driver: 'knot',
+  installed: hasProgram('knotd', 'knot'),
+  foreign: 'hand-made.example',
+  configure(folder, port) {
+    writeFileSync(join(folder, 'keys', 'tsigil.conf'), RULES);
+    writeFileSync(
+      join(folder, 'knot.conf'),
+      `server:
+    rundir: "${folder}"
+    listen: 127.0.0.1@${port}
+    automatic-acl: off
+database:
+    storage: "${folder}"
+key:
+  - id: Hand-Made.example
+    algorithm: hmac-sha256
+    secret: ${SECRET}
+include: "${folder}/keys/tsigil.conf"
+zone:
+${ZONES.map(
+  (zone) => `  - domain: ${zone}
+    storage: "${folder}"
+    file: ${zone}.zone
+    acl: [tsigil-transfer, tsigil-update, tsigil-transfer-${zone}, tsigil-update-${zone}]
+`,
+).join('')}`,
+    );
+  },
+  controlSocket: 'knot.sock',
+  command: (folder) => ['knotd', '-c', join(folder, 'knot.conf')],
+  options: ({ folder }) => ({
+    file: join(folder, 'keys', 'tsigil.conf'),
+    controlSocket: join(folder, 'knot.sock'),
+  }),
+  edit: ({ folder }, removed, changed) =>
+    editFile(join(folder, 'keys', 'tsigil.conf'), (text) =>
+      text
+        .replace(new RegExp(`^  - id: "${removed}."\n.*\n.*\n`, 'm'), '')
+        .replace(new RegExp(`(id: "${changed}."\n.*\n    secret: ")[^"]*`), `$1${'A'.repeat(44)}`)
+        .replaceAll(`"${removed}.", `, '')
+        .replaceAll(`, "${removed}."`, ''),
+    ),
+  include: {
+    file: 'keys/tsigil.conf',
+    main: 'knot.conf',
+    withoutInclude: (text) => text.replace(/^include: .*\n/m, RULES),
+  },
+};

@@ -1,0 +1,113 @@
+import type { DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { probeKey } from '../../src/nameservers/probe.ts';
+import type { Brand } from './brands/brand.ts';
+import type { Client } from './client.ts';
+import { startDrivenServer, ZONES, type DrivenServer } from './driven-server.ts';
+
+export const DEFAULT_POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+/** A running name server to which a service delivers keys. */
+export interface DeliveryServer extends DrivenServer {
+  readonly name: string;
+  readonly brand: Brand;
+  readonly rights: readonly Right[];
+  /** Its entry in the setting `nameServers`. */
+  readonly entry: Readonly<Record<string, unknown>>;
+}
+
+/** Starts a name server of a brand for the delivery by a service. */
+export async function startDeliveryServer(brand: Brand, name = 'ns1'): Promise<DeliveryServer> {
+  const server = await startDrivenServer(brand);
+  const rights = DRIVERS[brand.driver]?.rights ?? [];
+  return {
+    ...server,
+    ...{ name, brand, rights },
+    entry: {
+      ...{ name, driver: brand.driver, rights, local: brand.options(server) },
+      ...{ address: `127.0.0.1:${server.address.port}`, probeZone: `${ZONES[0]}.` },
+    },
+  };
+}
+
+/** Returns the variable with the setting `nameServers`. */
+export function delivering(...servers: readonly Pick<DeliveryServer, 'entry'>[]) {
+  return { TSIGIL_NAME_SERVERS: JSON.stringify(servers.map(({ entry }) => entry)) };
+}
+
+/** A key that the service has created. */
+export type CreatedKey = Pick<DesiredKey, 'id' | 'name' | 'algorithm' | 'secret'>;
+
+/** The status of a key, as the service shows it. */
+export interface ShownKey {
+  readonly state: string;
+  readonly version: number;
+  readonly servers: readonly {
+    readonly name_server: string;
+    readonly state: string;
+    readonly delivered_version: number;
+    readonly error: { readonly code: string; readonly message: string } | null;
+  }[];
+}
+
+/** A name server, as the service shows it. */
+export interface ShownServer {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly error_code: string | null;
+  readonly error: string | null;
+  readonly keys_wanted: number;
+  readonly keys_live: number;
+  readonly attempts: number;
+  readonly applied_at: string | null;
+  readonly verified_at: string | null;
+}
+
+/** Creates the zones of the name servers in a service. */
+export async function createZones({ with: as, token }: Client): Promise<void> {
+  const project = as(token);
+  for (const zone of ZONES)
+    await project.post('/v2/zones', { name: `${zone}.`, email: 'hostmaster@a.test' });
+}
+
+/** Creates a key for all zones of the default pool, or with a scope of `more`. */
+export async function createKey(client: Client, name: string, more: object = {}) {
+  const { status, body, text } = await client.post('/v2/tsigkeys', {
+    ...{ name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: DEFAULT_POOL },
+    ...more,
+  });
+  if (status !== 201) throw new Error(`The key was not created: ${text}`);
+  return body as CreatedKey;
+}
+
+/** Returns the members of a key for one zone. */
+export async function inZone(client: Client, zone: string): Promise<object> {
+  const { body } = await client.get(`/v2/zones?name=${zone}.`, { 'x-auth-all-projects': 'true' });
+  return {
+    scope: 'ZONE',
+    resource_id: (body as { zones: { id: string }[] }).zones[0]?.id,
+  };
+}
+
+/** Returns where a key is, at once or after `wait` seconds without a result. */
+export async function deliveries(client: Client, id: string, wait = 10): Promise<ShownKey> {
+  return (await client.get(`/v2/tsigkeys/${id}/deliveries?wait=${wait}`)).body as ShownKey;
+}
+
+/** Returns a name server of a service. */
+export async function shownServer(client: Client, name = 'ns1'): Promise<ShownServer> {
+  const { body } = await client.get(`/v2/nameservers?name=${name}`);
+  const [found] = (body as { nameservers: ShownServer[] }).nameservers;
+  if (found === undefined) throw new Error(`The service has no name server '${name}'`);
+  return found;
+}
+
+/** Returns the verdict about a key on a name server. */
+export async function verdictOf(
+  { address }: Pick<DrivenServer, 'address'>,
+  key: CreatedKey,
+  { right = 'transfer', zone = ZONES[0] }: { right?: Right; zone?: string } = {},
+): Promise<string> {
+  return (await probeKey(key, right, { server: address, zone }, Date.now)).verdict;
+}
