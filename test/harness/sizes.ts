@@ -43,6 +43,8 @@ const SIZES = {
   driverRounds: { short: 10, long: 50 },
   /** Keys that a service delivers and removes one after the other, to measure the time. */
   deliveryRounds: { short: 5, long: 50 },
+  /** Kinds of name servers that the demo runs. */
+  demoServers: { short: 1, long: 4 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */

@@ -1,0 +1,124 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { cleanEnvironment, temporaryFolder } from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
+import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+
+const DEMO = join(import.meta.dirname, '../../deploy/demo/demo.mjs');
+
+const NAME_SERVERS = [
+  { driver: 'bind', program: 'named', title: 'BIND', debian: 'bind9' },
+  { driver: 'knot', program: 'knotd', title: 'Knot DNS', debian: 'knot' },
+  { driver: 'nsd', program: 'nsd', title: 'NSD', debian: 'nsd' },
+  { driver: 'powerdns', program: 'pdns_server', title: 'PowerDNS', debian: 'pdns-server' },
+];
+
+/** Starts the demo, with its temporary folder in `folder`. */
+function startDemo(folder: string, variables: Record<string, string>, ...argv: string[]) {
+  const child = spawn(process.execPath, [DEMO, ...argv], {
+    cwd: folder,
+    // The demo must not use the settings of another service.
+    env: cleanEnvironment({ TMPDIR: folder, TSIGIL_URL: 'http://127.0.0.1:9', ...variables }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  return { child, exited, err: text(child.stderr) };
+}
+
+function demoFolder(): string {
+  const folder = temporaryFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Returns what the demo left behind: files in `folder`, and processes that name it. */
+function remains(folder: string): string[] {
+  const processes = readdirSync('/proc').flatMap((id) => {
+    try {
+      const words = readFileSync(`/proc/${id}/cmdline`, 'utf8');
+      return words.includes(`${folder}/tsigil-demo-`) ? [words] : [];
+    } catch {
+      return []; // it is no process, or has ended
+    }
+  });
+  return [...readdirSync(folder), ...processes];
+}
+
+describe('npm run demo', () => {
+  test.each(NAME_SERVERS.slice(0, sizeOf('demoServers')))(
+    'with $title, a key transfers a zone and the deleted key does not, and nothing is left',
+    async ({ driver, program, title, debian }) => {
+      if (!hasProgram(program, debian)) return;
+      const folder = demoFolder();
+      const { child, exited, err } = startDemo(folder, {}, driver);
+      const out = await text(child.stdout);
+      expect({ status: (await exited)[0], err: await err }).toEqual({ status: 0, err: '' });
+      const [, , , created = '', sent = '', unsigned = '', , deleted = ''] = out.split(/^\d\. /m);
+      expect(created).toMatch(/live and verified \d+ ms after its creation/);
+      expect(sent).toMatch(/SOA|the server sent the zone/);
+      expect(unsigned).toMatch(/^Without the key, .* refuses\.[^]*(?:Transfer failed|REFUSED)/);
+      expect(unsigned).not.toContain('SOA');
+      expect(deleted).toMatch(/^With the deleted key, .* refuses\.[^]*(?:failed|unknown key)/);
+      expect(deleted).not.toContain('SOA');
+      expect(out).toContain(title);
+      expect(remains(folder)).toEqual([]);
+    },
+  );
+
+  test.runIf(hasProgram('named', 'bind9'))(
+    'without dig, it sends the requests itself',
+    async () => {
+      const folder = demoFolder();
+      const empty = join(folder, 'no-programs');
+      mkdirSync(empty);
+      const { child, exited } = startDemo(folder, { PATH: empty }, 'bind');
+      const out = await text(child.stdout);
+      expect((await exited)[0]).toBe(0);
+      expect(out).toContain('good (without dig): the server sent the zone (3 records)');
+      expect(out).toContain('The response is REFUSED (without dig).');
+      expect(out).toContain('unknown key (without dig)');
+    },
+  );
+
+  test.runIf(hasProgram('named', 'bind9'))(
+    'when it is stopped, it ends its programs and removes its folder',
+    async () => {
+      const folder = demoFolder();
+      const { child, exited, err } = startDemo(folder, {}, 'bind');
+      let out = '';
+      child.stdout.setEncoding('utf8').on('data', (part: string) => {
+        out += part;
+        if (!child.killed && out.includes('2. The service runs')) child.kill('SIGTERM');
+      });
+      expect((await exited)[0]).toBe(1);
+      expect(await err).toBe('The demo failed: Stopped by SIGTERM\n');
+      expect(remains(folder)).toEqual([]);
+    },
+  );
+
+  test.runIf(hasProgram('named', 'bind9'))(
+    'when the reader closes its output, it ends its programs and removes its folder',
+    async () => {
+      const folder = demoFolder();
+      const { child, exited } = startDemo(folder, {}, 'bind');
+      child.stdout.once('data', () => child.stdout.destroy());
+      expect((await exited)[0]).toBe(1);
+      expect(remains(folder)).toEqual([]);
+    },
+  );
+
+  test('an unknown driver is an error that lists the known ones', () => {
+    const { status, stderr } = spawnSync(process.execPath, [DEMO, 'unbound'], {
+      encoding: 'utf8',
+      env: TOOL_ENVIRONMENT,
+    });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: "The demo failed: Unknown driver 'unbound'. Use one of: bind, knot, nsd, powerdns.\n",
+    });
+  });
+});
