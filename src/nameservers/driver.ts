@@ -11,7 +11,8 @@ export interface Driver {
    * any failure and with the same state. `owned` are the names of keys, in comparison form, that
    * Tsigil may have put on the server before. A key on the server with another name is not
    * Tsigil's, and the driver never changes or removes it. If a key of `state` has such a name, the
-   * driver leaves it out and reports it in `Applied.problems`. It applies the others. After a
+   * driver leaves it out and reports it in `Applied.problems`. It applies the others. A key of
+   * `state.kept` that the server has from Tsigil keeps its algorithm and its secret. After a
    * failure the server has its former keys, or for PowerDNS some of the changes. The signal ends
    * the call. Throws `DriverError`.
    */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DesiredKey, DesiredState } from '../domain/delivery/desired-state.ts';
+import { withKept, type DesiredKey, type DesiredState } from '../domain/delivery/desired-state.ts';
 import { canonicalKey, type Key } from '../domain/key-formats/key.ts';
 import { KeyFileError } from '../domain/key-formats/reader.ts';
 import { DriverError, type Difference, type Driver, type Requirement } from './driver.ts';
@@ -48,8 +48,9 @@ export function createFileDriver(server: FileServer, options: FileOptions, id: s
     const former = await file.read();
     const loaded = await server.inspect(signal);
     const ours = keysIn(former ?? '');
-    const taken = state.keys.filter(({ name }) => isTaken(name, loaded, ours));
-    const keys = state.keys.filter((key) => !taken.includes(key));
+    const wanted = withKept(state, ours);
+    const taken = wanted.filter(({ name }) => isTaken(name, loaded, ours));
+    const keys = wanted.filter((key) => !taken.includes(key));
     const content = `${file.header}\n${server.render({ ...state, keys }, former ?? '')}`;
     return { former, content, keys, taken, loaded };
   };

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DesiredKey } from '../../src/domain/delivery/desired-state.ts';
+import type { DesiredKey, DesiredState } from '../../src/domain/delivery/desired-state.ts';
 import type { Failure } from '../../src/domain/delivery/ports.ts';
 import { DriverError, type Driver } from '../../src/nameservers/driver.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
@@ -36,14 +36,20 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
         .filter((name) => name.endsWith('.key'))
         .map((name) => [name.slice(0, -4), readFileSync(join(folder, name), 'utf8')]),
     );
-  const wantedBy = (keys: readonly DesiredKey[]) =>
-    new Map(keys.map((key) => [key.name, contentOf(key)]));
+  const wantedBy = ({ keys, kept = [] }: DesiredState) => {
+    const wanted = new Map(keys.map((key) => [key.name, contentOf(key)]));
+    for (const { name } of kept) {
+      const present = read().get(name);
+      if (present !== undefined) wanted.set(name, present);
+    }
+    return wanted;
+  };
   const driver: Driver = {
-    async apply({ keys }, _owned, signal) {
+    async apply(state, _owned, signal) {
       await before();
       if (failure !== undefined) throw failure;
       if (applyMs > 0) await pause(applyMs, undefined, { signal });
-      const wanted = wantedBy(keys);
+      const wanted = wantedBy(state);
       const present = read();
       let changed = false;
       for (const [name, content] of wanted)
@@ -60,9 +66,9 @@ export function folderServer(folder: string, applyMs = 0): FolderServer {
       if (changed) applies += 1;
       return { changed, problems: [] };
     },
-    compare({ keys }) {
+    compare(state) {
       if (failure !== undefined) return Promise.reject(failure);
-      const wanted = wantedBy(keys);
+      const wanted = wantedBy(state);
       const present = read();
       const names = new Set([...wanted.keys(), ...present.keys()]);
       return Promise.resolve(

@@ -1,4 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -7,6 +8,7 @@ import { nameServer } from '../../src/domain/resources/name-server.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { DriverError } from '../../src/nameservers/driver.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
+import { insertDataKey } from '../../src/store/secrets/start.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import type { DeliveryDatabase } from './database.ts';
@@ -120,6 +122,73 @@ describe('a pass', () => {
     expect(await stateOf(bad)).toBe('pending');
     await pass();
     expect(await stateOf(bad)).toBe('delivered');
+  });
+
+  test('leaves a key on the name server whose secret cannot be decrypted, and delivers the others', async () => {
+    const [kept, unknown] = [
+      await opened.create('tsigkeys', opened.key('kept')),
+      await opened.create('tsigkeys', opened.key('unknown')),
+    ];
+    await dependencies().store.seen([server]);
+    await opened.database.write(async (sql) => {
+      await insertDataKey(sql, {
+        ...({ number: 9, purpose: 'secrets', wrapped: 'x', wrappedBy: 'x' } as const),
+        ...({ state: 'draining', createdAt: '2026-01-02T03:04:05.000006' } as const),
+      });
+      await sql.run('UPDATE tsigkeys SET secret_key = 9 WHERE id = ?', [unknown]);
+    });
+    await pass();
+    const before = readFileSync(join(folder.folder, 'kept.key'), 'utf8');
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE tsigkeys SET secret_key = 9', []);
+    });
+    const good = await opened.create('tsigkeys', opened.key('good'));
+    await pass();
+    expect(Object.keys(folder.keys()).sort()).toEqual(['good', 'kept']);
+    expect(readFileSync(join(folder.folder, 'kept.key'), 'utf8')).toBe(before);
+    expect([await stateOf(kept), await stateOf(unknown), await stateOf(good)]).toEqual([
+      'undeliverable',
+      'undeliverable',
+      'delivered',
+    ]);
+    expect((await dependencies().store.deliveries(server)).map(({ error }) => error?.code)).toEqual(
+      expect.arrayContaining(['unreadable_secret']),
+    );
+    expect((await shownServer()).state).toBe('live');
+    // It can be decrypted again.
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE tsigkeys SET secret_key = NULL WHERE id = ?', [unknown]);
+    });
+    await dependencies().store.checkNow([server]);
+    await pass();
+    expect([await stateOf(kept), await stateOf(unknown)]).toEqual(['undeliverable', 'delivered']);
+    await opened.remove('tsigkeys', kept);
+    expect(await pass()).toMatchObject({ removed: ['kept'] });
+    expect(Object.keys(folder.keys()).sort()).toEqual(['good', 'unknown']);
+  });
+
+  test('does not deliver the random secret that replaced a lost one, until the key gets a new one', async () => {
+    const key = await opened.create('tsigkeys', opened.key('lost'));
+    await dependencies().store.seen([server]);
+    await pass();
+    const before = readFileSync(join(folder.folder, 'lost.key'), 'utf8');
+    const secret = 'cmFuZG9t';
+    const digest = createHash('sha256').update(secret).digest('base64url');
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE tsigkeys SET secret = ? WHERE id = ?', [secret, key]);
+      await sql.run('INSERT INTO lost_secrets (id, digest, lost_at) VALUES (?, ?, ?)', [
+        ...[key, digest, '2026-01-02T03:04:05.000006'],
+      ]);
+    });
+    await dependencies().store.checkNow([server]);
+    await pass();
+    expect([readFileSync(join(folder.folder, 'lost.key'), 'utf8'), await stateOf(key)]).toEqual([
+      before,
+      'undeliverable',
+    ]);
+    await opened.update('tsigkeys', key, { secret: 'bmV3IHNlY3JldA==' });
+    await pass();
+    expect([folder.keys(), await stateOf(key)]).toEqual([{ lost: 2 }, 'delivered']);
   });
 
   test('that fails keeps the outbox, shows the reason, and is repeated later or after a change', async () => {

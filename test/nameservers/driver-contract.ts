@@ -205,6 +205,33 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       await expectKey(key, true);
     });
 
+    test('a key to keep stays with its secret, and one that the server lacks is left out', async () => {
+      const { driver, apply, expectKey } = session();
+      const [kept, other, lacking] = [
+        newKey({ rights }),
+        newKey({ rights, zones: ['b.test'] }),
+        newKey({ rights }),
+      ];
+      await apply(kept);
+      const state = {
+        zones: ZONES,
+        keys: [other],
+        kept: [kept, lacking].map(({ id, name, zones }) => ({
+          ...{ id, name, zones, rights, version: 2 },
+        })),
+      };
+      for (const { name } of [other, lacking]) owned.add(name);
+      expect(await driver.apply(state, owned, later())).toEqual({ changed: true, problems: [] });
+      await expectKey(kept, true);
+      await expectKey(other, true, 'b.test');
+      await expectKey(lacking, false);
+      expect(await driver.compare(state, owned, later())).toEqual([]);
+      expect((await driver.apply(state, owned, later())).changed).toBe(false);
+      await apply();
+      await expectKey(kept, false);
+      await expectClosed();
+    });
+
     test('compare finds what others changed, and apply repairs it', async () => {
       const { server, driver, apply, state, expectKey } = session();
       const keys = [newKey({ rights }), newKey({ rights }), newKey({ rights })] as const;

@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
+import { ServiceError } from '../model/errors.ts';
 import { comparisonForm } from '../text/dns-name.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
-import { keyProblem, type DesiredKey, type DesiredState } from './desired-state.ts';
+import {
+  byName,
+  keyProblem,
+  type DesiredKey,
+  type DesiredState,
+  type KeptKey,
+} from './desired-state.ts';
 import type { Candidate } from './ports.ts';
 
 /** What a name server should have, and the keys that it cannot have. */
@@ -11,9 +18,10 @@ export interface Desire {
   readonly undeliverable: readonly Undeliverable[];
 }
 
-/** A key that no name server could use. */
+/** A key that no name server could use, or whose secret is not known. */
 export interface Undeliverable {
   readonly key: Tsigkey;
+  readonly code: 'undeliverable_key' | 'unreadable_secret';
   /** The reason, without secrets. */
   readonly reason: string;
 }
@@ -21,8 +29,8 @@ export interface Undeliverable {
 /**
  * Returns what a name server should have: the keys of its pool and of the zones of its pool, with
  * its rights. Leaves out keys that no name server could use. Of two keys with the same name on the
- * wire, the first one counts. Throws `ServiceError` `unreadable_secret` if a secret cannot be
- * decrypted.
+ * wire, the first one counts. A key whose secret cannot be decrypted or was lost is not deleted: a
+ * name server keeps its copy.
  */
 export function desire(
   server: Pick<NameServer, 'rights'>,
@@ -31,40 +39,64 @@ export function desire(
 ): Desire {
   const undeliverable: Undeliverable[] = [];
   const keys = new Map<string, DesiredKey>();
-  for (const { key, zones: applied } of candidates) {
-    const desired: DesiredKey = {
+  const kept = new Map<string, KeptKey>();
+  for (const { key, zones: applied, isLost = false } of candidates) {
+    const known: KeptKey = {
       id: key.id,
       name: comparisonForm(key.name),
-      algorithm: key.algorithm,
-      secret: key.secret, // `keyProblem` throws if it cannot be decrypted
       version: key.version,
       rights: server.rights,
       zones: applied === 'all' ? 'all' : applied.map(comparisonForm).toSorted(),
     };
+    const { name } = known;
+    const isRepeated = keys.has(name) || kept.has(name);
+    const unreadable = isLost ? LOST : unreadableReason(key);
+    if (unreadable !== undefined) {
+      if (!isRepeated) kept.set(name, known);
+      undeliverable.push({ key, code: 'unreadable_secret', reason: unreadable });
+      continue;
+    }
+    const desired = { ...known, algorithm: key.algorithm, secret: key.secret };
     const reason =
-      keyProblem(desired) ??
-      (keys.has(desired.name) ? 'another key has the same name on the wire' : undefined);
-    if (reason === undefined) keys.set(desired.name, desired);
-    else undeliverable.push({ key, reason });
+      keyProblem(desired) ?? (isRepeated ? 'another key has the same name on the wire' : undefined);
+    if (reason === undefined) keys.set(name, desired);
+    else undeliverable.push({ key, code: 'undeliverable_key', reason });
   }
   return {
     state: {
       zones: zones.map(comparisonForm),
-      keys: [...keys.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+      keys: [...keys.values()].toSorted(byName),
+      kept: [...kept.values()].toSorted(byName),
     },
     undeliverable,
   };
+}
+
+const LOST = 'the secret was lost with its master key. Set a new secret';
+
+/** Returns why a secret cannot be used, or undefined if it can be decrypted. */
+function unreadableReason({ secret }: Tsigkey): string | undefined {
+  try {
+    JSON.stringify(secret); // the value of a secret that cannot be decrypted throws
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unreadable_secret')
+      return 'the secret cannot be decrypted. Restore the master key, or set a new secret';
+    throw error;
+  }
 }
 
 /**
  * Returns a hash of a desired state. It covers the versions of keys instead of their secrets, so
  * that the stored hash reveals nothing about a secret.
  */
-export function hashOf({ zones, keys }: DesiredState): string {
+export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   const hash = createHash('sha256');
   for (const zone of zones) hash.update(`${zone}\n`);
   for (const { id, name, algorithm, version, rights, zones: applied } of keys)
     hash.update(`${JSON.stringify([id, name, algorithm, version, rights, applied])}\n`);
+  for (const { id, name, rights, zones: applied } of kept)
+    hash.update(`${JSON.stringify([id, name, 'kept', rights, applied])}\n`);
   return hash.digest('hex');
 }
 

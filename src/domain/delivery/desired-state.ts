@@ -21,11 +21,38 @@ export interface DesiredKey {
   readonly zones: 'all' | readonly string[];
 }
 
+/** A key whose secret is not known. A name server that has it keeps its copy unchanged. */
+export type KeptKey = Omit<DesiredKey, 'algorithm' | 'secret'>;
+
 /** What a name server should have. Every key in it is valid, and its name occurs once. */
 export interface DesiredState {
   /** The names of all zones of the server's pool, in comparison form. */
   readonly zones: readonly string[];
   readonly keys: readonly DesiredKey[];
+  /** The keys to leave as they are. No name is in `keys`. */
+  readonly kept?: readonly KeptKey[];
+}
+
+/**
+ * Returns the keys of a state, and those to keep with the values in `present`, which are the keys
+ * on the name server by name.
+ */
+export function withKept(
+  { keys, kept = [] }: DesiredState,
+  present: ReadonlyMap<string, Pick<DesiredKey, 'algorithm' | 'secret'>>,
+): readonly DesiredKey[] {
+  const copies = kept.flatMap((key) => {
+    const copy = present.get(key.name);
+    return copy === undefined
+      ? []
+      : [{ ...key, algorithm: copy.algorithm, secret: copy.secret } satisfies DesiredKey];
+  });
+  return copies.length === 0 ? keys : [...keys, ...copies].toSorted(byName);
+}
+
+/** Compares keys by name. */
+export function byName(one: Pick<DesiredKey, 'name'>, other: Pick<DesiredKey, 'name'>): number {
+  return one.name < other.name ? -1 : 1;
 }
 
 /**

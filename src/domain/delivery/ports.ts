@@ -6,6 +6,8 @@ import type { Tsigkey } from '../resources/tsigkey.ts';
 export interface Candidate {
   readonly key: Tsigkey;
   readonly zones: 'all' | readonly string[];
+  /** Whether the secret was lost with its master key, and is now a random one that no one knows. */
+  readonly isLost?: boolean;
 }
 
 /** A failure of a pass, without secrets. */
@@ -22,6 +24,7 @@ export interface Delivery {
   readonly state: 'pending' | 'delivered' | 'failed' | 'undeliverable' | 'removing';
   /** The version that the name server has; 0 if none. For `undeliverable`, the checked version. */
   readonly deliveredVersion: number;
+  /** For `undeliverable`, set if the name server keeps a former version. */
   readonly appliedAt: string | null;
   readonly verifiedAt: string | null;
   readonly error: Failure | null;

@@ -1,5 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { RIGHTS, type DesiredKey, type DesiredState } from '../../domain/delivery/desired-state.ts';
+import {
+  RIGHTS,
+  withKept,
+  type DesiredKey,
+  type DesiredState,
+} from '../../domain/delivery/desired-state.ts';
 import { integer } from '../../domain/model/field.ts';
 import { described, object, withDefault } from '../../domain/model/object.ts';
 import { defineDriver, DriverError, type Driver, type Requirement } from '../driver.ts';
@@ -62,7 +67,10 @@ export const powerdns = defineDriver({
       const served = new Set(zones);
       for (const name of known.keys.keys()) if (!names.has(name)) known.keys.delete(name);
       for (const zone of known.grants.keys()) if (!served.has(zone)) known.grants.delete(zone);
-      const unread = state.keys.filter(({ name }) => names.has(name) && !known.keys.has(name));
+      const kept = (state.kept ?? []).filter(({ name }) => owned.has(name));
+      const unread = [...state.keys, ...kept].filter(
+        ({ name }) => names.has(name) && !known.keys.has(name),
+      );
       await inParallel(unread, requests, async ({ name }) => {
         const key = await api.key(name, signal);
         if (key !== undefined) known.keys.set(name, key);
@@ -80,8 +88,9 @@ export const powerdns = defineDriver({
         if (found === undefined || owned.has(name)) return false;
         return found.algorithm !== algorithm || found.secret !== secret;
       };
-      const keys = state.keys.filter((key) => !isTaken(key));
-      const taken = state.keys.filter(isTaken);
+      const all = withKept({ ...state, kept }, known.keys);
+      const keys = all.filter((key) => !isTaken(key));
+      const taken = all.filter(isTaken);
       const others = new Set(taken.map(({ name }) => name));
       const ours = new Set([...owned, ...keys.map(({ name }) => name)]);
       for (const name of others) ours.delete(name);

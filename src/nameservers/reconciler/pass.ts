@@ -10,7 +10,7 @@ import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Driver, KeyProblem } from '../driver.ts';
 import { failureOf, PassError, withoutSecrets } from './failures.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
-import { checkInterval, PROBE_INTERVAL_MS, retryMs } from './schedule.ts';
+import { checkInterval, PROBE_INTERVAL_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 import { settle, type SettleDependencies } from './settle.ts';
 
 /** What a pass needs. */
@@ -129,9 +129,7 @@ async function reconcile(
       removalMessage(gone.length, present.length, server),
     );
   for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
-  const owned = new Set(
-    former.filter((each) => each.state !== 'undeliverable').map(({ keyName }) => keyName),
-  );
+  const owned = new Set(present.map(({ keyName }) => keyName));
   const differences = await driver.compare(state, owned, signal);
   const hash = hashOf(state);
   const isSettled = former.every((each) => ['delivered', 'undeliverable'].includes(each.state));
@@ -169,7 +167,9 @@ async function reconcile(
     appliedAt: hasApplied ? clock() : undefined,
     nextCheckMs: record.failed
       ? retryMs(server.attempts + 1, 0, random)
-      : checkInterval(server, clock(), random),
+      : settled.foundUnreadable
+        ? UNREADABLE_RETRY_MS
+        : checkInterval(server, clock(), random),
     nextProbeMs: claim.probesAll ? PROBE_INTERVAL_MS : undefined,
   });
   memory.clear();
@@ -189,13 +189,13 @@ async function reconcile(
 }
 
 /** Returns whether a name server may have a key. */
-function isOnServer({ state }: Delivery): boolean {
-  return state !== 'undeliverable';
+function isOnServer({ state, appliedAt }: Delivery): boolean {
+  return state !== 'undeliverable' || appliedAt !== null;
 }
 
 /** Returns the keys that the name server may have and should not have. */
 function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
-  const wanted = new Set(state.keys.map(({ id }) => id));
+  const wanted = new Set([...state.keys, ...(state.kept ?? [])].map(({ id }) => id));
   return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
 }
 

@@ -9,6 +9,12 @@ const FIRST_CHECK_MS = 30_000;
 /** How often all keys of a name server are probed. */
 export const PROBE_INTERVAL_MS = 900_000;
 
+/**
+ * When a name server is checked again after a secret could not be decrypted. A process loads the
+ * data keys that another one has created within 10 s.
+ */
+export const UNREADABLE_RETRY_MS = 12_000;
+
 /** The longest time between two attempts. */
 const MAX_RETRY_SECONDS = 300;
 

@@ -7,6 +7,8 @@ import type { KeyProblem } from '../driver.ts';
 import { withoutSecrets } from './failures.ts';
 import type { Verify } from './verification.ts';
 
+const UNREADABLE = 'unreadable_secret';
+
 /** What the verification needs. */
 export interface SettleDependencies {
   readonly verify: Verify;
@@ -42,6 +44,8 @@ export async function settle(settlement: Settlement): Promise<{
   readonly record: Decided;
   readonly added: readonly string[];
   readonly removed: readonly string[];
+  /** Whether the secret of a key could not be decrypted, for the first time. */
+  readonly foundUnreadable: boolean;
 }> {
   const { dependencies, claim, desired, former, gone, problems, signal } = settlement;
   const { verify, clock, random, memory } = dependencies;
@@ -88,7 +92,8 @@ export async function settle(settlement: Settlement): Promise<{
       ...{ appliedAt: row?.appliedAt ?? null, verifiedAt: row?.verifiedAt ?? null },
     });
   }
-  changed.push(...undeliverableRows(settlement, rows));
+  const undeliverable = undeliverableRows(settlement, rows, now);
+  changed.push(...undeliverable);
   const removed: string[] = [];
   for (const row of gone) {
     const failure = verdict.failures.get(row.keyId);
@@ -101,8 +106,8 @@ export async function settle(settlement: Settlement): Promise<{
   const ids = new Set(
     [...desired.state.keys, ...desired.undeliverable.map(({ key }) => key)].map(({ id }) => id),
   );
-  for (const { keyId, state } of former)
-    if (state === 'undeliverable' && !ids.has(keyId)) removed.push(keyId);
+  for (const { keyId, state, appliedAt } of former)
+    if (state === 'undeliverable' && appliedAt === null && !ids.has(keyId)) removed.push(keyId);
   const failed = new Set(
     changed.filter(({ state }) => state === 'failed').map(({ keyId }) => keyId),
   );
@@ -119,6 +124,7 @@ export async function settle(settlement: Settlement): Promise<{
     },
     added: fresh.filter(({ id }) => !failed.has(id)).map(({ name }) => name),
     removed: gone.filter(({ keyId }) => removed.includes(keyId)).map(({ keyName }) => keyName),
+    foundUnreadable: undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE),
   };
 }
 
@@ -149,11 +155,12 @@ function deliveredRow(
 function undeliverableRows(
   { desired, problems }: Settlement,
   rows: ReadonlyMap<string, Delivery>,
+  now: string,
 ): Delivery[] {
   const left = [
-    ...desired.undeliverable.map(({ key, reason }) => ({
+    ...desired.undeliverable.map(({ key, code, reason }) => ({
       ...{ id: key.id, name: comparisonForm(key.name), version: key.version },
-      error: { code: 'undeliverable_key', message: reason },
+      error: { code, message: reason },
     })),
     ...problems.flatMap(({ id, code, message }) => {
       const key = desired.state.keys.find((each) => each.id === id);
@@ -164,22 +171,20 @@ function undeliverableRows(
   ];
   return left.flatMap(({ id, name, version, error }): Delivery[] => {
     const row = rows.get(id);
-    return row?.state === 'undeliverable' &&
+    if (
+      row?.state === 'undeliverable' &&
       row.deliveredVersion === version &&
       row.error?.message === error.message
-      ? []
-      : [
-          {
-            ...({
-              keyId: id,
-              keyName: name,
-              state: 'undeliverable',
-              deliveredVersion: version,
-              error,
-            } as const),
-            appliedAt: null,
-            verifiedAt: null,
-          },
-        ];
+    )
+      return [];
+    const isKept = error.code === UNREADABLE && row !== undefined;
+    const appliedAt = row?.state === 'undeliverable' ? row.appliedAt : (row?.appliedAt ?? now);
+    return [
+      {
+        ...({ keyId: id, keyName: name, state: 'undeliverable' } as const),
+        ...{ deliveredVersion: version, error },
+        ...{ appliedAt: isKept ? appliedAt : null, verifiedAt: isKept ? row.verifiedAt : null },
+      },
+    ];
   });
 }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Candidate } from '../../domain/delivery/ports.ts';
 import type { Store } from '../../domain/model/ports.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
+import { isLostSecret, readLostSecrets } from '../secrets/reset.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 
 /** The number of keys that are decrypted in one turn of the event loop. */
@@ -33,12 +34,17 @@ export async function candidatesOf(
     [poolId],
   );
   for (const { id, zone } of ofZones) zones.set(String(id), [String(zone)]);
+  const lost = new Map((await readLostSecrets(reads)).map((mark) => [mark.id, mark]));
   const ids = [...zones.keys()];
   const candidates: Candidate[] = [];
   for (let start = 0; start < ids.length; start += KEYS_PER_TURN) {
     if (start > 0) await nextTurn();
     for (const key of await store.find(tsigkey, 'id', ids.slice(start, start + KEYS_PER_TURN)))
-      candidates.push({ key, zones: zones.get(key.id) ?? [] });
+      candidates.push({
+        key,
+        zones: zones.get(key.id) ?? [],
+        isLost: isLostSecret(lost.get(key.id), key),
+      });
   }
   return candidates;
 }

@@ -178,6 +178,18 @@ export async function lostKeys(sql: Sql, keyring: Keyring): Promise<string[]> {
   return lost.map(({ name }) => String(name)).sort();
 }
 
+/** Returns whether the secret of a key is still the random one that replaced a lost one. */
+export function isLostSecret(
+  mark: LostSecret | undefined,
+  { secret }: { readonly secret: string },
+): boolean {
+  return (
+    mark !== undefined &&
+    isReadable(() => JSON.stringify(secret)) &&
+    digestOf(secret) === mark.digest
+  );
+}
+
 function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }
