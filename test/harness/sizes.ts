@@ -37,6 +37,8 @@ const SIZES = {
   keysUpgraded: { short: 300, long: 1000 },
   /** A test that kills at many points in time uses only each nth of them. */
   killTimeStep: { short: 2, long: 1 },
+  /** Records of an audit trail that is verified within a time limit. */
+  auditRecordsVerified: { short: 100_000, long: 1_000_000 },
   /** Rounds of five concurrent races for a database with two names. */
   hardLinkRounds: { short: 1, long: 4 },
   /** Keys that a driver creates and removes one after the other, to measure the time. */

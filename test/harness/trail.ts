@@ -81,10 +81,11 @@ export async function seal(
     const number = Number(head?.number ?? 0) + 1;
     const previous = typeof head?.hash === 'string' ? head.hash : NO_PREVIOUS;
     const digest = hashBatch({ previous, number, at });
-    for (const record of records) {
-      digest.add(record);
-      await sql.run('UPDATE audit_records SET batch = ? WHERE seq = ?', [number, record.seq]);
-    }
+    for (const record of records) digest.add(record);
+    await sql.run('UPDATE audit_records SET batch = ? WHERE batch IS NULL AND seq <= ?', [
+      number,
+      last.seq,
+    ]);
     const hash = digest.end();
     const mac = key?.hmac(macText({ number, hash })) ?? null;
     await sql.run(
@@ -101,19 +102,22 @@ async function writeHead(sql: Sql, number: number, hash: string): Promise<void> 
   await sql.run('INSERT INTO audit_head (id, number, hash) VALUES (1, ?, ?)', [number, hash]);
 }
 
-/** Writes `count` records with the names `0`, `1` and so on, in batches of `size`. */
+/**
+ * Writes `count` records with the names `0`, `1` and so on, in batches of `size`. `changes` are the
+ * other values of each record.
+ */
 export async function seed(
   database: Database,
   count: number,
   size: number,
-  options: { key?: TestKey } = {},
+  { key, changes }: { key?: TestKey; changes?: Partial<AuditEntry> } = {},
 ): Promise<void> {
-  const names = Array.from({ length: count }, (_, index) => String(index));
   for (let at = 0; at < count; at += size) {
+    const names = Array.from({ length: Math.min(size, count - at) }, (_, index) => at + index);
     await addRecords(
       database,
-      names.slice(at, at + size).map((name) => entry(name)),
+      names.map((name) => entry(String(name), changes)),
     );
-    await seal(database, size, options);
+    await seal(database, size, key === undefined ? {} : { key });
   }
 }

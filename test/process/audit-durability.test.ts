@@ -4,12 +4,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { expectOneRecordEach, runOperations } from '../audit/operations.ts';
 import { auditRecords } from '../harness/audit.ts';
 import { canMount, mountMemory } from '../harness/file-systems.ts';
-import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
 import { emptyLedger, storm } from '../harness/storm.ts';
 
 const WORKERS = 12;
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 
 let folder: string;
 beforeEach(() => {
@@ -61,30 +62,91 @@ test(`kill -9 during concurrent writes, ${sizeOf('killRounds')} times: the chang
 }, 240_000);
 
 describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a full disk', () => {
-  test('503, and neither the change nor its record is stored', async () => {
+  /** Runs `work` with a service whose database is on a full disk, then stops the service. */
+  async function onFullDisk(
+    variables: Record<string, string>,
+    prepare: (service: ServiceProcess) => Promise<void>,
+    work: (service: ServiceProcess, makeRoom: () => void) => Promise<void>,
+    check: (file: string) => void,
+  ): Promise<void> {
     const disk = mountMemory(folder, '3m');
     if (disk === undefined) throw new Error('could be mounted before, cannot now');
     try {
       const file = join(disk.folder, 'tsigil.db');
-      const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: `sqlite:${file}` });
-      fill(join(disk.folder, 'filler'));
-      let accepted = 0;
-      let status = 201;
-      for (; status === 201; accepted += status === 201 ? 1 : 0) {
-        const body = { name: `t${accepted}`, description: 'x'.repeat(160) };
-        ({ status } = await service.post('/v2/tlds', body));
-      }
-      expect(status).toBe(503);
-      rmSync(join(disk.folder, 'filler'));
+      const filler = join(disk.folder, 'filler');
+      const service = await startServiceProcess(folder, {
+        TSIGIL_DATABASE_URL: `sqlite:${file}`,
+        ...variables,
+      });
+      await prepare(service);
+      fill(filler);
+      await work(service, () => rmSync(filler));
+      rmSync(filler, { force: true });
       expect(await service.stop('SIGTERM')).toBe(0);
-      const rows = queryByAnotherProgram(
-        file,
-        "SELECT (SELECT count(*) FROM tlds) AS tlds, (SELECT count(*) FROM audit_records WHERE action = 'tlds:create') AS records",
-      );
-      expect(rows).toEqual([{ tlds: accepted, records: accepted }]);
+      check(file);
     } finally {
       disk.remove();
     }
+  }
+
+  test('503, and neither the change nor its record is stored', async () => {
+    let accepted = 0;
+    await onFullDisk(
+      {},
+      () => Promise.resolve(),
+      async (service) => {
+        let status = 201;
+        for (; status === 201; accepted += status === 201 ? 1 : 0) {
+          const body = { name: `t${accepted}`, description: 'x'.repeat(160) };
+          ({ status } = await service.post('/v2/tlds', body));
+        }
+        expect(status).toBe(503);
+      },
+      (file) =>
+        expect(
+          queryByAnotherProgram(
+            file,
+            "SELECT (SELECT count(*) FROM tlds) AS tlds, (SELECT count(*) FROM audit_records WHERE action = 'tlds:create') AS records",
+          ),
+        ).toEqual([{ tlds: accepted, records: accepted }]),
+    );
+  });
+
+  test('503 without a secret if each read must be recorded, and no read without its record', async () => {
+    const key = { name: 'key', algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+    const paths = ['/v2/tsigkeys', '/v2/tsigkeys/ID', '/v2/tsigkeys/ID/export?format=bind'];
+    let id = '';
+    let secret = '';
+    let returned = 0;
+    await onFullDisk(
+      { TSIGIL_AUDIT_SECRET_READS: 'each' },
+      async (service) => {
+        const { body } = await service.post('/v2/tsigkeys', key);
+        [id, secret] = [body.id as string, body.secret as string];
+      },
+      async (service, makeRoom) => {
+        const read = async (path: string) => {
+          const { status, text } = await service.get(path.replace('ID', id));
+          expect(text.includes(secret)).toBe(status === 200);
+          if (status === 200) returned += 1;
+          return status;
+        };
+        for (const path of paths) {
+          let status = 200;
+          while (status === 200) status = await read(path);
+          expect(status).toBe(503);
+        }
+        makeRoom();
+        for (const path of paths) await expect.poll(() => read(path)).toBe(200);
+      },
+      (file) =>
+        expect(
+          queryByAnotherProgram(
+            file,
+            "SELECT count(*) AS records FROM audit_records WHERE action IN ('tsigkeys:get', 'tsigkeys:list', 'tsigkeys:export')",
+          ),
+        ).toEqual([{ records: returned }]),
+    );
   });
 });
 

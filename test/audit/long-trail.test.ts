@@ -1,0 +1,79 @@
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { AuditEntry } from '../../src/domain/audit/record.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
+import { seed, withDatabase } from '../harness/trail.ts';
+
+const VERIFIED = sizeOf('auditRecordsVerified');
+const STREAMED = 100_000;
+/** All streamed records have 200 MB together. */
+const FILLER = 'x'.repeat(2000);
+
+/** Starts a service whose trail has this number of records. */
+async function startWith(count: number, changes: Partial<AuditEntry>): Promise<ServiceProcess> {
+  const seeded = temporaryFolder();
+  const folder = temporaryFolder();
+  onTestFinished(() => {
+    for (const each of [seeded, folder]) rmSync(each, { recursive: true, force: true });
+  });
+  await withDatabase(`sqlite:${join(seeded, 'seeded.db')}`, (database) =>
+    seed(database, count, 2000, { changes }),
+  );
+  // A copy, because the driver keeps the lock of a closed connection.
+  cpSync(join(seeded, 'seeded.db'), join(folder, 'tsigil.db'));
+  return startServiceProcess(folder, {
+    TSIGIL_DATABASE_URL: `sqlite:${join(folder, 'tsigil.db')}`,
+    // Garbage is collected before it fills memory, so that only memory in use is measured.
+    NODE_OPTIONS: '--max-old-space-size=64',
+  });
+}
+
+/** Returns the memory of a service in MB. */
+function memoryOf({ process: { pid } }: ServiceProcess): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
+test('a stream of 100,000 records to a slow reader uses less than 100 MB', async () => {
+  const service = await startWith(STREAMED, { detail: { filler: FILLER } });
+  for (let warm = 0; warm < 5; warm += 1) await service.get('/v2/audit?limit=1000');
+  const before = memoryOf(service);
+  const response = await fetch(`${service.url}/v2/audit?resource_type=seeded`, {
+    headers: { accept: 'application/x-ndjson', 'x-auth-token': service.token },
+  });
+  let lines = 0;
+  let largest = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    lines += chunk.filter((octet) => octet === 10).length;
+    // Another request between chunks: the service keeps responding, and the reader is slow.
+    if (lines % 50 === 0) expect((await service.get('/v2/audit/batches?limit=1')).status).toBe(200);
+    largest = Math.max(largest, memoryOf(service));
+  }
+  expect(lines).toBe(STREAMED);
+  expect(largest - before).toBeLessThan(100);
+  await service.stop('SIGTERM');
+});
+
+test(`${VERIFIED} records are verified at 1,000,000 a minute, with less than 60 MB`, async () => {
+  const service = await startWith(VERIFIED, {});
+  await service.post('/v2/audit/verify', { from: 'records-0' });
+  const before = memoryOf(service);
+  const began = performance.now();
+  let records = 0;
+  let largest = 0;
+  for (let from: unknown; from !== null;) {
+    const { status, body, text } = await service.post('/v2/audit/verify', { from });
+    expect(status, text).toBe(200);
+    expect(body.problems).toEqual([]);
+    records += Number(body.records);
+    from = body.next;
+    largest = Math.max(largest, memoryOf(service));
+  }
+  expect(records).toBeGreaterThanOrEqual(VERIFIED);
+  const seconds = (performance.now() - began) / 1000;
+  expect(seconds).toBeLessThan((60 * VERIFIED) / 1_000_000);
+  expect(largest - before).toBeLessThan(60);
+  await service.stop('SIGTERM');
+}, 240_000);
