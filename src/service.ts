@@ -131,7 +131,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       holder: processId,
       settings: () => audit,
       log,
-      count: auditMetrics.count,
+      metrics: auditMetrics,
       intervalMs: given.auditIntervalMs,
     });
     closers.push(() => trail.close());

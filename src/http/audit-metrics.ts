@@ -16,6 +16,10 @@ export interface TrailState {
 export interface AuditMetrics {
   /** Counts a record that this process has written. */
   count(entry: AuditEntry): void;
+  /** Counts a repair of the end of the hash chain. */
+  repaired(): void;
+  /** Counts records of combined events that were dropped. */
+  dropped(records: number): void;
   /** Adds the metrics of the database. They are omitted if it does not respond. */
   observe(trail: { state(): Promise<TrailState> }): void;
 }
@@ -29,8 +33,20 @@ export function createAuditMetrics({ registry }: Metrics): AuditMetrics {
     labelNames: ['outcome'] as const,
     registers,
   });
+  const repairs = new Counter({
+    name: 'tsigil_audit_repairs_total',
+    help: 'How often another program had deleted the end of the audit trail.',
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'tsigil_audit_dropped_records_total',
+    help: 'Records of secret reads and refused requests that were lost, because the database could not be written.',
+    registers,
+  });
   return {
     count: ({ outcome }) => records.inc({ outcome }),
+    repaired: () => repairs.inc(),
+    dropped: (count) => dropped.inc(count),
     observe(trail) {
       const read = cachedFlight(
         COUNTS_MAX_AGE_SECONDS,

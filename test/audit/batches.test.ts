@@ -1,9 +1,15 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { hashBatch, macText, NO_PREVIOUS, type AuditBatch } from '../../src/domain/audit/chain.ts';
 import type { StoredRecord } from '../../src/domain/audit/record.ts';
+import { createTally } from '../../src/domain/audit/tally.ts';
+import { runTrail } from '../../src/store/audit/running.ts';
 import { auditRecords, queryDatabase } from '../harness/audit.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { withDatabase } from '../harness/trail.ts';
 
 const INTERVAL = 20;
 
@@ -75,6 +81,80 @@ test('a stop seals what is left and logs the checkpoint', async () => {
   expect(rows).toMatchObject([{ number: 1 }]);
   const line = first.log.find((each) => each.includes('audit checkpoint')) ?? '{}';
   expect(JSON.parse(line)).toMatchObject({ batch: 1, hash: rows[0]?.hash });
+});
+
+test.each([
+  ['deleted', 'DELETE FROM audit_head', 2],
+  ['set back', 'UPDATE audit_head SET number = 1', 2],
+])(
+  'sealing continues after the last batch if another program has %s the end of the chain, and this is recorded, logged and counted',
+  async (_, statement, last) => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'tsigil.db');
+    const start = () =>
+      startTestService(
+        { TSIGIL_DATABASE_URL: `sqlite:${file}` },
+        { folder, auditIntervalMs: INTERVAL },
+      );
+    for (const name of ['com', 'net']) {
+      const before = await start();
+      await before.post('/v2/tlds', { name });
+      await before.close();
+    }
+    const database = new DatabaseSync(file);
+    database.exec(statement);
+    database.close();
+    const changed = await start();
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    await changed.post('/v2/tlds', { name: 'org' });
+    const unsealed = async () =>
+      (await auditRecords(`sqlite:${file}`)).filter(({ batch }) => batch === null).length;
+    await expect.poll(unsealed).toBe(0);
+    expect(
+      (await auditRecords(`sqlite:${file}`)).filter(({ action }) => action === 'audit:repair'),
+    ).toMatchObject([{ actor_kind: 'service', detail: { last_batch: last } }]);
+    expect(changed.log.filter((line) => line.includes('deleted the end'))).toMatchObject([
+      expect.stringContaining(`"batch":${last + 1}`),
+    ]);
+    const metrics = (await changed.get('/metrics')).text;
+    expect(metrics).toMatch(/^tsigil_audit_repairs_total 1$/m);
+    expect(metrics).toMatch(/^tsigil_audit_dropped_records_total 0$/m);
+    for (let from: unknown; from !== null;) {
+      const { body } = await changed.post('/v2/audit/verify', { from });
+      expect(body.problems).toEqual([]);
+      from = body.next;
+    }
+    await changed.close();
+  },
+);
+
+test('records that were dropped while the database could not be written are counted', async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  await withDatabase(`sqlite:${folder}/other.db`, async (database) => {
+    const counted: number[] = [];
+    let dropped = 0;
+    const trail = runTrail({
+      database,
+      keyring: undefined,
+      now: () => '2026-11-22T10:00:00.000000',
+      holder: 'one',
+      tally: { ...createTally(randomUUID), dropped: () => dropped },
+      retentionDays: () => 0,
+      checkpoint: () => undefined,
+      recorded: () => undefined,
+      failed: () => undefined,
+      repaired: () => undefined,
+      dropped: (records) => counted.push(records),
+      intervalMs: 5,
+    });
+    for (const total of [3, 7]) {
+      dropped = total;
+      await expect.poll(() => counted.reduce((sum, each) => sum + each, 0)).toBe(total);
+    }
+    await trail.close();
+    expect(counted).toEqual([3, 4]);
+  });
 });
 
 test('a MAC depends on the number and the hash of the batch', () => {

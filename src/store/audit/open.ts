@@ -27,20 +27,26 @@ export interface AuditDependencies {
     info(fields: object, message: string): void;
     error(fields: object, message: string): void;
   };
-  /** Counts a record for the metrics. */
-  count(entry: AuditEntry): void;
+  readonly metrics: {
+    /** Counts a record that this process has written. */
+    count(entry: AuditEntry): void;
+    /** Counts a repair of the end of the chain. */
+    repaired(): void;
+    /** Counts records of combined events that could not be written. */
+    dropped(records: number): void;
+  };
   readonly intervalMs?: number | undefined;
 }
 
 /** Starts the audit trail of a service, whose schema is up to date. */
-export function openAudit({ settings, log, count, ...given }: AuditDependencies): {
+export function openAudit({ settings, log, metrics, ...given }: AuditDependencies): {
   readonly trail: RunningTrail;
   readonly recording: Recording;
 } {
   const { keyring, now } = given;
   const tally = createTally(randomUUID);
   const recorded = (entry: AuditEntry) => {
-    count(entry);
+    metrics.count(entry);
     if (settings().toLog) log.info({ audit: entry }, 'audit');
   };
   const trail = runTrail({
@@ -50,6 +56,20 @@ export function openAudit({ settings, log, count, ...given }: AuditDependencies)
     retentionDays: () => settings().retentionDays,
     checkpoint: ({ number, hash }) => log.info({ batch: number, hash }, 'audit checkpoint'),
     failed: (err) => log.error({ err }, 'The audit trail could not be sealed'),
+    repaired({ number }) {
+      metrics.repaired();
+      log.error(
+        { batch: number },
+        'Another program deleted the end of the audit trail. The service continues after the last batch in the database. Compare it with earlier checkpoints: tsigil audit verify --checkpoints FILE',
+      );
+    },
+    dropped(records) {
+      metrics.dropped(records);
+      log.error(
+        { records },
+        'The audit trail lost records of secret reads and refused requests, because the database could not be written',
+      );
+    },
   });
   const recording = createRecording({
     tally,

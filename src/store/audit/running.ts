@@ -37,6 +37,10 @@ export interface TrailDependencies extends Omit<Sealer, 'lease'> {
   recorded(entry: AuditEntry): void;
   /** Reports a failure in the background, once until it works again. */
   failed(error: unknown): void;
+  /** Reports that another program had deleted the end of the chain, and the batch that follows. */
+  repaired(batch: Head): void;
+  /** Reports how many records of combined events were dropped. */
+  dropped(records: number): void;
   readonly intervalMs?: number | undefined;
 }
 
@@ -72,9 +76,23 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   let interval = 0;
   let isFailing = false;
   let closed = false;
+  let dropped = 0;
+
+  const seal = async (): Promise<boolean> => {
+    const sealed = await sealBatch(sealer);
+    if (sealed?.repair !== undefined) {
+      recorded(sealed.repair);
+      given.repaired(sealed);
+    }
+    return sealed !== undefined;
+  };
 
   const writeTally = async (isEnd = false) => {
     const changes = tally.changes(minuteOf(now()), isEnd);
+    if (tally.dropped() > dropped) {
+      given.dropped(tally.dropped() - dropped);
+      dropped = tally.dropped();
+    }
     if (changes.current.length === 0 && changes.finished.length === 0) return;
     await database.write((sql) => writeCounts(sql, changes));
     changes.written();
@@ -114,7 +132,7 @@ export function runTrail(given: TrailDependencies): RunningTrail {
   const tick = async () => {
     interval += 1;
     await writeTally();
-    await sealBatch(sealer);
+    await seal();
     if (interval % CHECKPOINT_INTERVALS !== 1) return;
     await recover();
     if (interval === 1 || (await isHeldElsewhere(database.reads, database.dialect, lease))) return;
@@ -167,8 +185,7 @@ export function runTrail(given: TrailDependencies): RunningTrail {
       await running;
       await attempt(async () => {
         await writeTally(true);
-        for (let count = 0; count < MAX_FINAL_BATCHES; count += 1)
-          if ((await sealBatch(sealer)) === undefined) break;
+        for (let count = 0; count < MAX_FINAL_BATCHES; count += 1) if (!(await seal())) break;
         await logCheckpoint();
         if (!database.exclusive) await database.write((sql) => releaseLease(sql, lease));
       });

@@ -6,8 +6,10 @@ import {
   NO_PREVIOUS,
   type AuditBatch,
 } from '../../domain/audit/chain.ts';
-import { ENTRY_COLUMNS, type StoredRecord } from '../../domain/audit/record.ts';
+import { ENTRY_COLUMNS, type AuditEntry, type StoredRecord } from '../../domain/audit/record.ts';
 import type { Keyring } from '../../domain/encryption/keyring.ts';
+import { auditEntry, SERVICE } from '../../domain/operations/audit-entry.ts';
+import { insertRecord } from '../sql/audit-records.ts';
 import type { Database, Sql, SqlRow } from '../sql/sql.ts';
 import { MAX_VALUES, SIZES } from '../sql/table.ts';
 import { claimLease, isHeldElsewhere, type Lease } from './lease.ts';
@@ -27,6 +29,17 @@ export interface Head {
   readonly hash: string;
 }
 
+/** A new end of the chain. */
+export interface Sealed extends Head {
+  /** The number of records in the batch. */
+  readonly count: number;
+  /**
+   * The record of the event that the database had lost the end of the chain. Undefined if it had
+   * not.
+   */
+  readonly repair: AuditEntry | undefined;
+}
+
 /** The number of records that are read and hashed in one turn of the event loop: about 2 ms. */
 const STEP = 250;
 
@@ -38,17 +51,20 @@ const FIRST = 'SELECT seq FROM audit_records WHERE batch IS NULL ORDER BY seq LI
  * Seals up to 2,000 records in a batch: writes their batch number, and the hash and the MAC of the
  * batch. Records that are committed meanwhile belong to a later batch. Returns the new end of the
  * chain; undefined if there is no record, or if another process seals.
+ *
+ * If another program has deleted the end of the chain or set it back, the new batch follows the last
+ * one in the database. The trail then has a record of this event.
  */
 export async function sealBatch({
   database,
   keyring,
   lease,
   now,
-}: Sealer): Promise<(Head & { readonly count: number }) | undefined> {
+}: Sealer): Promise<Sealed | undefined> {
   const { reads, dialect } = database;
   if ((await reads.one(FIRST, [])) === undefined) return undefined;
   if (await isHeldElsewhere(reads, dialect, lease)) return undefined;
-  const { number: last, hash: previous } = await readHead(reads);
+  const { number: last, hash: previous, isLost } = await readHead(reads);
   const [number, at] = [last + 1, now()];
   // Before the transaction, because unsealed records do not change and other writes need not wait.
   const digest = hashBatch({ previous, number, at });
@@ -79,22 +95,35 @@ export async function sealBatch({
     key_number: key?.number ?? null,
     purged_at: null,
   };
+  const repair = isLost
+    ? auditEntry(SERVICE, { at, action: 'audit:repair', detail: { last_batch: last } })
+    : undefined;
   const isSealed = await database.write(async (sql) => {
     if (!(await claimLease(sql, dialect, lease))) return false;
     if ((await readHead(sql)).number !== last) return false;
     await setBatch(sql, number, seqs);
     await insertBatch(sql, batch);
+    if (repair !== undefined) await insertRecord(sql, repair);
     return true;
   });
-  return isSealed ? { number, hash, count: seqs.length } : undefined;
+  return isSealed ? { number, hash, count: seqs.length, repair } : undefined;
 }
 
-/** Returns the end of the chain; number 0 before the first batch. */
-export async function readHead(sql: Sql): Promise<Head> {
-  const row = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
+/**
+ * Returns the end of the chain; number 0 before the first batch. `isLost` if the database has
+ * batches after the stored end: the last batch is then the end.
+ */
+export async function readHead(sql: Sql): Promise<Head & { readonly isLost: boolean }> {
+  const stored = await sql.one('SELECT number, hash FROM audit_head WHERE id = 1', []);
+  const last = await sql.one(
+    'SELECT number, hash FROM audit_batches ORDER BY number DESC LIMIT 1',
+    [],
+  );
+  const isLost = last !== undefined && Number(last.number) > Number(stored?.number ?? 0);
+  const row = isLost ? last : stored;
   return row === undefined
-    ? { number: 0, hash: NO_PREVIOUS }
-    : { number: Number(row.number), hash: String(row.hash) };
+    ? { number: 0, hash: NO_PREVIOUS, isLost }
+    : { number: Number(row.number), hash: String(row.hash), isLost };
 }
 
 async function setBatch(sql: Sql, number: number, seqs: readonly number[]): Promise<void> {
