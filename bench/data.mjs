@@ -28,15 +28,16 @@ export function tldName(number) {
  * entries.
  */
 export async function fill(setting, count) {
-  const [{ openStore }, { tld }] = await Promise.all([
+  const [{ openStore }, { tld }, { keyed }] = await Promise.all([
     dist('service.js'),
     dist('domain/resources/tld.js'),
+    dist('domain/model/query.js'),
   ]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));
   const store = await openStore(setting, POOL);
   try {
     await store.write(async (writer) => {
-      for (const row of rows) await writer.insert(tld, row);
+      for (const row of rows) await writer.insert(tld, keyed(tld, row));
     });
   } finally {
     await store.close();

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../domain/model/errors.ts';
 import type { Reader, Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
-import type { Resource, ResourceType } from '../domain/model/resource.ts';
+import { type Resource, type ResourceType } from '../domain/model/resource.ts';
+import { keyed } from '../domain/model/query.ts';
 
 /** The number of resources that are read, and written in one transaction, at a time. */
 const BATCH = 500;
@@ -19,7 +20,8 @@ export async function copyResources(from: Reader, to: Store): Promise<Map<string
   for (const type of RESOURCE_TYPES) {
     let count = 0;
     for await (const rows of batches(type, from)) {
-      await to.write((writer) => writer.putAll(type, rows));
+      const all = rows.map((row) => keyed(type, row));
+      await to.write((writer) => writer.putAll(type, all));
       count += rows.length;
     }
     counts.set(type.collection, count);

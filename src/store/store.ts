@@ -194,7 +194,7 @@ function writerOn(
     },
     async replace(type, row) {
       const table = tableFor(type);
-      await change(type, table.replace, [...table.encode(row), row.id]);
+      await change(type, table.replace, [...table.encode(row), row.resource.id]);
     },
     async remove(type, id) {
       return (await change(type, tableFor(type).remove, [id])) > 0;

@@ -6,6 +6,7 @@ import type { Store } from '../../src/domain/model/ports.ts';
 import { hashToken, token as tokenType } from '../../src/domain/resources/token.ts';
 import { openStore } from '../../src/service.ts';
 import { temporaryFolder } from '../harness/service.ts';
+import { keyed } from '../../src/domain/model/query.ts';
 
 const TOKEN = 'tsigil_cached';
 const ID = '00000000-0000-4000-8000-000000000001';
@@ -51,7 +52,7 @@ function insert(id: string, token: string): Promise<void> {
     hash: hashToken(token),
   };
   return store.write((writer) =>
-    writer.insert(tokenType, { ...row, created_at: NOW, updated_at: null }),
+    writer.insert(tokenType, keyed(tokenType, { ...row, created_at: NOW, updated_at: null })),
   );
 }
 

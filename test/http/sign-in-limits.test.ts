@@ -19,6 +19,7 @@ import { openStore } from '../../src/service.ts';
 import { createClient, type Client } from '../harness/client.ts';
 import { dependenciesOn } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
+import { keyed } from '../../src/domain/model/query.ts';
 
 const BURST = 5;
 const LATENCY_MS = 5;
@@ -125,7 +126,7 @@ function insertExpired(store: Store): Promise<void> {
     token: EXPIRED,
     hash: hashToken(EXPIRED),
   };
-  return store.write((writer) => writer.insert(tokenType, row));
+  return store.write((writer) => writer.insert(tokenType, keyed(tokenType, row)));
 }
 
 /**

@@ -135,7 +135,7 @@ function serviceOn(dependencies: Dependencies) {
     bulk: async (tlds: object[], replace = false) => {
       const request = { tlds, mode: 'transactional', replace, dry_run: false } as const;
       const { outcomes, removed } = await changeTlds(dependencies, as('red'), request, slicer());
-      return { outcomes, removed: removed.map(({ name }) => name) };
+      return { outcomes, removed: removed.map(({ resource }) => resource.name) };
     },
     import: (type: unknown, items: object[]) =>
       importResources(dependencies, any(type), as('red'), items, slicer()),

@@ -10,7 +10,17 @@ import { migrate, MIGRATIONS } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
 import { createStore } from '../../src/store/store.ts';
 import { listContract } from './list-contract.ts';
-import { another, everything, insert, MADE_HERE, NOW, sampleOf, tldNamed } from './samples.ts';
+import {
+  another,
+  everything,
+  insert,
+  MADE_HERE,
+  NOW,
+  sampleOf,
+  tldNamed,
+  keyedRows,
+} from './samples.ts';
+import { keyed } from '../../src/domain/model/query.ts';
 
 /** A new, empty database for one test. */
 export interface TestDatabase {
@@ -70,9 +80,9 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
         const [one, two] = [sampleOf(type, { name: 'one' }), another(type, { name: 'two' })];
         await insert(store, type, one, two);
         const changed = { ...one, updated_at: NOW };
-        await store.write((writer) => writer.replace(type, changed));
+        await store.write((writer) => writer.replace(type, keyed(type, changed)));
         await expect(
-          store.write((writer) => writer.replace(type, { ...one, name: 'two' })),
+          store.write((writer) => writer.replace(type, keyed(type, { ...one, name: 'two' }))),
         ).rejects.toMatchObject({ code: 'duplicate' });
         expect(await store.get(type, one.id)).toEqual(changed);
         expect(await store.get(type, two.id)).toEqual(two);
@@ -96,7 +106,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
             ...(type === token ? { hash: String(index).padStart(64, '0') } : {}),
           });
         const rows = Array.from({ length: 600 }, (_, index) => numbered(index));
-        await store.write((writer) => writer.putAll(type, rows));
+        await store.write((writer) => writer.putAll(type, keyedRows(type, rows)));
         const ids = rows.map(({ id }) => id);
         const found = () =>
           store.find(type, 'id', ids).then((kept) => new Map(kept.map((row) => [row.id, row])));
@@ -104,7 +114,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
 
         const changed = rows.slice(100, 400).map((row) => ({ ...row, updated_at: NOW }));
         const more = numbered(600);
-        await store.write((writer) => writer.putAll(type, [...changed, more]));
+        await store.write((writer) => writer.putAll(type, keyedRows(type, [...changed, more])));
         expect(await found()).toEqual(
           new Map([...rows, ...changed].map((row: Resource) => [row.id, row])),
         );
@@ -113,7 +123,7 @@ export function storeContract(engine: string, open: () => Promise<TestDatabase>)
         const good = numbered(601);
         const bad = numbered(602, 'name-599');
         await expect(
-          store.write((writer) => writer.putAll(type, [good, ...changed, bad])),
+          store.write((writer) => writer.putAll(type, keyedRows(type, [good, ...changed, bad]))),
         ).rejects.toMatchObject({ code: 'duplicate' });
         expect(await store.get(type, good.id)).toBeUndefined();
 
@@ -184,7 +194,7 @@ function transactionContract(engine: string, current: () => Store): void {
     test('roll back a write that fails half-way', async () => {
       const store = current();
       const failing = store.write(async (writer) => {
-        await writer.insert(tld, tldNamed('com'));
+        await writer.insert(tld, keyed(tld, tldNamed('com')));
         throw new Error('changed my mind');
       });
       await expect(failing).rejects.toThrow('changed my mind');
@@ -195,7 +205,7 @@ function transactionContract(engine: string, current: () => Store): void {
       const store = current();
       const row = tldNamed('com');
       await store.write(async (writer) => {
-        await writer.insert(tld, row);
+        await writer.insert(tld, keyed(tld, row));
         expect(await writer.get(tld, row.id)).toEqual(row);
         expect(await store.get(tld, row.id)).toBeUndefined();
       });

@@ -13,6 +13,7 @@ import { listParameters } from '../../src/http/openapi/parameters.ts';
 import { isLookup } from '../../src/store/sql/indexes.ts';
 import { tableOf } from '../../src/store/sql/table.ts';
 import { dialect } from '../../src/store/sqlite/connection/dialect.ts';
+import { keyed } from '../../src/domain/model/query.ts';
 
 const ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
 const NOW = '2026-01-02T03:04:05.000006';
@@ -74,12 +75,9 @@ describe('a type without a unique field, a name and updated_at', () => {
     expect(table.insert).toBe(
       'INSERT INTO events (id, kind, size, created_at) VALUES (?, ?, ?, ?)',
     );
-    expect(table.encode({ ...newMembers(event, ID, NOW), kind: 'started', size: 3 })).toEqual([
-      ID,
-      'started',
-      3,
-      NOW,
-    ]);
+    expect(
+      table.encode(keyed(event, { ...newMembers(event, ID, NOW), kind: 'started', size: 3 })),
+    ).toEqual([ID, 'started', 3, NOW]);
     expect(table.decode({ id: ID, kind: 'started', size: 3, created_at: NOW })).toEqual({
       id: ID,
       kind: 'started',
@@ -132,15 +130,9 @@ describe('a type that is unique per another field', () => {
     expect(table.insert).toBe(
       'INSERT INTO records (id, zone_id, name, created_at, updated_at, name_key, reversed_key) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
-    expect(table.encode({ ...newMembers(record, ID, NOW), zone_id: ID, name: 'WWW.a' })).toEqual([
-      ID,
-      ID,
-      'WWW.a',
-      NOW,
-      null,
-      'www.a',
-      'a.WWW',
-    ]);
+    expect(
+      table.encode(keyed(record, { ...newMembers(record, ID, NOW), zone_id: ID, name: 'WWW.a' })),
+    ).toEqual([ID, ID, 'WWW.a', NOW, null, 'www.a', 'a.WWW']);
   });
 
   test('can be queried by every lookup in its definition', () => {

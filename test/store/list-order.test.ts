@@ -14,7 +14,7 @@ import { scanStepsOn } from '../../src/store/sqlite/scans/scan-steps.ts';
 import { walkOf } from '../../src/store/sqlite/scans/walk.ts';
 import { createStore } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { NOW, sampleOf } from './samples.ts';
+import { NOW, sampleOf, keyedRows } from './samples.ts';
 
 const TURN = { owner: 'test', signal: () => undefined };
 const folder = temporaryFolder();
@@ -36,7 +36,7 @@ beforeAll(async () => {
       }),
     ),
   );
-  await createStore(database).write((writer) => writer.putAll(zone, zones));
+  await createStore(database).write((writer) => writer.putAll(zone, keyedRows(zone, zones)));
 });
 afterAll(async () => {
   await database.close();

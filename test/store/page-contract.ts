@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/model/ports.ts';
-import type { Condition, PageQuery } from '../../src/domain/model/query.ts';
+import { type Condition, type PageQuery, keyed } from '../../src/domain/model/query.ts';
 import { uniqueOf, type Resource, type ResourceType } from '../../src/domain/model/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
-import { sampleOf, tldNamed } from './samples.ts';
+import { sampleOf, tldNamed, keyedRows } from './samples.ts';
 import { SETTINGS } from '../harness/dependencies.ts';
 import { randomCases } from '../harness/sizes.ts';
 
@@ -169,9 +169,9 @@ export function pageContract(engine: string, open: () => Promise<Store>): void {
     beforeAll(async () => {
       store = await open();
       await store.write(async (writer) => {
-        await writer.putAll(zone, ZONES);
-        await writer.putAll(tsigkey, KEYS);
-        await writer.insert(tld, tldNamed('inside'));
+        await writer.putAll(zone, keyedRows(zone, ZONES));
+        await writer.putAll(tsigkey, keyedRows(tsigkey, KEYS));
+        await writer.insert(tld, keyed(tld, tldNamed('inside')));
       });
     });
 

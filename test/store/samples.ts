@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../../src/domain/model/ports.ts';
 import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
-import type { Condition, ListQuery } from '../../src/domain/model/query.ts';
-import type { Resource, ResourceType } from '../../src/domain/model/resource.ts';
+import { type Condition, type ListQuery, keyed, type Keyed } from '../../src/domain/model/query.ts';
+import { type Resource, type ResourceType } from '../../src/domain/model/resource.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { token } from '../../src/domain/resources/token.ts';
 
@@ -106,10 +106,15 @@ export function tldNamed(name: string, changes: Partial<Resource> = {}): Resourc
   return sampleOf(tld, { name, ...changes });
 }
 
+/** Returns rows as a writer stores them. */
+export function keyedRows(type: ResourceType, rows: readonly Resource[]): Keyed<Resource>[] {
+  return rows.map((row) => keyed(type, row));
+}
+
 /** Inserts all of `rows` or none. */
 export function insert(store: Store, type: ResourceType, ...rows: Resource[]): Promise<void> {
   return store.write(async (writer) => {
-    for (const row of rows) await writer.insert(type, row);
+    for (const row of keyedRows(type, rows)) await writer.insert(type, row);
   });
 }
 

@@ -2,7 +2,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PageQuery } from '../../src/domain/model/query.ts';
+import { type PageQuery, keyed } from '../../src/domain/model/query.ts';
 import { DEFAULT_POOL_ID } from '../../src/domain/resources/pool.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { zone } from '../../src/domain/resources/zone.ts';
@@ -13,7 +13,7 @@ import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { rowsOf, scanOn } from '../../src/store/sqlite/scans/scan.ts';
 import { createStore } from '../../src/store/store.ts';
 import { temporaryFolder } from '../harness/service.ts';
-import { NOW, sampleOf } from './samples.ts';
+import { NOW, sampleOf, keyedRows } from './samples.ts';
 
 async function open() {
   const folder = temporaryFolder();
@@ -36,7 +36,7 @@ test('a page omits a resource that moves during the scan, so the next page begin
       updated_at: `2026-01-02T03:04:05.${String(index).padStart(6, '0')}`,
     }),
   );
-  await store.write((writer) => writer.putAll(tld, entries as never));
+  await store.write((writer) => writer.putAll(tld, keyedRows(tld, entries)));
   const connection = new DatabaseSync(path, { readOnly: true });
   onTestFinished(() => connection.close());
   const query: PageQuery = {
@@ -47,12 +47,14 @@ test('a page omits a resource that moves during the scan, so the next page begin
     count: true,
   };
   let isMoved = false;
+  const moved = keyed(tld, {
+    ...(entries[50] ?? sampleOf(tld)),
+    updated_at: '2030-01-01T00:00:00.000000',
+  });
   const { columns, texts, more, total } = await scanOn(connection, path)(tld, query, async () => {
     if (isMoved) return;
     isMoved = true;
-    await store.write((writer) =>
-      writer.replace(tld, { ...entries[50], updated_at: '2030-01-01T00:00:00.000000' } as never),
-    );
+    await store.write((writer) => writer.replace(tld, moved));
   });
   const names = texts.flatMap((text) => rowsOf(columns, text).map(({ name }) => name));
   expect(isMoved).toBe(true);
@@ -69,7 +71,7 @@ test('a scan for a page of large resources reads few more than fit on the page',
   const zones = Array.from({ length: 260 }, (_, index) =>
     sampleOf(zone, { name: `n${index}.org.`, pool_id: DEFAULT_POOL_ID, attributes }),
   );
-  await store.write((writer) => writer.putAll(zone, zones as never));
+  await store.write((writer) => writer.putAll(zone, keyedRows(zone, zones)));
   const query: PageQuery = {
     limit: 1000,
     sortField: 'id',

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { PageQuery } from '../../src/domain/model/query.ts';
+import { type PageQuery, keyed } from '../../src/domain/model/query.ts';
 import { tld } from '../../src/domain/resources/tld.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Database } from '../../src/store/sql/sql.ts';
@@ -37,7 +37,7 @@ beforeEach(async () => {
   await createStore(database).write((writer) =>
     writer.putAll(
       tld,
-      ['com', 'org', 'net'].map((name) => tldNamed(name)),
+      ['com', 'org', 'net'].map((name) => keyed(tld, tldNamed(name))),
     ),
   );
   threads = [];
@@ -85,7 +85,7 @@ describe('the thread for scans', () => {
     const { thread } = threadOf([]);
     const store = createStore(database);
     for (let number = 0; number < 20; number += 1) {
-      await store.write((writer) => writer.insert(tld, tldNamed(`o${number}`)));
+      await store.write((writer) => writer.insert(tld, keyed(tld, tldNamed(`o${number}`))));
       expect(await namesOf(thread.scan('tlds', { ...QUERY, limit: 1000 }, live()))).toContain(
         `o${number}`,
       );

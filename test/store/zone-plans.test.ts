@@ -20,6 +20,8 @@ import { createStore } from '../../src/store/store.ts';
 import { CALLER, dependenciesOn, SETTINGS } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { primary } from '../harness/zones.ts';
+import { type Resource } from '../../src/domain/model/resource.ts';
+import { keyed } from '../../src/domain/model/query.ts';
 
 interface Statement {
   readonly text: string;
@@ -107,27 +109,19 @@ async function fill(count: number): Promise<void> {
   const filler = primary('');
   await dependencies.store.write(async (writer) => {
     for (let index = 0; index < count; index += 1) {
-      await writer.insert(tld, {
-        id: randomUUID(),
-        name: `filler-${index}`,
-        description: null,
-        ...stamp,
-      });
+      const entry = { id: randomUUID(), name: `filler-${index}`, description: null, ...stamp };
+      await writer.insert(tld, keyed(tld, entry));
       const name = `zone-${index}.filler-${index}.`;
       const fields = Object.entries(zone.fields).map(([field, { onCreate }]) => [
         field,
         onCreate === 'required' ? '' : onCreate.default,
       ]);
       const pool = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
-      await writer.insert(zone, {
-        ...Object.fromEntries(fields),
-        ...filler,
-        id: randomUUID(),
-        name,
-        pool_id: pool,
-        project_id: 'other',
-        ...stamp,
-      });
+      const row = {
+        ...{ ...Object.fromEntries(fields), ...filler, id: randomUUID(), name, pool_id: pool },
+        ...{ project_id: 'other', ...stamp },
+      };
+      await writer.insert(zone, keyed<Resource>(zone, row));
     }
   });
 }

@@ -26,6 +26,7 @@ import type { Settings } from '../model/settings.ts';
 import { requireReveal } from '../resources/policy.ts';
 import { importRight } from '../resources/resources.ts';
 import { eachInSlices, type Slicer } from '../scheduling/slicer.ts';
+import { keyed, uniqueFormOf, type Keyed } from '../model/query.ts';
 
 /** The maximum number of resources in one import request. */
 export const MAX_IMPORTED = 1000;
@@ -111,7 +112,7 @@ export async function importResources(
     const pace = slicer.forTransaction();
     await changes.claim(
       type,
-      rows.map((resource) => ({ operation: 'create', resource })),
+      rows.map((row) => ({ operation: 'create', ...row })),
     );
     const missing = await findMissing(changes, type, rows, pace);
     for (const row of missing) {
@@ -129,24 +130,25 @@ export async function importResources(
 async function findMissing(
   reader: Reader,
   type: ResourceType,
-  rows: readonly Resource[],
+  rows: readonly Keyed<Resource>[],
   slicer: Slicer,
-): Promise<Resource[]> {
-  const { field, comparisonForm } = uniqueOf(type);
-  const keyOf = (row: Resource) => comparisonForm(String(row[field]));
-  const ids = rows.map(({ id }) => id);
+): Promise<Keyed<Resource>[]> {
+  const { field } = uniqueOf(type);
+  const ids = rows.map(({ resource }) => resource.id);
+  const names = rows.map(({ uniqueForm }) => uniqueForm);
   const byId = new Map((await reader.find(type, 'id', ids)).map((row) => [row.id, row]));
   const byName = new Map(
-    (await reader.find(type, field, rows.map(keyOf))).map((row) => [keyOf(row), row]),
+    (await reader.find(type, field, names)).map((row) => [uniqueFormOf(type, row), row]),
   );
   const members = shownMembers(type);
   const conflicts: string[] = [];
-  const missing: Resource[] = [];
+  const missing: Keyed<Resource>[] = [];
   await eachInSlices(slicer, rows, (row) => {
-    const existing = byId.get(row.id) ?? byName.get(keyOf(row));
+    const { resource, uniqueForm } = row;
+    const existing = byId.get(resource.id) ?? byName.get(uniqueForm);
     if (existing === undefined) missing.push(row);
-    else if (!members.every((name) => isDeepStrictEqual(existing[name], row[name])))
-      conflicts.push(String(row[field]));
+    else if (!members.every((name) => isDeepStrictEqual(existing[name], resource[name])))
+      conflicts.push(String(resource[field]));
   });
   if (conflicts.length > 0) throw conflict(type, conflicts);
   return missing;
@@ -164,12 +166,12 @@ async function readResources(
   items: readonly unknown[],
   settings: Settings,
   slicer: Slicer,
-): Promise<Resource[]> {
+): Promise<Keyed<Resource>[]> {
   const problems: Problem[] = [];
-  const rows: Resource[] = [];
+  const rows: Keyed<Resource>[] = [];
   await eachInSlices(slicer, items.entries(), ([index, item]) => {
     const read = readResource(type, item, settings);
-    if (!('problems' in read)) rows.push(read.row);
+    if (!('problems' in read)) rows.push(keyed(type, read.row));
     else
       problems.push(
         ...read.problems.map(({ path, ...problem }) => ({

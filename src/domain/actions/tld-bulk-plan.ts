@@ -10,6 +10,7 @@ import { uniqueOf, type DraftFields } from '../model/resource.ts';
 import { MAX_LIMIT, type Settings } from '../model/settings.ts';
 import { eachInSlices, sortInSlices, type Slicer } from '../scheduling/slicer.ts';
 import { tld, type Tld } from '../resources/tld.ts';
+import { uniqueFormOf, type Keyed } from '../model/query.ts';
 
 /** The outcome of one entry of the list, with its index. */
 export type Outcome = Accepted | Refused;
@@ -59,7 +60,7 @@ export interface Plan {
    * other's row locks.
    */
   readonly changes: readonly PlannedChange[];
-  readonly removed: readonly Tld[];
+  readonly removed: readonly Keyed<Tld>[];
 }
 
 /**
@@ -81,7 +82,7 @@ export async function checkEntries(
           `An entry must be a JSON object that describes a ${tld.title}`,
         );
       const row = readCreation(tld, value, settings);
-      const key = keyOf(row);
+      const key = uniqueFormOf(tld, row);
       const earlier = entries.get(key);
       if (earlier !== undefined) throw repeated(earlier.index);
       const given = pick(row, (name) => name !== uniqueOf(tld).field && Object.hasOwn(value, name));
@@ -132,7 +133,7 @@ export async function planChange(
     ? await readEverything(reader, slicer)
     : await reader.find(tld, uniqueOf(tld).field, keys);
   const existing = new Map<string, Tld>();
-  await eachInSlices(slicer, rows, (row) => existing.set(keyOf(row), row));
+  await eachInSlices(slicer, rows, (row) => existing.set(uniqueFormOf(tld, row), row));
   const mayUpdate = may(policy, caller, 'tlds:update');
   // New ids ascend with the names, so adjacent rows share pages in both indexes. This halves the
   // time to insert them.
@@ -161,11 +162,11 @@ export async function planChange(
     }
   });
   const wanted = new Set(keys);
-  return {
-    outcomes,
-    changes,
-    removed: request.replace ? rows.filter((row) => !wanted.has(keyOf(row))) : [],
-  };
+  const removed: Keyed<Tld>[] = [];
+  if (request.replace)
+    for (const [uniqueForm, resource] of existing)
+      if (!wanted.has(uniqueForm)) removed.push({ resource, uniqueForm });
+  return { outcomes, changes, removed };
 }
 
 /** Returns the members of `current` whose given value differs, with their current values. */
@@ -200,10 +201,6 @@ async function readEverything(reader: Reader, slicer: Slicer): Promise<Tld[]> {
     for (const row of page) rows.push(row);
     if (page.length < MAX_LIMIT) return rows;
   }
-}
-
-function keyOf({ name }: { readonly name: string }): string {
-  return uniqueOf(tld).comparisonForm(name);
 }
 
 /** Returns the members of an object that pass a test. */

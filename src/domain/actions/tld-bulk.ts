@@ -28,6 +28,7 @@ import {
   type Plan,
   type Refused,
 } from './tld-bulk-plan.ts';
+import type { Keyed } from '../model/query.ts';
 
 /** Changes many TLD entries. */
 export const tldBulk = defineAction({
@@ -56,7 +57,7 @@ export interface BulkOutcome {
   /** The outcomes in the order of the list. */
   readonly outcomes: readonly Outcome[];
   /** Existing entries that are not in a replacing list, by name. */
-  readonly removed: readonly Tld[];
+  readonly removed: readonly Keyed<Tld>[];
 }
 
 type TldFields = (typeof tld)['fields'];
@@ -147,20 +148,20 @@ async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<v
     Uint32Array.from(plan.changes, ({ entry }) => entry.index).sort(),
     (index) => times.set(index, changes.now()),
   );
-  const list: Change<TldFields>[] = plan.removed.map((resource) => ({
-    operation: 'delete',
-    resource,
-  }));
+  const list: Change<TldFields>[] = plan.removed.map((row) => ({ operation: 'delete', ...row }));
   await eachInSlices(slicer, plan.changes, ({ entry, id, current }) => {
     const now = times.get(entry.index) ?? changes.now();
+    const { key: uniqueForm } = entry;
     if (current === undefined)
       list.push({
         operation: 'create',
+        uniqueForm,
         resource: { ...entry.row, id, created_at: now, updated_at: null },
       });
     else
       list.push({
         operation: 'update',
+        uniqueForm,
         resource: { ...current, ...entry.given, updated_at: now },
         current,
         given: entry.given,
@@ -173,7 +174,7 @@ async function carryOut(plan: Plan, changes: Changes, slicer: Slicer): Promise<v
 function showResult(
   options: BulkOptions,
   outcomes: readonly Outcome[],
-  removed: readonly Tld[],
+  removed: readonly Keyed<Tld>[],
   errorType: (error: ServiceError) => string,
 ): BulkResponse {
   const counts = { added: 0, unchanged: 0, updated: 0, refused: 0, removed: removed.length };
@@ -194,7 +195,11 @@ function showResult(
     ...options,
     counts,
     results: mapped(outcomes, show),
-    removed: mapped(removed, ({ id, name, description }) => ({ id, name, description })),
+    removed: mapped(removed, ({ resource: { id, name, description } }) => ({
+      id,
+      name,
+      description,
+    })),
   };
 }
 

@@ -35,24 +35,33 @@ export async function checkZoneNames(
   names: readonly string[],
   slicer: Slicer,
 ): Promise<NameCheck[]> {
-  const wellFormed: string[] = [];
+  const forms = new Map<string, string>();
   await eachInSlices(slicer, names, (name) => {
-    if (spellingProblem(name) === undefined) wellFormed.push(comparisonForm(name));
+    if (spellingProblem(name) === undefined) forms.set(name, comparisonForm(name));
   });
-  const entries = await findTldEntries(reader, wellFormed, settings.tldRule);
+  const entries = await findTldEntries(reader, [...forms.values()], settings.tldRule);
   const checks: NameCheck[] = [];
   await eachInSlices(slicer, names, (name) =>
-    checks.push(checkName(name, entries, settings.tldRule)),
+    checks.push(checkName(name, forms.get(name), entries, settings.tldRule)),
   );
   return checks;
 }
 
-/** Checks one zone name against the TLD entries. */
-function checkName(name: string, entries: TldEntries, rule: TldRule): NameCheck {
-  const problem = spellingProblem(name);
-  if (problem !== undefined)
-    return { name, allowed: false, rule: 'domain_name', message: `The name ${problem}` };
-  const refusal = findZoneNameRefusal(comparisonForm(name), entries, rule);
+/** Checks one zone name, with its comparison form if it is well-formed, against the TLD entries. */
+function checkName(
+  name: string,
+  form: string | undefined,
+  entries: TldEntries,
+  rule: TldRule,
+): NameCheck {
+  if (form === undefined)
+    return {
+      name,
+      allowed: false,
+      rule: 'domain_name',
+      message: `The name ${spellingProblem(name)}`,
+    };
+  const refusal = findZoneNameRefusal(form, entries, rule);
   if (refusal === undefined) return { name, allowed: true, rule: null, message: null };
   return {
     name,
@@ -95,7 +104,7 @@ const RESPONSE = responseObject({
 
 const CHECKS: readonly NameCheck[] = [
   { name: 'example.com.', allowed: true, rule: null, message: null },
-  checkName('com', { any: false, has: () => false }, 'last-label'),
+  checkName('com', 'com', { any: false, has: () => false }, 'last-label'),
 ];
 
 /** The body of a request that checks zone names. */

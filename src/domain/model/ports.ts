@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../audit/record.ts';
 import type { Caller } from './caller.ts';
-import type { Condition, ListQuery, PageQuery } from './query.ts';
+import type { Condition, ListQuery, PageQuery, Keyed } from './query.ts';
 import type { Fields, IndexReader, Resource, ResourceOf, ResourceType } from './resource.ts';
 
 /** One page of a list. */
@@ -65,15 +65,15 @@ export interface Writer extends Reader {
    * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
    * field.
    */
-  insert(type: ResourceType, resource: Resource): Promise<void>;
+  insert(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */
-  replace(type: ResourceType, resource: Resource): Promise<void>;
+  replace(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Deletes a resource. Returns whether it existed. */
   remove(type: ResourceType, id: string): Promise<boolean>;
   /**
    * Inserts many resources, and replaces those whose id exists. Throws `duplicate` like `insert`.
    */
-  putAll(type: ResourceType, resources: readonly Resource[]): Promise<void>;
+  putAll(type: ResourceType, resources: readonly Keyed<Resource>[]): Promise<void>;
   /** Deletes many resources by id. */
   removeAll(type: ResourceType, ids: readonly string[]): Promise<void>;
   /** Inserts a record of the audit trail. */

@@ -103,3 +103,40 @@ export interface Unique {
   /** Returns the comparison form of a value. */
   comparisonForm(value: string): string;
 }
+
+/** A resource with the comparison form of its unique field, as `keyed` returns it. */
+export interface Keyed<T> {
+  readonly resource: T;
+  readonly uniqueForm: string;
+}
+
+/** A definition of a type, which may have a unique field. */
+interface MayBeUnique {
+  readonly unique?: Unique;
+}
+
+/**
+ * Returns a resource with the comparison form of its unique field, or with an empty form for a type
+ * without one. A change calls this once, for its locks, its rules and the store.
+ */
+export function keyed<T extends Readonly<Record<string, unknown>>>(
+  type: MayBeUnique,
+  resource: T,
+): Keyed<T> {
+  return { resource, uniqueForm: uniqueFormOf(type, resource) };
+}
+
+/** Returns the comparison form of the unique field of a stored resource. */
+export function uniqueFormOf(
+  type: MayBeUnique,
+  resource: Readonly<Record<string, unknown>>,
+): string {
+  return type.unique === undefined
+    ? ''
+    : uniqueFormOfText(type, String(resource[type.unique.field]));
+}
+
+/** Returns the comparison form of a text that names resources: a filter or a reference. */
+export function uniqueFormOfText({ unique }: MayBeUnique, text: string): string {
+  return unique === undefined ? text : unique.comparisonForm(text);
+}

@@ -1,7 +1,7 @@
 import type { ErrorCode, Problem } from './errors.ts';
 import type { Field, ValueOf } from './field.ts';
 import type { Caller } from './caller.ts';
-import type { Condition, FilterForm, TimeFilter, Unique } from './query.ts';
+import type { Condition, FilterForm, Keyed, TimeFilter, Unique } from './query.ts';
 import { commonSortKeys, type Settings } from './settings.ts';
 
 /** The fields of a resource type by their names. */
@@ -83,14 +83,13 @@ export interface ComputedFilter<F extends Fields = Fields> {
 
 /** A change before its transaction writes it. */
 export type Change<F extends Fields = Fields> =
-  | { readonly operation: 'create'; readonly resource: Draft<F> }
-  | {
+  | (Keyed<Draft<F>> & { readonly operation: 'create' })
+  | (Keyed<ResourceOf<F>> & {
       readonly operation: 'update';
-      readonly resource: ResourceOf<F>;
       readonly current: ResourceOf<F>;
       readonly given: Given<F>;
-    }
-  | { readonly operation: 'delete'; readonly resource: ResourceOf<F> };
+    })
+  | (Keyed<ResourceOf<F>> & { readonly operation: 'delete' });
 
 /** The dependencies of the rules about a change, in addition to the transaction. */
 export interface Admission {

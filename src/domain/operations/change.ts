@@ -24,6 +24,7 @@ import { assertWithinLimits } from '../rules/limit-rules.ts';
 import { RULES, rulesOf } from '../rules/rules.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Slicer } from '../scheduling/slicer.ts';
+import { keyed, type Keyed } from '../model/query.ts';
 
 /** The dependencies of the operations on resources. */
 export interface Dependencies {
@@ -83,7 +84,7 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    */
   now(): string;
   /** Creates a resource. Throws `duplicate`. */
-  create<F extends Fields>(type: ResourceType<F>, draft: Draft<F>): Promise<Admitted<F>>;
+  create<F extends Fields>(type: ResourceType<F>, draft: Keyed<Draft<F>>): Promise<Admitted<F>>;
   /**
    * Changes the members `given` of the resource `current`, and returns the whole resource. Throws
    * `duplicate`.
@@ -189,45 +190,41 @@ function changesOn(
     count: writer.count,
     exists: writer.exists,
     now: dependencies.clock,
-    async create(type, draft) {
+    async create(type, { resource: draft, uniqueForm }) {
       const admitted = await admit(
         type,
-        { operation: 'create', resource: draft },
+        { operation: 'create', resource: draft, uniqueForm },
         draft.created_at,
       );
-      await writer.insert(type, admitted.resource);
-      log.note(type, { operation: 'create', resource: admitted.resource });
-      noteAffected(affected, type, 'create', admitted.resource);
+      const { resource } = admitted;
+      await writer.insert(type, { resource, uniqueForm });
+      log.note(type, { operation: 'create', resource, uniqueForm });
+      noteAffected(affected, type, 'create', resource);
       warn(type, admitted);
       return admitted;
     },
     async update(type, current, given) {
       const now = dependencies.clock();
-      const admitted = await admit(
-        type,
-        {
-          operation: 'update',
-          resource: { ...current, ...given, updated_at: now },
-          current,
-          given,
-        },
-        now,
-      );
-      await writer.replace(type, admitted.resource);
-      log.note(type, { operation: 'update', resource: admitted.resource, current, given });
-      noteAffected(affected, type, 'update', admitted.resource, current);
+      const changed = keyed(type, { ...current, ...given, updated_at: now });
+      const { uniqueForm } = changed;
+      const admitted = await admit(type, { operation: 'update', ...changed, current, given }, now);
+      const { resource } = admitted;
+      await writer.replace(type, { resource, uniqueForm });
+      log.note(type, { operation: 'update', resource, uniqueForm, current, given });
+      noteAffected(affected, type, 'update', resource, current);
       warn(type, admitted);
-      return admitted.resource;
+      return resource;
     },
     async remove(type, resource) {
-      const removed = await admit(type, { operation: 'delete', resource }, dependencies.clock());
+      const deletion = { operation: 'delete', ...keyed(type, resource) } as const;
+      const removed = await admit(type, deletion, dependencies.clock());
       await writer.remove(type, resource.id);
-      log.note(type, { operation: 'delete', resource });
+      log.note(type, deletion);
       noteAffected(affected, type, 'delete', resource);
       return removed.resource;
     },
     async applyAll(type, changes, slicer) {
-      const stored: Resource[] = [];
+      const stored: Keyed<Resource>[] = [];
       const removed: string[] = [];
       const hasRules = RULES.has(type) || caller.limits !== undefined;
       if (hasRules) await claim(type, changes);
@@ -239,7 +236,7 @@ function changesOn(
         noteAffected(affected, type, each.operation, admitted.resource, former);
         if (each.operation === 'delete') removed.push(admitted.resource.id);
         else {
-          stored.push(admitted.resource);
+          stored.push({ resource: admitted.resource, uniqueForm: each.uniqueForm });
           warn(type, admitted);
         }
       }

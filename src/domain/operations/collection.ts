@@ -7,7 +7,7 @@ import { readListRequest, type Parameter } from './list-query.ts';
 import { isLive, showLive } from './live-status.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Page, Reader, Store } from '../model/ports.ts';
-import type { PageQuery, ComputedCondition } from '../model/query.ts';
+import { type PageQuery, type ComputedCondition, keyed } from '../model/query.ts';
 import { newMembers, type Resource, type ResourceType } from '../model/resource.ts';
 import { findReferences, readReferenceFilters, type ReferenceDependencies } from './references.ts';
 import { existing, isVisible, listConditions } from './visibility.ts';
@@ -33,10 +33,8 @@ export async function createResource(
   const given = readCreation(type, body, dependencies.settings, references);
   const id = dependencies.newId();
   return change(dependencies, context, async (changes) => {
-    const { resource, shownOnce } = await changes.create(type, {
-      ...given,
-      ...newMembers(type, id, changes.now()),
-    });
+    const draft = { ...given, ...newMembers(type, id, changes.now()) };
+    const { resource, shownOnce } = await changes.create(type, keyed(type, draft));
     const created = shownOnce === undefined ? resource : { ...resource, ...shownOnce };
     beforeCommit(created);
     return created;
@@ -184,7 +182,7 @@ export async function deleteResource(
         dependencies,
         caller,
         type,
-        { operation: 'delete', resource },
+        { operation: 'delete', ...keyed(type, resource) },
         store,
         clock(),
       );

@@ -1,6 +1,12 @@
 import { ServiceError } from '../model/errors.ts';
 import { isStorableText, normaliseUuid, parseTimestamp } from '../model/field.ts';
-import type { Condition, ListQuery, ComputedCondition, TimeFilter } from '../model/query.ts';
+import {
+  type Condition,
+  type ListQuery,
+  type ComputedCondition,
+  type TimeFilter,
+  uniqueFormOfText,
+} from '../model/query.ts';
 import { sortFields, uniqueOf, type ResourceType } from '../model/resource.ts';
 import { MAX_LIMIT } from '../model/settings.ts';
 
@@ -172,10 +178,8 @@ function readCondition(type: ResourceType, [name, value]: Parameter): Condition 
       `The pattern for ${name} is longer than ${MAX_PATTERN_LENGTH} characters`,
     );
   }
-  if (form === 'unique') {
-    const { field, comparisonForm } = uniqueOf(type);
-    return { lookup: field, test, value: comparisonForm(value) };
-  }
+  if (form === 'unique')
+    return { lookup: uniqueOf(type).field, test, value: uniqueFormOfText(type, value) };
   if (form === 'lower') return { field: name, test, value: value.toLowerCase() };
   if (form === 'upper') return { field: name, test, value: value.toUpperCase() };
   const parsed = test === '=' ? type.fields[name]?.parse(value) : undefined;

@@ -2,7 +2,7 @@ import type { Caller } from '../model/caller.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
 import { isStorableText } from '../model/field.ts';
 import type { Reader } from '../model/ports.ts';
-import type { Condition } from '../model/query.ts';
+import { type Condition, uniqueFormOfText } from '../model/query.ts';
 import { uniqueOf, type Reference, type Resource, type ResourceType } from '../model/resource.ts';
 import { requireRight, type Policy } from '../resources/policy.ts';
 import type { Parameter } from './list-query.ts';
@@ -100,8 +100,7 @@ async function findByName(
   if (typeof name !== 'string') return { problem: 'must be a string', isAmbiguous: false };
   const unknown = { problem: `must be the name of ${existing(type)}`, isAmbiguous: false };
   if (name === '' || !isStorableText(name)) return unknown;
-  const { field, comparisonForm } = uniqueOf(type);
-  const named = await reader.find(type, field, [comparisonForm(name)]);
+  const named = await reader.find(type, uniqueOf(type).field, [uniqueFormOfText(type, name)]);
   const visible: Resource[] = [];
   for (const resource of named) if (await isVisible(type, resource)) visible.push(resource);
   const [first, ...more] = visible;

@@ -1,8 +1,7 @@
-import { comparisonForm, suffixes } from '../text/dns-name.ts';
+import { suffixes } from '../text/dns-name.ts';
 import { LIMIT_KINDS } from '../model/caller.ts';
 import type { Lock } from '../model/ports.ts';
-import { uniqueOf, type Admission, type Change, type Fields } from '../model/resource.ts';
-import type { ResourceType } from '../model/resource.ts';
+import type { Admission, Change, Fields, ResourceType } from '../model/resource.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import { typeOfLimit } from '../resources/limits.ts';
@@ -14,6 +13,7 @@ import type { Zone } from '../resources/zone-fields.ts';
 import { zone } from '../resources/zone.ts';
 import { refersAnew } from './tsigkey-rules.ts';
 import { requestedPool } from './zone-rules.ts';
+import { uniqueFormOf, type Keyed } from '../model/query.ts';
 
 /** The part of an admission that decides what a change depends on. */
 type LockContext = Pick<Admission, 'caller' | 'settings'>;
@@ -39,12 +39,12 @@ const LOCKS: ReadonlyMap<ResourceType, LocksOf<Fields>> = new Map([
   locks(zone, (change, context) => {
     switch (change.operation) {
       case 'create':
-        return newZoneLocks(change.resource, context);
+        return newZoneLocks(change, context);
       case 'update':
         return [];
       case 'delete':
         // The name, because zones below it must not appear. The id, because a key may refer to it.
-        return [comparisonForm(change.resource.name), change.resource.id].map((key) => ({
+        return [change.uniqueForm, change.resource.id].map((key) => ({
           type: zone,
           key,
           exclusive: true,
@@ -83,10 +83,9 @@ export function locksOf<F extends Fields>(
 
 /** A change of an entry's name affects the zones whose check reads the old or the new name. */
 function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
-  const { comparisonForm: keyOf } = uniqueOf(tld);
-  const names = new Set([keyOf(change.resource.name)]);
+  const names = new Set([change.uniqueForm]);
   if (change.operation === 'update') {
-    names.add(keyOf(change.current.name));
+    if (change.resource.name !== change.current.name) names.add(uniqueFormOf(tld, change.current));
     if (names.size === 1) return [];
   }
   return [...names].map((key) => ({ type: tld, key, exclusive: true }));
@@ -98,10 +97,9 @@ function tldLocks(change: Change<(typeof tld)['fields']>): readonly Lock[] {
  * it reads that once, while it holds all its locks.
  */
 function newZoneLocks(
-  resource: Pick<Zone, 'name' | 'pool_id' | 'attributes'>,
+  { resource, uniqueForm: name }: Keyed<Pick<Zone, 'pool_id' | 'attributes'>>,
   { caller, settings }: LockContext,
 ): readonly Lock[] {
-  const name = comparisonForm(resource.name);
   const poolId = requestedPool(resource).id;
   const shared = (type: ResourceType) => (key: string) => ({ type, key, exclusive: false });
   return [

@@ -14,8 +14,8 @@ import { zone } from '../resources/zone.ts';
 /** The rules of one resource type that need other resources. */
 export interface Rule<F extends Fields = Fields> {
   /**
-   * Applies the rules in the transaction of `change`, and returns the resource to store. Throws
-   * `ServiceError` to reject the change.
+   * Applies the rules in the transaction of `change`, and returns the resource to store, whose
+   * unique field is the same. Throws `ServiceError` to reject the change.
    */
   admit(change: Change<F>, transaction: Reader, admission: Admission): Promise<Admitted<F>>;
 }

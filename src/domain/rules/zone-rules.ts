@@ -1,10 +1,10 @@
-import { comparisonForm, suffixes, treeForm } from '../text/dns-name.ts';
+import { suffixes, treeForm } from '../text/dns-name.ts';
 import { ServiceError } from '../model/errors.ts';
 import { normaliseUuid } from '../model/field.ts';
 import { DEFAULT_POOL_ID, pool } from '../resources/pool.ts';
 import type { Reader } from '../model/ports.ts';
-import type { Condition } from '../model/query.ts';
-import type { Admission, Admitted, Change } from '../model/resource.ts';
+import { type Condition, uniqueFormOf, type Keyed } from '../model/query.ts';
+import { type Admission, type Admitted, type Change } from '../model/resource.ts';
 import { CHOOSE_POOL, DELETED, type Zone, type zoneFields } from '../resources/zone-fields.ts';
 import { findTldEntries, findZoneNameRefusal } from '../resources/tld-rule.ts';
 import { zone } from '../resources/zone.ts';
@@ -23,7 +23,7 @@ export async function admitZone(
 ): Promise<Admitted<ZoneFields>> {
   switch (change.operation) {
     case 'create':
-      return { resource: await admitCreation(change.resource, transaction, admission) };
+      return { resource: await admitCreation(change, transaction, admission) };
     case 'update':
       return {
         resource: {
@@ -33,18 +33,17 @@ export async function admitZone(
         },
       };
     case 'delete':
-      await assertNoSubzones(change.resource, transaction);
+      await assertNoSubzones(change, transaction);
       return { resource: { ...change.resource, ...DELETED } };
   }
 }
 
 async function admitCreation(
-  resource: Zone,
+  { resource, uniqueForm: name }: Keyed<Zone>,
   transaction: Reader,
   admission: Admission,
 ): Promise<Zone> {
   const { caller, settings, now } = admission;
-  const name = comparisonForm(resource.name);
   if (resource.type === 'CATALOG') throw new ServiceError('forbidden');
   if (caller.projectId === null) {
     throw new ServiceError('missing_project_id');
@@ -88,7 +87,7 @@ async function assertNoForeignZones(
   const found = (await transaction.find(zone, 'name', around)).filter(
     (other) => other.project_id !== projectId,
   );
-  if (found.some((other) => comparisonForm(other.name) === name))
+  if (found.some((other) => uniqueFormOf(zone, other) === name))
     throw new ServiceError('duplicate', { type: zone });
   if (found.length > 0) throw new ServiceError('illegal_child');
   if (await transaction.exists(zone, [...below(name), foreign])) {
@@ -148,9 +147,12 @@ function nextSerial(
   return changed ? Math.max(unixSeconds(now), serial + 1) : serial;
 }
 
-async function assertNoSubzones(resource: Zone, transaction: Reader): Promise<void> {
+async function assertNoSubzones(
+  { resource, uniqueForm }: Keyed<Zone>,
+  transaction: Reader,
+): Promise<void> {
   const samePool: Condition = { field: 'pool_id', test: '=', value: resource.pool_id ?? '' };
-  if (await transaction.exists(zone, [...below(comparisonForm(resource.name)), samePool])) {
+  if (await transaction.exists(zone, [...below(uniqueForm), samePool])) {
     throw new ServiceError('zone_has_sub_zone');
   }
 }

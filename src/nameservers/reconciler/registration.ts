@@ -11,6 +11,7 @@ import { readCreation } from '../../domain/operations/body.ts';
 import { DRIVERS } from '../drivers.ts';
 import type { Driver } from '../driver.ts';
 import type { ServedNameServer } from './reconciler.ts';
+import { keyed, uniqueFormOfText } from '../../domain/model/query.ts';
 
 /** A name server in the configuration of this process. */
 export interface ConfiguredNameServer {
@@ -49,7 +50,7 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
     ...ofEach,
     ...repeated(
       servers.map(({ name }) => name),
-      (name) => name.toLowerCase(),
+      (name) => uniqueFormOfText(nameServer, name),
     ).map((name) => `'nameServers': the name '${name}' is given twice. ${OWN}`),
     ...repeated(files, (file) => file).map(
       (file) => `'nameServers': the file '${file}' is given twice. ${OWN}`,
@@ -111,10 +112,13 @@ async function register(dependencies: Dependencies, server: ConfiguredNameServer
   const draft = readCreation(nameServer, body, settings);
   const create = () =>
     change(dependencies, { caller: CONFIGURATION }, async (changes): Promise<string> => {
-      const [current] = await changes.find(nameServer, 'name', [server.name.toLowerCase()]);
+      const [current] = await changes.find(nameServer, 'name', [
+        uniqueFormOfText(nameServer, server.name),
+      ]);
       if (current !== undefined) return adopt(changes, current, body, server);
       const members = newMembers(nameServer, newId(), changes.now());
-      return (await changes.create(nameServer, { ...draft, ...members })).resource.id;
+      const created = keyed(nameServer, { ...draft, ...members });
+      return (await changes.create(nameServer, created)).resource.id;
     });
   try {
     return await create();

@@ -1,6 +1,6 @@
-import type { FieldCondition } from '../../domain/model/query.ts';
+import { type FieldCondition, uniqueFormOfText } from '../../domain/model/query.ts';
 import type { SqlValue } from './sql.ts';
-import type { Fields, ResourceType } from '../../domain/model/resource.ts';
+import { type Fields, type ResourceType } from '../../domain/model/resource.ts';
 
 /**
  * The columns of the domain's fields and lookups. A field has the column of its name. A derived
@@ -55,11 +55,11 @@ export function orderColumns<F extends Fields>(type: ResourceType<F>, sortField:
 
 /** Returns the value of `orderColumn` for a resource whose sort field is `value`. */
 export function orderValue<F extends Fields>(
-  { unique }: ResourceType<F>,
+  type: ResourceType<F>,
   sortField: string,
   value: unknown,
 ): string | number {
-  if (sortField === unique?.field) return unique.comparisonForm(String(value));
+  if (sortField === type.unique?.field) return uniqueFormOfText(type, String(value));
   return typeof value === 'number' || typeof value === 'string' ? value : '';
 }
 

@@ -1,5 +1,5 @@
 import type { Keyring } from '../../domain/encryption/keyring.ts';
-import type { Condition, ListQuery } from '../../domain/model/query.ts';
+import type { Condition, ListQuery, Keyed } from '../../domain/model/query.ts';
 import {
   timestampsOf,
   type DerivedLookup,
@@ -36,7 +36,7 @@ export interface Table<F extends Fields = Fields> {
   readonly replace: string;
   readonly remove: string;
   /** Inserts or replaces rows by their ids. The number of rows must be one of `SIZES`. */
-  putAll(rows: readonly ResourceOf<F>[]): Statement;
+  putAll(rows: readonly Keyed<ResourceOf<F>>[]): Statement;
   /** Deletes the rows with these ids, at most `MAX_VALUES`. */
   removeAll(ids: readonly string[]): Statement;
   /** Selects the rows whose value of a lookup is one of `values`, at most `MAX_VALUES`. */
@@ -49,7 +49,7 @@ export interface Table<F extends Fields = Fields> {
   /** Selects the number of rows, as `count`. */
   count(conditions: readonly Condition[]): Statement;
   /** Returns a row's values in the order of `insert`. `replace` needs the id again at the end. */
-  encode(row: ResourceOf<F>): SqlValue[];
+  encode(row: Keyed<ResourceOf<F>>): SqlValue[];
   decode(row: SqlRow): ResourceOf<F>;
   /** Returns whether a row has a secret under a data key that is not loaded. */
   lacksKey(row: SqlRow): boolean;
@@ -104,7 +104,7 @@ export function tableOf<F extends Fields>(
     (rows: number) =>
       `${insertInto} ${Array(rows).fill(places).join(', ')} ON CONFLICT (id) DO UPDATE SET ${updates.join(', ')}`,
   );
-  const encode = (resource: ResourceOf<F>): SqlValue[] => {
+  const encode = ({ resource, uniqueForm }: Keyed<ResourceOf<F>>): SqlValue[] => {
     const given: Readonly<Record<string, unknown>> = resource;
     const values = members.map((column) =>
       encodeValue(given[column], jsonColumns.includes(column)),
@@ -114,8 +114,6 @@ export function tableOf<F extends Fields>(
       values[members.indexOf(secret.field)] = text;
       values.push(keyNumber);
     }
-    const uniqueForm =
-      unique === undefined ? '' : unique.comparisonForm(String(given[unique.field]));
     if (unique !== undefined) values.push(uniqueForm);
     for (const [, lookup] of derived) values.push(lookup.valueOf(resource, uniqueForm));
     return values;
