@@ -55,10 +55,10 @@ describe('help', () => {
   });
 
   test('marks required flags', async () => {
-    const { out } = await run('tsigkey', 'verify', '--help');
+    const { out } = await run('copy-database', '--help');
     const flags = out.replaceAll(/\n {10,}/g, ' ').split('\n');
     const required = flags.filter((line) => line.endsWith('(required)'));
-    expect(required.map((line) => line.trim().split(' ')[0])).toEqual(['--server', '--zone']);
+    expect(required.map((line) => line.trim().split(' ')[0])).toEqual(['--from', '--to']);
   });
 
   test.each([
@@ -127,7 +127,11 @@ describe('usage errors', () => {
     ],
     [
       ['tsigkey', 'verify'],
-      /^tsigil: missing required argument 'tsigkey'; missing required options '--server <host\[:port\]>', '--zone <zone>'\n/,
+      /^tsigil: Select the keys in exactly one way: ids or names, --pool or --all\n/,
+    ],
+    [
+      ['copy-database'],
+      /^tsigil: missing required options '--from <database>', '--to <database>'\n/,
     ],
     [
       ['tsigkey', 'export'],

@@ -143,6 +143,89 @@ describe.runIf(bind?.installed)('several keys and servers', () => {
   });
 });
 
+describe.runIf(bind?.installed)('the name servers of the service', () => {
+  const allowed = { name: 'allowed', algorithm: 'hmac-sha256', secret: SECRET };
+  const running: NameServer[] = [];
+  let registry: TestService;
+  const run = (...argv: string[]) =>
+    runInside(
+      { variables: { TSIGIL_URL: registry.url, TSIGIL_TOKEN: registry.token } },
+      ...['tsigkey', 'verify', ...argv],
+    );
+  const post = async (path: string, body: object): Promise<string> => {
+    const response = await registry.post(path, body, { 'x-auth-sudo-project-id': 'p' });
+    expect(response.body).toHaveProperty('id');
+    return (response.body as { id: string }).id;
+  };
+  const key = (name: string, scope: string, resourceId: string) =>
+    post('/v2/tsigkeys', { ...allowed, name, scope, resource_id: resourceId });
+
+  beforeAll(async () => {
+    registry = await startTestService();
+    for (const others of [[], [{ ...allowed, name: 'of-zone' }]]) {
+      const server = await bind?.start({ allowed, others });
+      if (server !== undefined) running.push(server);
+    }
+    const pools: string[] = [];
+    for (const name of ['one', 'two', 'without'])
+      pools.push(await post('/v2/pools', { name, ns_records: [] }));
+    const [one = '', two = '', without = ''] = pools;
+    const zone = await post('/v2/zones', { name: ZONE, email: 'a@a.test', pool: 'two' });
+    for (const [index, pool] of [one, two].entries())
+      await post('/v2/nameservers', {
+        ...{ name: `ns${index + 1}`, pool_id: pool, driver: 'bind', probe_zone: ZONE },
+        address: `127.0.0.1:${running[index]?.port}`,
+      });
+    await key('allowed', 'POOL', one);
+    await key('missing', 'POOL', two);
+    await key('of-zone', 'ZONE', zone);
+    await key('nowhere', 'POOL', without);
+  });
+  afterAll(async () => {
+    for (const server of running) await server.stop();
+    await registry.close();
+  });
+
+  test('1 with a row for each key and name server that should have it, without --server and --zone', async () => {
+    const { status, out, err } = await run('--all', '-f', 'json');
+    const rows = JSON.parse(out) as Record<string, unknown>[];
+    const found = rows.map(({ name, server, zone, verdict }) => [name, server, zone, verdict]);
+    expect(found.toSorted()).toEqual([
+      ['allowed', 'ns1', ZONE, 'good'],
+      ['missing', 'ns2', ZONE, 'unknown key'],
+      ['of-zone', 'ns2', ZONE, 'good'],
+    ]);
+    expect([status, err]).toEqual([
+      1,
+      'Not verified, because no name server should have them: nowhere\ntsigil: 1 of 3 checks failed\n',
+    ]);
+  });
+
+  test('0 for one key that its name server accepts', async () => {
+    const { status, out } = await run('of-zone', '-f', 'value', '-c', 'server', '-c', 'verdict');
+    expect([status, out]).toEqual([0, 'ns2 good\n']);
+  });
+
+  test('--server verifies all keys against any server, about the zones that the service has for them', async () => {
+    const at = ['--server', `127.0.0.1:${running[1]?.port}`];
+    const { status, out } = await run('--all', ...at, '-f', 'json');
+    const rows = JSON.parse(out) as Record<string, unknown>[];
+    expect(rows.map(({ name, zone, verdict }) => [name, zone, verdict]).toSorted()).toEqual([
+      ['allowed', null, 'not possible'],
+      ['missing', ZONE, 'unknown key'],
+      ['nowhere', null, 'not possible'],
+      ['of-zone', ZONE, 'good'],
+    ]);
+    expect(status).toBe(1);
+  });
+
+  test('1 for a key without a name server, and nothing is sent', async () => {
+    const { status, out, err } = await run('nowhere');
+    expect([status, out]).toEqual([1, '']);
+    expect(err).toContain('Nothing was verified: the service has no name server for these keys');
+  });
+});
+
 test('1 if a pool has no keys, and nothing is sent', async () => {
   const { body } = await service.post('/v2/pools', { name: 'empty', ns_records: [] });
   expect(body.name).toBe('empty');
@@ -178,8 +261,7 @@ test.each([
     ['Allowed.', '--server', '127.0.0.1', '--zone', ZONE, '-c', 'secret'],
     "Unknown column 'secret'",
   ],
-  [['Allowed.', '--zone', ZONE], '--server'],
-  [['Allowed.', '--server', '127.0.0.1'], '--zone'],
+  [['Allowed.', '--server', '127.0.0.1'], 'no zone for the key'],
   [['Allowed.', '--server', '127.0.0.1:0', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '127.0.0.1:99999', '--zone', ZONE], 'host:port'],
   [['Allowed.', '--server', '[::1', '--zone', ZONE], 'host:port'],

@@ -11,8 +11,14 @@ import {
   type Item,
 } from './resource-requests.ts';
 
+/** A key, and the pool or zone to which it applies. */
+export interface ServiceKey extends Key {
+  readonly scope: string;
+  readonly resourceId: string;
+}
+
 /** Returns the key with this id or name. Throws `CommandError`. */
-export async function getKey(connection: Connection, idOrName: string): Promise<Key> {
+export async function getKey(connection: Connection, idOrName: string): Promise<ServiceKey> {
   return keyOf(
     await withHints(tsigkey, async () =>
       call(connection, 'GET', await findPath(connection, tsigkey, idOrName, (name) => name)),
@@ -24,8 +30,8 @@ export async function getKey(connection: Connection, idOrName: string): Promise<
 export async function getKeys(
   connection: Connection,
   idsOrNames: readonly string[],
-): Promise<Key[]> {
-  const keys = new Map<string, Key>();
+): Promise<ServiceKey[]> {
+  const keys = new Map<string, ServiceKey>();
   for (const idOrName of idsOrNames) {
     const key = await getKey(connection, idOrName);
     keys.set(canonicalKey(key).name, key);
@@ -37,7 +43,10 @@ export async function getKeys(
  * Returns all keys. With the id or name of a pool, returns those for every zone of the pool. Throws
  * `CommandError`.
  */
-export async function listKeys(connection: Connection, poolIdOrName?: string): Promise<Key[]> {
+export async function listKeys(
+  connection: Connection,
+  poolIdOrName?: string,
+): Promise<ServiceKey[]> {
   const poolId =
     poolIdOrName === undefined
       ? undefined
@@ -50,11 +59,13 @@ export async function listKeys(connection: Connection, poolIdOrName?: string): P
 }
 
 /**
- * Returns the name, algorithm and secret of a TSIG key resource. Throws `CommandError` if the
- * service left out the secret.
+ * Returns the key of a TSIG key resource. Throws `CommandError` if the service left out the secret.
  */
-export function keyOf(item: Item): Key {
+export function keyOf(item: Item): ServiceKey {
   assertSecrets(tsigkey, item);
-  const { name, algorithm, secret } = item;
-  return { name: String(name), algorithm: String(algorithm), secret: String(secret) };
+  const { name, algorithm, secret, scope, resource_id: resourceId } = item;
+  return {
+    ...{ name: String(name), algorithm: String(algorithm), secret: String(secret) },
+    ...{ scope: String(scope), resourceId: String(resourceId) },
+  };
 }

@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { Check, Verdict } from '../../../domain/dns/key-check.ts';
-import { keyProblems, type Key } from '../../../domain/key-formats/key.ts';
-import type { NameServer } from '../../../net/dns.ts';
+import type { Check, CheckResult, Verdict } from '../../../domain/dns/key-check.ts';
+import { keyProblems } from '../../../domain/key-formats/key.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
 import { checkColumns, connect, withConnectionFlags, withOutputFlags } from '../../flags/flags.ts';
@@ -13,6 +12,7 @@ import { collectServer, readZone, type Server } from '../../flags/name-servers.t
 import { plainText } from '../../output/plain-text.ts';
 import { formatList, type OutputFlags } from '../../output/output.ts';
 import { textStyleOf, type Terminal } from '../../output/terminal.ts';
+import { findTargets, type Target } from './verify-targets.ts';
 
 /** The maximum number of checks at the same time. */
 const CONCURRENCY = 8;
@@ -20,17 +20,20 @@ const CONCURRENCY = 8;
 interface VerifyFlags extends ConnectionFlags, OutputFlags {
   readonly all?: boolean;
   readonly pool?: string;
-  readonly server: readonly Server[];
-  readonly zone: string;
+  readonly server?: readonly Server[];
+  readonly zone?: string;
   readonly transfer?: boolean;
   readonly update?: boolean;
 }
+
+const NO_ZONE = 'the service has no zone for the key, so there is nothing to request';
+const SET_ZONE = 'Set --zone.';
 
 /** The result of one check of several. */
 interface Row {
   readonly name: string;
   readonly server: string;
-  readonly zone: string;
+  readonly zone: string | null;
   readonly check: Check;
   readonly verdict: Verdict | 'invalid key';
   readonly reason: string;
@@ -59,15 +62,14 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--server <host[:port]>',
-        'send the requests to this name server; put an IPv6 address with a port in brackets; repeat the flag for more servers',
-      )
-        .argParser(collectServer)
-        .makeOptionMandatory(),
+        'send the requests to this name server, not to those that the service has for the key; put an IPv6 address with a port in brackets; repeat the flag for more servers',
+      ).argParser(collectServer),
     )
     .addOption(
-      new Option('--zone <zone>', 'send requests about this zone')
-        .argParser(readZone)
-        .makeOptionMandatory(),
+      new Option(
+        '--zone <zone>',
+        'send requests about this zone (default: the zone of the key, or one of its pool)',
+      ).argParser(readZone),
     )
     .addOption(
       new Option(
@@ -89,12 +91,23 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
         idsOrNames.length > 0
           ? await getKeys(connection, idsOrNames)
           : await listKeys(connection, flags.pool);
-      const isSingle = idsOrNames.length === 1 && flags.server.length === 1;
-      const [key] = keys;
-      const [server] = flags.server;
-      if (isSingle && !flags.format && !flags.column && key !== undefined && server !== undefined)
-        await verifyOne(key, server, flags, terminal);
-      else await verifyAll(keys, flags, terminal);
+      if (keys.length === 0) throw nothingVerified(flags);
+      const targets = await findTargets(connection, keys, flags.server, flags.zone);
+      const [target] = targets;
+      if (target === undefined)
+        throw new CommandError(
+          EXIT.refused,
+          'Nothing was verified: the service has no name server for these keys',
+          'Set --server, or register the name servers of the pool.',
+        );
+      const verified = new Set(targets.map(({ key }) => key));
+      reportWithoutServer(
+        keys.filter((key) => !verified.has(key)),
+        terminal,
+      );
+      const isSingle = idsOrNames.length === 1 && flags.server?.length === 1;
+      if (isSingle && !flags.format && !flags.column) await verifyOne(target, flags, terminal);
+      else await verifyAll(targets, flags, terminal);
     });
   addExamples(withConnectionFlags(withOutputFlags(command)), [
     'tsigil tsigkey verify transfer-key --server ns1.example.org --zone example.org',
@@ -107,6 +120,10 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
       command:
         'tsigil tsigkey verify --pool default --server ns1.example.org --server ns2.example.org --zone example.org -f json',
       purpose: 'verifies each key of a pool against each server',
+    },
+    {
+      command: 'tsigil tsigkey verify --all -f json',
+      purpose: 'verifies all keys against the name servers that should have them',
     },
   ]);
 }
@@ -121,18 +138,33 @@ function assertOneSelection(idsOrNames: readonly string[], { all, pool }: Verify
     );
 }
 
+/** Returns the error for a selection without keys. */
+function nothingVerified({ pool }: VerifyFlags): CommandError {
+  return new CommandError(
+    EXIT.refused,
+    pool === undefined
+      ? 'Nothing was verified: there are no keys'
+      : `Nothing was verified: no key applies to every zone of the pool '${pool}'`,
+    "Run 'tsigil tsigkey list' to list all tsigkeys.",
+  );
+}
+
+/** Reports keys for which the service has no name server. */
+function reportWithoutServer(keys: readonly { readonly name: string }[], { err }: Terminal): void {
+  if (keys.length === 0) return;
+  const names = keys.map(({ name }) => name).join(', ');
+  err.write(`${plainText(`Not verified, because no name server should have them: ${names}`)}\n`);
+}
+
 /** Verifies one key against one server. Throws `CommandError` unless the server accepts it. */
-async function verifyOne(
-  key: Key,
-  server: NameServer,
-  flags: VerifyFlags,
-  terminal: Terminal,
-): Promise<void> {
+async function verifyOne(target: Target, flags: VerifyFlags, terminal: Terminal): Promise<void> {
+  const { key, server, zone } = target;
   const problems = keyProblems(key);
   if (problems.length > 0)
     throw new CommandError(EXIT.refused, `No name server can use the key: ${problems.join('; ')}`);
+  if (zone === undefined) throw new CommandError(EXIT.usage, `${NO_ZONE}. ${SET_ZONE}`);
   const { verdict, reason, hint } = await checkKey(
-    { key, server, zone: flags.zone, check: checkOf(flags) },
+    { key, server, zone, check: checkOf(flags) },
     terminal.now,
   );
   const text = plainText(`${verdict}: ${reason}`);
@@ -142,41 +174,20 @@ async function verifyOne(
 }
 
 /**
- * Verifies each key against each server, and prints a row for each. Throws `CommandError` unless
- * all are good.
+ * Verifies keys against servers, and prints a row for each. Throws `CommandError` unless all are
+ * good.
  */
 async function verifyAll(
-  keys: readonly Key[],
+  targets: readonly Target[],
   flags: VerifyFlags,
   terminal: Terminal,
 ): Promise<void> {
-  const { server: servers, zone } = flags;
-  if (keys.length === 0)
-    throw new CommandError(
-      EXIT.refused,
-      flags.pool === undefined
-        ? 'Nothing was verified: there are no keys'
-        : `Nothing was verified: no key applies to every zone of the pool '${flags.pool}'`,
-      "Run 'tsigil tsigkey list' to list all tsigkeys.",
-    );
   const check = checkOf(flags);
-  const pairs = keys.flatMap((key) => servers.map((server) => ({ key, server, zone, check })));
-  const rows = await mapConcurrently(pairs, CONCURRENCY, async (pair): Promise<Row> => {
-    const { key, server } = pair;
-    const problems = keyProblems(key);
-    const { verdict, reason, hint } =
-      problems.length > 0
-        ? { verdict: 'invalid key' as const, reason: problems.join('; '), hint: undefined }
-        : await checkKey(pair, terminal.now);
-    return {
-      name: key.name,
-      server: server.text,
-      zone,
-      check,
-      verdict,
-      reason,
-      hint: hint ?? null,
-    };
+  const rows = await mapConcurrently(targets, CONCURRENCY, async (target): Promise<Row> => {
+    const { key, server, zone = null } = target;
+    const { verdict, reason, hint } = await rowResult(target, check, terminal.now);
+    const tested = { name: key.name, server: server.text, zone, check };
+    return { ...tested, verdict, reason, hint: hint ?? null };
   });
   const { out, environment } = terminal;
   const isTable = flags.format === undefined || flags.format === 'table';
@@ -191,6 +202,18 @@ async function verifyAll(
   );
   const failed = rows.filter(({ verdict }) => verdict !== 'good').length;
   if (failed > 0) throw new CommandError(EXIT.refused, `${failed} of ${rows.length} checks failed`);
+}
+
+/** Returns the result of one check of several. */
+async function rowResult(
+  { key, server, zone }: Target,
+  check: Check,
+  now: () => number,
+): Promise<Omit<CheckResult, 'verdict'> & Pick<Row, 'verdict'>> {
+  const problems = keyProblems(key);
+  if (problems.length > 0) return { verdict: 'invalid key', reason: problems.join('; ') };
+  if (zone === undefined) return { verdict: 'not possible', reason: NO_ZONE, hint: SET_ZONE };
+  return checkKey({ key, server, zone, check }, now);
 }
 
 function checkOf({ transfer, update }: VerifyFlags): Check {

@@ -1,0 +1,120 @@
+import { parseDnsAddress } from '../../../domain/text/dns-address.ts';
+import { nameServer } from '../../../domain/resources/name-server.ts';
+import { pool as poolType } from '../../../domain/resources/pool.ts';
+import { zone as zoneType } from '../../../domain/resources/zone.ts';
+import type { Server } from '../../flags/name-servers.ts';
+import { CommandError } from '../../output/errors.ts';
+import { call, type Connection } from '../../service/client.ts';
+import { mapConcurrently } from '../../service/concurrency.ts';
+import type { ServiceKey } from '../../service/key-requests.ts';
+import { listItems, type Item } from '../../service/resource-requests.ts';
+
+/** The maximum number of requests at the same time. */
+const CONCURRENCY = 8;
+
+/** A key, a name server that should have it, and the zone for the request. */
+export interface Target {
+  readonly key: ServiceKey;
+  readonly server: Server;
+  /** Undefined if the service has no zone for the key. */
+  readonly zone: string | undefined;
+}
+
+/**
+ * Returns which keys to verify against which name servers. Without `servers`, these are the name
+ * servers of the service that should have the key: those of its pool, or of the pool of its zone.
+ * Without `zone`, the request is about the zone of the key. For a key of a pool, it is about the
+ * probe zone of the name server, or any zone of the pool. Throws `CommandError`.
+ */
+export async function findTargets(
+  connection: Connection,
+  keys: readonly ServiceKey[],
+  servers: readonly Server[] | undefined,
+  zone: string | undefined,
+): Promise<Target[]> {
+  if (servers !== undefined && zone !== undefined)
+    return keys.flatMap((key) => servers.map((server) => ({ key, server, zone })));
+  const registered =
+    servers === undefined ? await listItems(connection, nameServer, []) : undefined;
+  const zones = createZones(connection);
+  const targets = await mapConcurrently(keys, CONCURRENCY, async (key): Promise<Target[]> => {
+    const ofKey = key.scope === 'ZONE' ? await zones.withId(key.resourceId) : undefined;
+    const poolId = key.scope === 'ZONE' ? ofKey?.pool_id : key.resourceId;
+    const fallback = async () =>
+      zone ??
+      textOf(ofKey?.name) ??
+      (key.scope === 'POOL' ? zones.ofPool(key.resourceId) : undefined);
+    if (servers !== undefined) {
+      const about = await fallback();
+      return servers.map((server) => ({ key, server, zone: about }));
+    }
+    const wanted = (registered ?? []).filter((item) => item.pool_id === poolId);
+    return mapConcurrently(wanted, 1, async (item) => ({
+      key,
+      server: serverOf(item),
+      zone:
+        (key.scope === 'POOL' ? (zone ?? textOf(item.probe_zone)) : undefined) ??
+        (await fallback()),
+    }));
+  });
+  return targets.flat();
+}
+
+function serverOf({ name, address }: Item): Server {
+  const parsed = parseDnsAddress(String(address));
+  return { text: String(name), ...(parsed ?? { host: String(address), port: 53 }) };
+}
+
+/** Reads zones and pools, each only once. */
+function createZones(connection: Connection) {
+  const cache = new Map<string, Promise<Item | undefined>>();
+  const cached = (key: string, read: (from: Connection) => Promise<Item | undefined>) => {
+    const known = cache.get(key) ?? inAllProjects(connection, read);
+    cache.set(key, known);
+    return known;
+  };
+  const get = (collection: string, id: string) =>
+    cached(`${collection} ${id}`, (from) => ifExists(call(from, 'GET', `/v2/${collection}/${id}`)));
+  return {
+    withId: (id: string) => get(zoneType.collection, id),
+    async ofPool(poolId: string): Promise<string | undefined> {
+      const first = await cached(`zone of ${poolId}`, async (from) => {
+        const pool = await get(poolType.collection, poolId);
+        // The filter takes the name of a pool.
+        const filters = [['pool', String(pool?.name)]] as const;
+        return pool === undefined ? undefined : (await listItems(from, zoneType, filters, 1))[0];
+      });
+      return textOf(first?.name);
+    },
+  };
+}
+
+async function ifExists(response: Promise<Item>): Promise<Item | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof CommandError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Reads something about all projects if the caller may see them; otherwise about its own project.
+ */
+async function inAllProjects<T>(
+  connection: Connection,
+  read: (from: Connection) => Promise<T>,
+): Promise<T> {
+  const headers = { ...connection.headers, 'x-auth-all-projects': 'true' };
+  try {
+    return await read({ ...connection, headers });
+  } catch (error) {
+    const isRefused = error instanceof CommandError && [401, 403].includes(error.status ?? 0);
+    if (!isRefused) throw error;
+    return read(connection);
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
