@@ -41,7 +41,7 @@ afterEach(async () => {
 async function start(): Promise<void> {
   service = await startTestService(
     { TSIGIL_ENCRYPTION_MASTER_KEY_FILE: join(folder, 'own.key') },
-    { folder, encryptionIntervalMs: 200 },
+    { folder, encryptionIntervalMs: 200, auditIntervalMs: 20 },
   );
 }
 
@@ -120,6 +120,45 @@ describe('/v2/encryption', () => {
     writeFileSync(join(folder, 'own.key'), `${lines[0]}\n`);
     await start();
     await expectSameSecrets();
+  });
+
+  test('200 for a verification of the audit trail after rotations of both keys, which keep its marks and MACs', async () => {
+    const secret = Buffer.from('the same secret before and after').toString('base64');
+    const marks: unknown[] = [];
+    const mark = async (name: string) => {
+      const { id } = (await service.post('/v2/tsigkeys', { ...BODY, name, secret })).body;
+      const { body } = await service.get(`/v2/audit?resource_id=${id}&action=tsigkeys:create`);
+      const [record] = body.records as { detail: { changes: { secret: unknown[] } } }[];
+      marks.push(record?.detail.changes.secret[1]);
+    };
+    const restart = async () => {
+      await service.close(); // a stop seals what is left
+      await start();
+    };
+    await mark('before.example');
+    await restart();
+    expect((await service.post('/v2/encryption/rotate-data-key', undefined)).status).toBe(200);
+    await until(({ data_keys: keys }) => keys[0]?.state === 'retired');
+    await mark('after-the-data-key.example');
+    addMasterKey(join(folder, 'own.key'));
+    expect((await service.post('/v2/encryption/rotate-master-key', undefined)).status).toBe(200);
+    expect((await service.post('/v2/encryption/prune', undefined)).status).toBe(200);
+    await mark('after-the-master-key.example');
+    const [line] = readFileSync(join(folder, 'own.key'), 'utf8').split('\n');
+    writeFileSync(join(folder, 'own.key'), `${line}\n`);
+    await restart();
+    await mark('without-the-old-master-key.example');
+    await restart();
+    expect(marks).toEqual(Array(4).fill(expect.stringMatching(/^hmac:[\w-]{12}$/)));
+    expect(new Set(marks).size).toBe(1);
+    let batches = 0;
+    for (let from: unknown; from !== null;) {
+      const { body } = await service.post('/v2/audit/verify', { from });
+      expect(body).toMatchObject({ problems: [], without_mac: 0, unchecked: 0 });
+      batches += Number(body.batches);
+      from = body.next;
+    }
+    expect(batches).toBeGreaterThanOrEqual(3);
   });
 
   test('400 for a rotation with an unusable file, which changes nothing', async () => {
