@@ -1,7 +1,6 @@
-import { Counter, Gauge } from 'prom-client';
+import { Counter } from 'prom-client';
 import type { AuditEntry } from '../domain/audit/record.ts';
-import { cachedFlight } from '../domain/scheduling/single-flight.ts';
-import { COUNTS_MAX_AGE_SECONDS, inTime, type Metrics } from './metrics.ts';
+import { addDatabaseGauges, ageSeconds, type Metrics } from './metrics.ts';
 
 /** The state of the audit trail in the database. */
 export interface TrailState {
@@ -25,8 +24,8 @@ export interface AuditMetrics {
 }
 
 /** Creates the metrics of the audit trail. */
-export function createAuditMetrics({ registry }: Metrics): AuditMetrics {
-  const registers = [registry];
+export function createAuditMetrics(metrics: Metrics): AuditMetrics {
+  const registers = [metrics.registry];
   const records = new Counter({
     name: 'tsigil_audit_records_total',
     help: 'Records of the audit trail that were written, by outcome (success, denied, failed).',
@@ -47,40 +46,23 @@ export function createAuditMetrics({ registry }: Metrics): AuditMetrics {
     count: ({ outcome }) => records.inc({ outcome }),
     repaired: () => repairs.inc(),
     dropped: (count) => dropped.inc(count),
-    observe(trail) {
-      const read = cachedFlight(
-        COUNTS_MAX_AGE_SECONDS,
-        () => performance.now() / 1000,
-        () => trail.state(),
-      );
-      const gauge = (name: string, help: string, valueOf: (state: TrailState) => number) =>
-        new Gauge({
-          name,
-          help,
-          aggregator: 'max',
-          registers,
-          async collect() {
-            const state = await inTime(read());
-            if (state === undefined) this.reset();
-            else this.set(valueOf(state));
-          },
-        });
-      gauge(
-        'tsigil_audit_unsealed_records',
-        'Records of the audit trail without a batch.',
-        ({ unsealed }) => unsealed,
-      );
-      gauge(
-        'tsigil_audit_unsealed_age_seconds',
-        'Age of the oldest record of the audit trail without a batch.',
-        ({ oldest }) =>
-          oldest === undefined ? 0 : Math.max(0, (Date.now() - Date.parse(`${oldest}Z`)) / 1000),
-      );
-      gauge(
-        'tsigil_audit_last_batch',
-        'Number of the last batch of the audit trail.',
-        ({ lastBatch }) => lastBatch,
-      );
-    },
+    observe: (trail) =>
+      addDatabaseGauges(metrics, () => trail.state(), [
+        {
+          name: 'tsigil_audit_unsealed_records',
+          help: 'Records of the audit trail without a batch.',
+          valueOf: ({ unsealed }) => unsealed,
+        },
+        {
+          name: 'tsigil_audit_unsealed_age_seconds',
+          help: 'Age of the oldest record of the audit trail without a batch.',
+          valueOf: ({ oldest }) => ageSeconds(oldest),
+        },
+        {
+          name: 'tsigil_audit_last_batch',
+          help: 'Number of the last batch of the audit trail.',
+          valueOf: ({ lastBatch }) => lastBatch,
+        },
+      ]),
   };
 }

@@ -1,11 +1,11 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import type { DeliveryStatus } from '../domain/delivery/ports.ts';
 import { withStatus } from '../domain/delivery/status.ts';
 import type { Store } from '../domain/model/ports.ts';
 import { MAX_LIMIT } from '../domain/model/settings.ts';
 import { nameServer } from '../domain/resources/name-server.ts';
 import { SERVER_STATES } from '../domain/resources/name-server-status.ts';
-import type { Metrics } from './metrics.ts';
+import { addDatabaseGauges, ageSeconds, type DatabaseGauge, type Metrics } from './metrics.ts';
 
 /** The result of a pass, as far as metrics show it. */
 export interface ObservedPass {
@@ -24,8 +24,8 @@ export interface DeliveryMetrics {
 }
 
 /** Adds the metrics of the delivery of keys. */
-export function addDeliveryMetrics({ registry }: Metrics): DeliveryMetrics {
-  const registers = [registry];
+export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
+  const registers = [metrics.registry];
   const passes = new Counter({
     name: 'tsigil_delivery_passes_total',
     help: 'Passes by name server and result.',
@@ -67,53 +67,61 @@ export function addDeliveryMetrics({ registry }: Metrics): DeliveryMetrics {
       if (foundDrift) drift.inc(label);
       if (lagSeconds !== undefined && outcome !== 'failed') delivered.observe(label, lagSeconds);
     },
-    addStatus: (store, status) => addStatusMetrics(registers, store, status),
+    addStatus: (store, status) => addStatusMetrics(metrics, store, status),
   };
 }
 
 /** Adds the gauges of all name servers. They are omitted if the database does not respond. */
 function addStatusMetrics(
-  registers: [Metrics['registry']] | Metrics['registry'][],
+  metrics: Metrics,
   store: Store,
   status: Pick<DeliveryStatus, 'statuses'>,
 ): void {
-  const gauge = (name: string, help: string, ...more: string[]) =>
-    new Gauge({
-      ...({ name: `tsigil_${name}`, help, aggregator: 'max', registers } as const),
-      labelNames: ['name_server', ...more],
-    });
-  const wanted = gauge('delivery_keys_wanted', 'Keys that the name server should have.');
-  const live = gauge('delivery_keys_live', 'Keys that were verified on the name server.');
-  const oldest = gauge(
-    'delivery_oldest_seconds',
-    'Age of the oldest change that waits. 0 if none.',
-  );
-  const verified = gauge('delivery_verified_age_seconds', 'Time since all keys were verified.');
-  const all = [wanted, live, oldest, verified];
   const query = { limit: MAX_LIMIT, sortField: 'created_at', descending: false, conditions: [] };
-  new Gauge({
-    name: 'tsigil_name_server_state',
-    help: `1 for the present state of each name server: ${SERVER_STATES.join(', ')}.`,
-    labelNames: ['name_server', 'state'] as const,
-    aggregator: 'max',
-    registers,
-    async collect() {
-      const servers = await store.list(nameServer, query).catch(() => []);
-      const statuses = await status.statuses(servers.map(({ id }) => id)).catch(() => undefined);
-      this.reset();
-      for (const each of all) each.reset();
-      if (statuses === undefined) return;
-      const age = (stamp: string | null) =>
-        stamp === null ? 0 : Math.max(0, Date.now() - Date.parse(`${stamp.slice(0, 23)}Z`)) / 1000;
-      for (const stored of servers) {
-        const server = withStatus(stored, statuses.get(stored.id));
-        const label = { name_server: server.name };
-        this.set({ ...label, state: server.state }, 1);
-        wanted.set(label, server.keys_wanted);
-        live.set(label, server.keys_live);
-        oldest.set(label, age(server.pending_since));
-        if (server.verified_at !== null) verified.set(label, age(server.verified_at));
-      }
-    },
+  const readServers = async () => {
+    const servers = await store.list(nameServer, query);
+    const statuses = await status.statuses(servers.map(({ id }) => id));
+    return servers.map((server) => withStatus(server, statuses.get(server.id)));
+  };
+  type Server = Awaited<ReturnType<typeof readServers>>[number];
+  const gauge = (
+    name: string,
+    help: string,
+    valueOf: (server: Server) => number | undefined,
+  ): DatabaseGauge<Server[]> => ({
+    ...{ name, help, labelNames: ['name_server'] },
+    valueOf: (servers) =>
+      servers.flatMap((server) => {
+        const value = valueOf(server);
+        return value === undefined ? [] : [[{ name_server: server.name }, value]];
+      }),
   });
+  addDatabaseGauges(metrics, readServers, [
+    gauge(
+      'tsigil_delivery_keys_wanted',
+      'Keys that the name server should have.',
+      (server) => server.keys_wanted,
+    ),
+    gauge(
+      'tsigil_delivery_keys_live',
+      'Keys that were verified on the name server.',
+      (server) => server.keys_live,
+    ),
+    gauge(
+      'tsigil_delivery_oldest_seconds',
+      'Age of the oldest change that waits. 0 if none.',
+      (server) => ageSeconds(server.pending_since),
+    ),
+    gauge(
+      'tsigil_delivery_verified_age_seconds',
+      'Time since all keys were verified.',
+      ({ verified_at: verified }) => (verified === null ? undefined : ageSeconds(verified)),
+    ),
+    {
+      name: 'tsigil_name_server_state',
+      help: `1 for the present state of each name server: ${SERVER_STATES.join(', ')}.`,
+      labelNames: ['name_server', 'state'],
+      valueOf: (servers) => servers.map(({ name, state }) => [{ name_server: name, state }, 1]),
+    },
+  ]);
 }

@@ -8,7 +8,7 @@ import {
   Registry,
 } from 'prom-client';
 import type { FastifyInstance } from 'fastify';
-import type { Encryption, EncryptionStatus } from '../domain/encryption/status.ts';
+import type { Encryption } from '../domain/encryption/status.ts';
 import type { Store } from '../domain/model/ports.ts';
 import { RESOURCE_TYPES } from '../domain/resources/resources.ts';
 import { cachedFlight, singleFlight } from '../domain/scheduling/single-flight.ts';
@@ -97,13 +97,50 @@ export function createMetrics(version: string): Metrics {
 }
 
 /**
- * How long the numbers of resources are cached, so that frequent scrapes do not make the database
- * count rows all the time.
+ * How long results of the database are cached, so that frequent scrapes do not make it count rows
+ * all the time.
  */
-export const COUNTS_MAX_AGE_SECONDS = 15;
+const MAX_AGE_SECONDS = 15;
 
 /** How long a scrape waits for the database. Metrics that are not available by then are omitted. */
 const DATABASE_TIMEOUT_MS = 3000;
+
+/** A gauge whose values are computed from a result of the database. */
+export interface DatabaseGauge<T> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  /** Returns the value, or the labels and the value of each series of a gauge with labels. */
+  valueOf(result: T): number | (readonly [labels: Record<string, string>, value: number])[];
+}
+
+/**
+ * Adds gauges that share the result of `read`. It runs at most every 15 seconds, and once for
+ * concurrent scrapes. The series are omitted if `read` fails or takes too long.
+ */
+export function addDatabaseGauges<T>(
+  { registry }: Metrics,
+  read: () => Promise<T>,
+  gauges: readonly DatabaseGauge<T>[],
+): void {
+  const readCached = cachedFlight(MAX_AGE_SECONDS, () => performance.now() / 1000, read);
+  for (const { name, help, labelNames = [], valueOf } of gauges)
+    new Gauge({
+      ...{ name, help, labelNames },
+      aggregator: 'max',
+      registers: [registry],
+      async collect() {
+        const result = await inTime(readCached());
+        // Without awaiting before the lines below: a concurrent scrape must not see a part.
+        if (labelNames.length === 0) this.remove();
+        else this.reset();
+        if (result === undefined) return;
+        const values = valueOf(result);
+        if (typeof values === 'number') this.set(values);
+        else for (const [labels, value] of values) this.set(labels, value);
+      },
+    });
+}
 
 /** The sources of `/metrics` besides the metrics of the process. */
 export interface MetricsSources {
@@ -121,42 +158,33 @@ export interface MetricsSources {
  */
 export function addMetrics(
   app: FastifyInstance,
-  { registry }: Metrics,
+  metrics: Metrics,
   { store, ping, readAll }: MetricsSources,
 ): void {
-  const registers = [registry];
-  const countAll = cachedFlight(
-    COUNTS_MAX_AGE_SECONDS,
-    () => performance.now() / 1000,
-    async () => {
-      const counts: [collection: string, count: number][] = [];
-      for (const type of RESOURCE_TYPES)
-        counts.push([type.collection, await store.count(type, [])]);
-      return counts;
-    },
-  );
+  const { registry } = metrics;
   new Gauge({
     name: 'tsigil_database_up',
     help: 'Whether the database responds.',
     aggregator: 'min',
-    registers,
+    registers: [registry],
     async collect() {
       this.set((await inTime(ping().then(() => true))) === true ? 1 : 0);
     },
   });
-  new Gauge({
-    name: 'tsigil_resources',
-    help: `Resources by collection, at most ${COUNTS_MAX_AGE_SECONDS} seconds ago.`,
-    labelNames: ['collection'] as const,
-    aggregator: 'max',
-    registers,
-    async collect() {
-      const counts = (await inTime(countAll())) ?? [];
-      // Without awaiting before the lines below: a concurrent scrape must not see a part.
-      this.reset();
-      for (const [collection, count] of counts) this.set({ collection }, count);
+  const countAll = async () => {
+    const counts: [labels: { collection: string }, count: number][] = [];
+    for (const type of RESOURCE_TYPES)
+      counts.push([{ collection: type.collection }, await store.count(type, [])]);
+    return counts;
+  };
+  addDatabaseGauges(metrics, countAll, [
+    {
+      name: 'tsigil_resources',
+      help: `Resources by collection, at most ${MAX_AGE_SECONDS} seconds ago.`,
+      labelNames: ['collection'],
+      valueOf: (counts) => counts,
     },
-  });
+  ]);
   const read = singleFlight(readAll ?? (() => registry.metrics()));
   addRoutes(app, '/metrics', [
     {
@@ -172,47 +200,36 @@ export function addMetrics(
 /**
  * Adds the metrics of the encryption of secrets. They are omitted if the database does not respond.
  */
-export function addEncryptionMetrics({ registry }: Metrics, encryption: Encryption): void {
-  const registers = [registry];
-  const read = cachedFlight(
-    COUNTS_MAX_AGE_SECONDS,
-    () => performance.now() / 1000,
-    () => encryption.status(),
-  );
-  const gauge = (name: string, help: string, valueOf: (status: EncryptionStatus) => number) =>
-    new Gauge({
-      name,
-      help,
-      aggregator: 'max',
-      registers,
-      async collect() {
-        const status = await inTime(read());
-        if (status === undefined) this.reset();
-        else this.set(valueOf(status));
-      },
-    });
-  gauge(
-    'tsigil_secrets_in_clear',
-    'Secrets in the database that are not encrypted.',
-    ({ clearText }) => clearText,
-  );
-  gauge(
-    'tsigil_secrets_unreadable',
-    'Secrets that a process could not decrypt and that were not repaired since.',
-    ({ unreadable }) => unreadable,
-  );
-  gauge(
-    'tsigil_data_key_age_seconds',
-    'Age of the data key that encrypts new secrets. 0 without encryption.',
-    ({ dataKeys }) => {
-      const active = dataKeys.find(({ state }) => state === 'active');
-      return active === undefined ? 0 : (Date.now() - Date.parse(`${active.createdAt}Z`)) / 1000;
+export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): void {
+  addDatabaseGauges(metrics, () => encryption.status(), [
+    {
+      name: 'tsigil_secrets_in_clear',
+      help: 'Secrets in the database that are not encrypted.',
+      valueOf: ({ clearText }) => clearText,
     },
-  );
+    {
+      name: 'tsigil_secrets_unreadable',
+      help: 'Secrets that a process could not decrypt and that were not repaired since.',
+      valueOf: ({ unreadable }) => unreadable,
+    },
+    {
+      name: 'tsigil_data_key_age_seconds',
+      help: 'Age of the data key that encrypts new secrets. 0 without encryption.',
+      valueOf: ({ dataKeys }) =>
+        ageSeconds(dataKeys.find(({ state }) => state === 'active')?.createdAt),
+    },
+  ]);
+}
+
+/** Returns the age of a timestamp of the API; 0 without one, and for one in the future. */
+export function ageSeconds(timestamp: string | null | undefined): number {
+  return timestamp == null
+    ? 0
+    : Math.max(0, Date.now() - Date.parse(`${timestamp.slice(0, 23)}Z`)) / 1000;
 }
 
 /** Returns the result of `work`, or undefined if it fails or takes too long. */
-export async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
   const timeout = new AbortController();
   const tooLate = pause(DATABASE_TIMEOUT_MS, undefined, {
     signal: timeout.signal,

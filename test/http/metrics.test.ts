@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RESOURCE_TYPES } from '../../src/domain/resources/resources.ts';
+import { addDatabaseGauges, createMetrics } from '../../src/http/metrics.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 
 let service: TestService;
@@ -31,4 +32,53 @@ test('200 without a new count within 15 s', async () => {
 test('200 from /readyz for concurrent requests', async () => {
   const responses = await Promise.all(Array.from({ length: 20 }, () => service.get('/readyz')));
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+describe('gauges of the database', () => {
+  /** Adds two gauges that `read` determines. Returns a function that reads their series. */
+  function gaugesOf(read: () => Promise<number>): () => Promise<string[]> {
+    const metrics = createMetrics('0.0.0');
+    addDatabaseGauges(metrics, read, [
+      { name: 'plain', help: 'A gauge without labels.', valueOf: (value) => value },
+      {
+        ...{ name: 'labelled', help: 'A gauge with labels.', labelNames: ['part'] },
+        valueOf: (value) => [
+          [{ part: 'a' }, value],
+          [{ part: 'b' }, 2 * value],
+        ],
+      },
+    ]);
+    return async () =>
+      (await metrics.registry.metrics())
+        .split('\n')
+        .filter((line) => /^(?:plain|labelled)/.test(line))
+        .sort();
+  }
+  const SERIES = ['labelled{part="a"} 7', 'labelled{part="b"} 14', 'plain 7'];
+
+  test('share one query within 15 s, also of concurrent scrapes', async () => {
+    let reads = 0;
+    const scrape = gaugesOf(async () => {
+      reads += 1;
+      await new Promise((resume) => setImmediate(resume));
+      return 7;
+    });
+    expect(await Promise.all([scrape(), scrape()])).toEqual([SERIES, SERIES]);
+    expect(await scrape()).toEqual(SERIES);
+    expect(reads).toBe(1);
+  });
+
+  test('are omitted while the query fails', async () => {
+    let isDown = true;
+    const scrape = gaugesOf(() => (isDown ? Promise.reject(new Error()) : Promise.resolve(7)));
+    expect(await scrape()).toEqual([]);
+    isDown = false;
+    expect(await scrape()).toEqual(SERIES);
+  });
+
+  test('are omitted if the query takes more than 3 s', async () => {
+    const began = performance.now();
+    expect(await gaugesOf(() => new Promise(() => undefined))()).toEqual([]);
+    expect(performance.now() - began).toBeGreaterThan(2900);
+  });
 });
