@@ -2,6 +2,7 @@
 // the rate and the durations for each number of callers, and fails if a response is not 201.
 // `--program` measures another build.
 import { Agent, request } from 'node:http';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { postgresHarness } from './postgres.mjs';
 import { ownToken, startService } from './service.mjs';
@@ -28,7 +29,7 @@ process.exit();
 async function measure(database, callers) {
   const service = await startService({
     database,
-    ...(values.program === undefined ? {} : { program: values.program }),
+    ...(values.program === undefined ? {} : { program: resolve(values.program) }),
   });
   const headers = await ownToken(service, 'project');
   const agent = new Agent({ keepAlive: true });

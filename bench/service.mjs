@@ -94,10 +94,13 @@ export async function startService({
   leftovers.add(() => child.kill('SIGKILL'));
   await waitUntilReady(`${url}/healthcheck`, child, logFile);
   const startMs = performance.now() - began;
+  const used = headers ?? { 'x-auth-token': await firstToken(setting, folder) };
+  // The file of the first token exists before the token does.
+  await waitUntilReady(`${url}/v2/tlds?limit=1`, child, logFile, used);
   return {
     url,
     pid: child.pid,
-    headers: headers ?? { 'x-auth-token': await firstToken(setting, folder) },
+    headers: used,
     /** The time from the start of the process to its first response, in milliseconds. */
     startMs,
     cpu: () => cpuMicroseconds(child.pid),
@@ -117,11 +120,13 @@ async function firstToken(setting, folder) {
   return readFileSync(path, 'utf8').trim();
 }
 
-async function waitUntilReady(url, child, logFile) {
+async function waitUntilReady(url, child, logFile, headers = {}) {
   for (;;) {
     if (child.exitCode !== null)
       throw new Error(`The service ended with ${child.exitCode}: ${readFileSync(logFile, 'utf8')}`);
-    const response = await fetch(url, { headers: { connection: 'close' } }).catch(() => undefined);
+    const response = await fetch(url, { headers: { ...headers, connection: 'close' } }).catch(
+      () => undefined,
+    );
     if (response?.status === 200) return;
     await pause(2);
   }

@@ -158,6 +158,12 @@ function writerOn(
   noteChange: (type: ResourceType) => void,
   announce: Writer['announce'],
 ): Writer {
+  const refused = async (type: ResourceType, cause: unknown): Promise<never> => {
+    if (database.dialect.isUniqueViolation(cause))
+      throw new ServiceError('duplicate', { type }, { cause });
+    if (database.dialect.isReferenceViolation(cause)) throw await deletedKey(database, cause);
+    throw cause;
+  };
   const change = async (
     type: ResourceType,
     statement: string,
@@ -167,10 +173,7 @@ function writerOn(
     try {
       return await sql.run(statement, parameters);
     } catch (cause) {
-      if (database.dialect.isUniqueViolation(cause))
-        throw new ServiceError('duplicate', { type }, { cause });
-      if (database.dialect.isReferenceViolation(cause)) throw await deletedKey(database, cause);
-      throw cause;
+      return refused(type, cause);
     }
   };
   return {
@@ -190,7 +193,13 @@ function writerOn(
     },
     async insert(type, row) {
       const table = tableFor(type);
-      await change(type, table.insert, table.encode(row));
+      const values = table.encode(row);
+      if (sql.runLater === undefined) {
+        await change(type, table.insert, values);
+        return;
+      }
+      noteChange(type);
+      sql.runLater(table.insert, values, (cause) => refused(type, cause));
     },
     async replace(type, row) {
       const table = tableFor(type);

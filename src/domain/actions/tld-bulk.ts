@@ -117,7 +117,7 @@ async function apply(
     try {
       return await change(dependencies, { ...context, action: BULK_ACTION }, async (changes) => {
         const pace = slicer.forTransaction();
-        await changes.claim(tld);
+        changes.claim(tld);
         const plan =
           early !== undefined && store.changes(tld) === version
             ? early

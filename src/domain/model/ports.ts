@@ -49,10 +49,10 @@ export interface Affected {
 /** Reads and changes resources inside one transaction. */
 export interface Writer extends Reader {
   /**
-   * Waits until no other transaction holds a conflicting lock, and holds `locks` until the end of
-   * the transaction. Absent if transactions run one after another.
+   * Before the next read or change, waits until no other transaction holds a conflicting lock. Holds
+   * `locks` until the end of the transaction. Absent if transactions run one after another.
    */
-  readonly lock?: ((locks: readonly Lock[]) => Promise<void>) | undefined;
+  readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
    * Reads a resource to change or delete it. No other transaction can change it until the end of
    * this one.
@@ -62,8 +62,8 @@ export interface Writer extends Reader {
     id: string,
   ): Promise<ResourceOf<F> | undefined>;
   /**
-   * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique
-   * field.
+   * Inserts a resource. Throws `duplicate` if another resource has the same value in a unique field,
+   * at the latest at the end of the transaction.
    */
   insert(type: ResourceType, resource: Keyed<Resource>): Promise<void>;
   /** Replaces the resource with the same id. Throws `duplicate` like `insert`. */

@@ -77,7 +77,7 @@ export interface Changes extends Pick<Writer, keyof Reader | 'getToChange'> {
    * Keeps other transactions from changing resources of a type, and what `changes` depend on. Must
    * come first in a transaction that reads many resources to decide how to change them.
    */
-  claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): Promise<void>;
+  claim<F extends Fields>(type: ResourceType<F>, changes?: readonly Change<F>[]): void;
   /**
    * Returns a timestamp that is later than all before. It is created in the transaction: with one
    * writer, resources become visible in the order of their timestamps.
@@ -151,26 +151,18 @@ function changesOn(
   affected: Affected,
 ): Changes {
   const context = { caller, settings: dependencies.settings };
-  const admitLocked = async <F extends Fields>(
-    type: ResourceType<F>,
-    change: Change<F>,
-    now: string,
-  ): Promise<Admitted<F>> => {
-    await writer.lock?.([{ type, exclusive: false }, ...locksOf(type, change, context)]);
-    return admitChange(dependencies, caller, type, change, writer, now);
-  };
   const admit = <F extends Fields>(
     type: ResourceType<F>,
     change: Change<F>,
     now: string,
-  ): Promise<Admitted<F>> =>
-    writer.lock === undefined
-      ? admitChange(dependencies, caller, type, change, writer, now)
-      : admitLocked(type, change, now);
-  const claim = async <F extends Fields>(
+  ): Promise<Admitted<F>> => {
+    writer.lock?.([{ type, exclusive: false }, ...locksOf(type, change, context)]);
+    return admitChange(dependencies, caller, type, change, writer, now);
+  };
+  const claim = <F extends Fields>(
     type: ResourceType<F>,
     changes: readonly Change<F>[] = [],
-  ): Promise<void> =>
+  ): void =>
     writer.lock?.([
       { type, exclusive: true },
       ...changes.flatMap((change) => locksOf(type, change, context)),
@@ -178,9 +170,8 @@ function changesOn(
   return {
     // Assigned one by one: spreading the writer takes longer than the rest of this function.
     get: writer.get,
-    async getToChange(type, id) {
-      // before the resource, as `claim`
-      if (writer.lock !== undefined) await writer.lock([{ type, exclusive: false }]);
+    getToChange(type, id) {
+      writer.lock?.([{ type, exclusive: false }]); // before the resource, as `claim`
       return writer.getToChange(type, id);
     },
     claim,
@@ -227,7 +218,7 @@ function changesOn(
       const stored: Keyed<Resource>[] = [];
       const removed: string[] = [];
       const hasRules = RULES.has(type) || caller.limits !== undefined;
-      if (hasRules) await claim(type, changes);
+      if (hasRules) claim(type, changes);
       for (const each of changes) {
         if (slicer.isOver()) await slicer.next();
         const admitted = hasRules ? await admit(type, each, dependencies.clock()) : each;

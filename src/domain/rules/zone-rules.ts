@@ -48,14 +48,17 @@ async function admitCreation(
   if (caller.projectId === null) {
     throw new ServiceError('missing_project_id');
   }
-  await assertWithinQuota(caller.projectId, transaction, settings.zonesPerProject);
-  const refusal = findZoneNameRefusal(
-    name,
-    await findTldEntries(transaction, [name], settings.tldRule),
-    settings.tldRule,
-  );
+  // PostgreSQL runs these reads in one round trip.
+  const [zones, entries, foreign] = await Promise.all([
+    settings.zonesPerProject === 0 ? 0 : countZones(caller.projectId, transaction),
+    findTldEntries(transaction, [name], settings.tldRule),
+    findForeignZones(name, caller.projectId, transaction),
+  ]);
+  if (settings.zonesPerProject !== 0 && zones >= settings.zonesPerProject)
+    throw new ServiceError('over_quota', 'zones');
+  const refusal = findZoneNameRefusal(name, entries, settings.tldRule);
   if (refusal !== undefined) throw new ServiceError('invalid_zone_name', refusal);
-  await assertNoForeignZones(name, caller.projectId, transaction);
+  if (foreign !== undefined) throw foreign;
   return {
     ...resource,
     project_id: caller.projectId,
@@ -64,35 +67,30 @@ async function admitCreation(
   };
 }
 
-async function assertWithinQuota(
-  projectId: string,
-  transaction: Reader,
-  quota: number,
-): Promise<void> {
-  if (quota === 0) return;
-  const zones = await transaction.count(zone, [
-    { field: 'project_id', test: '=', value: projectId },
-  ]);
-  if (zones >= quota) throw new ServiceError('over_quota', 'zones');
+function countZones(projectId: string, transaction: Reader): Promise<number> {
+  return transaction.count(zone, [{ field: 'project_id', test: '=', value: projectId }]);
 }
 
-/** Throws if another project has a zone with this name, or a zone above or below it. */
-async function assertNoForeignZones(
+/**
+ * Returns the error for a new zone if another project has a zone with this name, or a zone above or
+ * below it.
+ */
+async function findForeignZones(
   name: string,
   projectId: string,
   transaction: Reader,
-): Promise<void> {
+): Promise<ServiceError | undefined> {
   const foreign: Condition = { field: 'project_id', test: '<>', value: projectId };
   const around = suffixes(name).slice(0, -1); // no zone has a name of one label
-  const found = (await transaction.find(zone, 'name', around)).filter(
-    (other) => other.project_id !== projectId,
-  );
-  if (found.some((other) => uniqueFormOf(zone, other) === name))
-    throw new ServiceError('duplicate', { type: zone });
-  if (found.length > 0) throw new ServiceError('illegal_child');
-  if (await transaction.exists(zone, [...below(name), foreign])) {
-    throw new ServiceError('illegal_parent');
-  }
+  const [found, hasBelow] = await Promise.all([
+    transaction.find(zone, 'name', around),
+    transaction.exists(zone, [...below(name), foreign]),
+  ]);
+  const others = found.filter((other) => other.project_id !== projectId);
+  if (others.some((other) => uniqueFormOf(zone, other) === name))
+    return new ServiceError('duplicate', { type: zone });
+  if (others.length > 0) return new ServiceError('illegal_child');
+  return hasBelow ? new ServiceError('illegal_parent') : undefined;
 }
 
 /** Returns the conditions for the zones below a name, which are a range of the tree index. */

@@ -49,6 +49,8 @@ function createPool(
   const pool = new pg.Pool({
     ...connectionOptions(location, { ...settings, statementTimeoutSeconds }),
     max,
+    // A transaction may send statements before the response to the one before.
+    pipeline: true,
     idle_in_transaction_session_timeout: statementTimeoutSeconds * 1000,
   });
   pool.on('error', () => undefined); // an idle connection failed; the next query uses another one

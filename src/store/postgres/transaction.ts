@@ -51,24 +51,25 @@ export async function transaction<T>(
   const broken = (): void => undefined;
   // the query in progress fails anyway; without a listener the process would exit
   client.on('error', broken);
-  const { sql, hasBegun } = lockingSql(sqlOn((query) => client.query(query)));
+  const { sql, commit, isOpen } = pipelinedSql(sqlOn((query) => client.query(query)));
   const began = performance.now();
   let keep = true;
   try {
     const result = await work(sql);
-    if (hasBegun()) {
-      await sql.run('COMMIT', []);
+    if (isOpen()) {
+      await commit();
       observer.committed(1, (performance.now() - began) / 1000);
     }
     return result;
   } catch (error) {
-    if (!hasBegun()) throw error;
     // Without a response to COMMIT, the outcome is unknown. The caller gets an error, never
     // success.
-    const undone = await client.query('ROLLBACK').then(
-      () => true,
-      () => false,
-    );
+    const undone =
+      !isOpen() ||
+      (await client.query('ROLLBACK').then(
+        () => true,
+        () => false,
+      ));
     // After a fault of the server, such as a change to standby, this connection is not used again.
     keep = undone && !(error instanceof ServiceError && error.code === 'unavailable');
     throw error;
@@ -79,33 +80,63 @@ export async function transaction<T>(
 }
 
 /**
- * Returns the statements of a transaction, which begins with the first of them. The first locks
- * need no round trip of their own.
+ * Returns the statements of a transaction, which begins with the first of them. Locks and statements
+ * whose result nobody needs are sent together with the next statement. The server runs statements in
+ * the order in which they are sent, and refuses all that follow a failed one.
  */
-function lockingSql(plain: Sql): { sql: TransactionSql; hasBegun: () => boolean } {
+function pipelinedSql(plain: Sql): {
+  sql: TransactionSql;
+  /** Whether the transaction has begun, and not been told to end. */
+  isOpen: () => boolean;
+  commit: () => Promise<void>;
+} {
   const locks = createLocks();
   let begun = false;
-  const begin = async (first?: string): Promise<void> => {
+  let ended = false;
+  // Resolves when all statements sent by `later` have succeeded; rejects with the first error.
+  let earlier: Promise<unknown> = Promise.resolve();
+  const later = (sent: Promise<unknown>): void => {
+    sent.catch(ignore); // reported by the next statement
+    earlier = earlier.then(() => sent);
+    earlier.catch(ignore);
+  };
+  const begin = (first?: string): void => {
     const text = [...(begun ? [] : [BEGIN]), ...(first === undefined ? [] : [first])].join('; ');
     begun = true;
-    if (text !== '') await plain.run(text, []);
+    if (text !== '') later(plain.run(text, []));
+  };
+  const send = async <T>(statement: () => Promise<T>): Promise<T> => {
+    if (!begun) begin();
+    const sent = statement();
+    sent.catch(ignore); // an error of an earlier statement comes first
+    await earlier;
+    return sent;
   };
   return {
-    hasBegun: () => begun,
+    isOpen: () => begun && !ended,
+    async commit() {
+      ended = true;
+      // If an earlier statement failed, the server rolls back instead.
+      const sent = plain.run('COMMIT', []);
+      await sent.catch(ignore);
+      await earlier;
+      await sent;
+    },
     sql: {
-      async all(...statement) {
-        if (!begun) await begin();
-        return plain.all(...statement);
+      all: (...statement) => send(() => plain.all(...statement)),
+      one: (...statement) => send(() => plain.one(...statement)),
+      run: (...statement) => send(() => plain.run(...statement)),
+      runLater(statement, parameters, failed) {
+        if (!begun) begin();
+        later(plain.run(statement, parameters).catch(failed));
       },
-      async one(...statement) {
-        if (!begun) await begin();
-        return plain.one(...statement);
+      lock(wanted) {
+        begin(locks.acquire(wanted));
       },
-      async run(...statement) {
-        if (!begun) await begin();
-        return plain.run(...statement);
-      },
-      lock: (wanted) => begin(locks.acquire(wanted)),
     },
   };
+}
+
+function ignore(): void {
+  // the error is reported elsewhere
 }

@@ -1,14 +1,15 @@
 import { ENTRY_COLUMNS, type AuditEntry } from '../../domain/audit/record.ts';
 import { SIZES, type Statement } from './table.ts';
-import type { Sql, SqlValue } from './sql.ts';
+import type { Sql, SqlValue, TransactionSql } from './sql.ts';
 
 const PLACES = `(${ENTRY_COLUMNS.map(() => '?').join(', ')})`;
 const INSERT = `INSERT INTO audit_records (${ENTRY_COLUMNS.join(', ')}) VALUES `;
 const INSERT_ONE = INSERT + PLACES;
 
 /** Inserts a record of the audit trail. */
-export async function insertRecord(sql: Sql, entry: AuditEntry): Promise<void> {
-  await sql.run(INSERT_ONE, valuesOf(entry));
+export async function insertRecord(sql: TransactionSql, entry: AuditEntry): Promise<void> {
+  if (sql.runLater === undefined) await sql.run(INSERT_ONE, valuesOf(entry));
+  else sql.runLater(INSERT_ONE, valuesOf(entry));
 }
 
 /** Inserts a record with a detail that became known in its transaction, if there is a record. */

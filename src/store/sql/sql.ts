@@ -29,10 +29,21 @@ export interface Sql {
 /** Runs the statements of one transaction. */
 export interface TransactionSql extends Sql {
   /**
-   * Acquires locks, and holds them until the end of the transaction. Absent if transactions run one
-   * after another.
+   * Acquires locks before the next statement, and holds them until the end of the transaction. A
+   * later statement or the commit reports an error. Absent if transactions run one after another.
    */
-  readonly lock?: ((locks: readonly Lock[]) => Promise<void>) | undefined;
+  readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
+  /**
+   * Runs a statement whose result nobody needs before the next statement. A later statement or the
+   * commit throws its error, or what `failed` throws for it. Absent if a statement needs no round trip.
+   */
+  readonly runLater?:
+    | ((
+        statement: string,
+        parameters: readonly SqlValue[],
+        failed?: (cause: unknown) => Promise<never>,
+      ) => void)
+    | undefined;
 }
 
 /** A condition as SQL, and its parameters. */
