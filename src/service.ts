@@ -138,7 +138,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     auditMetrics.observe(trail);
     const deliveryMetrics = addDeliveryMetrics(metrics);
     const delivery = prepareDelivery({
-      ...{ store, log, observe: deliveryMetrics.observe, ...config.delivery },
+      ...{ store, log, clock, observe: deliveryMetrics.observe, ...config.delivery },
       ...openDelivery(database, store, clock),
       nameServers: config.nameServers ?? [],
     });
@@ -159,6 +159,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
       }),
       recording,
       delivery: delivery.status,
+      agents: delivery.agents,
       onTokenRevoked: (id) => revokedTokens.add(id),
       warn({ type, id, requestId, message }) {
         log.warn(
@@ -210,6 +211,7 @@ export async function startService(config: Config, given: ServiceDependencies): 
     });
     let { stopGraceSeconds } = config;
     closers.push(async () => {
+      await delivery.endWaiting();
       const deadline = setTimeout(() => app.server.closeAllConnections(), stopGraceSeconds * 1000);
       await app.close().finally(() => clearTimeout(deadline));
     });

@@ -47,9 +47,13 @@ export function addAction(app: FastifyInstance, action: Action, settings: Action
       return reply.header('content-disposition', `attachment; filename="${fileName}"`).send(text);
     }
     const json = await run(request, async (slicer) => {
-      const result = await action.run(await readRequest(request, action, settings, slicer));
-      return writeLongJson(slicer, result);
+      const input = await readRequest(request, action, settings, slicer);
+      if (!('isConditional' in action)) return writeLongJson(slicer, await action.run(input));
+      const result = await action.run(input);
+      reply.header('etag', result?.etag ?? input.ifNoneMatch);
+      return result === undefined ? undefined : writeLongJson(slicer, result);
     });
+    if (json === undefined) return reply.code(304).send();
     return reply.header('content-type', JSON_TYPE).send(json);
   };
   const limit =
@@ -105,6 +109,7 @@ async function readRequest(
       action.body === undefined
         ? undefined
         : readActionBody(action.body, await readLongJsonBody(request, slicer)),
+    ifNoneMatch: request.headers['if-none-match'],
     slicer,
     releaseConnection: () => request.releaseConnection?.(),
     errorType: (error) => statusAndType(error, settings.errors)[1],

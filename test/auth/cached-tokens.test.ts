@@ -47,6 +47,7 @@ function insert(id: string, token: string): Promise<void> {
     pools: null,
     zones: null,
     keys: null,
+    nameservers: null,
     addresses: null,
     last_used_at: null,
     hash: hashToken(token),

@@ -149,7 +149,7 @@ describe('profiles', () => {
 });
 
 /** The limits of a token without limits. */
-const UNLIMITED = { pools: null, zones: null, keys: null, addresses: null };
+const UNLIMITED = { pools: null, zones: null, keys: null, nameservers: null, addresses: null };
 
 describe('tsigil whoami and status', () => {
   test('whoami shows the service, the profile and the token', async () => {

@@ -17,7 +17,8 @@ import { runProgram, tsigil, type Ended } from './run.ts';
 
 const TOKEN = /^tsigil_[\w-]{43}$/;
 const COLUMNS = [
-  ...['id', 'name', 'roles', 'project_id', 'pools', 'zones', 'keys', 'addresses', 'expires_at'],
+  ...['id', 'name', 'roles', 'project_id', 'pools', 'zones', 'keys', 'nameservers', 'addresses'],
+  'expires_at',
   ...['last_used_at', 'created_by', 'created_at'],
 ];
 

@@ -231,8 +231,8 @@ describe('a pass', () => {
     const paused = dependencies({
       store: {
         ...store,
-        async candidates(pool) {
-          const found = await store.candidates(pool);
+        async desired(of) {
+          const found = await store.desired(of);
           await opened.database.write(async (sql) => {
             await sql.run('UPDATE nameservers SET lease_until = 0, check_at = 0', []);
           });

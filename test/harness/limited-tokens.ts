@@ -10,6 +10,8 @@ export interface Estate {
   readonly poolKeys: readonly [inside: string, outside: string];
   /** Keys with scope ZONE. */
   readonly zoneKeys: readonly [inside: string, outside: string];
+  /** Name servers whose keys agents deliver. */
+  readonly nameServers: readonly [inside: string, outside: string];
 }
 
 /** The project of the zones. */
@@ -38,7 +40,10 @@ export async function createEstate(admin: Client): Promise<Estate> {
     });
     const poolKey = await make('/v2/tsigkeys', key('POOL', pool));
     const zoneKey = await make('/v2/tsigkeys', key('ZONE', zone));
-    return { pool, zone, poolKey, zoneKey };
+    const nameServer = await make('/v2/nameservers', {
+      ...{ name: suffix, pool_id: pool, driver: 'bind', address: '192.0.2.53', delivery: 'agent' },
+    });
+    return { pool, zone, poolKey, zoneKey, nameServer };
   };
   const [inside, outside] = [await half('inside'), await half('outside')];
   return {
@@ -46,15 +51,22 @@ export async function createEstate(admin: Client): Promise<Estate> {
     zones: [inside.zone, outside.zone],
     poolKeys: [inside.poolKey, outside.poolKey],
     zoneKeys: [inside.zoneKey, outside.zoneKey],
+    nameServers: [inside.nameServer, outside.nameServer],
   };
 }
 
 /** Returns the members of a token that a limit of each kind gives. */
-export function limitsTo({ pools, zones, poolKeys }: Estate): Record<LimitKind, object> {
+export function limitsTo({
+  pools,
+  zones,
+  poolKeys,
+  nameServers,
+}: Estate): Record<LimitKind, object> {
   return {
     pools: { pools: [pools[0]] },
     zones: { zones: [zones[0]] },
     keys: { keys: [poolKeys[0]] },
+    nameservers: { nameservers: [nameServers[0]] },
   };
 }
 

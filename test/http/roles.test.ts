@@ -55,6 +55,8 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   'encryption:get': ['GET', '/v2/encryption'],
   'encryption:manage': ['POST', '/v2/encryption/verify'],
   'audit:list': ['GET', '/v2/audit'],
+  'nameservers:desired': ['GET', `/v2/nameservers/${UNKNOWN_ID}/desired?agent=host`],
+  'nameservers:observe': ['PUT', `/v2/nameservers/${UNKNOWN_ID}/observed`, {}],
   'tlds:import': ['POST', '/v2/tlds/import', {}],
   'tsigkeys:import': ['POST', '/v2/tsigkeys/import', {}],
 };

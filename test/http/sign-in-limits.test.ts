@@ -121,6 +121,7 @@ function insertExpired(store: Store): Promise<void> {
     pools: null,
     zones: null,
     keys: null,
+    nameservers: null,
     addresses: null,
     last_used_at: null,
     token: EXPIRED,

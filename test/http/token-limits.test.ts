@@ -13,58 +13,60 @@ import {
 import { startTestService, type TestService } from '../harness/service.ts';
 
 /**
- * What tokens with the role `admin` and limits to pools, zones and keys may do with each path. `w`:
+ * What tokens with the role `admin` and limits to pools, zones, keys and name servers may do with each path. `w`:
  * within the limits only. `-`: never. `*`: as without limits.
  */
 const MATRIX: Readonly<Record<string, string>> = {
-  'GET /v2/tlds': '- - -',
-  'POST /v2/tlds': '- - -',
-  'GET /v2/tlds/{id}': '- - -',
-  'PATCH /v2/tlds/{id}': '- - -',
-  'DELETE /v2/tlds/{id}': '- - -',
-  'POST /v2/tlds/bulk': '- - -',
-  'POST /v2/tlds/import': '- - -',
-  'POST /v2/tlds/check': '* - -',
-  'GET /v2/tsigkeys': 'w w w',
-  'POST /v2/tsigkeys': 'w w -',
-  'GET /v2/tsigkeys/{id}': 'w w w',
-  'PATCH /v2/tsigkeys/{id}': 'w w w',
-  'DELETE /v2/tsigkeys/{id}': 'w w w',
-  'GET /v2/tsigkeys/{id}/export': 'w w w',
-  'GET /v2/tsigkeys/{id}/deliveries': 'w w w',
-  'POST /v2/tsigkeys/import': '- - -',
-  'GET /v2/pools': 'w - -',
-  'POST /v2/pools': '- - -',
-  'GET /v2/pools/{id}': 'w - -',
-  'PATCH /v2/pools/{id}': '- - -',
-  'DELETE /v2/pools/{id}': '- - -',
-  'GET /v2/zones': 'w w -',
-  'POST /v2/zones': 'w - -',
-  'GET /v2/zones/{id}': 'w w -',
-  'PATCH /v2/zones/{id}': 'w w -',
-  'DELETE /v2/zones/{id}': 'w w -',
-  'GET /v2/zones/{id}/nameservers': 'w w -',
-  'GET /v2/limits': '* * -',
-  'GET /v2/nameservers': '- - -',
-  'POST /v2/nameservers': '- - -',
-  'GET /v2/nameservers/{id}': '- - -',
-  'PATCH /v2/nameservers/{id}': '- - -',
-  'DELETE /v2/nameservers/{id}': '- - -',
-  'GET /v2/nameservers/{id}/check': '- - -',
-  'POST /v2/nameservers/{id}/reconcile': '- - -',
-  'GET /v2/tokens': '- - -',
-  'POST /v2/tokens': '- - -',
-  'GET /v2/tokens/{id}': '- - -',
-  'DELETE /v2/tokens/{id}': '- - -',
-  'GET /v2/whoami': '* * *',
-  'GET /v2/audit': '- - -',
-  'GET /v2/audit/batches': '- - -',
-  'POST /v2/audit/verify': '- - -',
-  'GET /v2/encryption': '- - -',
-  'POST /v2/encryption/verify': '- - -',
-  'POST /v2/encryption/rotate-data-key': '- - -',
-  'POST /v2/encryption/rotate-master-key': '- - -',
-  'POST /v2/encryption/prune': '- - -',
+  'GET /v2/tlds': '- - - -',
+  'POST /v2/tlds': '- - - -',
+  'GET /v2/tlds/{id}': '- - - -',
+  'PATCH /v2/tlds/{id}': '- - - -',
+  'DELETE /v2/tlds/{id}': '- - - -',
+  'POST /v2/tlds/bulk': '- - - -',
+  'POST /v2/tlds/import': '- - - -',
+  'POST /v2/tlds/check': '* - - -',
+  'GET /v2/tsigkeys': 'w w w -',
+  'POST /v2/tsigkeys': 'w w - -',
+  'GET /v2/tsigkeys/{id}': 'w w w -',
+  'PATCH /v2/tsigkeys/{id}': 'w w w -',
+  'DELETE /v2/tsigkeys/{id}': 'w w w -',
+  'GET /v2/tsigkeys/{id}/export': 'w w w -',
+  'GET /v2/tsigkeys/{id}/deliveries': 'w w w -',
+  'POST /v2/tsigkeys/import': '- - - -',
+  'GET /v2/pools': 'w - - -',
+  'POST /v2/pools': '- - - -',
+  'GET /v2/pools/{id}': 'w - - -',
+  'PATCH /v2/pools/{id}': '- - - -',
+  'DELETE /v2/pools/{id}': '- - - -',
+  'GET /v2/zones': 'w w - -',
+  'POST /v2/zones': 'w - - -',
+  'GET /v2/zones/{id}': 'w w - -',
+  'PATCH /v2/zones/{id}': 'w w - -',
+  'DELETE /v2/zones/{id}': 'w w - -',
+  'GET /v2/zones/{id}/nameservers': 'w w - -',
+  'GET /v2/limits': '* * - -',
+  'GET /v2/nameservers': '- - - -',
+  'POST /v2/nameservers': '- - - -',
+  'GET /v2/nameservers/{id}': '- - - -',
+  'PATCH /v2/nameservers/{id}': '- - - -',
+  'DELETE /v2/nameservers/{id}': '- - - -',
+  'GET /v2/nameservers/{id}/check': '- - - -',
+  'POST /v2/nameservers/{id}/reconcile': '- - - -',
+  'GET /v2/nameservers/{id}/desired': '- - - w',
+  'PUT /v2/nameservers/{id}/observed': '- - - w',
+  'GET /v2/tokens': '- - - -',
+  'POST /v2/tokens': '- - - -',
+  'GET /v2/tokens/{id}': '- - - -',
+  'DELETE /v2/tokens/{id}': '- - - -',
+  'GET /v2/whoami': '* * * *',
+  'GET /v2/audit': '- - - -',
+  'GET /v2/audit/batches': '- - - -',
+  'POST /v2/audit/verify': '- - - -',
+  'GET /v2/encryption': '- - - -',
+  'POST /v2/encryption/verify': '- - - -',
+  'POST /v2/encryption/rotate-data-key': '- - - -',
+  'POST /v2/encryption/rotate-master-key': '- - - -',
+  'POST /v2/encryption/prune': '- - - -',
 };
 
 const ROWS = Object.entries(MATRIX).flatMap(([route, cells]) => {
@@ -86,16 +88,18 @@ afterAll(() => service.close());
 
 /** Returns the ids of a collection that a limit includes, and one that it does not include. */
 function idsOf(kind: LimitKind, collection: string): { inside: string[]; outside: string[] } {
-  const { pools, zones, poolKeys, zoneKeys } = estate;
+  const { pools, zones, poolKeys, zoneKeys, nameServers } = estate;
   const all: Record<string, readonly string[]> = {
     pools,
     zones,
     tsigkeys: [...poolKeys, ...zoneKeys],
+    nameservers: nameServers,
   };
   const inside: Record<LimitKind, Record<string, string[]>> = {
     pools: { pools: [pools[0]], zones: [zones[0]], tsigkeys: [poolKeys[0], zoneKeys[0]] },
     zones: { zones: [zones[0]], tsigkeys: [zoneKeys[0]] },
     keys: { tsigkeys: [poolKeys[0]] },
+    nameservers: { nameservers: [nameServers[0]] },
   };
   const own = inside[kind][collection] ?? [];
   return { inside: own, outside: (all[collection] ?? []).filter((id) => !own.includes(id)) };
@@ -155,8 +159,8 @@ describe.each(rowsWith('w').filter(({ path }) => path.includes('{id}')))(
   ({ method, path, kind }) => {
     const collection = path.split('/')[2] ?? '';
     const urlOf = (id: string) =>
-      `${path.replace('{id}', id)}${path.endsWith('export') ? '?format=bind' : ''}`;
-    const body = method === 'PATCH' ? {} : undefined;
+      `${path.replace('{id}', id)}${QUERIES[path.split('/')[4] ?? ''] ?? ''}`;
+    const body = { PATCH: {}, PUT: REPORT }[method];
 
     test('404 outside the limits, as for an id that does not exist', async () => {
       const unknown = randomUUID();
@@ -171,14 +175,30 @@ describe.each(rowsWith('w').filter(({ path }) => path.includes('{id}')))(
       }
     });
 
-    test.runIf(method !== 'DELETE')('2xx within the limits', async () => {
-      for (const id of idsOf(kind, collection).inside) {
-        const { status } = await limited[kind].call(method, urlOf(id), body);
-        expect([200, 202]).toContain(status);
-      }
-    });
+    test.runIf(method !== 'DELETE')(
+      '2xx, or 409 for an old report, within the limits',
+      async () => {
+        for (const id of idsOf(kind, collection).inside) {
+          const { status } = await limited[kind].call(method, urlOf(id), body);
+          expect(method === 'PUT' ? [409] : [200, 202]).toContain(status);
+        }
+      },
+    );
   },
 );
+
+const QUERIES: Readonly<Record<string, string>> = {
+  export: '?format=bind',
+  desired: '?agent=ns1.example.org',
+};
+
+/** A report of an agent about a pass that no agent has begun. */
+const REPORT = {
+  ...{ agent: 'ns1.example.org', etag: '"none"', fence: 0, completed: true, outcome: 'unchanged' },
+  ...{ state: 'live', error: null, keys_wanted: 0, keys_live: 0, applied: false, verified: true },
+  ...{ probed_all: false, found_drift: false, refusals: 0, changes: [], deliveries: [] },
+  ...{ removed: [], next_ms: 0, duration_ms: 0 },
+};
 
 const ALL_PROJECTS = { 'x-auth-all-projects': 'true' };
 
@@ -381,6 +401,7 @@ test('200 with the limits, and the rights that they leave, from whoami', async (
     pools: null,
     zones: null,
     keys: [estate.poolKeys[0]],
+    nameservers: null,
     addresses: null,
     project_id: PROJECT,
   });
@@ -399,6 +420,9 @@ describe('creation of tokens', () => {
     [{ zones: [randomUUID()] }, 'zones'],
     [{ keys: [randomUUID()] }, 'keys'],
     [{ keys: 'x' }, 'keys'],
+    [{ nameservers: [randomUUID()] }, 'nameservers'],
+    [{ roles: ['nameserver-agent'] }, 'nameservers'],
+    [{ roles: ['Nameserver-Agent', 'reader'] }, 'nameservers'],
     [{ addresses: [] }, 'addresses'],
     [{ addresses: ['192.0.2.1/24'] }, 'addresses'],
     [{ addresses: ['192.0.2.0/33'] }, 'addresses'],
@@ -413,7 +437,7 @@ describe('creation of tokens', () => {
   test('400 names the roles of the policy for an unknown role', async () => {
     const { body } = await create({ roles: ['operator'] });
     expect(body.message).toContain(
-      "'roles' has the unknown role 'operator'. Use one of: admin, auditor, keymanager, member, reader",
+      "'roles' has the unknown role 'operator'. Use one of: admin, auditor, keymanager, member, nameserver-agent, reader",
     );
     expect((await create({ roles: ['ReadEr'] })).status).toBe(201);
   });

@@ -12,6 +12,7 @@ const MEMBERS = [
   'pools',
   'zones',
   'keys',
+  'nameservers',
   'addresses',
   'expires_at',
   'last_used_at',

@@ -27,6 +27,7 @@ test('200 with the id, roles, rights and expiry of a token without any right', a
       pools: null,
       zones: null,
       keys: null,
+      nameservers: null,
       addresses: null,
       expires_at: '2999-01-31T12:00:00.000000',
     },

@@ -77,6 +77,7 @@ const SAMPLES: Readonly<Record<string, Partial<Resource>>> = {
     pools: null,
     zones: ['3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61'],
     keys: null,
+    nameservers: null,
     addresses: ['192.0.2.0/24'],
     expires_at: null,
     last_used_at: null,

@@ -1,4 +1,5 @@
 import type { ResourceType } from '../../domain/model/resource.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
 import { pool } from '../../domain/resources/pool.ts';
 import { tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
@@ -44,6 +45,12 @@ export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
     flag: '--key <tsigkey...>',
     description: 'limit the token to this key, by its name or id; repeat the flag for more keys',
     refersTo: tsigkey,
+  },
+  nameservers: {
+    flag: '--nameserver <nameserver...>',
+    description:
+      'limit the token to the keys and the status of this nameserver, by its name or id, for its agent',
+    refersTo: nameServer,
   },
   addresses: {
     flag: '--from <network...>',

@@ -86,6 +86,8 @@ export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
   readonly id: string;
   readonly parameters: { readonly [Name in keyof P]: ParameterValue<P[Name]> };
   readonly body: B;
+  /** The header `If-None-Match` (RFC 9110 section 13.1.2). Only for conditional actions. */
+  readonly ifNoneMatch: string | undefined;
   readonly slicer: Slicer;
   /** Releases the database connection of the request before it waits for something else. */
   releaseConnection(): void;
@@ -113,7 +115,7 @@ export interface ActionGroup {
 interface ActionBase<B, P extends Parameters> {
   /** The path in OpenAPI form. `{id}` is the id of a resource of `type`. */
   readonly path: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** The right that callers need. Absent if every valid token is enough. */
   readonly right?: string;
   /** The id of the operation in the OpenAPI document. */
@@ -144,6 +146,15 @@ export type Action<
   R extends object = object,
 > = ActionBase<B, P> &
   (
+    | {
+        readonly response: ActionResponse<R & { readonly etag: string }>;
+        /**
+         * The response has its member `etag` as a header. `run` returns undefined if the caller has
+         * the present state: the response is 304.
+         */
+        readonly isConditional: true;
+        run(request: ActionRequest<B, P>): Promise<(R & { readonly etag: string }) | undefined>;
+      }
     | {
         readonly response: ActionResponse<R>;
         readonly lines?: ActionLines<B, P>;

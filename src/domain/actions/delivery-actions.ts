@@ -1,3 +1,5 @@
+import { DESIRED_EXAMPLE, OBSERVED_EXAMPLE } from '../delivery/agent-examples.ts';
+import { agentName, DESIRED, OBSERVED, type AgentDelivery } from '../delivery/agent-protocol.ts';
 import type { DeliveryStatus } from '../delivery/ports.ts';
 import { DELIVERIES, NAME_SERVER_CHECK } from '../delivery/responses.ts';
 import { deliveriesOf, type ShownDeliveries } from '../delivery/status.ts';
@@ -6,12 +8,21 @@ import { boolean, integer } from '../model/field.ts';
 import { described, object, responseObject, withDefault } from '../model/object.ts';
 import { getResource } from '../operations/collection.ts';
 import type { Dependencies } from '../operations/change.ts';
+import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
 import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
 
-/** The longest time that a request waits for a delivery, in seconds. */
+/** The longest time that a request waits, in seconds. */
 const MAX_WAIT_SECONDS = 30;
+
+/** The maximum number of ids of keys in a record of the audit trail. */
+const MAX_IDS = 100;
+
+/** The maximum size of a report: about 100 bytes for each key. */
+const MAX_REPORT_BYTES = 16 * 1024 * 1024;
+
+const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
 
 /** How often a waiting request reads the status without a notification, in milliseconds. */
 const RECHECK_MS = 500;
@@ -41,7 +52,7 @@ const wait = {
 
 let waiting = 0;
 
-/** The states of delivery, for callers. */
+/** The states of delivery, for callers, and the requests of agents. */
 export const DELIVERY_ACTIONS = [
   defineAction({
     path: `/v2/${tsigkey.collection}/{id}/deliveries`,
@@ -150,6 +161,90 @@ export const DELIVERY_ACTIONS = [
       return { requirements: await deliveryOf(dependencies).check(id) };
     },
   }),
+  defineAction({
+    path: `/v2/${nameServer.collection}/{id}/desired`,
+    method: 'GET',
+    right: DESIRED_RIGHT,
+    operationId: 'get_nameserver_desired',
+    summary: 'Get the keys that a NameServer should have, for its agent',
+    description:
+      'Begins a pass, and returns the keys with their secrets. With `If-None-Match`, waits up to `wait` seconds for work, and returns 304 if there is none. Takes and renews the lease of the agent: another agent gets 409.',
+    type: nameServer,
+    errors: ['agent_conflict', 'unreadable_secret'],
+    parameters: {
+      agent: {
+        ...agentName(),
+        description: 'The name of the agent: the host that it runs on.',
+        example: 'ns1.example.org',
+      },
+      wait: {
+        ...integer(0, MAX_WAIT_SECONDS),
+        description: 'How many seconds to wait for work.',
+        example: '30',
+        isOptional: true,
+      },
+    },
+    isConditional: true,
+    response: {
+      kind: described(DESIRED, 'The keys that a name server should have.'),
+      schemaName: 'NameServerDesired',
+      description: 'The keys.',
+      examples: { one: { summary: 'One key.', value: DESIRED_EXAMPLE } },
+    },
+    async run({ dependencies, context, id, parameters, ifNoneMatch, releaseConnection }) {
+      const server = await getResource(dependencies, nameServer, context.caller, id);
+      const agents = agentsOf(dependencies);
+      releaseConnection();
+      const desired = await agents.desired(id, {
+        agent: parameters.agent,
+        waitMs: (parameters.wait ?? 0) * 1000,
+        etag: ifNoneMatch,
+      });
+      const ids = (desired?.keys ?? []).flatMap((key) => (key.secret === null ? [] : [key.id]));
+      if (ids.length > 0)
+        await dependencies.recording?.secretsRead({
+          caller: context.caller,
+          source: context.source,
+          action: DESIRED_RIGHT,
+          type: nameServer,
+          id,
+          name: String(server.name),
+          count: ids.length,
+          origin: () => context,
+          detail: () => ({ fence: desired?.fence, ids: ids.slice(0, MAX_IDS) }),
+        });
+      return desired;
+    },
+  }),
+  defineAction({
+    path: `/v2/${nameServer.collection}/{id}/observed`,
+    method: 'PUT',
+    right: OBSERVE_RIGHT,
+    operationId: 'put_nameserver_observed',
+    summary: 'Report what a NameServer has, from its agent',
+    description:
+      'Ends a pass: records what the agent found, and deletes the changes that it has applied. Refused if a later pass has begun.',
+    type: nameServer,
+    errors: ['agent_conflict'],
+    body: {
+      kind: OBSERVED,
+      schemaName: 'NameServerObserved',
+      what: 'report',
+      examples: { one: { summary: 'One key was delivered.', value: OBSERVED_EXAMPLE } },
+      maxBytes: MAX_REPORT_BYTES,
+    },
+    response: {
+      kind: responseObject({ recorded: described(boolean(), 'Always true.') }),
+      schemaName: 'NameServerObservedResult',
+      description: 'The report was recorded.',
+      examples: { one: { summary: 'The report was recorded.', value: { recorded: true } } },
+    },
+    async run({ dependencies, context, id, body }) {
+      await getResource(dependencies, nameServer, context.caller, id);
+      await agentsOf(dependencies).observed(id, body);
+      return { recorded: true };
+    },
+  }),
 ];
 
 function isPending({ servers }: ShownDeliveries): boolean {
@@ -160,4 +255,9 @@ function deliveryOf({ delivery }: Dependencies): DeliveryStatus {
   if (delivery === undefined)
     throw new ServiceError('unavailable', 'The state of delivery is not available');
   return delivery;
+}
+function agentsOf({ agents }: Dependencies): AgentDelivery {
+  if (agents === undefined)
+    throw new ServiceError('unavailable', 'The delivery by agents is not available');
+  return agents;
 }

@@ -24,6 +24,9 @@ const WHOAMI = responseObject({
   pools: limit('The pools to which the token is limited. Null for no limit to pools.'),
   zones: limit('The zones to which the token is limited. Null for no limit to zones.'),
   keys: limit('The keys to which the token is limited. Null for no limit to keys.'),
+  nameservers: limit(
+    'The name servers to which the token is limited. Null for no limit to name servers.',
+  ),
   addresses: limit('The networks from which the token is valid. Null for every address.'),
   expires_at: described(
     nullable(timestamp()),
@@ -55,6 +58,7 @@ export const whoami = defineAction({
           pools: null,
           zones: null,
           keys: null,
+          nameservers: null,
           addresses: ['192.0.2.0/24'],
           expires_at: '2027-01-31T12:00:00.000000',
         },
@@ -72,6 +76,7 @@ export const whoami = defineAction({
       pools: limits?.pools ?? null,
       zones: limits?.zones ?? null,
       keys: limits?.keys ?? null,
+      nameservers: limits?.nameservers ?? null,
       addresses: addresses?.list ?? null,
       expires_at: expiresAt,
     };

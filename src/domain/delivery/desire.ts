@@ -10,21 +10,7 @@ import {
   type DesiredState,
   type KeptKey,
 } from './desired-state.ts';
-import type { Candidate } from './ports.ts';
-
-/** What a name server should have, and the keys that it cannot have. */
-export interface Desire {
-  readonly state: DesiredState;
-  readonly undeliverable: readonly Undeliverable[];
-}
-
-/** A key that no name server could use, or whose secret is not known. */
-export interface Undeliverable {
-  readonly key: Tsigkey;
-  readonly code: 'undeliverable_key' | 'unreadable_secret';
-  /** The reason, without secrets. */
-  readonly reason: string;
-}
+import type { Candidate, Delivery, Desire, Undeliverable } from './ports.ts';
 
 /**
  * Returns what a name server should have: the keys of its pool and of the zones of its pool, with
@@ -98,6 +84,31 @@ export function hashOf({ zones, keys, kept = [] }: DesiredState): string {
   for (const { id, name, rights, zones: applied } of kept)
     hash.update(`${JSON.stringify([id, name, 'kept', rights, applied])}\n`);
   return hash.digest('hex');
+}
+
+/**
+ * Returns the rows to write before new keys reach the name server, so that they count as Tsigil's.
+ */
+export function intendedOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
+  const known = new Set(former.map(({ keyId }) => keyId));
+  return state.keys
+    .filter(({ id }) => !known.has(id))
+    .map(({ id, name }) => ({
+      ...({ keyId: id, keyName: name, state: 'pending', deliveredVersion: 0 } as const),
+      ...{ appliedAt: null, verifiedAt: null, error: null },
+    }));
+}
+
+/** Returns the rows of keys that are left out, and that have no row. */
+export function leftOutOf({ undeliverable }: Desire, former: readonly Delivery[]): Delivery[] {
+  const known = new Set(former.map(({ keyId }) => keyId));
+  return undeliverable
+    .filter(({ key }) => !known.has(key.id))
+    .map(({ key, code, reason }) => ({
+      ...{ keyId: key.id, keyName: comparisonForm(key.name), deliveredVersion: key.version },
+      ...({ state: 'undeliverable', error: { code, message: reason } } as const),
+      ...{ appliedAt: null, verifiedAt: null },
+    }));
 }
 
 /** The number of keys that a pass may always remove. */

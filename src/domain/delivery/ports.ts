@@ -1,6 +1,7 @@
 import type { ServerState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
+import type { DesiredState } from './desired-state.ts';
 
 /** A key that may belong on a name server, and the zones that it applies to. */
 export interface Candidate {
@@ -8,6 +9,20 @@ export interface Candidate {
   readonly zones: 'all' | readonly string[];
   /** Whether the secret was lost with its master key, and is now a random one that no one knows. */
   readonly isLost?: boolean;
+}
+
+/** What a name server should have, and the keys that it cannot have. */
+export interface Desire {
+  readonly state: DesiredState;
+  readonly undeliverable: readonly Undeliverable[];
+}
+
+/** A key that no name server could use, or whose secret is not known. */
+export interface Undeliverable {
+  readonly key: Pick<Tsigkey, 'id' | 'name' | 'version'>;
+  readonly code: 'undeliverable_key' | 'unreadable_secret';
+  /** The reason, without secrets. */
+  readonly reason: string;
 }
 
 /** A failure of a pass, without secrets. */
@@ -67,6 +82,8 @@ export interface PassRecord {
   readonly nextCheckMs: number;
   /** Set if the pass probed all keys. */
   readonly nextProbeMs: number | undefined;
+  /** How long the holder keeps its lease. It releases the lease if this is absent. */
+  readonly keepLeaseMs?: number;
 }
 
 /** What a failed pass records. Its outbox rows stay. */
@@ -76,6 +93,8 @@ export interface PassFailure {
   readonly refusals: number;
   /** Returns how long to wait after this number of failures in a row. */
   retryMs(attempts: number): number;
+  /** How long the holder keeps its lease. It releases the lease if this is absent. */
+  readonly keepLeaseMs?: number;
 }
 
 /** The state of delivery in the database, for the reconciler. Times are the database's. */
@@ -93,12 +112,10 @@ export interface DeliveryStore {
   renew(id: string, holder: string, fence: number, leaseMs: number): Promise<boolean>;
   /** Releases all leases of a holder. */
   releaseAll(holder: string): Promise<void>;
-  /** Returns the ids of the outbox rows of a name server. Read them before `candidates`. */
+  /** Returns the ids of the outbox rows of a name server. Read them before `desired`. */
   outbox(id: string): Promise<string[]>;
-  /** Returns the keys of the pool, in slices. */
-  candidates(poolId: string): Promise<Candidate[]>;
-  /** Returns the names of the zones of the pool, in slices. */
-  zoneNames(poolId: string): Promise<string[]>;
+  /** Returns what a name server should have. Reads the keys and zones of its pool in slices. */
+  desired(server: NameServer): Promise<Desire>;
   deliveries(id: string): Promise<Delivery[]>;
   /**
    * Records a pass and releases the lease, in one transaction. Returns the seconds since the oldest
@@ -121,6 +138,29 @@ export interface DeliveryStore {
   seen(ids: readonly string[]): Promise<void>;
   /** Lets the next pass start at once, probe all keys, and optionally remove many keys. */
   request(id: string, confirm: boolean): Promise<void>;
+}
+
+/** The lease of an agent. */
+export interface AgentLease {
+  /** The number of the last claim. */
+  readonly fence: number;
+  readonly isPaused: boolean;
+}
+
+/** The leases of agents in the database. An agent keeps its lease between passes. */
+export interface AgentStore {
+  /**
+   * Takes or renews the lease of a name server for an agent, and records that the agent is alive.
+   * Throws `agent_conflict` if another holder has the lease, or if no agent delivers the keys.
+   */
+  poll(id: string, agent: string, leaseMs: number): Promise<AgentLease>;
+  /** Returns which of these name servers have work for their agents. Writes nothing. */
+  due(ids: readonly string[]): Promise<string[]>;
+  /**
+   * Begins a pass of an agent: the fence grows. Without `force`, only if there is work. Returns
+   * undefined without work, while delivery is paused, or if another holder has the lease.
+   */
+  claim(id: string, agent: string, leaseMs: number, force: boolean): Promise<Claim | undefined>;
 }
 
 /** Another holder has claimed the name server. */

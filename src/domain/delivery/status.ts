@@ -19,6 +19,16 @@ const NO_PROCESS: Failure = {
   message: "no running process of the service has this name server in its setting 'nameServers'",
 };
 
+/** The failure of a name server whose agent does not report. */
+const NO_AGENT: Failure = {
+  code: 'no_agent',
+  message: 'the agent of this name server does not report. Start it with: tsigil agent',
+};
+
+function absent({ delivery }: Pick<NameServer, 'delivery'>): Failure {
+  return delivery === 'agent' ? NO_AGENT : NO_PROCESS;
+}
+
 /** Returns a timestamp of the API for milliseconds since 1970. */
 export function timestampOf(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 23)}000`;
@@ -31,7 +41,7 @@ export function timestampOf(milliseconds: number): string {
 export function withStatus(server: NameServer, status: ServerStatus | undefined): NameServer {
   const { isServed = false, pendingSince = null } = status ?? {};
   const state = stateOf(server, isServed, pendingSince);
-  const failure = isServed || server.paused ? undefined : NO_PROCESS;
+  const failure = isServed || server.paused ? undefined : absent(server);
   return {
     ...server,
     state,
@@ -107,7 +117,7 @@ function keyStateOf(
     server.error_code === null
       ? null
       : { code: server.error_code, message: server.error ?? server.error_code };
-  if (!status.isServed && !server.paused) return ['failed', NO_PROCESS];
+  if (!status.isServed && !server.paused) return ['failed', absent(server)];
   if (!isWanted || delivery?.state === 'removing') return ['removing', ofServer];
   if (delivery?.state === 'undeliverable' && delivery.deliveredVersion === version)
     return ['undeliverable', delivery.error];

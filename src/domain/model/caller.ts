@@ -10,7 +10,7 @@ export const ADMIN_PROJECT = 'admin';
 export const CONFIGURED_ID = 'configured';
 
 /** The kinds of limits that a token can have, by the member with the ids of what it includes. */
-export const LIMIT_KINDS = ['pools', 'zones', 'keys'] as const;
+export const LIMIT_KINDS = ['pools', 'zones', 'keys', 'nameservers'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /**

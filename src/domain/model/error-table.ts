@@ -19,6 +19,12 @@ export const ERRORS = {
     message: (right: string) => `Access denied: the caller has no role with the right '${right}'`,
     example: ({ collection }) => `${collection}:list`,
   }),
+  agent_conflict: entry({
+    status: 409,
+    when: 'Another agent holds the name server, the result is older than the last keys, or no agent delivers to the name server at present.',
+    message: asItIs,
+    example: () => "The agent 'ns1.example.org' holds the name server",
+  }),
   address_denied: entry({
     status: 403,
     when: 'The address of the caller is not in the setting `metrics.addresses`.',
@@ -129,15 +135,7 @@ export const ERRORS = {
   invalid_tsigkey: entry({
     status: 400,
     when: 'The setting `tsigkeys.requireResource` is on, and `resource_id` is not the id of an existing pool (scope `POOL`) or zone (scope `ZONE`).',
-    message: ({
-      id,
-      noun,
-      scope,
-    }: {
-      readonly id: string;
-      readonly noun: string;
-      readonly scope: string;
-    }) =>
+    message: ({ id, noun, scope }: Readonly<Record<'id' | 'noun' | 'scope', string>>) =>
       `The resource_id '${id}' is not the id of an existing ${noun}, which the scope ${scope} requires`,
     example: () => ({ id: EXAMPLE_ID, noun: 'pool', scope: 'POOL' }),
   }),
@@ -217,7 +215,7 @@ export const ERRORS = {
   }),
   outside_limits: entry({
     status: 403,
-    when: 'The limits of the token (`pools`, `zones` and `keys`) do not include this.',
+    when: 'The limits of the token (`pools`, `zones`, `keys` and `nameservers`) do not include this.',
     message: (what: string) => `The limits of the token do not include ${what}`,
     example: ({ collection }) => `the right '${collection}:create'`,
   }),

@@ -1,5 +1,6 @@
 import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
 import type { AuditTrail } from '../audit/trail.ts';
+import type { AgentDelivery } from '../delivery/agent-protocol.ts';
 import type { DeliveryStatus } from '../delivery/ports.ts';
 import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
@@ -44,6 +45,8 @@ export interface Dependencies {
   readonly audit?: AuditTrail | undefined;
   /** The state of delivery to name servers. Undefined where only resources change. */
   readonly delivery?: DeliveryStatus | undefined;
+  /** The delivery by agents. Undefined where only resources change. */
+  readonly agents?: AgentDelivery | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
   /** The audit trail. Without it, records of changes contain no marks of secrets. */

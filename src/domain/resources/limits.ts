@@ -1,6 +1,7 @@
 import { LIMIT_KINDS, type LimitKind, type Limits } from '../model/caller.ts';
 import type { AnyOf, FieldCondition, Membership } from '../model/query.ts';
 import type { IndexReader, Resource, ResourceType } from '../model/resource.ts';
+import { nameServer } from './name-server.ts';
 import { pool } from './pool.ts';
 import { tsigkey } from './tsigkey.ts';
 import { CHOOSE_POOL } from './zone-fields.ts';
@@ -34,6 +35,12 @@ interface Kind {
 
 /** The rights to change the request context. They make no further resources visible. */
 const CONTEXT_RIGHTS = ['use_sudo', 'all_projects', 'edit_managed_records', 'hard_delete'];
+
+/** The rights of agents: to read the keys of a name server, and to report what it has. */
+export const AGENT_RIGHTS = [
+  `${nameServer.collection}:desired`,
+  `${nameServer.collection}:observe`,
+] as const;
 
 const READ = ['list', 'get'] as const;
 const CHANGE = [...READ, 'update', 'delete'] as const;
@@ -86,6 +93,11 @@ const KINDS: Readonly<Record<LimitKind, Kind>> = {
     rights: [...rightsTo(tsigkey, [...CHANGE, 'reveal']), ...CONTEXT_RIGHTS],
     // A caller that knows the secret could otherwise use the key for another pool or zone.
     reach: [{ type: tsigkey, field: 'id', fixed: ['scope', 'resource_id'] }],
+  },
+  nameservers: {
+    type: nameServer,
+    rights: AGENT_RIGHTS,
+    reach: [{ type: nameServer, field: 'id' }],
   },
 };
 

@@ -58,9 +58,9 @@ const fields = defineFields({
     onCreate: { default: ['transfer'] },
   },
   delivery: {
-    ...enumeration(['service']),
+    ...enumeration(['service', 'agent']),
     description:
-      'Who delivers the keys: a process of the service that lists the name in its setting `nameServers`.',
+      'Who delivers the keys: a process of the service that lists the name in its setting `nameServers`, or `tsigil agent` on the host of the name server.',
     example: 'service',
     onCreate: { default: 'service' },
   },
@@ -102,7 +102,7 @@ export const nameServer = defineResource({
   noun: 'nameserver',
   title: 'NameServer',
   description:
-    'A running name server that gets the keys of a pool. Its sockets, files and control keys are only in the configuration of the service.',
+    'A running name server that gets the keys of a pool. Its sockets, files and control keys are only in the configuration of the service or of the agent.',
   operations: OPERATIONS,
   fields,
   unique: { field: 'name', comparisonForm: (name) => name.toLowerCase() },

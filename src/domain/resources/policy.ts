@@ -2,7 +2,7 @@ import { ADMIN, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { ResourceType } from '../model/resource.ts';
 import { revealRight } from '../model/response.ts';
-import { keepsRight } from './limits.ts';
+import { AGENT_RIGHTS, keepsRight } from './limits.ts';
 import { pool } from './pool.ts';
 import { RESOURCE_TYPES, IMPORTABLE_TYPES, importRight } from './resources.ts';
 import { token } from './token.ts';
@@ -31,11 +31,16 @@ export const FURTHER_RIGHTS = [
   CHOOSE_POOL,
   ...RESOURCE_TYPES.flatMap(revealRights),
   ...IMPORTABLE_TYPES.map(importRight),
+  ...AGENT_RIGHTS,
 ] as const;
+
+/** The role of the tokens of agents. */
+export const AGENT_ROLE = 'nameserver-agent';
 
 /**
  * The roles besides `admin` that have rights on more than the zones of one project. `auditor` reads
- * everything except secrets; `keymanager` manages keys, and reads the pools that they apply to.
+ * everything except secrets; `keymanager` manages keys, and reads the pools that they apply to;
+ * `nameserver-agent` is for agents.
  */
 const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
   auditor: [
@@ -50,6 +55,7 @@ const GLOBAL_ROLES: Readonly<Record<string, readonly string[]>> = {
     importRight(tsigkey),
     ...readRights(pool),
   ],
+  [AGENT_ROLE]: AGENT_RIGHTS,
 };
 
 function readRights({ collection, operations }: ResourceType): string[] {

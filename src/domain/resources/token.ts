@@ -92,7 +92,7 @@ const fields = defineFields({
   pools: {
     ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
     description:
-      'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones` and `keys` has access only to the resources within each of them.',
+      'The pools to which the token is limited: it sees these pools and manages only their zones and keys. This includes the keys of these zones. Null for no limit to pools. A token with several of `pools`, `zones`, `keys` and `nameservers` has access only to the resources within each of them.',
     example: null,
     onCreate: { default: null },
   },
@@ -107,6 +107,13 @@ const fields = defineFields({
     ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
     description:
       'The keys to which the token is limited: it sees and changes only these. It cannot create keys, and cannot change the pool or zone of a key. Null for no limit to keys.',
+    example: null,
+    onCreate: { default: null },
+  },
+  nameservers: {
+    ...nullable(list(uuid(), 1, MAX_LIMIT_IDS)),
+    description:
+      'The name servers to which the token is limited: with the role `nameserver-agent`, it reads their keys and reports what they have, and nothing else. Null for no limit to name servers.',
     example: null,
     onCreate: { default: null },
   },

@@ -3,6 +3,7 @@ import { ServiceError, type Problem } from '../model/errors.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Admission, Draft } from '../model/resource.ts';
 import { typeOfLimit } from '../resources/limits.ts';
+import { AGENT_ROLE } from '../resources/policy.ts';
 import { token, type Token } from '../resources/token.ts';
 import { isCovered } from '../text/networks.ts';
 
@@ -19,6 +20,7 @@ export async function assertLimitsAllowed(
 ): Promise<void> {
   const problems = [
     ...roleProblems(created.roles, roles()),
+    ...agentProblems(created),
     ...(await idProblems(created, transaction)),
   ];
   if (problems.length > 0) throw invalidToken(problems);
@@ -44,6 +46,13 @@ function roleProblems(roles: readonly string[], known: readonly string[]): Probl
           },
         ],
   );
+}
+
+/** Returns the problem with an agent's token that is not limited: it could read all keys. */
+function agentProblems({ roles, nameservers }: NewToken): Problem[] {
+  if (nameservers !== null || !roles.some((role) => role.toLowerCase() === AGENT_ROLE)) return [];
+  const message = `'nameservers' must have the id of a name server, because the token has the role '${AGENT_ROLE}'`;
+  return [{ path: ['nameservers'], message, validator: 'required' }];
 }
 
 /** Returns the problems with ids in limits that no resource has. */

@@ -18,7 +18,14 @@ import type {
 import { thrownBy } from './examples.ts';
 import { commonParameters, idParameter } from './parameters.ts';
 import { LINES_TYPE } from '../request/errors.ts';
-import { ERRORS_WITH_TOKEN, errorResponses, headers, json, type ApiSettings } from './responses.ts';
+import {
+  ERRORS_WITH_TOKEN,
+  ETAG,
+  errorResponses,
+  headers,
+  json,
+  type ApiSettings,
+} from './responses.ts';
 import { withDefaultsInWords } from './request-schema.ts';
 import { schemaReference } from './schemas.ts';
 
@@ -71,7 +78,9 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
     description: `${description}\n\n${right === undefined ? 'Needs a valid token.' : `Needs the right \`${right}\`.`}`,
     tags: [action.group?.name ?? type.collection],
     security: [{ token: [] }, { bearer: [] }],
-    ...(parameters === undefined ? {} : { parameters: describeParameters(parameters) }),
+    ...(parameters === undefined
+      ? {}
+      : { parameters: [...describeParameters(parameters), ...conditionOf(action)] }),
     ...(body === undefined
       ? {}
       : {
@@ -82,6 +91,7 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
         }),
     responses: {
       200: describeSuccess(settings, action),
+      ...('isConditional' in action ? { 304: notModified(settings) } : {}),
       ...errorResponses(
         settings,
         type,
@@ -89,6 +99,23 @@ function describeAction(settings: ApiSettings, action: Action): OperationObject 
         body === undefined ? {} : { invalid_object: emptyBodyError(body) },
       ),
     },
+  };
+}
+
+/** Returns the header parameter of conditional actions. */
+function conditionOf(action: Action): ParameterObject[] {
+  if (!('isConditional' in action)) return [];
+  const description = 'The `ETag` of the last response. If nothing changed, the response is 304.';
+  const schema = { type: 'string' } as const;
+  return [
+    { name: 'If-None-Match', in: 'header', required: false, description, schema, example: ETAG },
+  ];
+}
+
+function notModified(settings: ApiSettings): ResponseObject {
+  return {
+    description: 'Nothing changed since the response with this `ETag`.',
+    headers: headers(settings, 'ETag'),
   };
 }
 
@@ -121,8 +148,11 @@ function describeSuccess(settings: ApiSettings, action: Action): ResponseObject 
   const { description, schemaName, examples } = action.response;
   return {
     description,
-    headers: headers(settings),
-    content: { ...json(schemaReference(schemaName), examples), ...describeLines(action.lines) },
+    headers: headers(settings, ...('isConditional' in action ? ['ETag'] : [])),
+    content: {
+      ...json(schemaReference(schemaName), examples),
+      ...describeLines('lines' in action ? action.lines : undefined),
+    },
   };
 }
 

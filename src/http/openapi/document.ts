@@ -37,7 +37,7 @@ export interface Components {
 export type Paths = Readonly<Record<string, PathItem>>;
 
 /** The methods of a path, as members of a path item. */
-export const DOCUMENTED_METHODS = ['get', 'post', 'patch', 'delete'] as const;
+export const DOCUMENTED_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 export type PathItem = { readonly parameters?: readonly OrReference<ParameterObject>[] } & {
   readonly [method in (typeof DOCUMENTED_METHODS)[number]]?: OperationObject;

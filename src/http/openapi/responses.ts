@@ -28,6 +28,9 @@ export interface ApiSettings {
   readonly errors: ErrorResponseSettings;
 }
 
+/** An example of an entity tag. */
+export const ETAG = `"${'5f2d6a9d'.repeat(8)}.42"`;
+
 /** The errors that a request to any path may cause. */
 export const ERRORS_ANYWHERE: readonly ErrorCode[] = [
   'bad_request',
@@ -77,6 +80,7 @@ export function describeHeaders(
       'States that the body is a file to save, and its name.',
       'attachment; filename="transfer-key.conf"',
     ),
+    ETag: text('Identifies the state in the response (RFC 9110 section 8.8.3).', ETAG),
     Allow: text('The methods that the path has.', 'GET, HEAD, POST, OPTIONS'),
     'WWW-Authenticate': text(
       'How to authenticate (RFC 6750). Has `error="insufficient_scope"` if the token is valid.',

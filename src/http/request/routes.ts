@@ -18,7 +18,7 @@ export function pathId(request: FastifyRequest): string | undefined {
 
 /** The handler of one method on a path. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The right that a caller needs. Absent for public routes. */
   readonly right?: string;
   /** The maximum body size, if it differs from the service's. */

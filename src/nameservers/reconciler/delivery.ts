@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { AgentDelivery } from '../../domain/delivery/agent-protocol.ts';
 import type {
+  AgentStore,
   DeliveryStatus,
   DeliveryStore,
   ShownRequirement,
 } from '../../domain/delivery/ports.ts';
-import type { Store } from '../../domain/model/ports.ts';
+import type { Clock, Store } from '../../domain/model/ports.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Dependencies } from '../../domain/operations/change.ts';
+import { serveAgents } from '../agents/serve-agents.ts';
 import { describeResult, type DeliveryLog } from './log.ts';
 import type { PassResult } from './pass.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
@@ -16,6 +20,8 @@ import { verifyByQueries, type Verify } from './verification.ts';
 export interface DeliveryOptions {
   readonly store: Store;
   readonly deliveries: DeliveryStore;
+  readonly agents: AgentStore;
+  readonly clock: Clock;
   readonly status: Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'request'>;
   readonly nameServers: readonly ConfiguredNameServer[];
   readonly onDrift: 'repair' | 'report';
@@ -30,6 +36,10 @@ export interface DeliveryOptions {
 export interface RunningDelivery {
   /** The status, for callers. */
   readonly status: DeliveryStatus;
+  /** The delivery by agents. */
+  readonly agents: AgentDelivery;
+  /** Ends the waiting requests of agents, so that the service can stop. */
+  endWaiting(): Promise<void>;
   /** Registers the name servers of the configuration, and starts to deliver. */
   start(dependencies: Dependencies): Promise<void>;
   close(graceMs: number): Promise<void>;
@@ -45,6 +55,14 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   let reconciler: Reconciler | undefined;
   let served: readonly ServedNameServer[] = [];
   let stopListening: (() => Promise<void>) | undefined;
+  const observed = (result: PassResult, seconds: number) => {
+    options.observe(result, seconds);
+    describeResult(log, result);
+    store.announced();
+  };
+  const failed = (err: unknown) =>
+    log.error({ err }, 'The delivery of keys cannot use the database');
+  const agents = serveAgents({ ...options, observe: observed, failed });
   const listen = () => {
     stopListening ??= store.onAnnounced(() => {
       reconciler?.wake();
@@ -73,6 +91,8 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       },
       async check(id) {
         const server = served.find((each) => each.id === id);
+        const stored = await store.get(nameServer, id);
+        if (stored?.delivery === 'agent') return [BY_AGENT];
         if (server === undefined) return [NOT_SERVED];
         const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS));
         return requirements.map(
@@ -82,9 +102,16 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         );
       },
     },
+    agents,
+    endWaiting: () => agents.close(),
     async start(dependencies) {
       if (nameServers.length === 0) return;
       served = await registerNameServers(dependencies, nameServers);
+      for (const { name } of await agentServers(store, served))
+        log.warn(
+          { name_server: name },
+          'An agent delivers to this name server of the configuration',
+        );
       const ids = served.map(({ id }) => id);
       await deliveries.checkNow(ids);
       await deliveries.seen(ids);
@@ -97,12 +124,8 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         holder: randomUUID(),
         onDrift: options.onDrift,
         concurrency: options.concurrency,
-        observe(result, seconds) {
-          options.observe(result, seconds);
-          describeResult(log, result);
-          store.announced();
-        },
-        failed: (err) => log.error({ err }, 'The delivery of keys cannot use the database'),
+        observe: observed,
+        failed,
       });
       listen();
     },
@@ -112,6 +135,19 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
     },
   };
 }
+
+/** Returns those of these name servers whose keys an agent delivers. */
+async function agentServers(store: Store, served: readonly ServedNameServer[]) {
+  const ids = served.map(({ id }) => id);
+  return (await store.find(nameServer, 'id', ids)).filter(({ delivery }) => delivery === 'agent');
+}
+
+const BY_AGENT: ShownRequirement = {
+  requirement: 'The service can check the name server.',
+  ok: false,
+  problem: 'An agent delivers the keys, and only the agent can check its host.',
+  hint: 'Run on the host of the name server: tsigil agent --config FILE --check',
+};
 
 const NOT_SERVED: ShownRequirement = {
   requirement: "The process that responds has the name server in its setting 'nameServers'.",

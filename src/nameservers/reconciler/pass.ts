@@ -1,9 +1,10 @@
-import { desire, hashOf, isMassRemoval, type Desire } from '../../domain/delivery/desire.ts';
+import { hashOf, intendedOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
   type Claim,
   type Delivery,
   type DeliveryStore,
+  type Desire,
   type Failure,
 } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
@@ -116,8 +117,7 @@ async function reconcile(
   const { server, fence } = claim;
   // The ids first: a change that commits in between is in the state, and its row remains.
   const outbox = await store.outbox(server.id);
-  const zones = await store.zoneNames(server.pool_id);
-  const desired = desire(server, zones, await store.candidates(server.pool_id));
+  const desired = await store.desired(server);
   const { state } = desired;
   const former = await store.deliveries(server.id);
   const gone = goneOf(desired, former);
@@ -197,19 +197,6 @@ function isOnServer({ state, appliedAt }: Delivery): boolean {
 function goneOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
   const wanted = new Set([...state.keys, ...(state.kept ?? [])].map(({ id }) => id));
   return former.filter(({ keyId }) => !wanted.has(keyId)).filter(isOnServer);
-}
-
-/**
- * Returns the rows to write before new keys reach the name server, so that they count as Tsigil's.
- */
-function intendedOf({ state }: Desire, former: readonly Delivery[]): Delivery[] {
-  const known = new Set(former.map(({ keyId }) => keyId));
-  return state.keys
-    .filter(({ id }) => !known.has(id))
-    .map(({ id, name }) => ({
-      ...({ keyId: id, keyName: name, state: 'pending', deliveredVersion: 0 } as const),
-      ...{ appliedAt: null, verifiedAt: null, error: null },
-    }));
 }
 
 /** Returns the keys that the last apply left out because of their name. */

@@ -1,6 +1,5 @@
-import type { Desire } from '../../domain/delivery/desire.ts';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
-import type { Claim, Delivery, Failure, PassRecord } from '../../domain/delivery/ports.ts';
+import type { Claim, Delivery, Desire, Failure, PassRecord } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import type { KeyProblem } from '../driver.ts';

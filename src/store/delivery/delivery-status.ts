@@ -4,6 +4,7 @@ import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Tsigkey } from '../../domain/resources/tsigkey.ts';
 import type { Database, SqlRow } from '../sql/sql.ts';
+import { createAgentStore } from './agent-store.ts';
 import { createDeliveryStore, requestPass } from './delivery-store.ts';
 import { deliveryOf } from './pass-records.ts';
 import { places } from './outbox.ts';
@@ -18,6 +19,7 @@ const MAX_IDS = 100;
 export function openDelivery(database: Database, store: Store, clock: Clock) {
   return {
     deliveries: createDeliveryStore(database, store, clock),
+    agents: createAgentStore(database),
     status: createDeliveryStatus(database, store),
   };
 }
@@ -33,7 +35,8 @@ export function createDeliveryStatus(
     for (let start = 0; start < ids.length; start += MAX_IDS) {
       const some = ids.slice(start, start + MAX_IDS);
       const rows = await database.reads.all(
-        `SELECT id, CASE WHEN seen_at > ${nowMs} - ${SEEN_MS} THEN 1 ELSE 0 END AS served,
+        `SELECT id, CASE WHEN seen_at > ${nowMs} - ${SEEN_MS}
+          OR (delivery = 'agent' AND lease_until > ${nowMs}) THEN 1 ELSE 0 END AS served,
           (SELECT min(at) FROM outbox WHERE nameserver_id = nameservers.id) AS pending
           FROM nameservers WHERE id IN (${places(some.length)})`,
         some,

@@ -1,9 +1,11 @@
+import { desire } from '../../domain/delivery/desire.ts';
 import { LeaseLostError, type Claim, type DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { Clock, Store } from '../../domain/model/ports.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
 import type { Database } from '../sql/sql.ts';
 import { tablesIn } from '../sql/table.ts';
 import { candidatesOf, zoneNamesOf } from './candidates.ts';
+import { isDue, readClaim } from './claims.ts';
 import { places } from './outbox.ts';
 import {
   chunks,
@@ -14,18 +16,11 @@ import {
   recordServer,
 } from './pass-records.ts';
 
-/** A failure is at least this old before a new change starts another attempt. */
-const RETRY_AFTER_CHANGE_MS = 1000;
-
 /** Creates the state of delivery in an open database. */
 export function createDeliveryStore(database: Database, store: Store, clock: Clock): DeliveryStore {
   const now = database.dialect.nowMs;
   const table = tablesIn(database.dialect, database.keyring)(nameServer);
-  const rowsOf = `(SELECT count(*) FROM outbox WHERE outbox.nameserver_id = nameservers.id)`;
-  const hasWork = `paused = 0 AND (holder IS NULL OR lease_until < ${now}) AND (check_at <= ${now}
-    OR (EXISTS (SELECT 1 FROM outbox WHERE outbox.nameserver_id = nameservers.id)
-      AND (retry_at <= ${now}
-        OR (failed_at <= ${now} - ${RETRY_AFTER_CHANGE_MS} AND ${rowsOf} > failed_rows))))`;
+  const hasWork = `delivery = 'service' AND (holder IS NULL OR lease_until < ${now}) AND ${isDue(now)}`;
   const owned = 'id = ? AND holder = ? AND fence = ?';
 
   return {
@@ -46,22 +41,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
           [holder, leaseMs, id],
         );
         if (claimed === 0) return undefined;
-        const row = await sql.one(
-          `SELECT ${table.columns.join(', ')}, fence, applied_hash, confirmed, refusals,
-            CASE WHEN probe_at <= ${now} THEN 1 ELSE 0 END AS probes_all
-            FROM nameservers WHERE id = ?`,
-          [id],
-        );
-        if (row === undefined) return undefined;
-        const { fence, applied_hash: hash, confirmed, refusals, probes_all: probes, ...rest } = row;
-        return {
-          server: table.decode(rest),
-          fence: Number(fence),
-          appliedHash: typeof hash === 'string' ? hash : null,
-          probesAll: Number(probes) === 1,
-          isConfirmed: Number(confirmed) === 1,
-          refusals: Number(refusals),
-        };
+        return readClaim(sql, now, table, id);
       }),
     async holds(id, holder, fence) {
       const row = await database.reads.one(
@@ -88,8 +68,10 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       const rows = await database.reads.all('SELECT id FROM outbox WHERE nameserver_id = ?', [id]);
       return rows.map((row) => String(row.id));
     },
-    candidates: (poolId) => candidatesOf(database, store, poolId),
-    zoneNames: (poolId) => zoneNamesOf(database.reads, poolId),
+    async desired(server) {
+      const zones = await zoneNamesOf(database.reads, server.pool_id);
+      return desire(server, zones, await candidatesOf(database, store, server.pool_id));
+    },
     async deliveries(id) {
       const rows = await database.reads.all(
         `SELECT ${COLUMNS.join(', ')} FROM deliveries WHERE nameserver_id = ?`,
@@ -121,7 +103,7 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
           : Number(lag) / 1000;
       }),
     fail: (id, holder, fence, failure) =>
-      database.write((sql) => recordFailure(sql, now, rowsOf, [id, holder, fence], failure, clock)),
+      database.write((sql) => recordFailure(sql, now, [id, holder, fence], failure, clock)),
     intend: (id, holder, fence, rows) =>
       database.write(async (sql) => {
         if (rows.length === 0) return;
@@ -136,13 +118,17 @@ export function createDeliveryStore(database: Database, store: Store, clock: Clo
       database.write(async (sql) => {
         const release = database.exclusive ? ', holder = NULL, lease_until = 0' : '';
         for (const id of ids)
-          await sql.run(`UPDATE nameservers SET check_at = 0${release} WHERE id = ?`, [id]);
+          await sql.run(
+            `UPDATE nameservers SET check_at = 0${release} WHERE id = ? AND delivery = 'service'`,
+            [id],
+          );
       }),
     seen: (ids) =>
       database.write(async (sql) => {
         if (ids.length > 0)
           await sql.run(
-            `UPDATE nameservers SET seen_at = ${now} WHERE id IN (${places(ids.length)})`,
+            `UPDATE nameservers SET seen_at = ${now}
+              WHERE id IN (${places(ids.length)}) AND delivery = 'service'`,
             ids,
           );
       }),

@@ -6,6 +6,7 @@ import {
 } from '../../domain/delivery/ports.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import type { Sql, SqlRow, SqlValue } from '../sql/sql.ts';
+import { OUTBOX_ROWS } from './claims.ts';
 import { places } from './outbox.ts';
 
 /** The numbers of rows in one statement: few sizes, so that few statements are prepared. */
@@ -18,7 +19,7 @@ export const COLUMNS = [
 ];
 
 /**
- * Records a successful pass and releases its lease: the id, holder and fence in `lease`, which
+ * Records a successful pass, and releases or keeps its lease: the id, holder and fence in `lease`, which
  * `owned` compares. Throws `LeaseLostError`.
  */
 export async function recordServer(
@@ -29,8 +30,9 @@ export async function recordServer(
   pass: PassRecord,
 ): Promise<void> {
   const { state, error, keysWanted, keysLive, appliedHash, appliedAt, verifiedAt } = pass;
+  const { keepLeaseMs = 0 } = pass;
   const recorded = await sql.run(
-    `UPDATE nameservers SET holder = NULL, lease_until = 0, state = ?, error_code = ?, error = ?,
+    `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
       keys_wanted = ?, keys_live = ?, applied_hash = ?, applied_at = coalesce(?, applied_at),
       verified_at = coalesce(?, verified_at), attempts = CASE WHEN ? = 1 THEN attempts + 1 ELSE 0 END,
       next_attempt_at = NULL, refusals = 0,
@@ -47,16 +49,22 @@ export async function recordServer(
   if (recorded === 0) throw new LeaseLostError();
 }
 
+/** Returns the assignments that release a lease, or extend it by `keepMs`. */
+function leaseOf(now: string, keepMs: number): string {
+  return keepMs > 0
+    ? `lease_until = ${now} + ${Math.round(keepMs)}`
+    : 'holder = NULL, lease_until = 0';
+}
+
 /**
- * Records a failure and releases the lease. Returns the number of failures in a row. Throws
- * `LeaseLostError`.
+ * Records a failure, and releases or keeps the lease. Returns the number of failures in a row.
+ * Throws `LeaseLostError`.
  */
 export async function recordFailure(
   sql: Sql,
   now: string,
-  rowsOf: string,
   lease: readonly SqlValue[],
-  { state, error, refusals, retryMs }: PassFailure,
+  { state, error, refusals, retryMs, keepLeaseMs = 0 }: PassFailure,
   clock: Clock,
 ): Promise<number> {
   const row = await sql.one(
@@ -68,9 +76,9 @@ export async function recordFailure(
   const wait = Math.round(retryMs(attempts));
   const next = new Date(Date.parse(`${clock().slice(0, 23)}Z`) + wait).toISOString();
   await sql.run(
-    `UPDATE nameservers SET holder = NULL, lease_until = 0, state = ?, error_code = ?, error = ?,
+    `UPDATE nameservers SET ${leaseOf(now, keepLeaseMs)}, state = ?, error_code = ?, error = ?,
       attempts = ?, next_attempt_at = ?, refusals = ?, retry_at = ${now} + ?, check_at = ${now} + ?,
-      failed_at = ${now}, failed_rows = ${rowsOf}
+      failed_at = ${now}, failed_rows = ${OUTBOX_ROWS}
       WHERE id = ? AND holder = ? AND fence = ?`,
     [
       ...[state, error.code, error.message.slice(0, 1000), attempts],

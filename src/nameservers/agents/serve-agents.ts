@@ -1,0 +1,118 @@
+import {
+  readEtag,
+  writeDesired,
+  type AgentDelivery,
+  type AgentRequest,
+  type DesiredForAgent,
+} from '../../domain/delivery/agent-protocol.ts';
+import { hashOf, intendedOf, leftOutOf } from '../../domain/delivery/desire.ts';
+import {
+  LeaseLostError,
+  type AgentStore,
+  type Claim,
+  type DeliveryStore,
+} from '../../domain/delivery/ports.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import type { Clock, Store } from '../../domain/model/ports.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
+import { failureOf } from '../reconciler/failures.ts';
+import type { PassResult } from '../reconciler/pass.ts';
+import { retryMs } from '../reconciler/schedule.ts';
+import { readReport, recordReport } from './report.ts';
+import { waitForWork } from './waiting.ts';
+
+/** How much longer than a request an agent keeps its lease. */
+const SPARE_MS = 15_000;
+
+/** How long an agent has for a pass. */
+const PASS_LEASE_MS = 130_000;
+
+/** What the delivery by agents needs. */
+export interface AgentDependencies {
+  readonly store: Store;
+  readonly deliveries: DeliveryStore;
+  readonly agents: AgentStore;
+  readonly clock: Clock;
+  /** Receives the result of each pass of an agent. */
+  observe(result: PassResult, seconds: number): void;
+  /** Receives errors of the database. */
+  failed(error: unknown): void;
+}
+
+/** The delivery by agents, in one process of the service. */
+export interface RunningAgentDelivery extends AgentDelivery {
+  /** Ends all waiting requests. Later ones do not wait. */
+  close(): Promise<void>;
+}
+
+/** Gives agents the keys of their name servers, and records what they report. */
+export function serveAgents(dependencies: AgentDependencies): RunningAgentDelivery {
+  const { store, deliveries, agents, clock } = dependencies;
+  const work = waitForWork({
+    due: (ids) => agents.due(ids),
+    listen: (wake) => store.onAnnounced(wake),
+    failed: (error) => dependencies.failed(error),
+  });
+  return {
+    close: () => work.close(),
+    async desired(id, request) {
+      const { agent, waitMs, etag } = request;
+      const known = readEtag(etag ?? '');
+      const lease = await agents.poll(id, agent, waitMs + SPARE_MS);
+      // An agent that does not have the last state gets it at once: its response was lost.
+      const isForced = known?.fence !== lease.fence && !lease.isPaused;
+      const hasWork = isForced || (await work.wait(id, waitMs));
+      const claim = hasWork ? await agents.claim(id, agent, PASS_LEASE_MS, isForced) : undefined;
+      if (claim !== undefined) return handOut(dependencies, claim, request, known?.hash);
+      if (known !== undefined) return undefined;
+      throw new ServiceError('agent_conflict', 'The delivery to this name server is paused');
+    },
+    async observed(id, report) {
+      const server = await store.get(nameServer, id);
+      if (server === undefined) throw new ServiceError('resource_not_found', nameServer);
+      const read = readReport(server, report, await deliveries.deliveries(id), clock());
+      try {
+        const lagSeconds = await recordReport(deliveries, server, report, read);
+        dependencies.observe({ ...read.result, lagSeconds }, report.duration_ms / 1000);
+      } catch (error) {
+        if (!(error instanceof LeaseLostError)) throw error;
+        throw new ServiceError('agent_conflict', 'A later pass has begun. Read the keys again');
+      }
+    },
+  };
+}
+
+/**
+ * Reads the keys of a name server for its agent. New keys count as Tsigil's from now on. A failure
+ * is recorded, and rethrown.
+ */
+async function handOut(
+  { deliveries }: AgentDependencies,
+  claim: Claim,
+  { agent }: AgentRequest,
+  knownHash: string | undefined,
+): Promise<DesiredForAgent> {
+  const { server, fence } = claim;
+  try {
+    // The ids first: a change that commits in between is in the state, and its row remains.
+    const changes = await deliveries.outbox(server.id);
+    const desired = await deliveries.desired(server);
+    const former = await deliveries.deliveries(server.id);
+    await deliveries.intend(server.id, agent, fence, [
+      ...intendedOf(desired, former),
+      ...leftOutOf(desired, former),
+    ]);
+    const hash = hashOf(desired.state);
+    return writeDesired(claim, hash, changes, desired, former, hash === knownHash);
+  } catch (error) {
+    if (error instanceof LeaseLostError)
+      throw new ServiceError('agent_conflict', 'Another agent holds the name server');
+    const recorded = deliveries.fail(server.id, agent, fence, {
+      ...({ state: 'failed', error: failureOf(error), refusals: 0 } as const),
+      retryMs: (attempts) => retryMs(attempts, 0, Math.random),
+      keepLeaseMs: SPARE_MS,
+    });
+    await recorded.catch(() => undefined); // the caller gets the first error
+    throw error;
+  }
+}

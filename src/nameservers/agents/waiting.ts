@@ -1,0 +1,82 @@
+/** How often work is looked for without a notification. */
+const POLL_MS = 1000;
+
+/** What waiting for work needs. */
+export interface WaitingDependencies {
+  /** Returns which of these name servers have work. */
+  due(ids: readonly string[]): Promise<string[]>;
+  /** Calls `wake` after changes. Returns a function that ends this. */
+  listen(wake: () => void): () => Promise<void>;
+  failed(error: unknown): void;
+}
+
+/** Waits for work of name servers. */
+export interface Waiting {
+  /**
+   * Resolves to true once the name server has work, and to false after `ms`. A later call for the
+   * same name server ends an earlier one: its agent has gone.
+   */
+  wait(id: string, ms: number): Promise<boolean>;
+  /** Resolves all waiting calls to false. Later calls do not wait. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a function that waits for work of name servers. However many wait, a change costs one
+ * query.
+ */
+export function waitForWork({ due, listen, failed }: WaitingDependencies): Waiting {
+  const waiters = new Map<string, (hasWork: boolean) => void>();
+  let stopListening: (() => Promise<void>) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isRequested = false;
+  let looking: Promise<void> | undefined;
+  let hasFailed = false;
+  let isClosed = false;
+
+  const look = async (): Promise<void> => {
+    while (isRequested && waiters.size > 0) {
+      isRequested = false;
+      try {
+        for (const id of await due([...waiters.keys()])) waiters.get(id)?.(true);
+        hasFailed = false;
+      } catch (error) {
+        // Once, and not at every poll while the database does not respond.
+        if (!hasFailed) failed(error);
+        hasFailed = true;
+      }
+    }
+    looking = undefined;
+  };
+  const wake = (): void => {
+    if (waiters.size === 0) return;
+    isRequested = true;
+    looking ??= look();
+  };
+
+  return {
+    wait(id, ms) {
+      if (isClosed) return Promise.resolve(false);
+      stopListening ??= listen(wake);
+      timer ??= setInterval(wake, POLL_MS).unref();
+      return new Promise((resolve) => {
+        const end = (hasWork: boolean) => {
+          clearTimeout(deadline);
+          if (waiters.get(id) === end) waiters.delete(id);
+          resolve(hasWork);
+        };
+        const deadline = setTimeout(() => end(false), ms);
+        waiters.get(id)?.(false);
+        waiters.set(id, end);
+        wake();
+      });
+    },
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      for (const end of [...waiters.values()]) end(false);
+      await looking;
+      await stopListening?.();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { AgentLease, AgentStore } from '../../domain/delivery/ports.ts';
+import { ServiceError } from '../../domain/model/errors.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
+import type { Database, SqlRow } from '../sql/sql.ts';
+import { tablesIn } from '../sql/table.ts';
+import { isDue, readClaim } from './claims.ts';
+import { places } from './outbox.ts';
+
+/** The maximum number of name servers in one statement. */
+const MAX_IDS = 100;
+
+/** Creates the leases of agents in an open database. */
+export function createAgentStore(database: Database): AgentStore {
+  const now = database.dialect.nowMs;
+  const table = tablesIn(database.dialect, database.keyring)(nameServer);
+  const isFree = `delivery = 'agent' AND (holder IS NULL OR holder = ? OR lease_until < ${now})`;
+  return {
+    poll: (id, agent, leaseMs) =>
+      database.write(async (sql): Promise<AgentLease> => {
+        const taken = await sql.run(
+          `UPDATE nameservers SET holder = ?, lease_until = ${now} + ?, seen_at = ${now}
+            WHERE id = ? AND ${isFree}`,
+          [agent, leaseMs, id, agent],
+        );
+        const row = await sql.one(
+          'SELECT fence, holder, paused, delivery FROM nameservers WHERE id = ?',
+          [id],
+        );
+        if (taken === 0) throw new ServiceError('agent_conflict', conflictOf(row));
+        return { fence: Number(row?.fence), isPaused: Number(row?.paused) === 1 };
+      }),
+    async due(ids) {
+      const found: string[] = [];
+      for (let start = 0; start < ids.length; start += MAX_IDS) {
+        const some = ids.slice(start, start + MAX_IDS);
+        const rows = await database.reads.all(
+          `SELECT id FROM nameservers
+            WHERE id IN (${places(some.length)}) AND delivery = 'agent' AND ${isDue(now)}`,
+          some,
+          'once',
+        );
+        found.push(...rows.map(({ id }) => String(id)));
+      }
+      return found;
+    },
+    claim: (id, agent, leaseMs, force) =>
+      database.write(async (sql) => {
+        const claimed = await sql.run(
+          `UPDATE nameservers SET holder = ?, lease_until = ${now} + ?, fence = fence + 1,
+            seen_at = ${now} WHERE id = ? AND ${isFree} AND ${force ? 'paused = 0' : isDue(now)}`,
+          [agent, leaseMs, id, agent],
+        );
+        return claimed === 0 ? undefined : readClaim(sql, now, table, id);
+      }),
+  };
+}
+
+function conflictOf(row: SqlRow | undefined): string {
+  if (row?.delivery !== 'agent')
+    return "No agent delivers the keys of this name server. Set its member 'delivery' to agent";
+  return `'${String(row.holder)}' holds the name server. Stop it, or wait until its lease expires`;
+}

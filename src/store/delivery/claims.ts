@@ -1,0 +1,51 @@
+import type { Claim } from '../../domain/delivery/ports.ts';
+import type { NameServer } from '../../domain/resources/name-server.ts';
+import type { Sql, SqlRow } from '../sql/sql.ts';
+
+/** A failure is at least this old before a new change starts another attempt. */
+const RETRY_AFTER_CHANGE_MS = 1000;
+
+/** The number of changes that wait for a name server. */
+export const OUTBOX_ROWS = `(SELECT count(*) FROM outbox WHERE outbox.nameserver_id = nameservers.id)`;
+
+/**
+ * Returns the condition that a name server has work: a check that is due, or a change that waits
+ * and whose retry is due. `now` is the clock of the database.
+ */
+export function isDue(now: string): string {
+  return `paused = 0 AND (check_at <= ${now}
+    OR (EXISTS (SELECT 1 FROM outbox WHERE outbox.nameserver_id = nameservers.id)
+      AND (retry_at <= ${now}
+        OR (failed_at <= ${now} - ${RETRY_AFTER_CHANGE_MS} AND ${OUTBOX_ROWS} > failed_rows))))`;
+}
+
+/** The columns of name servers, and how to read their rows. */
+interface ServerTable {
+  readonly columns: readonly string[];
+  decode(row: SqlRow): NameServer;
+}
+
+/** Returns a claim that the same transaction has made. */
+export async function readClaim(
+  sql: Pick<Sql, 'one'>,
+  now: string,
+  table: ServerTable,
+  id: string,
+): Promise<Claim | undefined> {
+  const row = await sql.one(
+    `SELECT ${table.columns.join(', ')}, fence, applied_hash, confirmed, refusals,
+      CASE WHEN probe_at <= ${now} THEN 1 ELSE 0 END AS probes_all
+      FROM nameservers WHERE id = ?`,
+    [id],
+  );
+  if (row === undefined) return undefined;
+  const { fence, applied_hash: hash, confirmed, refusals, probes_all: probes, ...rest } = row;
+  return {
+    server: table.decode(rest),
+    fence: Number(fence),
+    appliedHash: typeof hash === 'string' ? hash : null,
+    probesAll: Number(probes) === 1,
+    isConfirmed: Number(confirmed) === 1,
+    refusals: Number(refusals),
+  };
+}

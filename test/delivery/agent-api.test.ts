@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { auditRecords } from '../harness/audit.ts';
+import type { ApiResponse, Client } from '../harness/client.ts';
+import {
+  startTestService,
+  temporaryFolder,
+  testDatabase,
+  type TestService,
+} from '../harness/service.ts';
+
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+const SERVER = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
+
+let url: string;
+let service: TestService;
+let agent: Client;
+let id: string;
+
+beforeEach(async () => {
+  url = await testDatabase(temporaryFolder());
+  service = await startTestService(
+    { TSIGIL_DATABASE_URL: url, TSIGIL_AUDIT_SECRET_READS: 'each' },
+    { auditIntervalMs: 50 },
+  );
+  id = await created('/v2/nameservers', { ...SERVER, delivery: 'agent' });
+  const members = { roles: ['nameserver-agent'], nameservers: [id] };
+  const { body } = await service.post('/v2/tokens', { name: 'agent', ...members });
+  agent = service.with(String(body.token));
+});
+afterEach(() => service.close());
+
+async function created(path: string, body: object): Promise<string> {
+  const response = await service.post(path, body);
+  if (response.status >= 300) throw new Error(response.text);
+  return String(response.body.id);
+}
+
+const createKey = (name: string, resource = POOL) =>
+  created('/v2/tsigkeys', {
+    ...{ name, algorithm: 'hmac-sha256', scope: 'POOL', resource_id: resource },
+  });
+
+const desired = (etag?: string, wait = 0, name = 'host-1', client = agent): Promise<ApiResponse> =>
+  client.get(
+    `/v2/nameservers/${id}/desired?agent=${name}&wait=${wait}`,
+    etag === undefined ? {} : { 'if-none-match': etag },
+  );
+
+/** Reports that a name server has all keys of a response to `desired`. */
+const observe = ({ body }: ApiResponse, members: object = {}): Promise<ApiResponse> =>
+  agent.call('PUT', `/v2/nameservers/${id}/observed`, {
+    ...{ agent: 'host-1', etag: body.etag, fence: body.fence, completed: true },
+    ...{ outcome: 'changed', state: 'live', error: null, keys_wanted: body.keys.length },
+    ...{ keys_live: body.keys.length, applied: true, verified: true, probed_all: false },
+    ...{ found_drift: false, refusals: 0, changes: body.changes, removed: [], next_ms: 60_000 },
+    deliveries: (body.keys as { id: string; version: number }[]).map((key) => ({
+      ...{ key_id: key.id, state: 'delivered', delivered_version: key.version, error: null },
+    })),
+    duration_ms: 10,
+    ...members,
+  });
+
+const shown = async () => (await service.get(`/v2/nameservers/${id}`)).body;
+const stateOf = async (key: string) =>
+  (await service.get(`/v2/tsigkeys/${key}/deliveries`)).body.state as string;
+
+/** Makes one pass, after which the name server has all keys. */
+async function pass(): Promise<string> {
+  const response = await desired();
+  expect([response.status, (await observe(response)).status]).toEqual([200, 200]);
+  return String(response.headers.get('etag'));
+}
+
+test('200 with the keys and their secrets, and a report makes them delivered', async () => {
+  const key = await createKey('key-1');
+  expect(await stateOf(key)).toBe('failed');
+  expect(await shown()).toMatchObject({ state: 'failed', error_code: 'no_agent' });
+  const response = await desired();
+  const secret = String((await service.get(`/v2/tsigkeys/${key}`)).body.secret);
+  expect(response.body).toMatchObject({
+    ...{ format: 1, name_server: { id, name: 'ns1', delivery: 'agent' } },
+    keys: [{ id: key, name: 'key-1', algorithm: 'hmac-sha256', secret, version: 1, zones: null }],
+  });
+  expect(response.headers.get('etag')).toBe(response.body.etag);
+  expect(await stateOf(key)).toBe('pending');
+  expect((await observe(response)).body).toEqual({ recorded: true });
+  expect([await stateOf(key), (await shown()).state]).toEqual(['delivered', 'live']);
+  expect(service.log.join('\n')).toContain('Delivered keys to a name server');
+});
+
+test('304 when nothing changed, after the wait', async () => {
+  const etag = await pass();
+  const began = performance.now();
+  const response = await desired(etag, 1);
+  expect([response.status, response.text, response.headers.get('etag')]).toEqual([304, '', etag]);
+  expect(performance.now() - began).toBeGreaterThan(900);
+});
+
+test('200 within milliseconds of a commit, also by another process on the same database', async () => {
+  const writers = [service];
+  if (url.startsWith('postgres:')) {
+    const variables = { TSIGIL_DATABASE_URL: url, TSIGIL_ADMIN_TOKEN: service.token };
+    const other = await startTestService(variables, { folder: service.folder });
+    onTestFinished(() => other.close());
+    writers.push(other);
+  }
+  for (const writer of writers) {
+    let etag = await pass();
+    const times: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const waiting = desired(etag, 20);
+      await pause(50);
+      const name = randomUUID();
+      const key = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+      expect((await writer.post('/v2/tsigkeys', { name, ...key })).status).toBe(201);
+      const began = performance.now();
+      const response = await waiting;
+      times.push(performance.now() - began);
+      expect((response.body.keys as { name: string }[]).map((each) => each.name)).toContain(name);
+      await observe(response);
+      etag = String(response.body.etag);
+    }
+    expect(times.toSorted((one, other) => one - other)[2]).toBeLessThan(300);
+  }
+});
+
+test('200 without secrets for a requested comparison, because the agent has them', async () => {
+  await createKey('key-1');
+  const etag = await pass();
+  await service.post(`/v2/nameservers/${id}/reconcile`, { confirm: true });
+  const { status, body } = await desired(etag, 5);
+  expect([status, body.probes_all, body.is_confirmed]).toEqual([200, true, true]);
+  expect(body.keys).toMatchObject([{ name: 'key-1', secret: null }]);
+});
+
+test('200 again with secrets when the last response was lost', async () => {
+  await createKey('key-1');
+  const etag = await pass();
+  await createKey('key-2');
+  await desired(etag, 5);
+  const { status, body } = await desired(etag, 5);
+  expect(status).toBe(200);
+  expect((body.keys as { secret: string }[]).every(({ secret }) => secret !== '')).toBe(true);
+});
+
+test('200 with the keys that no name server can use apart from the others', async () => {
+  const bad = await createKey('no domain name');
+  const { body } = await desired();
+  expect(body.keys).toEqual([]);
+  expect(body.undeliverable).toMatchObject([{ id: bad, code: 'undeliverable_key', version: 1 }]);
+  expect(await stateOf(bad)).toBe('undeliverable');
+});
+
+test('409 for a second agent, which names the holder', async () => {
+  const etag = await pass();
+  for (const second of [await desired(undefined, 0, 'host-2'), await desired(etag, 0, 'host-2')]) {
+    expect([second.status, second.body.type]).toEqual([409, 'agent_conflict']);
+    expect(second.body.message).toContain("'host-1' holds the name server");
+  }
+  expect((await desired(etag)).status).toBe(304);
+});
+
+test('409 for a report that is older than the last pass, and it changes nothing', async () => {
+  const key = await createKey('key-1');
+  const late = await desired();
+  const present = await desired();
+  expect((await observe(late)).body.type).toBe('agent_conflict');
+  expect((await observe(present, { agent: 'host-2' })).body.type).toBe('agent_conflict');
+  expect((await observe(present, { etag: late.body.etag })).body.type).toBe('agent_conflict');
+  expect(await stateOf(key)).toBe('pending');
+  expect((await observe(present)).status).toBe(200);
+  expect((await observe(present, { fence: 1 })).body.type).toBe('agent_conflict');
+});
+
+test('200 for a report deletes only the changes that the agent got', async () => {
+  await createKey('key-1');
+  const first = await desired();
+  const second = await createKey('key-2');
+  await observe(first);
+  expect(await stateOf(second)).toBe('pending');
+  const next = await desired(String(first.body.etag), 10);
+  expect([next.status, next.body.keys.length, next.body.changes.length]).toEqual([200, 2, 1]);
+});
+
+test('200 for a report ignores keys that the agent did not get', async () => {
+  const pool = await created('/v2/pools', { name: 'other' });
+  const foreign = await createKey('foreign', pool);
+  const response = await desired();
+  const row = { state: 'delivered', delivered_version: 1, error: null };
+  const deliveries = [foreign, randomUUID()].map((key) => ({ key_id: key, ...row }));
+  expect((await observe(response, { deliveries, removed: [foreign] })).status).toBe(200);
+  expect((await service.get(`/v2/tsigkeys/${foreign}/deliveries`)).body.servers).toEqual([]);
+  expect((await desired()).body.deliveries).toEqual([]);
+});
+
+test('200 for the report of a failure keeps the changes, and a new change starts an attempt', async () => {
+  const key = await createKey('key-1');
+  const response = await desired();
+  const error = { code: 'unreachable', message: 'connection refused' };
+  const failed = { completed: false, outcome: 'failed', state: 'failed', error, next_ms: 60_000 };
+  expect((await observe(response, failed)).status).toBe(200);
+  expect(await shown()).toMatchObject({ state: 'failed', error_code: 'unreachable', attempts: 1 });
+  expect(await stateOf(key)).toBe('failed');
+  const etag = String(response.body.etag);
+  expect((await desired(etag)).status).toBe(304);
+  await pause(1100);
+  await createKey('key-2');
+  expect((await desired(etag, 5)).status).toBe(200);
+});
+
+test('200 with the keys of a name server that the service delivered to before, and 409 after the change back', async () => {
+  await service.patch(`/v2/nameservers/${id}`, { delivery: 'service' });
+  const { status, body } = await desired();
+  expect([status, body.type]).toEqual([409, 'agent_conflict']);
+  expect(body.message).toContain("Set its member 'delivery' to agent");
+  await service.patch(`/v2/nameservers/${id}`, { delivery: 'agent' });
+  expect((await desired()).status).toBe(200);
+});
+
+test('409 without a known state while delivery is paused, and 304 with one', async () => {
+  const etag = await pass();
+  await service.patch(`/v2/nameservers/${id}`, { paused: true });
+  expect((await desired()).body.message).toContain('paused');
+  expect((await desired(etag)).status).toBe(304);
+});
+
+test('the audit trail has one record for each pass with secrets, and none for each poll', async () => {
+  const key = await createKey('key-1');
+  const etag = await pass();
+  for (let poll = 0; poll < 3; poll += 1) await desired(etag);
+  await service.post(`/v2/nameservers/${id}/reconcile`, {});
+  expect((await desired(etag, 5)).status).toBe(200);
+  const reads = async () =>
+    (await auditRecords(url)).filter(({ action }) => action === 'nameservers:desired');
+  expect(await reads()).toMatchObject([
+    {
+      ...{ resource_id: id, resource_name: 'ns1', actor_name: 'agent' },
+      detail: { secrets: 1, ids: [key] },
+    },
+  ]);
+});
+
+test('a waiting request ends at once when the service stops, or when the agent asks again', async () => {
+  const etag = await pass();
+  const first = desired(etag, 30);
+  await pause(100);
+  const second = desired(etag, 30);
+  expect((await first).status).toBe(304);
+  const began = performance.now();
+  const closing = service.close();
+  expect((await second).status).toBe(304);
+  await closing;
+  expect(performance.now() - began).toBeLessThan(3000);
+  service = await startTestService({ TSIGIL_DATABASE_URL: url });
+});
+
+test('the service does not deliver to a name server of its configuration that has an agent', async () => {
+  const name = 'ns1';
+  const local = { file: '/nonexistent/tsigil.conf', controlKeyFile: '/nonexistent/rndc.key' };
+  await service.close();
+  service = await startTestService({
+    TSIGIL_DATABASE_URL: url,
+    TSIGIL_NAME_SERVERS: JSON.stringify([{ ...SERVER, pool_id: undefined, name, local }]),
+  });
+  await createKey('key-1');
+  await pause(1500);
+  expect(await shown()).toMatchObject({ error_code: 'no_agent', attempts: 0 });
+  expect(service.log.join('\n')).toContain('An agent delivers to this name server');
+  const { body } = await service.get(`/v2/nameservers/${id}/check`);
+  expect(body.requirements[0].hint).toContain('tsigil agent');
+});
