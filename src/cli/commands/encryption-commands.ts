@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { anyText, array, integer, type ValueOf } from '../../domain/model/field.ts';
-import { responseObject } from '../../domain/model/object.ts';
+import { ENCRYPTION_STATUS, SECRET_VERIFICATION } from '../../domain/actions/encryption-actions.ts';
+import type { ValueOf } from '../../domain/model/field.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
@@ -12,52 +12,12 @@ import type { ConnectionFlags } from '../service/connection.ts';
 import type { Ask, LocalCommands } from './local-commands.ts';
 
 /** The commands that send one request and print the state of the encryption. */
-const REQUESTS = [
-  ['status', 'GET', '', 'print the keys that encrypt secrets, and how many secrets each encrypts'],
-  [
-    'rotate-data-key',
-    'POST',
-    '/rotate-data-key',
-    'create a data key, and encrypt all secrets again in the background',
-  ],
-  [
-    'rotate-master-key',
-    'POST',
-    '/rotate-master-key',
-    'encrypt the data keys with the first key in the file of master keys',
-  ],
-  ['prune', 'POST', '/prune', 'delete data keys that encrypt no secret any more'],
-] as const;
-
-const TEXTS = array(anyText(), 0, Infinity);
-const COUNT = integer(0);
-
-/** The state of the encryption in a response. */
-const STATUS = responseObject({
-  master_keys: TEXTS,
-  data_keys: array(
-    responseObject({
-      number: COUNT,
-      state: anyText(),
-      master_key: anyText(),
-      created_at: anyText(),
-      secrets: COUNT,
-    }),
-    0,
-    Infinity,
-  ),
-  clear_text: COUNT,
-  unreadable: COUNT,
-  lost_count: COUNT,
-  lost: TEXTS,
-});
-
-/** The result of the check of all secrets in a response. */
-const VERIFICATION = responseObject({
-  checked: COUNT,
-  unreadable_count: COUNT,
-  unreadable: array(responseObject({ collection: anyText(), id: anyText() }), 0, Infinity),
-});
+const REQUESTS = {
+  status: 'print the keys that encrypt secrets, and how many secrets each encrypts',
+  'rotate-data-key': 'create a data key, and encrypt all secrets again in the background',
+  'rotate-master-key': 'encrypt the data keys with the first key in the file of master keys',
+  prune: 'delete data keys that encrypt no secret any more',
+};
 
 /** Adds the commands for the encryption of secrets. */
 export function addEncryptionCommands(
@@ -69,11 +29,13 @@ export function addEncryptionCommands(
     .command('encryption')
     .description('manage the keys that encrypt secrets in the database');
   addExamples(parent, ['tsigil encryption status', 'tsigil encryption rotate-data-key']);
-  for (const [name, method, path, description] of REQUESTS) {
+  for (const [name, description] of Object.entries(REQUESTS)) {
+    const method = name === 'status' ? 'GET' : 'POST';
+    const path = name === 'status' ? '/v2/encryption' : `/v2/encryption/${name}`;
     const command = parent.command(name).description(description);
     command.action(async (flags: ConnectionFlags) => {
       const connection = await connect(flags, terminal);
-      const status = await callFor(STATUS, connection, method, `/v2/encryption${path}`);
+      const status = await callFor(ENCRYPTION_STATUS, connection, method, path);
       terminal.out.write(`${describeStatus(status).map(plainText).join('\n')}\n`);
     });
     addExamples(withConnectionFlags(command), [`tsigil encryption ${name}`]);
@@ -83,7 +45,7 @@ export function addEncryptionCommands(
     .description('decrypt every secret; exit code 1 if one cannot be decrypted');
   verify.action(async (flags: ConnectionFlags) => {
     const connection = await connect(flags, terminal);
-    const result = await callFor(VERIFICATION, connection, 'POST', '/v2/encryption/verify');
+    const result = await callFor(SECRET_VERIFICATION, connection, 'POST', '/v2/encryption/verify');
     const { checked, unreadable, unreadable_count: count } = result;
     for (const { collection, id } of unreadable)
       terminal.out.write(`${plainText(`${collection} ${id}: cannot be decrypted`)}\n`);
@@ -144,8 +106,9 @@ function addMaintenance(
   addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
 }
 
-function describeStatus(status: ValueOf<typeof STATUS>): string[] {
-  const keys = status.data_keys.map(
+function describeStatus(status: ValueOf<typeof ENCRYPTION_STATUS>): string[] {
+  const keys = Array.from(
+    status.data_keys,
     ({ number, state, master_key: masterKey, created_at: created, secrets }) =>
       `Data key ${number}: ${state}, ${secrets} secrets, created ${created}, master key ${masterKey}`,
   );

@@ -1,6 +1,5 @@
-import { anyText, array, enumeration, integer, nullable } from '../../domain/model/field.ts';
-import { optional, responseObject } from '../../domain/model/object.ts';
 import {
+  BULK_RESPONSE,
   MAX_ENTRIES,
   MAX_LIST_BYTES,
   type BulkRequest,
@@ -15,22 +14,6 @@ export type BulkFlags = Pick<BulkRequest, 'mode'> & {
   readonly dryRun: boolean;
   readonly replace?: boolean;
 };
-
-/** The response to a bulk request. In a dry run, it reports what would be changed. */
-const RESPONSE = responseObject({
-  results: array(
-    responseObject({
-      index: integer(0),
-      outcome: enumeration(['added', 'unchanged', 'updated', 'refused']),
-      name: optional(anyText()),
-      previous: optional(responseObject({ description: optional(nullable(anyText())) })),
-      message: optional(anyText()),
-    }),
-    0,
-    Infinity,
-  ),
-  removed: array(responseObject({ name: anyText() }), 0, Infinity),
-});
 
 /**
  * The number of entries in one request, unless all must be in one. It is small enough to show
@@ -50,12 +33,13 @@ export async function sendEntries(
   report: Report,
 ): Promise<void> {
   const { mode, dryRun, replace = false } = flags;
-  const { results, removed } = await callFor(RESPONSE, connection, 'POST', '/v2/tlds/bulk', {
-    mode,
-    replace,
-    dry_run: dryRun,
-    tlds: entries.map(bodyOf),
-  });
+  const { results, removed } = await callFor(
+    BULK_RESPONSE.kind,
+    connection,
+    'POST',
+    '/v2/tlds/bulk',
+    { mode, replace, dry_run: dryRun, tlds: entries.map(bodyOf) },
+  );
   for (const { index, outcome, name = '', previous, message = '' } of results) {
     const entry = entries[index];
     if (entry === undefined) continue;

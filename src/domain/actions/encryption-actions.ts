@@ -22,7 +22,8 @@ export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:ma
 
 const STATES: readonly KeyState[] = ['active', 'draining', 'retired'];
 
-const STATUS = responseObject({
+/** The state of the encryption in a response. */
+export const ENCRYPTION_STATUS = responseObject({
   master_keys: described(
     array(anyText(), 0, 1000),
     'The ids of the configured master keys. The first one encrypts data keys.',
@@ -60,6 +61,21 @@ const STATUS = responseObject({
     'The names of the first 100 keys whose secret was lost and replaced by a random one.',
   ),
   required: described(boolean(), 'Whether `encryption.required` is set.'),
+});
+
+/** The result of the check of all secrets in a response. */
+export const SECRET_VERIFICATION = responseObject({
+  checked: described(integer(0), 'The number of secrets.'),
+  unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
+  unreadable: described(
+    sequence(
+      responseObject({
+        collection: described(anyText(), 'The collection of the resource.'),
+        id: described(anyText(), 'The id of the resource.'),
+      }),
+    ),
+    'The first 100 resources whose secret is unreadable.',
+  ),
 });
 
 const EXAMPLE: EncryptionStatus = {
@@ -110,7 +126,7 @@ function responseOf({
 }
 
 const RESPONSE = {
-  kind: described(STATUS, 'The state of the encryption of secrets.'),
+  kind: described(ENCRYPTION_STATUS, 'The state of the encryption of secrets.'),
   schemaName: 'EncryptionStatus',
   description: 'The state of the encryption.',
   examples: { one: { summary: 'One data key.', value: responseOf(EXAMPLE) } },
@@ -169,19 +185,7 @@ export const ENCRYPTION_ACTIONS = [
     description: 'Decrypts every secret, and returns the ids of those that cannot be decrypted.',
     type: tsigkey,
     response: {
-      kind: responseObject({
-        checked: described(integer(0), 'The number of secrets.'),
-        unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
-        unreadable: described(
-          sequence(
-            responseObject({
-              collection: described(anyText(), 'The collection of the resource.'),
-              id: described(anyText(), 'The id of the resource.'),
-            }),
-          ),
-          'The first 100 resources whose secret is unreadable.',
-        ),
-      }),
+      kind: SECRET_VERIFICATION,
       schemaName: 'SecretVerification',
       description: 'The result of the check.',
       examples: {

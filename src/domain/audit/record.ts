@@ -1,8 +1,10 @@
 /** Who caused an event: a caller by kind of token, the service, or a command on its machine. */
-export type ActorKind = 'token' | 'keystone' | 'service' | 'local';
+export const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
+export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /** How an event ended. `denied` means that the caller lacked a right. */
-export type AuditOutcome = 'success' | 'denied' | 'failed';
+export const OUTCOMES = ['success', 'denied', 'failed'] as const;
+export type AuditOutcome = (typeof OUTCOMES)[number];
 
 /** How reads of secrets are recorded: not, combined per minute, or each before its response. */
 export const SECRET_READS = ['off', 'counted', 'each'] as const;

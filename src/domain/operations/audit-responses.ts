@@ -1,10 +1,7 @@
 import type { AuditBatch } from '../audit/chain.ts';
-import type { AuditRecord } from '../audit/record.ts';
+import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../audit/record.ts';
 import { anyText, enumeration, integer, nullable, timestamp, type Kind } from '../model/field.ts';
 import { described, optional, responseObject, sequence } from '../model/object.ts';
-
-const OUTCOMES = ['success', 'denied', 'failed'] as const;
-const ACTOR_KINDS = ['token', 'keystone', 'service', 'local'] as const;
 
 /** Any JSON object. */
 const anyObject: Kind<Readonly<Record<string, unknown>>> = {

@@ -1,23 +1,17 @@
 import { Option, type Command } from 'commander';
+import { OUTCOMES } from '../../../domain/audit/record.ts';
 import { RECORD_FILTERS } from '../../../domain/audit/trail.ts';
+import { RECORD_PARAMETERS } from '../../../domain/operations/audit-list.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
 import { readPastTime } from '../../flags/time.ts';
 
-/** A filter on the command line, by its parameter in the API. */
-const FILTER_FLAGS: Readonly<Record<(typeof RECORD_FILTERS)[number], readonly [string, string]>> = {
-  actor_id: ['--actor-id <id>', 'select only records of the caller with this id'],
-  action: [
-    '--action <action>',
-    'select only this action, such as "tsigkeys:*"; * matches any characters',
-  ],
-  resource_type: ['--resource-type <type>', 'select only records about this collection'],
-  resource_id: ['--resource-id <id>', 'select only records about the resource with this id'],
-  project_id: ['--project-id <id>', 'select only records of callers in this project'],
-  outcome: ['--outcome <outcome>', 'select only this outcome'],
-  request_id: ['--request-id <id>', 'select only records of the request with this id'],
-};
-
-const OUTCOMES = ['success', 'denied', 'failed'];
+/** Returns the flag for a filter of the API: `--resource-id <id>` for `resource_id`. */
+function filterFlag(name: (typeof RECORD_FILTERS)[number]): Option {
+  const flags = `--${name.replaceAll('_', '-')} <${name.split('_').at(-1)}>`;
+  const [condition = ''] = RECORD_PARAMETERS[name].description.replace('Only', 'only').split(':');
+  const option = new Option(flags, `select ${condition.replaceAll('`', '"').replace(/\.$/, '')}`);
+  return name === 'outcome' ? option.choices(OUTCOMES) : option;
+}
 
 /** The flags that select records. */
 export type RecordFlags = ConnectionFlags &
@@ -25,10 +19,7 @@ export type RecordFlags = ConnectionFlags &
 
 /** Adds the flags that select records. `times` are those of `--after` and `--before` to add. */
 export function withRecordFlags(command: Command, times: readonly ('after' | 'before')[]): Command {
-  for (const [flags, description] of Object.values(FILTER_FLAGS)) {
-    const option = new Option(flags, description);
-    command.addOption(flags.startsWith('--outcome') ? option.choices(OUTCOMES) : option);
-  }
+  for (const name of RECORD_FILTERS) command.addOption(filterFlag(name));
   if (times.includes('after'))
     command.option(
       '--after <time>',
@@ -42,7 +33,7 @@ export function withRecordFlags(command: Command, times: readonly ('after' | 'be
 /** Returns the query parameters for the flags that select records. Throws `CommandError`. */
 export function recordParameters(flags: RecordFlags, now: number): [name: string, value: string][] {
   const filters = RECORD_FILTERS.flatMap((name): [string, string][] => {
-    const value = flags[new Option(FILTER_FLAGS[name][0]).attributeName()];
+    const value = flags[filterFlag(name).attributeName()];
     return typeof value === 'string' ? [[name, value]] : [];
   });
   const times = (['after', 'before'] as const).flatMap((name): [string, string][] => {

@@ -1,6 +1,8 @@
 import type { AuditBatch } from '../../../domain/audit/chain.ts';
 import type { AuditRecord } from '../../../domain/audit/record.ts';
-import { call, type Connection } from '../../service/client.ts';
+import type { Kind } from '../../../domain/model/field.ts';
+import { BATCH_PAGE, RECORD_PAGE } from '../../../domain/operations/audit-responses.ts';
+import { callFor, type Connection } from '../../service/client.ts';
 
 /** The query parameters of a list. */
 export type Parameters = readonly (readonly [name: string, value: string])[];
@@ -16,8 +18,8 @@ export async function getRecords(
   connection: Connection,
   parameters: Parameters,
 ): Promise<RecordPage> {
-  const { content, next } = await getPage(connection, '/v2/audit', parameters);
-  return { records: content.records as AuditRecord[], next };
+  const { records, links } = await getPage(RECORD_PAGE, connection, '/v2/audit', parameters);
+  return { records: [...records], next: markerOf(links) };
 }
 
 /** Returns a page of batches, and the marker of the next page. Throws `CommandError`. */
@@ -25,8 +27,9 @@ export async function getBatches(
   connection: Connection,
   parameters: Parameters,
 ): Promise<{ readonly batches: readonly AuditBatch[]; readonly next: string | undefined }> {
-  const { content, next } = await getPage(connection, '/v2/audit/batches', parameters);
-  return { batches: content.batches as AuditBatch[], next };
+  const path = '/v2/audit/batches';
+  const { batches, links } = await getPage(BATCH_PAGE, connection, path, parameters);
+  return { batches: [...batches], next: markerOf(links) };
 }
 
 /** Returns the last batch. Throws `CommandError`. */
@@ -34,12 +37,18 @@ export async function getLastBatch(connection: Connection): Promise<AuditBatch |
   return (await getBatches(connection, [['limit', '1']])).batches[0];
 }
 
-async function getPage(connection: Connection, path: string, parameters: Parameters) {
+async function getPage<T>(
+  page: Kind<T>,
+  connection: Connection,
+  path: string,
+  parameters: Parameters,
+): Promise<T> {
   const query = new URLSearchParams(
     parameters.map(([name, value]): [string, string] => [name, value]),
   ).toString();
-  const content = await call(connection, 'GET', query === '' ? path : `${path}?${query}`);
-  const link = (content.links as { readonly next?: string }).next;
-  const next = link === undefined ? undefined : new URL(link).searchParams.get('marker');
-  return { content, next: next ?? undefined };
+  return callFor(page, connection, 'GET', query === '' ? path : `${path}?${query}`);
+}
+
+function markerOf({ next }: { readonly next?: string }): string | undefined {
+  return next === undefined ? undefined : (new URL(next).searchParams.get('marker') ?? undefined);
 }

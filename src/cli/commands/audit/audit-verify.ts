@@ -1,32 +1,22 @@
 import type { Command } from 'commander';
+import type { ValueOf } from '../../../domain/model/field.ts';
 import { MAX_LIMIT } from '../../../domain/model/settings.ts';
+import { VERIFICATION } from '../../../domain/operations/audit-responses.ts';
 import { connect, withConnectionFlags } from '../../flags/flags.ts';
 import { addExamples } from '../../flags/help.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { startProgress } from '../../output/progress.ts';
 import type { Terminal } from '../../output/terminal.ts';
-import { call, type Connection } from '../../service/client.ts';
+import { callFor, type Connection } from '../../service/client.ts';
 import type { ConnectionFlags } from '../../service/connection.ts';
 import { getBatches, getLastBatch } from './audit-requests.ts';
 import { readCheckpoints, type Checkpoints } from './checkpoints.ts';
 
-/** What is wrong with a batch, or with records without one. */
-interface Problem {
-  readonly batch: number | null;
-  readonly problem: string;
-}
+/** The result for a part of the trail. */
+type Verification = ValueOf<typeof VERIFICATION>;
 
-/** The result for a part of the trail, in a response. */
-interface Verification {
-  readonly batches: number;
-  readonly records: number;
-  readonly purged: number;
-  readonly without_mac: number;
-  readonly unchecked: number;
-  readonly problems: readonly Problem[];
-  readonly next: string | null;
-}
+type Problem = Verification['problems'] extends Iterable<infer P> ? P : never;
 
 /** The maximum number of problems that are printed. */
 const MAX_PRINTED = 20;
@@ -78,9 +68,9 @@ async function verifyAll(connection: Connection, terminal: Terminal): Promise<Ve
   try {
     do {
       const body = result.next === null ? {} : { from: result.next };
-      const part = await call(connection, 'POST', '/v2/audit/verify', body);
-      result = add(result, part as unknown as Verification);
-      progress.advance(Number(part.batches));
+      const part = await callFor(VERIFICATION, connection, 'POST', '/v2/audit/verify', body);
+      result = add(result, part);
+      progress.advance(part.batches);
     } while (result.next !== null);
   } finally {
     progress.stop();
