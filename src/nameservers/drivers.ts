@@ -1,6 +1,6 @@
 import { bind } from './bind.ts';
 import type { DriverDefinition } from './driver.ts';
-import { knot } from './knot.ts';
+import { knot } from './knot/knot.ts';
 import { nsd } from './nsd.ts';
 import { powerdns } from './powerdns/powerdns.ts';
 

@@ -40,8 +40,13 @@ function replaced(text: string, changes: Readonly<Record<string, string>>): stri
 
 interface PageCase extends ServerRecipe {
   readonly installed: boolean;
+  /** The name of the page and of the driver, if it is not that of the case. */
+  readonly page?: string;
   options(server: DrivenServer): object;
 }
+
+const isTransaction = ({ content }: { readonly content: string }) =>
+  content.startsWith('knotc conf-begin');
 
 const CASES: Readonly<Record<string, PageCase>> = {
   bind: {
@@ -95,6 +100,39 @@ const CASES: Readonly<Record<string, PageCase>> = {
       file: join(folder, 'keys/keys.conf'),
       controlSocket: join(folder, 'knot.sock'),
     }),
+  },
+  'knot-database': {
+    page: 'knot',
+    name: 'knot-database',
+    installed: hasProgram('knotd', 'knot'),
+    configure(folder, port) {
+      writeFileSync(
+        join(folder, 'knot.conf'),
+        `server:
+    rundir: "${folder}"
+    listen: 127.0.0.1@${port}
+database:
+    storage: "${folder}"
+zone:
+  - domain: example.org
+    storage: "${folder}"
+    file: "%s.zone"
+`,
+      );
+      const imported = ['conf-import', join(folder, 'knot.conf')];
+      run(folder, 'knotc', '-C', join(folder, 'confdb'), ...imported);
+    },
+    controlSocket: 'knot.sock',
+    command: (folder) => ['knotd', '-C', join(folder, 'confdb')],
+    async ready(folder) {
+      const page = readDocuments().find(({ path }) => path === 'docs/nameservers/knot.md');
+      const block = page === undefined ? undefined : blocksOf(page).find(isTransaction);
+      const commands = replaced(block?.content ?? '', {
+        'knotc conf-': `knotc -s ${folder}/knot.sock conf-`,
+      });
+      run(folder, 'sh', '-e', '-c', commands);
+    },
+    options: ({ folder }) => ({ controlSocket: join(folder, 'knot.sock') }),
   },
   nsd: {
     name: 'nsd',
@@ -166,7 +204,7 @@ guardian=no
 describe('docs/nameservers', () => {
   for (const [name, recipe] of Object.entries(CASES)) {
     test.runIf(recipe.installed)(
-      `${name}.md: a server with the configuration on the page accepts a key, and nothing unsigned`,
+      `${name}: a server with the configuration on the page accepts a key, and nothing unsigned`,
       async () => {
         const server = await startDrivenServer({
           ...recipe,
@@ -176,7 +214,7 @@ describe('docs/nameservers', () => {
           },
         });
         onTestFinished(() => server.remove());
-        const definition = DRIVERS[name];
+        const definition = DRIVERS[recipe.page ?? name];
         const rights = definition?.rights ?? [];
         const driver = definition?.create(recipe.options(server), 'id');
         const signal = AbortSignal.timeout(20_000);
@@ -194,6 +232,7 @@ describe('docs/nameservers', () => {
       },
     );
 
+    if (recipe.page !== undefined) continue;
     test(`${name}.md lists the options of the driver, with their defaults`, () => {
       const page = readDocuments().find(({ path }) => path === `docs/nameservers/${name}.md`);
       const { properties = {} } = DRIVERS[name]?.options.schema ?? {};

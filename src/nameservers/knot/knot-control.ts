@@ -1,5 +1,6 @@
-import { withConnection, type Endpoint, type Connection } from '../net/connection.ts';
-import { NetError } from '../net/faults.ts';
+import { withConnection, type Endpoint, type Connection } from '../../net/connection.ts';
+import { NetError } from '../../net/faults.ts';
+import { driverErrors } from '../control.ts';
 
 /**
  * A client for the control socket of Knot DNS. A message is a sequence of units. A unit is one
@@ -29,6 +30,15 @@ export interface KnotUnit {
 export interface KnotConnection {
   /** Runs a command and returns the units of the response. A unit may have an `error`. */
   run(command: KnotUnit): Promise<readonly KnotUnit[]>;
+}
+
+/** Runs work with the control socket at a path. Throws `DriverError` if it cannot be used. */
+export function knotErrors<T>(
+  path: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  return driverErrors(`The control socket '${path}' of Knot DNS`, signal, work);
 }
 
 /** Connects to Knot and runs `work`. Throws what `work` throws, and `NetError`. */

@@ -1,0 +1,279 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  RIGHTS,
+  withKept,
+  type DesiredKey,
+  type DesiredState,
+  type Right,
+} from '../../domain/delivery/desired-state.ts';
+import type { Key } from '../../domain/key-formats/key.ts';
+import { comparisonForm } from '../../domain/text/dns-name.ts';
+import { DriverError, type Difference, type Driver } from '../driver.ts';
+import { withoutSecrets } from '../file-server.ts';
+import { knotControl, knotErrors, type KnotConnection, type KnotUnit } from './knot-control.ts';
+import { keysOf, NO_ADDRESS } from './knot-file.ts';
+
+/** How long another client may take to end its transaction, before it counts as abandoned. */
+const TRANSACTION_MS = 2000;
+const RETRY_MS = 100;
+
+/** An access rule in the database. */
+interface Rule {
+  readonly right: string;
+  /** The names of its keys in comparison form. */
+  readonly keys: ReadonlySet<string>;
+  readonly addresses: readonly string[];
+  readonly denies: boolean;
+}
+
+/** What the server has, and what changes it to a desired state. */
+interface Plan {
+  readonly keys: readonly DesiredKey[];
+  readonly taken: readonly DesiredKey[];
+  readonly differences: readonly Difference[];
+  readonly commands: readonly KnotUnit[];
+}
+
+/**
+ * Creates the driver of a Knot server with a configuration database. It changes keys and rules in
+ * one transaction. The rules have the names that they have in a file. The keys in them are
+ * Tsigil's.
+ */
+export function createKnotDatabase(controlSocket: string): Driver {
+  /** Whether a transaction of this process may be open, because its connection failed. */
+  let abandoned = false;
+
+  const connected = <T>(
+    signal: AbortSignal,
+    work: (connection: KnotConnection) => Promise<T>,
+  ): Promise<T> =>
+    knotErrors(controlSocket, signal, () => knotControl({ path: controlSocket }, signal, work));
+
+  const plan = (state: DesiredState, owned: ReadonlySet<string>, signal: AbortSignal) =>
+    connected(signal, async (connection) => {
+      const keys = keysOf(await connection.run({ command: 'conf-read', section: 'key' }));
+      const rules = rulesOf(await connection.run({ command: 'conf-read', section: 'acl' }));
+      return planOf(state, owned, keys, rules);
+    });
+
+  /** Runs the commands in one transaction. Returns false while another client has one. */
+  const transact = (commands: readonly KnotUnit[], isLast: boolean, signal: AbortSignal) =>
+    connected(signal, async (connection) => {
+      const abort = () => connection.run({ command: 'conf-abort' });
+      if (abandoned || isLast) await abort();
+      const begun = errorOf(await connection.run({ command: 'conf-begin' }));
+      if (begun !== undefined && !isLast) return false;
+      if (begun !== undefined) throw refused(begun, { command: 'conf-begin' });
+      abandoned = true;
+      for (const command of [...commands, { command: 'conf-commit' }]) {
+        const error = errorOf(await connection.run(command));
+        if (error === undefined) continue;
+        await abort();
+        abandoned = false;
+        throw refused(error, command);
+      }
+      abandoned = false;
+      return true;
+    });
+
+  return {
+    async apply(state, owned, signal) {
+      const { keys, taken, commands } = await plan(state, owned, signal);
+      const problems = taken.map(nameTaken);
+      if (commands.length === 0 && !abandoned) return { changed: false, problems };
+      const end = Date.now() + TRANSACTION_MS;
+      try {
+        // The server serves one connection at a time, so each attempt has a new one.
+        while (!(await transact(commands, Date.now() >= end, signal))) await pause(RETRY_MS);
+      } catch (error) {
+        throw withoutSecrets(error, keys);
+      }
+      return { changed: commands.length > 0, problems };
+    },
+
+    compare: async (state, owned, signal) => (await plan(state, owned, signal)).differences,
+
+    async check(signal) {
+      const requirement = 'The control channel of Knot DNS accepts commands.';
+      try {
+        const used = await connected(signal, async (connection) => {
+          const read = (section: string) =>
+            connection.run({ command: 'conf-read', section, item: 'acl' });
+          return [...(await read('template')), ...(await read('zone'))];
+        });
+        const named = used.some(({ data }) => data === 'tsigil-transfer');
+        const rule = "A template or a zone names the rule 'tsigil-transfer'.";
+        const problem = 'No zone uses the keys for all zones.';
+        const hint = "Run 'knotc conf-set' for the item `acl` of the template or of each zone.";
+        return [
+          { requirement, ok: true },
+          named ? { requirement: rule, ok: true } : { requirement: rule, ok: false, problem, hint },
+        ];
+      } catch (error) {
+        if (!(error instanceof DriverError)) throw error;
+        const { message: problem, hint = '' } = error;
+        return [{ requirement, ok: false, problem, hint }];
+      }
+    },
+  };
+}
+
+/** Returns what changes the keys and rules of the server to a desired state. */
+function planOf(
+  state: DesiredState,
+  owned: ReadonlySet<string>,
+  present: ReadonlyMap<string, Key>,
+  rules: ReadonlyMap<string, Rule>,
+): Plan {
+  const ours = new Set(owned);
+  for (const rule of rules.values()) for (const name of rule.keys) ours.add(name);
+  const kept = (state.kept ?? []).filter(({ name }) => ours.has(name));
+  const all = withKept({ ...state, kept }, present);
+  const isTaken = ({ name }: DesiredKey) => present.has(name) && !ours.has(name);
+  const keys = all.filter((key) => !isTaken(key));
+  const names = new Set(keys.map(({ name }) => name));
+  const differences: Difference[] = [];
+  const before: KnotUnit[] = [];
+  for (const key of keys) {
+    const { kind, commands } = keyChange(key, present.get(key.name));
+    before.push(...commands);
+    if (kind !== undefined) differences.push({ kind, key: key.name, message: MESSAGES[kind] });
+  }
+  const extra = [...present.keys()].filter((name) => ours.has(name) && !names.has(name));
+  for (const key of extra) differences.push({ kind: 'extra', key, message: MESSAGES.extra });
+  const changes: KnotUnit[] = [];
+  for (const [id, { right, keys: members }] of wantedRules(keys, rules)) {
+    const commands = ruleCommands(id, right, members, rules.get(id));
+    changes.push(...commands);
+    if (commands.length > 0)
+      differences.push({ kind: 'other', message: `Knot DNS has another rule '${id}'.` });
+  }
+  // A key must exist before a rule names it, and no rule may name a key that is removed.
+  const after = extra.map((name) => ({ command: 'conf-unset', section: 'key', id: `${name}.` }));
+  return {
+    ...{ keys, taken: all.filter(isTaken), differences },
+    commands: [...before, ...changes, ...after],
+  };
+}
+
+const MESSAGES = {
+  missing: 'Knot DNS lacks the key.',
+  changed: 'Knot DNS has the key with other values.',
+  extra: 'Knot DNS has the key.',
+} as const;
+
+function keyChange(
+  { name, algorithm, secret }: DesiredKey,
+  found: Key | undefined,
+): { readonly kind?: 'missing' | 'changed'; readonly commands: readonly KnotUnit[] } {
+  if (found?.algorithm === algorithm && found.secret === secret) return { commands: [] };
+  const set = { command: 'conf-set', section: 'key', id: `${name}.` };
+  const values = [
+    { ...set, item: 'algorithm', data: algorithm },
+    { ...set, item: 'secret', data: secret },
+  ];
+  return found === undefined
+    ? { kind: 'missing', commands: [set, ...values] }
+    : { kind: 'changed', commands: values };
+}
+
+/** Returns the rules with their keys: those that keys need, and those that exist. */
+function wantedRules(keys: readonly DesiredKey[], rules: ReadonlyMap<string, Rule>) {
+  const wanted = new Map<string, { readonly right: Right; readonly keys: Set<string> }>();
+  const ruleOf = (id: string, right: Right) => {
+    const rule = wanted.get(id) ?? { right, keys: new Set<string>() };
+    wanted.set(id, rule);
+    return rule;
+  };
+  for (const right of RIGHTS) {
+    ruleOf(`tsigil-${right}`, right);
+    for (const id of rules.keys()) if (id.startsWith(`tsigil-${right}-`)) ruleOf(id, right);
+    for (const { name, rights, zones } of keys)
+      if (rights.includes(right))
+        for (const suffix of zones === 'all' ? [''] : zones.map((zone) => `-${zone}`))
+          ruleOf(`tsigil-${right}${suffix}`, right).keys.add(name);
+  }
+  return wanted;
+}
+
+/**
+ * Returns the commands that change a rule. In Knot, a rule without keys matches every unsigned
+ * request, so it denies, and has an address from which no request comes.
+ */
+function ruleCommands(
+  id: string,
+  right: Right,
+  wanted: ReadonlySet<string>,
+  rule: Rule | undefined,
+): KnotUnit[] {
+  const of = (command: string, item?: string, data?: string): KnotUnit => ({
+    ...{ command, section: 'acl', id },
+    ...(item === undefined ? {} : { item }),
+    ...(data === undefined ? {} : { data }),
+  });
+  const set = (item: string, data: string) => of('conf-set', item, data);
+  const cleared = (item: string, present: string) =>
+    present === '' ? [] : [of('conf-unset', item)];
+  const found: Rule = rule ?? { right: '', keys: new Set(), addresses: [], denies: false };
+  const denies = wanted.size === 0;
+  const addresses = denies ? [NO_ADDRESS] : [];
+  return [
+    ...(rule === undefined ? [of('conf-set')] : []),
+    ...(found.right === right ? [] : [...cleared('action', found.right), set('action', right)]),
+    ...[...wanted].filter((name) => !found.keys.has(name)).map((name) => set('key', `${name}.`)),
+    ...[...found.keys]
+      .filter((name) => !wanted.has(name))
+      .map((name) => of('conf-unset', 'key', `${name}.`)),
+    ...(found.addresses.join() === addresses.join()
+      ? []
+      : [
+          ...cleared('address', found.addresses.join()),
+          ...addresses.map((address) => set('address', address)),
+        ]),
+    ...(found.denies === denies ? [] : [set('deny', denies ? 'on' : 'off')]),
+  ];
+}
+
+/** Returns Tsigil's rules in the response to `conf-read acl`. */
+function rulesOf(units: readonly KnotUnit[]): ReadonlyMap<string, Rule> {
+  const rules = new Map<string, Record<string, string[]>>();
+  let place: { readonly id: string; readonly item: string } | undefined;
+  for (const { id, item, data } of units) {
+    // Further values of an item come without its name.
+    if (item !== undefined) place = id === undefined ? undefined : { id, item };
+    if (place === undefined || data === undefined || !place.id.startsWith('tsigil-')) continue;
+    const items = rules.get(place.id) ?? {};
+    items[place.item] = [...(items[place.item] ?? []), data];
+    rules.set(place.id, items);
+  }
+  return new Map(
+    [...rules].map(([id, { key = [], address = [], action = [], deny = [] }]) => [
+      id,
+      {
+        right: action.join(),
+        keys: new Set(key.map(comparisonForm)),
+        addresses: address,
+        denies: deny[0] === 'on',
+      },
+    ]),
+  );
+}
+
+function errorOf(units: readonly KnotUnit[]): string | undefined {
+  return units.find(({ error }) => error !== undefined)?.error;
+}
+
+function refused(error: string, { command = '', section, item, id }: KnotUnit): DriverError {
+  const place =
+    section === undefined ? '' : ` for ${section}[${id}]${item === undefined ? '' : `.${item}`}`;
+  return new DriverError(
+    'refused_by_server',
+    `Knot DNS refused '${command}'${place}: ${error}.`,
+    "Run 'knotc conf-read' on the server, and read the log of Knot DNS.",
+  );
+}
+
+function nameTaken({ id, name }: DesiredKey) {
+  const message = `Knot DNS already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
+  return { id, code: 'name_taken' as const, message };
+}

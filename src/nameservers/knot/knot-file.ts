@@ -1,0 +1,100 @@
+import {
+  RIGHTS,
+  type DesiredKey,
+  type DesiredState,
+  type Right,
+} from '../../domain/delivery/desired-state.ts';
+import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
+import { knotSections } from '../../domain/key-formats/read-knot.ts';
+import { DriverError } from '../driver.ts';
+import { hasKeys, type FileServer } from '../file-server.ts';
+import { knotErrors, knotControl, type KnotUnit } from './knot-control.ts';
+
+/**
+ * Returns the interface of a Knot server with a text configuration: a file with keys and access
+ * rules, loaded by `reload` over the control socket. The rules for keys of all zones are
+ * `tsigil-transfer` and `tsigil-update`. The rules for keys of one zone end with its name:
+ * `tsigil-transfer-example.org`.
+ */
+export function knotFile(controlSocket: string): FileServer {
+  const run = (command: KnotUnit, signal: AbortSignal) =>
+    knotErrors(controlSocket, signal, () =>
+      knotControl({ path: controlSocket }, signal, (connection) => connection.run(command)),
+    );
+  return {
+    program: 'Knot DNS',
+    readKeys: (content) => knotSections.read(content),
+    render,
+    async load(signal) {
+      const units = await run({ command: 'reload' }, signal);
+      const error = units.find((unit) => unit.error !== undefined)?.error;
+      if (error !== undefined)
+        throw new DriverError(
+          'refused_by_server',
+          `Knot DNS refused the new configuration: ${error}.`,
+          "Run 'knotc conf-check' on the server, and read the log of Knot DNS.",
+        );
+    },
+    async inspect(signal) {
+      const loaded = keysOf(await run({ command: 'conf-read', section: 'key' }, signal));
+      return {
+        names: new Set(loaded.keys()),
+        certain: false,
+        has: (_content, keys) => hasKeys(loaded, keys),
+      };
+    },
+  };
+}
+
+/** Returns the keys in the response to `conf-read key`. */
+export function keysOf(units: readonly KnotUnit[]): ReadonlyMap<string, Key> {
+  const parts = new Map<string, Record<string, string>>();
+  for (const { item, id, data } of units)
+    if (item !== undefined && id !== undefined && data !== undefined)
+      parts.set(id, { ...parts.get(id), [item]: data });
+  const keys = [...parts].map(([name, { algorithm = '', secret = '' }]) =>
+    canonicalKey({ name, algorithm, secret }),
+  );
+  return new Map(keys.map((key) => [key.name, key]));
+}
+
+/**
+ * The access of a rule without keys. In Knot, a rule without keys matches every unsigned request. A
+ * rule that only denies matches every request, so later rules have no effect. No request comes from
+ * this address.
+ */
+export const NO_ADDRESS = '0.0.0.0/32';
+const EMPTY = `address: ${NO_ADDRESS}\n    deny: on`;
+
+/**
+ * Returns the keys and rules. A rule stays in the file when its zone is deleted, because a zone may
+ * still refer to it.
+ */
+function render({ zones, keys }: DesiredState, former: string): string {
+  const rules = new Map<string, { readonly right: Right; readonly members: DesiredKey[] }>();
+  const nameOf = (right: Right, zone?: string) =>
+    zone === undefined ? `tsigil-${right}` : `tsigil-${right}-${zone}`;
+  const define = (name: string, right: Right) => rules.set(name, { right, members: [] });
+  const named = keys.flatMap((key) => (key.zones === 'all' ? [] : key.zones));
+  for (const zone of [undefined, ...zones, ...named])
+    for (const right of RIGHTS) define(nameOf(right, zone), right);
+  for (const [, name = '', right] of former.matchAll(
+    /^ {2}- id: "(tsigil-(transfer|update)-[a-z0-9._-]+)"/gm,
+  ))
+    if (!rules.has(name)) define(name, right === 'update' ? 'update' : 'transfer');
+  for (const key of keys)
+    for (const right of key.rights)
+      for (const zone of key.zones === 'all' ? [undefined] : key.zones)
+        rules.get(nameOf(right, zone))?.members.push(key);
+  const keyItems = keys.map(
+    ({ name, algorithm, secret }) =>
+      `  - id: "${name}."\n    algorithm: ${algorithm}\n    secret: "${secret}"\n`,
+  );
+  const ruleItems = [...rules].map(([name, { right, members }]) => {
+    const access =
+      members.length === 0 ? EMPTY : `key: [${members.map((key) => `"${key.name}."`).join(', ')}]`;
+    return `  - id: "${name}"\n    action: ${right}\n    ${access}\n`;
+  });
+  const keySection = keyItems.length === 0 ? '' : `key:\n${keyItems.join('')}`;
+  return `${keySection}acl:\n${ruleItems.join('')}`;
+}

@@ -1,0 +1,139 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { DRIVERS } from '../../src/nameservers/drivers.ts';
+import { findOpenRights } from '../../src/nameservers/probe.ts';
+import type { Brand } from '../harness/brands/brand.ts';
+import { knot } from '../harness/brands/knot.ts';
+import { startDrivenServer, ZONES, type DrivenServer } from '../harness/driven-server.ts';
+import { run } from '../harness/name-servers.ts';
+import { describeDriver, newKey } from './driver-contract.ts';
+
+/** Runs commands of knotc on a running server, each over a new connection. */
+function knotc({ folder }: Pick<DrivenServer, 'folder'>, ...commands: readonly string[]): string {
+  return commands
+    .map((command) => run(folder, 'knotc', '-s', join(folder, 'knot.sock'), ...command.split(' ')))
+    .join('');
+}
+
+/** Knot DNS with the configuration of the other tests in a configuration database. */
+const database: Brand = {
+  name: 'Knot with a database',
+  driver: 'knot',
+  installed: knot.installed,
+  foreign: knot.foreign,
+  configure(folder, port, controlPort) {
+    knot.configure(folder, port, controlPort);
+    const file = join(folder, 'knot.conf');
+    const rules = readFileSync(join(folder, 'keys/tsigil.conf'), 'utf8');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^include: .*\n/m, rules));
+    run(folder, 'knotc', '-C', join(folder, 'confdb'), 'conf-import', file);
+  },
+  controlSocket: 'knot.sock',
+  command: (folder) => ['knotd', '-C', join(folder, 'confdb')],
+  options: ({ folder }) => ({ controlSocket: join(folder, 'knot.sock') }),
+  edit: async (server, removed, changed) =>
+    void knotc(
+      server,
+      'conf-begin',
+      `conf-unset acl[tsigil-transfer].key ${removed}.`,
+      `conf-unset acl[tsigil-update].key ${removed}.`,
+      `conf-unset key[${removed}.]`,
+      `conf-set key[${changed}.].secret ${'A'.repeat(44)}`,
+      'conf-commit',
+    ),
+};
+
+const soon = () => AbortSignal.timeout(10_000);
+
+describeDriver(database, (session) => {
+  const key = () => newKey({ rights: ['transfer', 'update'] });
+
+  test('the abandoned transaction of another client does not stop it', async () => {
+    const { server, apply, expectKey } = session();
+    knotc(server, 'conf-begin', 'conf-set server.identity abandoned');
+    const given = key();
+    expect((await apply(given)).changed).toBe(true);
+    await expectKey(given, true);
+    expect(knotc(server, 'conf-read server')).not.toContain('abandoned');
+  });
+
+  test('it waits for the short transaction of another client, which commits', async () => {
+    const { server, apply, expectKey } = session();
+    knotc(server, 'conf-begin', 'conf-set server.identity committed');
+    const given = key();
+    const applied = apply(given);
+    knotc(server, 'conf-commit');
+    await applied;
+    await expectKey(given, true);
+    expect(knotc(server, 'conf-read server')).toContain('committed');
+  });
+
+  test('a refused transaction changes nothing, and no transaction stays open', async () => {
+    const { server, apply, expectKey } = session();
+    const [used, other] = [key(), key()];
+    await apply(used);
+    const name = `${used.name}.`;
+    const remote = ['conf-set remote[r].address 192.0.2.1', `conf-set remote[r].key ${name}`];
+    knotc(server, 'conf-begin', 'conf-set remote[r]', ...remote, 'conf-commit');
+    await expect(apply(other)).rejects.toMatchObject({
+      code: 'refused_by_server',
+      message: "Knot DNS refused 'conf-commit': invalid reference.",
+    });
+    await expectKey(used, true);
+    await expectKey(other, false);
+    knotc(server, 'conf-begin', 'conf-unset remote[r]', 'conf-commit');
+    await apply(other);
+    await expectKey(used, false);
+    await expectKey(other, true);
+  });
+
+  test('a rule that another program has opened is closed again', async () => {
+    const { server, apply, driver, state } = session();
+    await apply();
+    knotc(
+      server,
+      'conf-begin',
+      'conf-unset acl[tsigil-transfer].deny',
+      'conf-set acl[tsigil-transfer].address 127.0.0.0/8',
+      'conf-commit',
+    );
+    const open = () => findOpenRights({ server: server.address, zone: ZONES[0] });
+    expect(await open()).toEqual(['transfer']);
+    expect(await driver.compare(state([]), new Set(), soon())).toEqual([
+      { kind: 'other', message: "Knot DNS has another rule 'tsigil-transfer'." },
+    ]);
+    await apply();
+    expect(await open()).toEqual([]);
+  });
+
+  test('with the option for a file, it detects the database and writes no file', async () => {
+    const { server, expectKey } = session();
+    const file = join(server.folder, 'keys/unused.conf');
+    const driver = DRIVERS.knot?.create({ ...database.options(server), file }, 'id');
+    const given = key();
+    const names = new Set([given.name]);
+    await driver?.apply({ zones: ZONES, keys: [given] }, names, soon());
+    await expectKey(given, true);
+    expect(() => readFileSync(file)).toThrow('ENOENT');
+    await driver?.apply({ zones: ZONES, keys: [] }, names, soon());
+  });
+});
+
+test.runIf(knot.installed)(
+  'Knot with a text configuration: without the option for a file, nothing is changed',
+  async () => {
+    const server = await startDrivenServer(knot);
+    onTestFinished(() => server.remove());
+    mkdirSync(join(server.folder, 'unused'), { recursive: true });
+    const driver = DRIVERS.knot?.create(database.options(server), 'id');
+    const keys = [newKey({ rights: ['transfer'] })];
+    await expect(driver?.apply({ zones: ZONES, keys }, new Set(), soon())).rejects.toMatchObject({
+      code: 'not_included',
+    });
+    expect(await driver?.check(soon())).toMatchObject([
+      { ok: false, problem: expect.stringContaining('`file` is missing') as string },
+    ]);
+    expect(knotc(server, 'conf-read key')).not.toContain(keys[0]?.name);
+  },
+);
