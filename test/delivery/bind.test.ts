@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { bind as brand } from '../harness/brands/bind.ts';
 import {
   createKey,
@@ -92,3 +94,34 @@ describe.runIf(brand.installed)('a service with a BIND server', () => {
     expect(service.log.join('')).toContain('Delivered keys to a name server');
   });
 });
+
+test.runIf(brand.installed)(
+  'a server that accepts unsigned transfers is `open`, and the check reports it',
+  async () => {
+    const open = await startDeliveryServer({
+      ...brand,
+      configure(folder, port, controlPort) {
+        brand.configure(folder, port, controlPort);
+        const file = join(folder, 'named.conf');
+        const text = readFileSync(file, 'utf8');
+        writeFileSync(file, text.replaceAll('allow-transfer { ', 'allow-transfer { any; '));
+      },
+    });
+    onTestFinished(() => open.remove());
+    const service = await startTestService(delivering(open));
+    onTestFinished(() => service.close());
+    await expect
+      .poll(() => shownServer(service), { timeout: 10_000 })
+      .toMatchObject({
+        state: 'open',
+        error_code: 'open',
+      });
+    const { id } = await shownServer(service);
+    const { body } = await service.get(`/v2/nameservers/${id}/check`);
+    const { requirements } = body as { requirements: { ok: boolean; problem: string | null }[] };
+    expect(requirements.filter(({ ok }) => !ok)).toMatchObject([
+      { problem: "The name server accepts unsigned requests for zone 'a.test.': transfer." },
+    ]);
+    expect(service.log.join('')).toContain('A name server accepts unsigned requests');
+  },
+);

@@ -9,6 +9,7 @@ import { tsigkey } from '../../src/domain/resources/tsigkey.ts';
 import { DriverError } from '../../src/nameservers/driver.ts';
 import { makePass, type PassDependencies } from '../../src/nameservers/reconciler/pass.ts';
 import { insertDataKey } from '../../src/store/secrets/start.ts';
+import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 import { createDeliveryStatus } from '../../src/store/delivery/delivery-status.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import type { DeliveryDatabase } from './database.ts';
@@ -189,6 +190,49 @@ describe('a pass', () => {
     await opened.update('tsigkeys', key, { secret: 'bmV3IHNlY3JldA==' });
     await pass();
     expect([folder.keys(), await stateOf(key)]).toEqual([{ lost: 2 }, 'delivered']);
+  });
+
+  test('verifies a fifteenth of all keys each minute, at most 20 in one second, the oldest first', async () => {
+    for (let index = 0; index < 150; index += 1)
+      await opened.create('tsigkeys', opened.key(`k${index}`));
+    await pass();
+    const verified: string[] = [];
+    const verify: Verify = (_server, _zones, { accepted }) => {
+      for (const { name } of accepted) verified.push(name);
+      return Promise.resolve({ failures: new Map(), open: undefined });
+    };
+    for (let round = 1; round <= 2; round += 1) {
+      await opened.database.write(async (sql) => {
+        await sql.run('UPDATE nameservers SET probe_at = 1', []);
+      });
+      expect(await dependencies().store.due([server])).toEqual([server]);
+      const began = performance.now();
+      expect(await pass({ verify })).toMatchObject({ outcome: 'unchanged' });
+      expect(performance.now() - began).toBeGreaterThan(390);
+      expect(new Set(verified).size).toBe(round * 10);
+      expect(await dependencies().store.due([server])).toEqual([]);
+    }
+  });
+
+  test('ends the verification of all keys early when a change waits', async () => {
+    for (let index = 0; index < 150; index += 1)
+      await opened.create('tsigkeys', opened.key(`k${index}`));
+    await pass();
+    await opened.database.write(async (sql) => {
+      await sql.run('UPDATE nameservers SET probe_at = 1', []);
+    });
+    let verified = 0;
+    const verify: Verify = async (_server, _zones, { accepted }) => {
+      verified += accepted.length;
+      if (verified === 4) await opened.create('tsigkeys', opened.key('waits'));
+      return { failures: new Map(), open: undefined };
+    };
+    await pass({ verify });
+    expect([verified, await dependencies().store.outbox(server)]).toEqual([
+      4,
+      [expect.any(String)],
+    ]);
+    expect(await pass()).toMatchObject({ added: ['waits'] });
   });
 
   test('that fails keeps the outbox, shows the reason, and is repeated later or after a change', async () => {

@@ -23,7 +23,7 @@ const SERVER_EXAMPLE: NameServer = {
 /** An example of the keys for an agent. */
 export const DESIRED_EXAMPLE: DesiredForAgent = {
   ...{ format: AGENT_FORMAT, etag: ETAG, fence: 42, name_server: SERVER_EXAMPLE },
-  ...{ applied_hash: null, probes_all: false, is_confirmed: false, refusals: 0 },
+  ...{ applied_hash: null, probes: 'none', is_confirmed: false, refusals: 0 },
   changes: [CHANGE_ID],
   zones: ['example.org'],
   keys: [

@@ -55,7 +55,10 @@ export const DESIRED = responseObject({
     'The name server.',
   ),
   applied_hash: described(nullable(anyText()), 'The hash of the state that was applied last.'),
-  probes_all: described(boolean(), 'Whether the agent must verify all keys.'),
+  probes: described(
+    enumeration(['all', 'due', 'none']),
+    'The keys to verify that have not changed: all, those that are due, or one.',
+  ),
   is_confirmed: described(boolean(), 'Whether an operator confirmed the removal of many keys.'),
   refusals: described(integer(0), 'How many times in a row the name server refused its keys.'),
   changes: described(items(anyText()), 'The ids of the changes that this state includes.'),
@@ -124,7 +127,7 @@ export const OBSERVED = object({
   keys_live: described(integer(0), 'The number of keys that were verified.'),
   applied: described(boolean(), 'Whether the pass changed the name server.'),
   verified: described(boolean(), 'Whether the name server has all keys.'),
-  probed_all: described(boolean(), 'Whether the pass verified all keys.'),
+  probed_all: described(boolean(), 'Whether the pass verified the keys that were due.'),
   found_drift: described(boolean(), 'Whether another program had changed the name server.'),
   refusals: described(
     integer(0, 1_000_000),
@@ -212,7 +215,7 @@ export function writeDesired(
     fence: claim.fence,
     name_server: claim.server,
     applied_hash: claim.appliedHash,
-    probes_all: claim.probesAll,
+    probes: claim.probes,
     is_confirmed: claim.isConfirmed,
     refusals: claim.refusals,
     changes,
@@ -264,7 +267,7 @@ export function readDesired(
   if (keys.length < given.keys.length) return undefined;
   return {
     claim: {
-      ...{ server, fence, appliedHash: given.applied_hash, probesAll: given.probes_all },
+      ...{ server, fence, appliedHash: given.applied_hash, probes: given.probes },
       ...{ isConfirmed: given.is_confirmed, refusals: given.refusals },
     },
     ...{ etag, changes },

@@ -52,8 +52,8 @@ export interface Claim {
   readonly fence: number;
   /** The hash of the state that was applied last. */
   readonly appliedHash: string | null;
-  /** Whether all keys are due for a probe. */
-  readonly probesAll: boolean;
+  /** The keys to probe that have not changed: all on request, or those that are due. */
+  readonly probes: 'all' | 'due' | 'none';
   /** Whether an operator confirmed the removal of many keys. */
   readonly isConfirmed: boolean;
   /** The number of passes in a row that the name server refused. */
@@ -80,7 +80,7 @@ export interface PassRecord {
   /** Whether a key was not verified. Counts as a failed attempt. */
   readonly failed: boolean;
   readonly nextCheckMs: number;
-  /** Set if the pass probed all keys. */
+  /** Set if the pass probed the keys that were due. */
   readonly nextProbeMs: number | undefined;
   /** How long the holder keeps its lease. It releases the lease if this is absent. */
   readonly keepLeaseMs?: number;

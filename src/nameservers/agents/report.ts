@@ -2,7 +2,6 @@ import { readEtag, type ObservedByAgent } from '../../domain/delivery/agent-prot
 import { LeaseLostError, type Delivery, type DeliveryStore } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { PassResult } from '../reconciler/pass.ts';
-import { PROBE_INTERVAL_MS } from '../reconciler/schedule.ts';
 
 /** How long an agent keeps its lease after a pass. */
 const KEEP_LEASE_MS = 45_000;
@@ -93,7 +92,7 @@ export async function recordReport(
     verifiedAt: report.verified ? now : undefined,
     ...{ changed: rows, removed, failed: error !== null && state !== 'drifted' },
     nextCheckMs: report.next_ms,
-    nextProbeMs: report.probed_all ? PROBE_INTERVAL_MS : undefined,
+    nextProbeMs: report.probed_all ? report.next_ms : undefined,
     keepLeaseMs: KEEP_LEASE_MS,
   });
 }

@@ -14,7 +14,7 @@ import { describeResult, type DeliveryLog } from './log.ts';
 import type { PassResult } from './pass.ts';
 import { startReconciler, type Reconciler, type ServedNameServer } from './reconciler.ts';
 import { registerNameServers, type ConfiguredNameServer } from './registration.ts';
-import { verifyByQueries, type Verify } from './verification.ts';
+import { checkUnsigned, verifyByQueries, type Verify } from './verification.ts';
 
 /** What the delivery of keys needs. */
 export interface DeliveryOptions {
@@ -95,11 +95,14 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         if (stored?.delivery === 'agent') return [BY_AGENT];
         if (server === undefined) return [NOT_SERVED];
         const requirements = await server.driver.check(AbortSignal.timeout(CHECK_MS));
-        return requirements.map(
-          ({ requirement, ok, problem = null, hint = null }): ShownRequirement => ({
-            ...{ requirement, ok, problem, hint },
-          }),
-        );
+        const zones = stored === undefined ? [] : (await deliveries.desired(stored)).state.zones;
+        const unsigned = stored && (await checkUnsigned(stored, zones));
+        // A server that is down has one problem, and not two.
+        const isDown = unsigned?.responds === false && requirements.some(({ ok }) => !ok);
+        const all = unsigned === undefined || isDown ? requirements : [...requirements, unsigned];
+        return all.map(({ requirement, ok, problem = null, hint = null }): ShownRequirement => ({
+          ...{ requirement, ok, problem, hint },
+        }));
       },
     },
     agents,

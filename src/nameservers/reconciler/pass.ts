@@ -11,7 +11,7 @@ import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Driver, KeyProblem } from '../driver.ts';
 import { failureOf, PassError, withoutSecrets } from './failures.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
-import { checkInterval, PROBE_INTERVAL_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
+import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 import { settle, type SettleDependencies } from './settle.ts';
 
 /** What a pass needs. */
@@ -158,7 +158,9 @@ async function reconcile(
   const settled = await settle({
     ...{ dependencies, claim, desired, former, gone, problems, signal },
     hasApplied: hasApplied || differences.length > 0,
+    isInterrupted: async () => (await store.outbox(server.id)).length > outbox.length,
   });
+  const interval = checkInterval(server, clock(), random);
   const { record } = settled;
   const lagSeconds = await store.record(server.id, holder, fence, {
     ...record,
@@ -169,8 +171,8 @@ async function reconcile(
       ? retryMs(server.attempts + 1, 0, random)
       : settled.foundUnreadable
         ? UNREADABLE_RETRY_MS
-        : checkInterval(server, clock(), random),
-    nextProbeMs: claim.probesAll ? PROBE_INTERVAL_MS : undefined,
+        : interval,
+    nextProbeMs: { all: interval, interrupted: RESUME_MS, none: undefined }[settled.probed],
   });
   memory.clear();
   for (const key of state.keys) memory.set(key.id, key);

@@ -6,8 +6,22 @@ const CHECK_INTERVAL_MS = 60_000;
 /** When a new or changed name server is checked again: it may have missed a concurrent change. */
 const FIRST_CHECK_MS = 30_000;
 
-/** How often all keys of a name server are probed. */
-export const PROBE_INTERVAL_MS = 900_000;
+/** The time in which each key of a name server is verified once, if the rate suffices for it. */
+const VERIFY_ALL_MS = 900_000;
+
+/** The maximum number of keys that one pass verifies again. */
+const MAX_DUE = 1000;
+
+/** The maximum number of probes of a scheduled verification in one second. */
+export const PROBES_PER_SECOND = 20;
+
+/** When a scheduled verification continues that a change interrupted. */
+export const RESUME_MS = 1000;
+
+/** Returns how many of `count` keys to verify in a pass, so that all have their turn in time. */
+export function dueProbes(count: number): number {
+  return Math.min(MAX_DUE, Math.ceil((count * CHECK_INTERVAL_MS) / VERIFY_ALL_MS));
+}
 
 /**
  * When a name server is checked again after a secret could not be decrypted. A process loads the

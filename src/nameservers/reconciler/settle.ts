@@ -4,7 +4,8 @@ import type { Clock } from '../../domain/model/ports.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import type { KeyProblem } from '../driver.ts';
 import { withoutSecrets } from './failures.ts';
-import type { Verify } from './verification.ts';
+import { dueProbes } from './schedule.ts';
+import { verifySlowly, type Verdict, type Verify } from './verification.ts';
 
 const UNREADABLE = 'unreadable_secret';
 
@@ -29,6 +30,8 @@ export interface Settlement {
   /** The keys that the driver left out. */
   readonly problems: readonly KeyProblem[];
   readonly hasApplied: boolean;
+  /** Returns whether a change waits. The scheduled verification then ends early. */
+  isInterrupted(): Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
@@ -45,6 +48,8 @@ export async function settle(settlement: Settlement): Promise<{
   readonly removed: readonly string[];
   /** Whether the secret of a key could not be decrypted, for the first time. */
   readonly foundUnreadable: boolean;
+  /** Which of the keys that were due for a probe had one. */
+  readonly probed: 'all' | 'interrupted' | 'none';
 }> {
   const { dependencies, claim, desired, former, gone, problems, signal } = settlement;
   const { verify, clock, random, memory } = dependencies;
@@ -54,22 +59,30 @@ export async function settle(settlement: Settlement): Promise<{
   const isNew = (key: DesiredKey) => !isDelivered(rows.get(key.id), key);
   const fresh = keys.filter(isNew);
   const others = keys.filter((key) => !isNew(key));
-  const sample = claim.probesAll
-    ? others
-    : others.slice(Math.floor(random() * others.length)).slice(0, 1);
-  const verdict = await verify(
-    claim.server,
-    desired.state.zones,
-    {
-      accepted: [...fresh, ...sample],
-      refused: gone.map(({ keyId, keyName }) => ({
-        id: keyId,
-        name: keyName,
-        former: memory.get(keyId),
-      })),
-    },
-    signal,
-  );
+  const isScheduled = claim.probes === 'due' && fresh.length === 0 && gone.length === 0;
+  const sample =
+    claim.probes === 'all'
+      ? others
+      : isScheduled
+        ? others.toSorted(byVerification(rows)).slice(0, dueProbes(others.length))
+        : others.slice(Math.floor(random() * others.length)).slice(0, 1);
+  const { zones } = desired.state;
+  const verdict: Verdict & { readonly verified?: number } = isScheduled
+    ? await verifySlowly(verify, claim.server, zones, sample, settlement.isInterrupted, signal)
+    : await verify(
+        claim.server,
+        zones,
+        {
+          accepted: [...fresh, ...sample],
+          refused: gone.map(({ keyId, keyName }) => ({
+            id: keyId,
+            name: keyName,
+            former: memory.get(keyId),
+          })),
+        },
+        signal,
+      );
+  const verified = sample.slice(0, verdict.verified);
   const now = clock();
   const safe = ({ code, message }: Failure): Failure => ({
     code,
@@ -77,11 +90,12 @@ export async function settle(settlement: Settlement): Promise<{
   });
   const changed: Delivery[] = [];
   const failures: Failure[] = [];
-  for (const key of [...fresh, ...sample]) {
+  for (const key of [...fresh, ...verified]) {
     const row = rows.get(key.id);
     const failure = verdict.failures.get(key.id);
     if (failure === undefined) {
-      if (isNew(key) || claim.probesAll) changed.push(deliveredRow(key, row, now, isNew(key)));
+      if (isNew(key) || claim.probes !== 'none')
+        changed.push(deliveredRow(key, row, now, isNew(key)));
       continue;
     }
     failures.push(failure);
@@ -123,8 +137,20 @@ export async function settle(settlement: Settlement): Promise<{
     },
     added: fresh.filter(({ id }) => !failed.has(id)).map(({ name }) => name),
     removed: gone.filter(({ keyId }) => removed.includes(keyId)).map(({ keyName }) => keyName),
+    probed:
+      claim.probes === 'all' || (isScheduled && verified.length === sample.length)
+        ? 'all'
+        : isScheduled
+          ? 'interrupted'
+          : 'none',
     foundUnreadable: undeliverable.some(({ error: reason }) => reason?.code === UNREADABLE),
   };
+}
+
+/** Compares keys by the time of their last verification, the oldest first. */
+function byVerification(rows: ReadonlyMap<string, Delivery>) {
+  const timeOf = ({ id }: DesiredKey) => rows.get(id)?.verifiedAt ?? '';
+  return (one: DesiredKey, other: DesiredKey) => (timeOf(one) < timeOf(other) ? -1 : 1);
 }
 
 function isDelivered(row: Delivery | undefined, key: DesiredKey): boolean {

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { Failure } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import { parseDnsAddress } from '../../domain/text/dns-address.ts';
+import type { NameServer as NameServerAddress } from '../../net/dns.ts';
 import { NetError } from '../../net/faults.ts';
+import type { Requirement } from '../driver.ts';
 import { findOpenRights, verifyExpectations, type Expectation, type Outcome } from '../probe.ts';
+import { PROBES_PER_SECOND } from './schedule.ts';
 
 /** What a name server is expected to do. */
 export interface VerifyPlan {
@@ -35,6 +39,78 @@ export type Verify = (
   plan: VerifyPlan,
   signal: AbortSignal,
 ) => Promise<Verdict>;
+
+/** The number of keys that a scheduled verification probes at once. */
+const KEYS_AT_ONCE = 4;
+
+/**
+ * Verifies that a name server accepts keys, with at most 20 probes per second, and ends early when
+ * `isInterrupted`. `verified` is how many of the keys it has verified.
+ */
+export async function verifySlowly(
+  verify: Verify,
+  server: NameServer,
+  zones: readonly string[],
+  keys: readonly DesiredKey[],
+  isInterrupted: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<Verdict & { readonly verified: number }> {
+  const failures = new Map<string, Failure>();
+  for (let start = 0; ; start += KEYS_AT_ONCE) {
+    const accepted = keys.slice(start, start + KEYS_AT_ONCE);
+    const began = performance.now();
+    const verdict = await verify(server, zones, { accepted, refused: [] }, signal);
+    for (const [id, failure] of verdict.failures) failures.set(id, failure);
+    const verified = start + accepted.length;
+    const { open } = verdict;
+    if (open !== undefined || verified === keys.length) return { failures, open, verified };
+    const probes = accepted.reduce((count, { rights }) => count + rights.length, 0);
+    const rest = (probes * 1000) / PROBES_PER_SECOND - (performance.now() - began);
+    if (rest > 0) await pause(rest, undefined, { signal });
+    if (await isInterrupted()) return { failures, open, verified };
+  }
+}
+
+/**
+ * Checks that a name server refuses unsigned transfers and updates. `responds` is false if it does
+ * not respond.
+ */
+export async function checkUnsigned(
+  server: NameServer,
+  zones: readonly string[],
+): Promise<Requirement & { readonly responds: boolean }> {
+  const requirement = 'The name server refuses unsigned transfers and updates.';
+  const unmet = (problem: string, hint: string, responds = true) => ({
+    ...{ requirement, ok: false, problem, hint, responds },
+  });
+  const address = parseDnsAddress(server.address);
+  const zone = server.probe_zone ?? zones[0];
+  if (address === undefined || zone === undefined)
+    return unmet(
+      'The pool has no zone for a test query.',
+      'Set the member `probe_zone` of the name server.',
+    );
+  try {
+    const open = await findOpen(address, zone);
+    if (open === undefined) return { requirement, ok: true, responds: true };
+    return unmet(
+      `T${open.message.slice(1)}.`,
+      'Correct the configuration of the name server at once.',
+    );
+  } catch (error) {
+    if (!(error instanceof NetError)) throw error;
+    const problem = `The name server does not respond to queries: ${error.message}.`;
+    return unmet(problem, 'Check the member `address` of the name server.', false);
+  }
+}
+
+/** Returns the rights that a name server grants to unsigned requests as a failure, if any. */
+async function findOpen(address: NameServerAddress, zone: string): Promise<Failure | undefined> {
+  const rights = await findOpenRights({ server: address, zone });
+  if (rights.length === 0) return undefined;
+  const message = `the name server accepts unsigned requests for zone '${zone}': ${rights.join(', ')}`;
+  return { code: 'open', message };
+}
 
 const NO_ZONE: Failure = {
   code: 'not_verified',
@@ -74,10 +150,7 @@ export const verifyByQueries: Verify = async (server, zones, plan, signal) => {
   }
   if (zone === undefined) return { failures, open: undefined };
   try {
-    const rights = await findOpenRights({ server: address, zone });
-    if (rights.length === 0) return { failures, open: undefined };
-    const message = `the name server accepts unsigned requests for zone '${zone}': ${rights.join(', ')}`;
-    return { failures, open: { code: 'open', message } };
+    return { failures, open: await findOpen(address, zone) };
   } catch (error) {
     if (!(error instanceof NetError)) throw error;
     const failure = { code: 'unreachable', message: error.message };

@@ -14,6 +14,7 @@ export const OUTBOX_ROWS = `(SELECT count(*) FROM outbox WHERE outbox.nameserver
  */
 export function isDue(now: string): string {
   return `paused = 0 AND (check_at <= ${now}
+    OR (probe_at > 0 AND probe_at <= ${now} AND attempts = 0)
     OR (EXISTS (SELECT 1 FROM outbox WHERE outbox.nameserver_id = nameservers.id)
       AND (retry_at <= ${now}
         OR (failed_at <= ${now} - ${RETRY_AFTER_CHANGE_MS} AND ${OUTBOX_ROWS} > failed_rows))))`;
@@ -34,17 +35,17 @@ export async function readClaim(
 ): Promise<Claim | undefined> {
   const row = await sql.one(
     `SELECT ${table.columns.join(', ')}, fence, applied_hash, confirmed, refusals,
-      CASE WHEN probe_at <= ${now} THEN 1 ELSE 0 END AS probes_all
+      CASE WHEN probe_at = 0 THEN 'all' WHEN probe_at <= ${now} THEN 'due' ELSE 'none' END AS probes
       FROM nameservers WHERE id = ?`,
     [id],
   );
   if (row === undefined) return undefined;
-  const { fence, applied_hash: hash, confirmed, refusals, probes_all: probes, ...rest } = row;
+  const { fence, applied_hash: hash, confirmed, refusals, probes, ...rest } = row;
   return {
     server: table.decode(rest),
     fence: Number(fence),
     appliedHash: typeof hash === 'string' ? hash : null,
-    probesAll: Number(probes) === 1,
+    probes: probes === 'all' || probes === 'due' ? probes : 'none',
     isConfirmed: Number(confirmed) === 1,
     refusals: Number(refusals),
   };
