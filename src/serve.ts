@@ -193,7 +193,7 @@ async function superviseWorkers(
   }
   const codes = await Promise.all(
     workers.map(async (worker) => {
-      const exited = once(worker, 'exit') as Promise<[number | null]>;
+      const exited: Promise<unknown[]> = once(worker, 'exit');
       sendTo(worker, { tsigil: 'stop' });
       return (await exited)[0];
     }),

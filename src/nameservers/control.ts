@@ -1,4 +1,4 @@
-import { NetError } from '../net/faults.ts';
+import { codeOf, NetError } from '../net/faults.ts';
 import { DriverError, type DriverErrorCode } from './driver.ts';
 
 /** Error codes of the operating system and of TLS that are refusals of access. */
@@ -25,9 +25,8 @@ export async function driverErrors<T>(
         error,
       );
     if (!(error instanceof NetError)) throw error;
-    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
-    const kind: DriverErrorCode =
-      code !== undefined && REFUSALS.test(code) ? 'not_permitted' : 'unreachable';
+    const code = codeOf(error.cause);
+    const kind: DriverErrorCode = REFUSALS.test(code) ? 'not_permitted' : 'unreachable';
     throw new DriverError(
       kind,
       `${place} cannot be used: ${error.message}.`,

@@ -4,7 +4,7 @@ import { access, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { enumeration, text } from '../domain/model/field.ts';
 import { described, optional, withDefault } from '../domain/model/object.ts';
-import { describeFault } from '../net/faults.ts';
+import { codeOf, describeFault } from '../net/faults.ts';
 import { DriverError, type Requirement } from './driver.ts';
 
 /** The members of a driver's options for the file that it writes. */
@@ -74,7 +74,7 @@ export function createIncludeFile(options: FileOptions, id: string): IncludeFile
     try {
       content = await readFile(file, 'utf8');
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (codeOf(cause) === 'ENOENT') return undefined;
       throw notWritable(cause);
     }
     if (content.startsWith(prefix) && !content.startsWith(`${prefix}${id} `)) {

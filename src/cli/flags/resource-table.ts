@@ -4,7 +4,7 @@ import { DEFAULT_POOL_ID, pool } from '../../domain/resources/pool.ts';
 import { shownMembers, type ResourceType } from '../../domain/model/resource.ts';
 import { tld } from '../../domain/resources/tld.ts';
 import { token } from '../../domain/resources/token.ts';
-import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resources/tsigkey.ts';
+import { ALGORITHM_NAMES, generateSecret, tsigkey } from '../../domain/resources/tsigkey.ts';
 import { zone } from '../../domain/resources/zone.ts';
 import type { Format } from '../output/output.ts';
 import type { Item } from '../service/resource-requests.ts';
@@ -135,7 +135,11 @@ export const RESOURCE_COMMANDS: readonly ResourceCommand[] = [
       set: 'apply the key to',
       list: 'list only the keys that apply to',
     },
-    newSecret: ({ algorithm }) => generateSecret(algorithm as AlgorithmName, randomBytes),
+    newSecret({ algorithm }) {
+      const known = ALGORITHM_NAMES.find((name) => name === algorithm);
+      if (known === undefined) throw new Error(`Unknown algorithm '${String(algorithm)}'`);
+      return generateSecret(known, randomBytes);
+    },
     nextSteps: ({ name }) => [
       `tsigil tsigkey export ${shellWord(name)} --format bind`,
       `tsigil tsigkey verify ${shellWord(name)} --server HOST --zone ZONE`,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { isObject } from '../../domain/model/field.ts';
 import { CommandError, EXIT } from '../output/errors.ts';
 import type { CredentialKind } from '../../net/keystone-credentials.ts';
 import { readTextFile } from './input.ts';
@@ -100,7 +101,7 @@ function readCloud(name: string, environment: NodeJS.ProcessEnv): Cloud {
   }
   const clouds = cloudsIn(path);
   const cloud = clouds[name];
-  if (!isTree(cloud)) {
+  if (!isObject(cloud)) {
     throw new CommandError(
       EXIT.usage,
       `Unknown cloud '${name}' in ${path}. Use one of: ${Object.keys(clouds).join(', ') || '(none defined)'}.`,
@@ -113,7 +114,7 @@ function readCloud(name: string, environment: NodeJS.ProcessEnv): Cloud {
   const completed = auth.password === undefined && password ? { password } : {};
   return toCloud(
     `The cloud '${name}' in ${path}`,
-    { ...cloud, ...(isTree(secure) ? secure : {}), auth: { ...auth, ...completed } },
+    { ...cloud, ...(isObject(secure) ? secure : {}), auth: { ...auth, ...completed } },
     environment,
   );
 }
@@ -126,7 +127,7 @@ function toCloud(source: string, tree: Tree, environment: NodeJS.ProcessEnv): Cl
     ['string', 'number'].includes(typeof tree[member]) ? String(tree[member]) : undefined;
   const regions: readonly unknown[] = Array.isArray(tree.regions) ? tree.regions : [];
   const onlyRegion =
-    regions.length === 1 ? (isTree(regions[0]) ? regions[0].name : regions[0]) : undefined;
+    regions.length === 1 ? (isObject(regions[0]) ? regions[0].name : regions[0]) : undefined;
   const method = text('auth_type') ?? (environment.OS_AUTH_TYPE || guessAuthType(auth));
   const authType = AUTH_TYPES.get(method);
   if (authType === undefined) {
@@ -190,11 +191,7 @@ function cloudsIn(path: string): Tree {
   }
 }
 
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function treeAt(tree: unknown, member: string): Tree {
-  const value = isTree(tree) ? tree[member] : undefined;
-  return isTree(value) ? value : {};
+  const value = isObject(tree) ? tree[member] : undefined;
+  return isObject(value) ? value : {};
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isObject } from '../../domain/model/field.ts';
 import { createFolder, readWholeFile } from '../../net/files.ts';
 import { codeOf, faultOf } from '../../net/faults.ts';
 import { parseJson } from '../../net/http.ts';
@@ -47,15 +48,21 @@ export function readProfiles(environment: NodeJS.ProcessEnv): Profiles {
     throw unusable(path, `cannot be read: ${faultOf(cause).reason}`);
   }
   const content = parseJson(text);
-  if (!isTree(content) || !isTree(content.profiles)) throw unusable(path, 'contains no profiles');
+  if (!isObject(content) || !isObject(content.profiles))
+    throw unusable(path, 'contains no profiles');
   const { current, profiles } = content;
-  for (const profile of Object.values(profiles))
-    if (!isTree(profile) || typeof profile.url !== 'string' || typeof profile.token !== 'string')
-      throw unusable(path, 'contains a profile without url or token');
+  const known = Object.entries(profiles).map(([name, profile]) => {
+    if (!isProfile(profile)) throw unusable(path, 'contains a profile without url or token');
+    return [name, profile] as const;
+  });
   return {
     current: typeof current === 'string' ? current : undefined,
-    profiles: profiles as Readonly<Record<string, Profile>>,
+    profiles: Object.fromEntries(known),
   };
+}
+
+function isProfile(value: unknown): value is Profile {
+  return isObject(value) && typeof value.url === 'string' && typeof value.token === 'string';
 }
 
 /**
@@ -103,8 +110,4 @@ function unusable(path: string, problem: string): CommandError {
     `The profiles in '${path}' cannot be used: the file ${problem}`,
     "Correct or remove the file, then run 'tsigil login'.",
   );
-}
-
-function isTree(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

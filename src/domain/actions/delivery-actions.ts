@@ -7,10 +7,11 @@ import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
 import { described, object, responseObject, withDefault } from '../model/object.ts';
 import { getResource } from '../operations/collection.ts';
+import { existing } from '../operations/visibility.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
-import { tsigkey, type Tsigkey } from '../resources/tsigkey.ts';
+import { tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
 
 /** The longest time that a request waits, in seconds. */
@@ -72,8 +73,9 @@ export const DELIVERY_ACTIONS = [
     },
     async run({ dependencies, context, id, parameters, releaseConnection }) {
       const delivery = deliveryOf(dependencies);
+      const [{ store }, { caller }] = [dependencies, context];
       const read = async () => {
-        const key = (await getResource(dependencies, tsigkey, context.caller, id)) as Tsigkey;
+        const key = await existing(store, tsigkey, caller, await store.get(tsigkey, id));
         return deliveriesOf(key, await delivery.ofKey(key));
       };
       const until = delivery.milliseconds() + (parameters.wait ?? 0) * 1000;

@@ -178,6 +178,11 @@ export function unparsedList(
  * at a time.
  */
 export function sequence<T>(item: Kind<T>): Kind<Iterable<T>> {
+  return list(item);
+}
+
+/** Returns the kind of a short list in a response, with items of one kind. */
+export function list<T>(item: Kind<T>): Kind<readonly T[]> {
   const { parse } = array(item, 0, Number.MAX_SAFE_INTEGER);
   return { schema: { type: 'array', items: item.schema }, parse };
 }

@@ -1,12 +1,21 @@
 import type { AuditBatch } from '../audit/chain.ts';
 import { ACTOR_KINDS, OUTCOMES, type AuditRecord } from '../audit/record.ts';
-import { anyText, enumeration, integer, nullable, timestamp, type Kind } from '../model/field.ts';
-import { described, optional, responseObject, sequence } from '../model/object.ts';
+import {
+  anyText,
+  enumeration,
+  integer,
+  isObject,
+  nullable,
+  timestamp,
+  type Kind,
+} from '../model/field.ts';
+import { described, list, optional, responseObject, sequence } from '../model/object.ts';
 
 /** Any JSON object. */
 const anyObject: Kind<Readonly<Record<string, unknown>>> = {
   schema: { type: 'object' },
-  parse: (value) => ({ value: value as Readonly<Record<string, unknown>> }),
+  parse: (value) =>
+    isObject(value) ? { value } : { problem: 'must be an object', validator: 'type' },
 };
 
 /** A record in a response. */
@@ -24,7 +33,7 @@ const RECORD: Kind<AuditRecord> = responseObject({
   ),
   actor_id: described(anyText(), 'The id of the token or of the user.'),
   actor_name: described(anyText(), 'The name of the token or of the user.'),
-  roles: described(sequence(anyText()), 'The roles of the caller.') as Kind<readonly string[]>,
+  roles: described(list(anyText()), 'The roles of the caller.'),
   project_id: described(nullable(anyText()), 'The project of the caller.'),
   source: described(nullable(anyText()), 'The address of the caller.'),
   action: described(anyText(), 'The right that the request needs, or the name of a command.'),

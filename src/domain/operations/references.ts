@@ -1,6 +1,6 @@
 import type { Caller } from '../model/caller.ts';
 import { ServiceError, type Problem } from '../model/errors.ts';
-import { isStorableText } from '../model/field.ts';
+import { isObject, isStorableText } from '../model/field.ts';
 import type { Reader } from '../model/ports.ts';
 import { type Condition, uniqueFormOfText } from '../model/query.ts';
 import { uniqueOf, type Reference, type Resource, type ResourceType } from '../model/resource.ts';
@@ -36,12 +36,11 @@ export async function findReferences(
   type: ResourceType,
   body: unknown,
 ): Promise<FoundReferences> {
-  if (type.references === undefined || typeof body !== 'object' || body === null)
-    return NO_REFERENCES;
+  if (type.references === undefined || !isObject(body)) return NO_REFERENCES;
   const found = new Map<string, { id: string } | Problem>();
   for (const [member, reference] of Object.entries(type.references)) {
     if (!Object.hasOwn(body, member)) continue;
-    const name = (body as Readonly<Record<string, unknown>>)[member];
+    const name = body[member];
     const result = await findByName(dependencies, reference, name);
     found.set(
       member,

@@ -2,7 +2,7 @@ import type { Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import type { Reader } from '../model/ports.ts';
 import type { Condition } from '../model/query.ts';
-import type { Resource, ResourceType } from '../model/resource.ts';
+import type { Fields, Resource, ResourceOf, ResourceType } from '../model/resource.ts';
 import { isWithinLimits, limitCondition } from '../resources/limits.ts';
 
 /** Restricts lists to the caller's project, for owned resources, and to the limits of its token. */
@@ -34,12 +34,12 @@ export function isVisible(
 }
 
 /** Returns a resource that the caller sees. Throws `resource_not_found` for every other. */
-export async function existing(
+export async function existing<F extends Fields>(
   reader: Pick<Reader, 'find'>,
-  type: ResourceType,
+  type: ResourceType<F>,
   caller: Caller,
-  resource: Resource | undefined,
-): Promise<Resource> {
+  resource: ResourceOf<F> | undefined,
+): Promise<ResourceOf<F>> {
   if (resource === undefined) throw new ServiceError('resource_not_found', type);
   const visible = isVisible(reader, type, caller, resource);
   if (!(typeof visible === 'boolean' ? visible : await visible))

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Dependencies } from '../../domain/operations/change.ts';
 import { change } from '../../domain/operations/change.ts';
 import { ServiceError, type Problem } from '../../domain/model/errors.ts';
-import { normaliseUuid } from '../../domain/model/field.ts';
+import { isObject, normaliseUuid } from '../../domain/model/field.ts';
 import { newMembers } from '../../domain/model/resource.ts';
 import type { Caller } from '../../domain/model/caller.ts';
 import { nameServer, type NameServer } from '../../domain/resources/name-server.ts';
@@ -43,8 +43,7 @@ export function localProblems(servers: readonly ConfiguredNameServer[]): string[
     );
   });
   const files = servers.flatMap(({ local }) => {
-    const file = (local as { readonly file?: unknown } | null)?.file;
-    return typeof file === 'string' ? [file] : [];
+    return isObject(local) && typeof local.file === 'string' ? [local.file] : [];
   });
   return [
     ...ofEach,

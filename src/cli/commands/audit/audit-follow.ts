@@ -86,8 +86,7 @@ async function follow(
         isWaiting = false;
       } catch (error) {
         if (!isTemporary(error)) throw error;
-        if (!isWaiting)
-          terminal.err.write(`${(error as CommandError).message}. Waiting for the service.\n`);
+        if (!isWaiting) terminal.err.write(`${error.message}. Waiting for the service.\n`);
         isWaiting = true;
       }
       await pause(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
@@ -124,7 +123,7 @@ async function endOfTrail(connection: Connection): Promise<Position> {
 }
 
 /** Returns whether a request may succeed later: the service restarts or is busy. */
-function isTemporary(error: unknown): boolean {
+function isTemporary(error: unknown): error is CommandError {
   if (!(error instanceof CommandError)) return false;
   const { status } = error;
   return status === undefined

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { isObject } from '../../../domain/model/field.ts';
 import { parseJson } from '../../../net/http.ts';
 import { faultOf } from '../../../net/faults.ts';
 import { CommandError, EXIT } from '../../output/errors.ts';
@@ -45,8 +46,8 @@ export function checkpointOf(
   if (plain !== null) return { number: Number(plain[1]), hash: plain[2] ?? '' };
   if (!line.includes('"hash"')) return undefined;
   const value = parseJson(line.slice(line.indexOf('{')));
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { batch, hash } = value as { readonly batch?: unknown; readonly hash?: unknown };
+  if (!isObject(value)) return undefined;
+  const { batch, hash } = value;
   return typeof batch === 'number' && typeof hash === 'string' && HASH.test(hash)
     ? { number: batch, hash }
     : undefined;
