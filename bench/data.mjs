@@ -3,8 +3,11 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, temporaryFolder } from './service.mjs';
 
-const dist = (path) => import(join(ROOT, 'dist', path));
-const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
+/** Imports a file of the built program. */
+export const dist = (path) => import(join(ROOT, 'dist', path));
+
+/** The settings of a database that a benchmark opens itself. */
+export const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
 
 /** Returns a row of the table of TLD entries. `number` determines its name and age. */
 export function tldRow(number) {

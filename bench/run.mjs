@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLoad } from './load.mjs';
 import { before } from './scenarios/before.mjs';
+import { encryption } from './scenarios/encryption.mjs';
 import { imports } from './scenarios/imports.mjs';
 import { keystone } from './scenarios/keystone.mjs';
 import { lists } from './scenarios/lists.mjs';
@@ -23,6 +24,7 @@ const SCENARIOS = {
   zones,
   checks,
   imports,
+  encryption,
   keystone,
   postgres,
   start,

@@ -66,6 +66,24 @@ export const TRAFFIC = {
       },
     };
   },
+  /** Creates keys with new names, and otherwise these members. */
+  createKeys(members) {
+    return {
+      make() {
+        const name = `bench-${run}-${(serial += 1)}`;
+        return {
+          method: 'POST',
+          path: '/v2/tsigkeys',
+          name,
+          body: JSON.stringify({ ...members, name }),
+        };
+      },
+      check(status, body, { name }) {
+        const row = JSON.parse(body);
+        return status === 201 && row.name === name && row.secret === members.secret;
+      },
+    };
+  },
   /** Changes the entries that `create` has created, in turn and repeatedly. */
   patch() {
     const ids = idsOf('tlds');

@@ -1,0 +1,144 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { dist, POOL } from '../data.mjs';
+import { interleave, median, rowOf, underLoad } from '../rounds.mjs';
+import { ownToken, sendRequest, startService, temporaryFolder } from '../service.mjs';
+
+const KEYS = 1000;
+const AT = '2026-01-01T00:00:00.000000';
+const LATER = '2026-01-02T00:00:00.000000';
+
+/**
+ * The cost of encryption at rest with warm caches. SQLite databases are always encrypted, so the
+ * floor of a request is its own cost without the difference between a store that encrypts and one
+ * that does not.
+ */
+export async function encryption(bench) {
+  const service = await startService({ profile: bench.profileOf('encryption') });
+  service.headers = await ownToken(service);
+  const ids = [];
+  for (let number = 0; number < KEYS; number += 1) {
+    const body = newKey(`key-${number}`);
+    ids.push(JSON.parse(await sendRequest(service, 'POST', '/v2/tsigkeys', body, 201)).id);
+  }
+  const read = async (paths, connections) => {
+    const bodies = [];
+    for (const path of paths) bodies.push(await sendRequest(service, 'GET', path));
+    return () =>
+      underLoad(bench, service, { traffic: 'get', args: { paths, bodies }, connections });
+  };
+  const requests = await interleave(bench, {
+    get: await read(
+      ids.map((id) => `/v2/tsigkeys/${id}`),
+      64,
+    ),
+    list: await read([`/v2/tsigkeys?limit=${KEYS}`], 4),
+    create: () => underLoad(bench, service, { traffic: 'createKeys', args: newKey('') }),
+  });
+  await service.stop();
+  const [plain, encrypted] = [await openStore(false), await openStore(true)];
+  const parts = {};
+  for (const operation of ['get', 'list', 'create']) {
+    parts[`${operation} plain`] = () => cpuOf(bench, plain[operation]);
+    parts[`${operation} encrypted`] = () => cpuOf(bench, encrypted[operation]);
+  }
+  const stores = await interleave(bench, parts);
+  await Promise.all([plain.close(), encrypted.close()]);
+  const row = (name, operation, atMost) => {
+    const cost = median(
+      stores[`${operation} encrypted`].map(
+        ({ cpu }, round) => cpu - stores[`${operation} plain`][round].cpu,
+      ),
+    );
+    const floor = requests[operation].map(({ cpu }) => ({ cpu: cpu - cost }));
+    return rowOf({
+      name: `${name}, against no encryption`,
+      measured: requests[operation],
+      floor,
+      target: { atMost },
+    });
+  };
+  return [
+    row('GET one key', 'get', 1.1),
+    row(`list of ${KEYS} keys`, 'list', 1.1),
+    row('create a key', 'create', 1.15),
+  ];
+}
+
+/** Returns the members of a key with a random secret. */
+function newKey(name) {
+  return {
+    name,
+    algorithm: 'hmac-sha256',
+    secret: randomBytes(32).toString('base64'),
+    scope: 'POOL',
+    resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
+  };
+}
+
+/** Opens a store with keys in a new database. Returns its operations, each with its count. */
+async function openStore(isEncrypted) {
+  const [{ openDatabase }, { insertDataKey }, { createKeyring }, { masterKeyOf }] =
+    await Promise.all([
+      dist('store/open-database.js'),
+      dist('store/secrets/start.js'),
+      dist('encryption/keyring.js'),
+      dist('domain/encryption/master-key.js'),
+    ]);
+  const [{ tsigkey }, { keyed }] = await Promise.all([
+    dist('domain/resources/tsigkey.js'),
+    dist('domain/model/query.js'),
+  ]);
+  const keyring = createKeyring([masterKeyOf(randomBytes(32))]);
+  const prepare = async (database, updateSchema) => {
+    const steps = await updateSchema();
+    const dataKey = keyring.newDataKey(1, 'secrets', AT);
+    keyring.load([dataKey]);
+    await database.write((sql) => insertDataKey(sql, dataKey));
+    return { steps };
+  };
+  const { store } = await openDatabase(
+    `sqlite:${join(temporaryFolder(), 'tsigil.db')}`,
+    POOL,
+    () => AT,
+    isEncrypted ? { keyring, prepare } : undefined,
+  );
+  const insertMany = async (count, at) => {
+    const ids = Array.from({ length: count }, () => randomUUID());
+    const insert = (id) =>
+      store.write((writer) =>
+        writer.insert(
+          tsigkey,
+          keyed(tsigkey, { ...newKey(id), id, version: 1, created_at: at, updated_at: null }),
+        ),
+      );
+    await Promise.all(ids.map(insert));
+    return ids;
+  };
+  const ids = await insertMany(KEYS, AT);
+  const page = { limit: KEYS, sortField: 'created_at', descending: false, conditions: [] };
+  return {
+    async get() {
+      for (const id of ids) await store.get(tsigkey, id);
+      return ids.length;
+    },
+    async list() {
+      await store.list(tsigkey, page);
+      return 1;
+    },
+    async create() {
+      return (await insertMany(64, LATER)).length; // not on the page of `list`
+    },
+    close: () => store.close(),
+  };
+}
+
+/** Repeats an operation of a store. Returns its CPU time in microseconds. */
+async function cpuOf({ seconds }, operation) {
+  const before = process.cpuUsage();
+  const end = performance.now() + (seconds * 1000) / 2;
+  let count = 0;
+  while (performance.now() < end) count += await operation();
+  const { user, system } = process.cpuUsage(before);
+  return { rate: count / (seconds / 2), cpu: (user + system) / count };
+}
