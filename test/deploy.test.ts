@@ -204,6 +204,94 @@ describe('deploy/prometheus-alerts.yml', () => {
     const listed = [...read('docs/operations.md').matchAll(/^\| `(Tsigil\w+)` \|/gm)];
     expect(listed.map(([, name]) => name)).toEqual(alerts);
   });
+
+  test('docs/operations.md states what to do about each alert', () => {
+    const rules = read('deploy/prometheus-alerts.yml');
+    const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+    const explained = read('docs/operations.md').matchAll(
+      /^\| [^|`]+ \| `(Tsigil\w+)` \| .{20,} \|$/gm,
+    );
+    expect([...explained].map(([, name]) => name).sort()).toEqual(alerts.sort());
+  });
+});
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly gridPos: {
+    readonly x: number;
+    readonly y: number;
+    readonly w: number;
+    readonly h: number;
+  };
+  readonly datasource?: unknown;
+  readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
+}
+
+describe('deploy/grafana-dashboard.json', () => {
+  const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as {
+    readonly title: string;
+    readonly schemaVersion: number;
+    readonly panels: readonly Panel[];
+    readonly templating: { readonly list: readonly { readonly name: string }[] };
+  };
+  const { panels } = dashboard;
+  const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+
+  test('has panels with different ids that do not overlap, on a data source that users select', () => {
+    expect(dashboard).toMatchObject({ title: 'Tsigil', schemaVersion: 39 });
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from(
+        { length: w * h },
+        (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`,
+      ),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
+    for (const { type, title, description, datasource, targets = [] } of panels) {
+      expect(['row', 'stat', 'timeseries']).toContain(type);
+      if (type === 'row') continue;
+      expect(datasource, title).toEqual({ type: 'prometheus', uid: '${datasource}' });
+      expect(description, title).toMatch(/\.$/);
+      expect(new Set(targets.map(({ refId }) => refId)).size, title).toBe(targets.length);
+      expect(targets.length, title).toBeGreaterThan(0);
+    }
+    const variables = dashboard.templating.list.map(({ name }) => name);
+    const used = expressions.join().matchAll(/\$(\w+)/g);
+    expect([...new Set([...used].map(([, name]) => name))].sort()).toEqual(
+      [...variables.filter((name) => name !== 'datasource'), '__rate_interval'].sort(),
+    );
+  });
+
+  test('queries only metrics of the service, and all those that docs/operations.md lists', async () => {
+    const service = await startTestService();
+    onTestFinished(() => service.close());
+    const { text } = await service.get('/metrics');
+    const metrics = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
+    const queried = new Set(
+      [...expressions.join().matchAll(/\b(?:tsigil|http|process|nodejs)_\w+/g)].map(([name]) =>
+        metrics.includes(name) ? name : name.replace(/_(?:bucket|count|sum)$/, ''),
+      ),
+    );
+    expect([...queried].filter((name) => !metrics.includes(name))).toEqual([]);
+    const own = metrics.filter(
+      (name) => name.startsWith('tsigil_') && name !== 'tsigil_build_info',
+    );
+    expect(own.filter((name) => !queried.has(name))).toEqual([]);
+  });
+
+  test.runIf(hasProgram('promtool', 'prometheus'))('has valid queries', () => {
+    const rules = expressions.map((expr, index) => ({
+      record: `panel:${index}`,
+      expr: expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$\w+/g, '.*'),
+    }));
+    const file = join(folder, 'panels.json');
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
+    expect(run('promtool', ['check', 'rules', file])).toMatchObject({ status: 0 });
+  });
 });
 
 describe.each(['compose.yaml', 'compose-postgres.yaml'])('deploy/%s', (name) => {
