@@ -16,7 +16,7 @@ import { WireError } from '../domain/dns/wire-name.ts';
 import { canonicalKey } from '../domain/key-formats/key.ts';
 import type { DnsTimeouts, NameServer } from '../net/dns.ts';
 import { NetError } from '../net/faults.ts';
-import { requestSigned, firstResponse } from '../net/signed-request.ts';
+import { failureOf, firstResponse, requestSigned } from '../net/signed-request.ts';
 
 /** Requests that show what a name server does with keys. None changes a zone. */
 
@@ -181,19 +181,4 @@ export async function findOpenRights(
 function request(check: Check, zone: string): Buffer {
   const label = `tsigil-${randomBytes(12).toString('hex')}`;
   return checkRequest(check, zone, randomInt(0x1_0000), label);
-}
-
-function failureOf(error: unknown): CheckResult {
-  if (error instanceof NetError)
-    return {
-      verdict: 'no response',
-      reason: error.message,
-      hint: 'Check the address and the port, and that the server listens there.',
-    };
-  if (error instanceof WireError)
-    return {
-      verdict: 'untrusted response',
-      reason: `the response is not a valid DNS message: ${error.message}`,
-    };
-  throw error;
 }

@@ -86,6 +86,25 @@ export async function firstResponse(
 }
 
 /**
+ * Returns the verdict for an error of `sendSigned` or `firstResponse`. Throws errors with another
+ * cause.
+ */
+export function failureOf(error: unknown): CheckResult {
+  if (error instanceof NetError)
+    return {
+      verdict: 'no response',
+      reason: error.message,
+      hint: 'Check the address and the port, and that the server listens there.',
+    };
+  if (error instanceof WireError)
+    return {
+      verdict: 'untrusted response',
+      reason: `the response is not a valid DNS message: ${error.message}`,
+    };
+  throw error;
+}
+
+/**
  * Reads a whole zone transfer (RFC 5936 section 2.2) and checks each message. The zone's SOA record
  * begins and ends it.
  */

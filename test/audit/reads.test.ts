@@ -1,14 +1,10 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { auditRecords, queryDatabase } from '../harness/audit.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 
-const KEY = {
-  name: 'key',
-  algorithm: 'hmac-sha256',
-  scope: 'POOL',
-  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-};
+const KEY = { ...KEY_MEMBERS, name: 'key' };
 
 interface Started {
   readonly service: TestService;

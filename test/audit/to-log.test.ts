@@ -3,14 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AuditEntry } from '../../src/domain/audit/record.ts';
 import { auditRecords } from '../harness/audit.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder } from '../harness/service.ts';
 
-const KEY = {
-  name: 'key',
-  algorithm: 'hmac-sha256',
-  scope: 'POOL',
-  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-};
+const KEY = { ...KEY_MEMBERS, name: 'key' };
 
 /** Makes changes, reads and refused requests. Returns the records, and those in the log. */
 async function run(variables: Record<string, string>) {

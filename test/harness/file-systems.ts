@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isMet, TOOL_ENVIRONMENT } from './tools.ts';
@@ -65,4 +65,20 @@ export function canMount(
   probe?.remove();
   rmSync(parent, { recursive: true, force: true });
   return isMet(probe !== undefined, 'mount', `${what} cannot be mounted by this user`);
+}
+
+/** Fills a file system to the last byte with one file. */
+export function fillWith(file: string): void {
+  const descriptor = openSync(file, 'w');
+  try {
+    for (const size of [1 << 16, 4096, 1]) {
+      try {
+        for (;;) writeSync(descriptor, Buffer.alloc(size, 1));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      }
+    }
+  } finally {
+    closeSync(descriptor);
+  }
 }

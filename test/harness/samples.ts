@@ -18,6 +18,8 @@ export interface Sample {
 /** A secret as from `tsig-keygen`. */
 export const SECRET = '4ycKXMVMDlVsdtZBSh+FDHzDq4ZnYOcdnkwJ5MBlc2M=';
 export const POOL_ID = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+/** The members of a new key for the default pool, besides its name. */
+export const KEY_MEMBERS = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL_ID };
 /** An id of no resource. */
 export const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 

@@ -3,14 +3,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
-import { expectError } from '../harness/samples.ts';
+import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-
-const BODY = {
-  algorithm: 'hmac-sha256',
-  scope: 'POOL',
-  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-};
 
 interface Status {
   master_keys: string[];
@@ -29,7 +23,10 @@ beforeEach(async () => {
   await start();
   secrets = new Map();
   for (let index = 0; index < 20; index += 1) {
-    const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: `k${index}.example` });
+    const { body } = await service.post('/v2/tsigkeys', {
+      ...KEY_MEMBERS,
+      name: `k${index}.example`,
+    });
     secrets.set(body.id as string, body.secret as string);
   }
 });
@@ -126,7 +123,7 @@ describe('/v2/encryption', () => {
     const secret = Buffer.from('the same secret before and after').toString('base64');
     const marks: unknown[] = [];
     const mark = async (name: string) => {
-      const { id } = (await service.post('/v2/tsigkeys', { ...BODY, name, secret })).body;
+      const { id } = (await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name, secret })).body;
       const { body } = await service.get(`/v2/audit?resource_id=${id}&action=tsigkeys:create`);
       const [record] = body.records as { detail: { changes: { secret: unknown[] } } }[];
       marks.push(record?.detail.changes.secret[1]);
@@ -207,7 +204,7 @@ describe('/v2/encryption', () => {
         { timeout: 20_000 },
       )
       .toBe(1);
-    const { body } = await service.post('/v2/tsigkeys', { ...BODY, name: 'new.example' });
+    const { body } = await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: 'new.example' });
     secrets.set(body.id as string, body.secret as string);
     expect((await status()).clear_text).toBe(0);
     await service.post('/v2/encryption/rotate-data-key', undefined);

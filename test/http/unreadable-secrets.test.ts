@@ -2,14 +2,8 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { expectError } from '../harness/samples.ts';
+import { expectError, KEY_MEMBERS } from '../harness/samples.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
-
-const BODY = {
-  algorithm: 'hmac-sha256',
-  scope: 'POOL',
-  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-};
 
 let folder: string;
 let service: TestService;
@@ -19,7 +13,7 @@ beforeEach(async () => {
   await start();
   ids = [];
   for (const name of ['one', 'two', 'three']) {
-    const { body } = await service.post('/v2/tsigkeys', { ...BODY, name });
+    const { body } = await service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name });
     ids.push(body.id as string);
   }
 });

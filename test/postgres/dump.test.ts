@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
 import { createDatabase, startPostgres, type PostgresServer } from '../harness/postgres.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -15,12 +16,6 @@ import {
 } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
 import { isMet } from '../harness/tools.ts';
-
-const BODY = {
-  algorithm: 'hmac-sha256',
-  scope: 'POOL',
-  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-};
 
 /** Returns the folder of an installed PostgreSQL with its tools, which the dependency lacks. */
 function installedPrograms(): string | undefined {
@@ -62,7 +57,7 @@ describe.runIf(isInstalled)('a dump of pg_dump', () => {
     const count = sizeOf('keysSearched');
     const ids: string[] = [];
     for (let index = 0; index < count; index += 1) {
-      const body = { ...BODY, name: `k${index}`, secret: newSecret() };
+      const body = { ...KEY_MEMBERS, name: `k${index}`, secret: newSecret() };
       ids.push((await service.post('/v2/tsigkeys', body)).body.id as string);
     }
     for (const id of ids.slice(0, count / 2))

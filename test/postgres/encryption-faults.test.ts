@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMasterKeyFile } from '../../src/encryption/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -15,12 +16,6 @@ import {
   type TestService,
 } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
-
-const BODY = {
-  algorithm: 'hmac-sha256',
-  scope: 'POOL',
-  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-};
 
 let folder: string;
 let url: string;
@@ -65,7 +60,7 @@ async function create(service: TestService, count: number): Promise<void> {
   for (let first = 0; first < count; first += 20)
     await Promise.all(
       Array.from({ length: Math.min(20, count - first) }, (_, index) =>
-        service.post('/v2/tsigkeys', { ...BODY, name: `k${first + index}` }),
+        service.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `k${first + index}` }),
       ),
     );
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addMasterKey, createMasterKeyFile } from '../../src/encryption/master-keys.ts';
 import { createDatabase } from '../harness/postgres.ts';
+import { KEY_MEMBERS } from '../harness/samples.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -13,11 +14,6 @@ import {
   type TestService,
 } from '../harness/service.ts';
 
-const BODY = {
-  algorithm: 'hmac-sha256',
-  scope: 'POOL',
-  resource_id: '794ccc2c-d751-44fe-b57f-8894c9f5c842',
-};
 const ADMIN = 'an-administrator-token-for-all-processes';
 
 let folder: string;
@@ -53,7 +49,7 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
 test('a master key encrypts the secrets that were stored in clear, and changes no response', async () => {
   const before = await start();
   for (let index = 0; index < 30; index += 1)
-    await before.post('/v2/tsigkeys', { ...BODY, name: `k${index}.example` });
+    await before.post('/v2/tsigkeys', { ...KEY_MEMBERS, name: `k${index}.example` });
   const list = async (service: TestService) =>
     (await service.get('/v2/tsigkeys')).text.replaceAll(service.url, '');
   const wanted = await list(before);
@@ -85,7 +81,7 @@ test('four processes write while both keys rotate ten times: no request fails, a
   const writers = services.map(async (service, number) => {
     for (let round = 0; !isDone || round < 5; round += 1) {
       const created = await service.post('/v2/tsigkeys', {
-        ...BODY,
+        ...KEY_MEMBERS,
         name: `k${number}-${round}.example`,
       });
       if (created.status !== 201) failures.push(created.status);
@@ -158,7 +154,10 @@ test(
     const clear: string[] = [];
     const before = await start();
     for (let index = 0; index < 300; index += 1) {
-      const { body } = await before.post('/v2/tsigkeys', { ...BODY, name: `k${index}.example` });
+      const { body } = await before.post('/v2/tsigkeys', {
+        ...KEY_MEMBERS,
+        name: `k${index}.example`,
+      });
       clear.push(body.secret as string);
     }
     await query('ANALYZE tsigkeys'); // samples of the secrets are then in the statistics
@@ -173,7 +172,10 @@ test(
       .toBe(0);
     const encrypted: string[] = [];
     for (let index = 0; index < 100; index += 1) {
-      const { body } = await after.post('/v2/tsigkeys', { ...BODY, name: `e${index}.example` });
+      const { body } = await after.post('/v2/tsigkeys', {
+        ...KEY_MEMBERS,
+        name: `e${index}.example`,
+      });
       encrypted.push(body.secret as string);
     }
     const [row] = await query("SELECT current_setting('data_directory') AS folder");

@@ -1,9 +1,9 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { expectOneRecordEach, runOperations } from '../audit/operations.ts';
 import { auditRecords } from '../harness/audit.ts';
-import { canMount, mountMemory } from '../harness/file-systems.ts';
+import { canMount, fillWith, mountMemory } from '../harness/file-systems.ts';
 import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
 import { sizeOf } from '../harness/sizes.ts';
 import { queryByAnotherProgram } from '../harness/sqlite-programs.ts';
@@ -79,7 +79,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
         ...variables,
       });
       await prepare(service);
-      fill(filler);
+      fillWith(filler);
       await work(service, () => rmSync(filler));
       rmSync(filler, { force: true });
       expect(await service.stop('SIGTERM')).toBe(0);
@@ -149,19 +149,3 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     );
   });
 });
-
-/** Fills a file system to the last byte with one file. */
-function fill(file: string): void {
-  const descriptor = openSync(file, 'w');
-  try {
-    for (const size of [1 << 16, 4096, 1]) {
-      try {
-        for (;;) writeSync(descriptor, Buffer.alloc(size, 1));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-      }
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-}

@@ -12,7 +12,13 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiResponse, Client } from '../harness/client.ts';
-import { canMount, mountExt4, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
+import {
+  canMount,
+  fillWith,
+  mountExt4,
+  mountMemory,
+  type SmallFileSystem,
+} from '../harness/file-systems.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -106,22 +112,6 @@ function expectUnavailable(response: ApiResponse, message: RegExp): void {
   expect(response.text).not.toContain(folder);
 }
 
-/** Fills a file system to the last byte with one file. */
-function fill(file: string): void {
-  const descriptor = openSync(file, 'w');
-  try {
-    for (const size of [1 << 16, PAGE_BYTES, 1]) {
-      try {
-        for (;;) writeSync(descriptor, Buffer.alloc(size, 1));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-      }
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 /** Overwrites everything after the first page, where the schema is. */
 function damage(database: string): void {
   const { size } = statSync(database);
@@ -135,7 +125,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
-    fill(join(disk, 'filler'));
+    fillWith(join(disk, 'filler'));
 
     const full = await createUntilRefused(client);
     expectUnavailable(full.refusal, /the disk is full/);
@@ -159,7 +149,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
   test('the service stops while the disk is full, and loses nothing', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
-    fill(join(disk, 'filler'));
+    fillWith(join(disk, 'filler'));
     const { acknowledged } = await createUntilRefused(client);
     expect(await client.stop('SIGTERM')).toBe(0);
     rmSync(join(disk, 'filler'));
@@ -177,7 +167,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
       });
       tokens.push({ id: body.id as string, holder: client.with(body.token as string) });
     }
-    fill(join(disk, 'filler'));
+    fillWith(join(disk, 'filler'));
     await createUntilRefused(client);
     // A small change may still fit into the WAL, so tokens are revoked until one fails.
     let revoked = tokens.shift();
@@ -211,7 +201,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
     const disk = mount((parent) => mountMemory(parent, '2m'));
     const client = await start(join(disk, 'tsigil.db'));
     expect((await client.post('/v2/tlds', { name: 'com' })).status).toBe(201);
-    fill(join(disk, 'filler'));
+    fillWith(join(disk, 'filler'));
     const { acknowledged } = await createUntilRefused(client);
     await client.stop('SIGKILL');
     const again = await start(join(disk, 'tsigil.db'));
@@ -224,7 +214,7 @@ describe.skipIf(!canMount((parent) => mountMemory(parent, '1m'), 'A tmpfs'))('a 
 
   test('the service refuses to start with a one-line message, and can start when space is free', async () => {
     const disk = mount((parent) => mountMemory(parent, '2m'));
-    fill(join(disk, 'filler'));
+    fillWith(join(disk, 'filler'));
     const { status, stdout, stderr } = serveInVain(join(disk, 'tsigil.db'));
     expect(stderr).toMatch(
       /^tsigil: The database cannot be used: the disk is full \(.*tsigil\.db.*\)\n$/,

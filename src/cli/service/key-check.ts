@@ -1,10 +1,8 @@
 import { explainBy, type Check, type CheckResult } from '../../domain/dns/key-check.ts';
-import { WireError } from '../../domain/dns/wire-name.ts';
 import { canonicalKey, type Key } from '../../domain/key-formats/key.ts';
 import { ALGORITHMS } from '../../domain/resources/tsigkey.ts';
 import type { DnsTimeouts, NameServer } from '../../net/dns.ts';
-import { NetError } from '../../net/faults.ts';
-import { sendSigned } from '../../net/signed-request.ts';
+import { failureOf, sendSigned } from '../../net/signed-request.ts';
 
 /** A check whether `server` accepts `key` for a kind of request about `zone`. */
 export interface KeyCheck {
@@ -42,18 +40,7 @@ export async function checkKey(
       hint,
     };
   } catch (error) {
-    if (error instanceof NetError)
-      return {
-        verdict: 'no response',
-        reason: error.message,
-        hint: 'Check the address and the port, and that the server listens there.',
-      };
-    if (error instanceof WireError)
-      return {
-        verdict: 'untrusted response',
-        reason: `the response is not a valid DNS message: ${error.message}`,
-      };
-    throw error;
+    return failureOf(error);
   }
 }
 

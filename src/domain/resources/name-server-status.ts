@@ -1,5 +1,6 @@
-import { enumeration, integer, nullable, text, timestamp, type Kind } from '../model/field.ts';
+import { enumeration, integer, nullable, text, timestamp } from '../model/field.ts';
 import { defineFields } from '../model/resource.ts';
+import { serviceField } from './service-fields.ts';
 
 /** The states of a name server. */
 export const SERVER_STATES = [
@@ -15,59 +16,58 @@ export const SERVER_STATES = [
 /** The state of a name server. */
 export type ServerState = (typeof SERVER_STATES)[number];
 
-/** Returns a field that the service sets, with the initial value `value`. */
-function own<T>(kind: Kind<T>, value: T, description: string, example: T) {
-  return {
-    ...kind,
-    description,
-    example,
-    onCreate: { default: value },
-    set: 'by the service',
-  } as const;
-}
-
 /** The members of a name server that show the state of its delivery. */
 export const statusFields = defineFields({
-  state: own(
+  state: serviceField(
     enumeration(SERVER_STATES),
     'pending',
     'live: every key was verified. pending: changes wait. paused: delivery is paused. drifted: the name server differs, and the service only reports it. failed: the last attempt failed. blocked: an operator must confirm the removal of many keys. open: the name server accepted an unsigned transfer or update.',
     'live',
   ),
-  keys_wanted: own(integer(0), 0, 'The number of keys that the name server should have.', 12),
-  keys_live: own(integer(0), 0, 'The number of keys that were verified.', 12),
-  applied_at: own(
+  keys_wanted: serviceField(
+    integer(0),
+    0,
+    'The number of keys that the name server should have.',
+    12,
+  ),
+  keys_live: serviceField(integer(0), 0, 'The number of keys that were verified.', 12),
+  applied_at: serviceField(
     nullable(timestamp()),
     null,
     'The time of the last change to the name server.',
     '2030-01-31T12:00:00.000000',
   ),
-  verified_at: own(
+  verified_at: serviceField(
     nullable(timestamp()),
     null,
     'The time at which the service last found that the name server has all keys.',
     '2030-01-31T12:00:00.000000',
   ),
-  pending_since: own(
+  pending_since: serviceField(
     nullable(timestamp()),
     null,
     'The time of the oldest change that waits. Null if none waits.',
     '2030-01-31T12:00:00.000000',
   ),
-  attempts: own(integer(0), 0, 'The number of attempts that failed since the last success.', 0),
-  next_attempt_at: own(
+  attempts: serviceField(
+    integer(0),
+    0,
+    'The number of attempts that failed since the last success.',
+    0,
+  ),
+  next_attempt_at: serviceField(
     nullable(timestamp()),
     null,
     'The time of the next attempt after a failure.',
     '2030-01-31T12:00:05.000000',
   ),
-  error_code: own(
+  error_code: serviceField(
     nullable(text({ min: 1, max: 64 })),
     null,
     'The reason of the last failure, such as `unreachable` or `refused_by_server`.',
     'unreachable',
   ),
-  error: own(
+  error: serviceField(
     nullable(text({ min: 1, max: 1000 })),
     null,
     'The last failure in words, without secrets.',

@@ -1,7 +1,7 @@
 import { comparisonForm, fitsInMessage, withoutFinalDot } from '../text/dns-name.ts';
 import type { Problem } from '../model/errors.ts';
 import { enumeration, text, uuid } from '../model/field.ts';
-import { keyVersion } from './key-version.ts';
+import { keyVersion } from './service-fields.ts';
 import { pool } from './pool.ts';
 import {
   defineFields,

@@ -20,6 +20,7 @@ import {
   type Kind,
 } from '../model/field.ts';
 import { defineFields, type ResourceOf } from '../model/resource.ts';
+import { serviceField } from './service-fields.ts';
 
 /** The e-mail address of SECONDARY zones. The SOA record of their primary has the real one. */
 const SECONDARY_EMAIL = 'hostmaster@example.com';
@@ -100,17 +101,6 @@ const master: Kind<string> = {
 
 const shortText = text({ min: 0, max: 50 });
 
-/** Returns a field that the service sets, with the initial value `value`. */
-function own<T>(kind: Kind<T>, value: T, description: string, example: T) {
-  return {
-    ...kind,
-    description,
-    example,
-    onCreate: { default: value },
-    set: 'by the service',
-  } as const;
-}
-
 /** The fields of a zone. */
 export const zoneFields = defineFields({
   pool_id: {
@@ -121,7 +111,7 @@ export const zoneFields = defineFields({
     onCreate: { default: null },
     set: 'once',
   },
-  project_id: own(
+  project_id: serviceField(
     text({ min: 1, max: 64 }),
     '',
     'The project that owns the zone.',
@@ -155,26 +145,31 @@ export const zoneFields = defineFields({
     example: 3600,
     onCreate: { default: 3600 },
   },
-  serial: own(
+  serial: serviceField(
     integer(1, 4_294_967_295),
     1,
     "The serial number of the zone's SOA record (RFC 1035 section 3.3.13).",
     1_795_219_200,
   ),
-  shared: own(boolean(), false, 'Whether other projects may use the zone. Always false.', false),
-  status: own(
+  shared: serviceField(
+    boolean(),
+    false,
+    'Whether other projects may use the zone. Always false.',
+    false,
+  ),
+  status: serviceField(
     enumeration(['ACTIVE', 'PENDING', 'ERROR']),
     'ACTIVE',
     'Whether the name servers have the current state of the zone.',
     'ACTIVE',
   ),
-  action: own(
+  action: serviceField(
     enumeration(['NONE', 'CREATE', 'UPDATE', 'DELETE']),
     'NONE',
     'The action in progress on the zone.',
     'NONE',
   ),
-  version: own(
+  version: serviceField(
     integer(1, Number.MAX_SAFE_INTEGER),
     1,
     'The number of changes to the zone, including its creation.',
@@ -201,7 +196,7 @@ export const zoneFields = defineFields({
     example: [],
     onCreate: { default: [] },
   },
-  transferred_at: own(
+  transferred_at: serviceField(
     nullable(timestamp()),
     null,
     'When a SECONDARY zone was last transferred.',

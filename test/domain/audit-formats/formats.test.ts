@@ -2,24 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AuditRecord } from '../../../src/domain/audit/record.ts';
 import { AUDIT_FORMATS } from '../../../src/domain/audit-formats/formats.ts';
+import { EXAMPLE_RECORD } from '../../../src/domain/operations/audit-responses.ts';
 
 const RECORD: AuditRecord = {
-  seq: 42,
-  batch: 7,
-  at: '2026-11-21T09:30:00.123456',
-  request_id: 'req-3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
-  global_request_id: null,
-  actor_kind: 'token',
-  actor_id: '9b1f0a52-3c44-4c36-9a3a-0c8f5c1f7a10',
-  actor_name: 'terraform',
-  roles: ['keymanager', 'reader'],
-  project_id: null,
-  source: '192.0.2.7',
-  action: 'tsigkeys:update',
-  resource_type: 'tsigkeys',
-  resource_id: '5d1c7f1e-93c4-4b43-8f11-5e9f8a2d7c33',
-  resource_name: 'transfer.example.',
-  outcome: 'success',
+  ...EXAMPLE_RECORD,
+  ...{ seq: 42, batch: 7, roles: ['keymanager', 'reader'] },
   detail: { changes: { algorithm: ['hmac-sha1', 'hmac-sha256'] } },
 };
 
