@@ -13,7 +13,7 @@ const builtThreads: Plugin = {
   name: 'built-threads',
   transform: (code, id) =>
     id.endsWith('/src/store/sqlite/scans/scan-thread.ts')
-      ? code.replace('./scan-worker.js', '../../../../dist/store/sqlite/scans/scan-worker.js')
+      ? code.replace('./scan-worker.js', '../../../../dist/scan-worker.js')
       : undefined,
 };
 

@@ -1,7 +1,7 @@
-// Compiles src into dist. Takes options of the compiler, such as --noCheck. Also runs after an
-// installation. Without the compiler, a production install uses the existing dist.
+// Checks the types of src, and bundles it into dist. With --noCheck, only bundles it. Also runs
+// after an installation. Without development packages, a production install uses the existing dist.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 let compiler;
@@ -14,12 +14,12 @@ try {
     );
 }
 if (compiler !== undefined) {
+  const { bundle } = await import('./bundle.mjs');
+  if (!process.argv.includes('--noCheck')) {
+    const arguments_ = [compiler, '-p', 'tsconfig.build.json'];
+    const { status } = spawnSync(process.execPath, arguments_, { stdio: 'inherit' });
+    if (status !== 0) process.exit(status ?? 1);
+  }
   rmSync('dist', { recursive: true, force: true });
-  const { status } = spawnSync(
-    process.execPath,
-    [compiler, '-p', 'tsconfig.build.json', ...process.argv.slice(2)],
-    { stdio: 'inherit' },
-  );
-  if (status !== 0) process.exit(status ?? 1);
-  chmodSync('dist/main.js', 0o755);
+  await bundle(process.cwd(), 'dist');
 }

@@ -1,6 +1,6 @@
 // Prints docs/configuration.md from the built table of settings.
 // `npm run docs` writes the page, and a test compares them.
-import { formatYaml } from '../dist/cli/output/plain-text.js';
+import { formatYaml } from '../dist/cli/output/yaml.js';
 import { describeConfig, readConfig } from '../dist/config/config.js';
 import { fileVariableOf, variableOf } from '../dist/config/option.js';
 import { OPTIONS } from '../dist/config/options.js';

@@ -166,7 +166,7 @@ function quote(text) {
 // No command runs, so none needs a terminal or a service.
 process.stdout.write(
   manualPage(
-    createProgram(VERSION, {}, { environment: {}, out: process.stdout, err: process.stderr }),
+    await createProgram(VERSION, {}, { environment: {}, out: process.stdout, err: process.stderr }),
     VERSION,
   ),
 );

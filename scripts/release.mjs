@@ -50,7 +50,7 @@ function writeChecksums(folder) {
   writeFileSync(join(folder, 'SHA256SUMS'), lines.join(''));
 }
 
-function release(target) {
+async function release(target) {
   const time = releaseTime();
   process.umask(0o022);
   rmSync(target, { recursive: true, force: true });
@@ -58,7 +58,7 @@ function release(target) {
   const work = mkdtempSync(join(tmpdir(), 'tsigil-release-'));
   try {
     const program = join(work, 'program');
-    const { name, version, homepage } = buildProgram(CHECKOUT, program);
+    const { name, version, homepage } = await buildProgram(CHECKOUT, program);
     run('npm', ['pack', '--ignore-scripts', '--pack-destination', target], program);
 
     for (const [architecture, cpu] of Object.entries(ARCHITECTURES)) {
@@ -82,5 +82,5 @@ function release(target) {
 }
 
 const target = resolve(process.argv[2] ?? join(CHECKOUT, 'release'));
-release(target);
+await release(target);
 process.stdout.write(readFileSync(join(target, 'SHA256SUMS'), 'utf8'));

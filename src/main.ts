@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import type { Ask } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/errors.ts';
-import { formatYaml, plainText } from './cli/output/plain-text.ts';
+import { plainText } from './cli/output/plain-text.ts';
 import { configFrom, configReader, forOperator } from './command-config.ts';
 import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
@@ -108,6 +108,7 @@ async function checkConfig(configPath: string | undefined, connect: boolean): Pr
     ...fileProblems(read),
     ...localProblems(read.nameServers ?? []),
   ]);
+  const { formatYaml } = await import('./cli/output/yaml.ts');
   process.stdout.write(formatYaml(describeConfig(config)));
   if (!connect) return;
   const { checkConnections } = await import('./connection-checks.ts');

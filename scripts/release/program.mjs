@@ -1,7 +1,8 @@
-// The program as it is published: compiled, and without what only a checkout needs.
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+// The program as it is published: bundled, and without what only a checkout needs.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { copyAll, run } from './files.mjs';
+import { bundle } from '../bundle.mjs';
+import { copyAll } from './files.mjs';
 
 /** The files beside dist/ and package.json. npm adds README.md and LICENSE by itself. */
 const FILES = ['docs/tsigil.1', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md'];
@@ -9,13 +10,10 @@ const FILES = ['docs/tsigil.1', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURIT
 /** The members of package.json that only a checkout needs. */
 const CHECKOUT_MEMBERS = ['allowScripts', 'devDependencies', 'scripts'];
 
-/** Compiles src into `target` and adds what the npm package contains. Returns its package.json. */
-export function buildProgram(checkout, target) {
+/** Bundles src into `target` and adds what the npm package contains. Returns its package.json. */
+export async function buildProgram(checkout, target) {
   copyAll(checkout, FILES, target);
-  const compiler = join(checkout, 'node_modules/typescript/bin/tsc');
-  const dist = join(target, 'dist');
-  run(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir', dist], checkout);
-  chmodSync(join(dist, 'main.js'), 0o755);
+  await bundle(checkout, join(target, 'dist'));
   const shipped = new Set(dependenciesOf(checkout).map(({ path }) => nameOf(path)));
   const manifest = publishable(readJson(join(checkout, 'package.json')), shipped);
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { faultOf } from '../net/faults.ts';
+import { yaml } from './file.ts';
 import { fileVariableOf, variableOf, type Option } from './option.ts';
 import { OPTIONS } from './options.ts';
 
@@ -122,7 +122,7 @@ function readSecretFile(
 function valueOf(option: Option, text: string): unknown {
   if (option.kind.schema.type === 'string') return text;
   try {
-    const value: unknown = parse(text, { logLevel: 'error' }); // a warning would quote the text
+    const value: unknown = yaml().parse(text, { logLevel: 'error' }); // a warning would quote the text
     return value;
   } catch {
     return text;

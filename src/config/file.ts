@@ -1,8 +1,18 @@
-import { LineCounter, parseDocument } from 'yaml';
+import { createRequire } from 'node:module';
 import { isObject, type Kind } from '../domain/model/field.ts';
 import { readWholeFile } from '../net/files.ts';
 import { faultOf } from '../net/faults.ts';
 import { OPTIONS } from './options.ts';
+
+const load = createRequire(import.meta.url);
+
+/**
+ * Returns the YAML library. Loads it at the first call, because it has 70 modules, and a service
+ * without a configuration file does not need it.
+ */
+export function yaml(): typeof import('yaml') {
+  return load('yaml') as typeof import('yaml'); // its types are those of the import
+}
 
 /**
  * The values in a configuration file, by the keys of their settings. Those of unknown settings are
@@ -56,6 +66,7 @@ function readTree(path: string, problems: string[]): object {
  * reported.
  */
 function parseTree(path: string, text: string, problems: string[]): object {
+  const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   for (const { code, pos } of [...document.errors, ...document.warnings]) {

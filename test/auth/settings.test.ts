@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatYaml } from '../../src/cli/output/plain-text.ts';
+import { formatYaml } from '../../src/cli/output/yaml.ts';
 import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
 
 const KEYSTONE = {

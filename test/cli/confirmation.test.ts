@@ -77,7 +77,7 @@ function typed(...lines: string[]): NonNullable<RunOptions['input']> {
   return Object.assign(Readable.from(lines), { isTTY: true });
 }
 
-describe('declarations', () => {
+describe('declarations', async () => {
   const nothing = { write: () => undefined };
   const terminal = {
     environment: {},
@@ -87,7 +87,7 @@ describe('declarations', () => {
     err: nothing,
     onInterrupt: () => () => undefined,
   };
-  const program = createProgram('0', NO_LOCAL_COMMANDS, terminal);
+  const program = await createProgram('0', NO_LOCAL_COMMANDS, terminal);
   const leaves = commandsBelow(program).filter(({ command }) => command.commands.length === 0);
 
   test('every command declares whether and when it asks for confirmation', () => {

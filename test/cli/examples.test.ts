@@ -8,7 +8,7 @@ import { hasProgram } from '../harness/tools.ts';
 
 const nothing = () => undefined;
 const noCommand = async () => undefined;
-const PROGRAM = createProgram(
+const PROGRAM = await createProgram(
   '0.0.0',
   {
     serve: noCommand,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { formatYaml } from '../../src/cli/output/plain-text.ts';
+import { formatYaml } from '../../src/cli/output/yaml.ts';
 import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
 import { variableOf } from '../../src/config/option.ts';
 import { OPTIONS, type Config } from '../../src/config/options.ts';

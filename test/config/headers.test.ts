@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { formatYaml } from '../../src/cli/output/plain-text.ts';
+import { formatYaml } from '../../src/cli/output/yaml.ts';
 import { ConfigError, describeConfig, readConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/options.ts';
 

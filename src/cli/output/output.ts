@@ -1,4 +1,5 @@
-import { csvCell, formatJson, formatYaml, plainText } from './plain-text.ts';
+import { csvCell, formatJson, plainText } from './plain-text.ts';
+import { formatYaml } from './yaml.ts';
 import { drawTable } from './table.ts';
 import type { TextStyle } from './terminal.ts';
 

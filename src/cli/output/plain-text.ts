@@ -1,5 +1,3 @@
-import { Document, isScalar, Scalar, visit } from 'yaml';
-
 /**
  * Characters that a terminal may interpret, or that change the reading order of a line: controls
  * (C0, DEL and C1), bidirectional marks, embeddings, overrides and isolates, line and paragraph
@@ -29,19 +27,6 @@ export function plainLines(text: string): string {
 export function formatJson(value: unknown): string {
   // JSON.stringify escapes line feeds inside strings; the others are the layout.
   return `${plainLines(JSON.stringify(value, null, 2))}\n`;
-}
-
-/**
- * Formats a value as YAML. Parsing the text returns an equal value. Text with unprintable
- * characters is double-quoted, so that escapes work.
- */
-export function formatYaml(value: unknown): string {
-  const document = new Document(value);
-  visit(document, (_key, node) => {
-    if (isScalar(node) && typeof node.value === 'string' && plainLines(node.value) !== node.value)
-      node.type = Scalar.QUOTE_DOUBLE;
-  });
-  return plainLines(document.toString());
 }
 
 /** The characters with which a formula begins in spreadsheets, including the full-width forms. */

@@ -1,0 +1,64 @@
+import { Argument, type Command } from 'commander';
+import { addAuditCommands } from './commands/audit/audit-commands.ts';
+import { addDeliveryCommands } from './commands/delivery-commands.ts';
+import { addEncryptionCommands } from './commands/encryption-commands.ts';
+import { addLocalCommands, type LocalCommands } from './commands/local-commands.ts';
+import { addNameList } from './commands/name-list.ts';
+import { addResourceCommands } from './commands/resource-commands.ts';
+import { addSessionCommands } from './commands/session-commands.ts';
+import { addTldImport } from './commands/tld-import.ts';
+import { addTokenRevoke } from './commands/token-revoke.ts';
+import { addKeyCommands } from './commands/tsigkey/tsigkey-commands.ts';
+import { completionScript, SHELLS, type Shell } from './completion.ts';
+import { acceptConnectionFlagsFirst } from './flags/flags.ts';
+import { addExamples } from './flags/help.ts';
+import { RESOURCE_COMMANDS } from './flags/resource-table.ts';
+import type { Stream, Terminal } from './output/terminal.ts';
+import { addHelpCommand, COMMAND_GROUPS } from './root-help.ts';
+
+/** Adds all commands to the program, in the order of its help. */
+export function addAllCommands(program: Command, local: LocalCommands, terminal: Terminal): void {
+  program.commandsGroup(COMMAND_GROUPS.resources);
+  addResourceCommands(program, terminal);
+  addKeyCommands(program, terminal);
+  const commandOf = (noun: string) =>
+    program.commands.find((command) => command.name() === noun) ?? program;
+  addTldImport(commandOf('tld'), terminal);
+  addTokenRevoke(commandOf('token'), terminal);
+  for (const { type, plural } of RESOURCE_COMMANDS) describeVerbs(commandOf(type.noun), plural);
+  addDeliveryCommands(program, terminal);
+  program.commandsGroup(COMMAND_GROUPS.client);
+  addSessionCommands(program, terminal);
+  addCompletion(program, terminal.out);
+  addNameList(program, terminal);
+  addHelpCommand(program);
+  program.commandsGroup(COMMAND_GROUPS.service);
+  addLocalCommands(program, local);
+  addEncryptionCommands(program, local, terminal);
+  addAuditCommands(program, terminal);
+  acceptConnectionFlagsFirst(program);
+}
+
+/** Sets the summary of a command for resources: the names of its subcommands. */
+function describeVerbs(command: Command, plural: string): void {
+  const verbs = command.commands.map((each) => each.name());
+  command.summary(`${verbs.slice(0, -1).join(', ')} and ${verbs.at(-1)} ${plural}`);
+}
+
+/** Adds the command that prints a completion script. */
+function addCompletion(program: Command, out: Stream): void {
+  const completion = program
+    .command('completion')
+    .description('print a shell script that completes commands, flags and their values')
+    .summary('print a script that completes commands in a shell')
+    .addArgument(new Argument('<shell>', 'shell that runs the script').choices(SHELLS))
+    .action((shell: Shell) => void out.write(completionScript(program, shell)));
+  addExamples(completion, [
+    'tsigil completion bash > ~/.local/share/bash-completion/completions/tsigil',
+    {
+      command: 'tsigil completion zsh > /usr/local/share/zsh/site-functions/_tsigil',
+      purpose: 'any folder in $fpath works',
+    },
+    'tsigil completion fish > ~/.config/fish/completions/tsigil.fish',
+  ]);
+}
