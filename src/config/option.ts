@@ -140,10 +140,7 @@ function isDefinition(node: Definition | Section): node is Definition {
   return typeof node.meaning === 'string';
 }
 
-/**
- * Whose behaviour settings without a value follow: the service's own, or that of OpenStack
- * Designate.
- */
+/** Which defaults settings have: those of the service (`none`), or those of OpenStack Designate. */
 export const COMPATIBILITIES = ['none', 'designate'] as const;
 export type Compatibility = (typeof COMPATIBILITIES)[number];
 

@@ -65,7 +65,7 @@ test('seals records in numbered batches, each with the hash of the one before', 
   });
 });
 
-test('a stop seals what is left and logs the checkpoint', async () => {
+test('a stop seals the remaining records and logs the checkpoint', async () => {
   await service.post('/v2/tlds', { name: 'com' });
   const { folder } = service;
   const first = await startTestService(

@@ -75,7 +75,7 @@ describe('a pass', () => {
     expect(await dependencies().store.deliveries(server)).toEqual([]);
   });
 
-  test('without work claims and writes nothing', async () => {
+  test('claims and writes nothing without work', async () => {
     await pass();
     const before = opened.statements().length;
     expect(await dependencies().store.due([server])).toEqual([]);

@@ -129,7 +129,7 @@ describe('/v2/encryption', () => {
       marks.push(record?.detail.changes.secret[1]);
     };
     const restart = async () => {
-      await service.close(); // a stop seals what is left
+      await service.close(); // a stop seals the remaining records
       await start();
     };
     await mark('before.example');

@@ -85,7 +85,7 @@ test('201 for such a key, with a database that an earlier version created, after
   expect(await create(await start('earlier.db'), 'two names')).toBe(201);
 });
 
-test('201 or 400 as the setting says, if it is set', async () => {
+test('201 or 400 according to the setting, if it is set', async () => {
   await createEarlierDatabase('earlier.db');
   expect(await create(await start('earlier.db', { TSIGIL_TSIGKEYS_STRICT: 'true' }), 'a b')).toBe(
     400,

@@ -25,7 +25,7 @@ const key = (members: Record<string, unknown> = {}) => ({
   ...members,
 });
 
-/** Creates a key and returns it as it reads back. */
+/** Creates a key and returns it. Fails the test if a read returns something else. */
 async function keep(members: Record<string, unknown>, from = service): Promise<Resource> {
   const response = await from.post('/v2/tsigkeys', key(members));
   expect(response.status, response.text).toBe(201);

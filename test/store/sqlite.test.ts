@@ -94,7 +94,7 @@ describe('opening a SQLite file', () => {
     chmodSync(path, 0o444);
     await openSqlite(path, observer).then(
       (database) => database.close(),
-      () => undefined, // whoever is not root cannot write it
+      () => undefined, // only root can write it
     );
     expect(modeOf(path)).toBe('400');
   });

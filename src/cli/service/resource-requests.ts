@@ -125,7 +125,8 @@ async function findByName(
 
 /**
  * Throws `CommandError` if the token may not see the secrets of a type, before a command changes
- * something. A service without this request decides in its response.
+ * something. A service that lacks this request refuses the
+ * change itself.
  */
 export async function assertMayReveal(connection: Connection, type: ResourceType): Promise<void> {
   const right = revealRight(type);

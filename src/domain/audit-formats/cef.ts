@@ -59,7 +59,7 @@ function labelled(name: string, label: string, value: string | null): Extension 
       ];
 }
 
-/** Returns the first `length` characters of a text. It marks a text that is longer. */
+/** Returns a text of at most `length` characters. A longer text ends with three dots. */
 function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 3).toWellFormed()}...`;
 }

@@ -4,7 +4,7 @@ import { nameServer } from '../resources/name-server.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { zone } from '../resources/zone.ts';
 
-/** Returns that no name server is affected. */
+/** Returns an empty set of affected name servers. */
 export function noneAffected(): Affected {
   return { pools: new Set(), zones: new Set(), servers: new Set(), deletedServers: new Set() };
 }

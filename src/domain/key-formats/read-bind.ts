@@ -168,7 +168,7 @@ function endOfToken(text: string, start: number, origin: Origin): number {
   if (character === '"') {
     for (let index = start + 1; index < text.length; index += text[index] === '\\' ? 2 : 1)
       if (text[index] === '"') return index + 1;
-    throw new KeyFileError(origin, 'the quotation mark that stands here has no counterpart');
+    throw new KeyFileError(origin, 'the quotation mark here is not closed');
   }
   if (/[\s{};]/.test(character)) return start + 1;
   let end = start + 1;

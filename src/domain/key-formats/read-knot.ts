@@ -99,6 +99,6 @@ function readValue(text: string, origin: Origin): string {
   const mark = value[0];
   if (mark !== '"' && mark !== "'") return value.replace(/\s#.*$/, '').trim();
   const end = value.indexOf(mark, 1);
-  if (end < 0) throw new KeyFileError(origin, 'the quotation mark has no counterpart');
+  if (end < 0) throw new KeyFileError(origin, 'the quotation mark is not closed');
   return value.slice(1, end);
 }

@@ -100,7 +100,7 @@ function* tokensOf(text: string, file: IncludedFile | undefined): Generator<Toke
   for (const { 0: token, index } of text.matchAll(TOKEN)) {
     for (; counted < index; counted += 1) if (text[counted] === '\n') line += 1;
     if (token === '"' || token === "'")
-      throw new KeyFileError({ line, file }, 'the quotation mark has no counterpart');
+      throw new KeyFileError({ line, file }, 'the quotation mark is not closed');
     if (!token.startsWith('#')) yield { token, line, file };
   }
 }

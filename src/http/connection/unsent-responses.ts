@@ -16,8 +16,8 @@ export interface UnsentBudget {
   /** Returns the number of bytes of all owners. */
   readonly bytes: () => number;
   /**
-   * Returns whether an owner has no room left, or had too little for its last response and nothing
-   * was sent since.
+   * Returns whether an owner has used all of its memory, or whether its last response did not fit
+   * and none was sent since.
    */
   readonly isFull: (owner: string) => boolean;
   /**

@@ -79,7 +79,7 @@ const FOREIGN_ERRORS: Readonly<Record<string, (cause: unknown) => ServiceError>>
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) =>
     new ServiceError('unsupported_content_type', undefined, { cause }),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) =>
-    new ServiceError('bad_request', 'The request body is not as long as Content-Length says', {
+    new ServiceError('bad_request', 'The length of the request body differs from Content-Length', {
       cause,
     }),
   FST_ERR_BAD_URL: (cause) =>

@@ -115,7 +115,7 @@ async function reconcile(
 ): Promise<PassResult> {
   const { store, driver, holder, clock, random, memory, onDrift } = dependencies;
   const { server, fence } = claim;
-  // The ids first: a change that commits in between is in the state, and its row remains.
+  // Read before the state: a change that commits meanwhile is then in it, and its row remains.
   const outbox = await store.outbox(server.id);
   const desired = await store.desired(server);
   const { state } = desired;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Lock } from '../../domain/model/ports.ts';
 
 /**
- * The maximum number of keys of one resource type that a transaction locks one by one. Beyond, it
- * locks the whole type. The server has room for 64 locks per connection.
+ * The maximum number of keys of one resource type that a transaction locks one by one. For more
+ * keys, it locks the whole type. The server has room for 64 locks per connection.
  */
 const MAX_KEYS = 32;
 

@@ -13,8 +13,9 @@ export interface Pools {
 }
 
 /**
- * Creates the pools for the database at `location`. Reserves a third of the connections for scans:
- * at least two of four or more, so that one caller cannot use all of them, and one of two or three.
+ * Creates the pools for the database at `location`. Reserves a third of the connections for scans.
+ * These are at least two if there are four or more connections, so that one caller cannot use all
+ * of them. Of two or three connections, it reserves one.
  */
 export function createPools(location: string, settings: ServingSettings): Pools {
   const { maxConnections, statementTimeoutSeconds, scanTimeoutSeconds } = settings;

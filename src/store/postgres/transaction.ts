@@ -80,13 +80,13 @@ export async function transaction<T>(
 }
 
 /**
- * Returns the statements of a transaction, which begins with the first of them. Locks and statements
- * whose result nobody needs are sent together with the next statement. The server runs statements in
- * the order in which they are sent, and refuses all that follow a failed one.
+ * Returns the statements of a transaction, which begins with the first of them. Locks and
+ * statements whose result is not needed are sent together with the next statement. The server runs
+ * statements in the order in which they are sent, and refuses all that follow a failed one.
  */
 function pipelinedSql(plain: Sql): {
   sql: TransactionSql;
-  /** Whether the transaction has begun, and not been told to end. */
+  /** Whether the transaction has begun, and neither COMMIT nor ROLLBACK was sent. */
   isOpen: () => boolean;
   commit: () => Promise<void>;
 } {

@@ -34,8 +34,9 @@ export interface TransactionSql extends Sql {
    */
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
-   * Runs a statement whose result nobody needs before the next statement. A later statement or the
-   * commit throws its error, or what `failed` throws for it. Absent if a statement needs no round trip.
+   * Runs a statement whose result is not needed before the next statement. A later statement or the
+   * commit throws its error, or what `failed` throws for it. Absent if a statement needs no round
+   * trip.
    */
   readonly runLater?:
     | ((

@@ -207,8 +207,8 @@ function refusal(message: string): ServiceError {
 }
 
 /**
- * Returns whether an error affects the whole transaction. A fault of the machine does; any other
- * error affects one write.
+ * Returns whether an error affects the whole transaction. A fault of the machine
+ * affects all of it. Any other error affects one write.
  */
 function isFault(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'unavailable';

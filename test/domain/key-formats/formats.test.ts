@@ -354,7 +354,7 @@ test.each([
     'not_exportable',
     'the algorithm must be one of hmac-md5',
   ],
-])('exportKey refuses %s, and says why', (_case, format, key, code, message) => {
+])('exportKey refuses %s and names the reason', (_case, format, key, code, message) => {
   expect(refusalOf(format, key)).toBe(code);
   expect(() => exportKey(format, key)).toThrow(message);
 });

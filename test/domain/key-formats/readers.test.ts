@@ -56,7 +56,7 @@ server:
 key:
   name: "one.example."
   algorithm: hmac-sha256
-  secret: "${K}" # as it was made
+  secret: "${K}" # unchanged
 key: name: two secret: '${MD5}' algorithm: md5
 pattern:
   name: "out"
