@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -6,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { findOpenRights, verifyExpectations } from '../../src/nameservers/probe.ts';
+import { parse } from 'yaml';
 import { blocksOf, readDocuments } from '../docs/documents.ts';
 import {
   startDrivenServer,
@@ -14,7 +16,8 @@ import {
   type ServerRecipe,
 } from '../harness/driven-server.ts';
 import { run } from '../harness/name-servers.ts';
-import { hasProgram } from '../harness/tools.ts';
+import { cleanEnvironment, PROGRAM, startServiceProcess } from '../harness/service.ts';
+import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
 import { newKey } from './driver-contract.ts';
 import { moduleFolder, SCHEMA } from '../harness/brands/powerdns-server.ts';
 
@@ -36,6 +39,52 @@ function replaced(text: string, changes: Readonly<Record<string, string>>): stri
     if (!result.includes(from)) throw new Error(`The page has no '${from}'`);
     return result.replaceAll(from, to);
   }, text);
+}
+
+/** Returns the blocks of commands of a page, also those in lists, before or after the start. */
+function commandsOf(name: string, phase: 'before the start' | 'after the start'): string[] {
+  const page = readDocuments().find(({ path }) => path === `docs/nameservers/${name}.md`);
+  const sections = (page?.text ?? '').split('\n## ');
+  return sections
+    .filter(
+      (section) => section.startsWith('Prepare the server\n') === (phase === 'before the start'),
+    )
+    .flatMap((section) => [...section.matchAll(/^( *)```sh\n(.*?)^\1```$/gms)])
+    .map(([, indent, content = '']) => content.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
+    .filter((content) => !isTransaction({ content }));
+}
+
+/** Programs of Debian that would change this machine. Those after `--` run. */
+const STUBS = ['apt-get', 'chown', 'runuser', 'systemctl', 'usermod'];
+
+/** Runs a block of commands below `folder`, as the user of this process. Returns its output. */
+function runBlock(
+  block: string,
+  folder: string,
+  variables: Record<string, string> = {},
+): { readonly status: number | null; readonly output: string } {
+  const programs = join(folder, 'programs');
+  mkdirSync(programs, { recursive: true });
+  const write = (name: string, text: string) =>
+    writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  for (const name of STUBS)
+    write(
+      name,
+      'while [ $# -gt 0 ] && [ "$1" != -- ]; do shift; done\n[ $# -eq 0 ] || { shift; exec "$@"; }',
+    );
+  write('tsigil', `exec '${process.execPath}' '${PROGRAM}' "$@"`);
+  write('pdnsutil', `PATH=\${PATH#*:} exec pdnsutil --config-dir='${folder}' "$@"`);
+  const script = block
+    .replaceAll(/\/etc\/(?:bind|knot|nsd)\/tsigil/g, `${folder}/keys`)
+    .replaceAll(/\/var\/lib\/(?:bind|knot|nsd|powerdns)/g, folder)
+    .replaceAll('/etc/', `${folder}/etc/`)
+    .replaceAll(/ -[og] (?:tsigil|bind|knot|nsd|pdns)/g, '');
+  const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', script], {
+    cwd: folder,
+    env: cleanEnvironment({ ...variables, PATH: `${programs}:${TOOL_ENVIRONMENT.PATH}` }),
+    encoding: 'utf8',
+  });
+  return { status, output: stdout + stderr };
 }
 
 interface PageCase extends ServerRecipe {
@@ -173,9 +222,13 @@ zone:
       const apiKey = randomBytes(32).toString('hex');
       writeFileSync(join(folder, 'api-key'), `${apiKey}\n`);
       mkdirSync(join(folder, 'run'));
-      const database = new DatabaseSync(join(folder, 'pdns.sqlite3'));
-      database.exec(readFileSync(SCHEMA, 'utf8'));
-      database.close();
+      const file = join(folder, 'pdns.sqlite3');
+      const isCreated = existsSync(file);
+      if (!isCreated) {
+        const database = new DatabaseSync(file);
+        database.exec(readFileSync(SCHEMA, 'utf8'));
+        database.close();
+      }
       writeFileSync(
         join(folder, 'pdns.conf'),
         `${replaced(main, {
@@ -191,7 +244,8 @@ guardian=no
 `,
       );
       const zoneFile = join(folder, `${ZONE}.zone`);
-      run(folder, 'pdnsutil', `--config-dir=${folder}`, 'load-zone', ZONE, zoneFile);
+      if (!isCreated)
+        run(folder, 'pdnsutil', `--config-dir=${folder}`, 'load-zone', ZONE, zoneFile);
     },
     command: (folder) => ['pdns_server', `--config-dir=${folder}`],
     options: ({ folder, controlPort }) => ({
@@ -200,6 +254,51 @@ guardian=no
     }),
   },
 };
+
+/** Runs the commands of a page after the name server runs, with a service. */
+async function followPage(page: string, server: DrivenServer, local: object): Promise<void> {
+  const { folder, address } = server;
+  const yaml = blocksOf({ path: page, text: readPage(page) }).find(
+    ({ language }) => language === 'yaml',
+  );
+  const { nameServers } = parse(yaml?.content ?? '') as {
+    readonly nameServers: readonly { readonly local: object }[];
+  };
+  const [entry] = nameServers;
+  const { properties = {} } = DRIVERS[page]?.options.schema ?? {};
+  expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(entry?.local ?? {})));
+  const configured = { ...entry, address: `127.0.0.1:${address.port}`, local };
+  const service = await startServiceProcess(folder, {
+    TSIGIL_NAME_SERVERS: JSON.stringify([configured]),
+  });
+  onTestFinished(async () => {
+    await service.stop('SIGTERM');
+  });
+  const variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+  const runAt = (block: string) =>
+    runBlock(block.replace('@192.0.2.53', `@127.0.0.1 -p ${address.port}`), folder, variables);
+  const [steps, queries] = [[] as string[], [] as string[]];
+  for (const block of commandsOf(page, 'after the start')) {
+    if (block.startsWith('dig ')) {
+      const { output } = runAt(block);
+      if (block.includes(' -k ')) expect(output).toMatch(/XFR size: \d+ records/);
+      else expect(output).toContain('Transfer failed.');
+      queries.push(block);
+    } else {
+      expect({ block, ...runAt(block) }).toMatchObject({ status: 0 });
+      steps.push(block);
+    }
+  }
+  expect(steps.join('')).toMatch(/nameserver check[^]*tsigkey create[^]*tsigkey delete/);
+  expect(queries).toHaveLength(2);
+  // The key is deleted now.
+  await expect.poll(() => runAt(queries[0] ?? '').output).toContain('Transfer failed.');
+}
+
+function readPage(name: string): string {
+  const page = readDocuments().find(({ path }) => path === `docs/nameservers/${name}.md`);
+  return page?.text ?? '';
+}
 
 describe('docs/nameservers', () => {
   for (const [name, recipe] of Object.entries(CASES)) {
@@ -233,6 +332,28 @@ describe('docs/nameservers', () => {
     );
 
     if (recipe.page !== undefined) continue;
+    test.runIf(recipe.installed && hasProgram('dig', 'bind9-dnsutils'))(
+      `${name}.md: all commands work, from an empty folder to a transfer and to the removal of the key`,
+      async () => {
+        const server = await startDrivenServer({
+          ...recipe,
+          configure(folder, port, controlPort) {
+            for (const path of ['systemd/system', 'tsigil', 'powerdns/pdns.d'])
+              mkdirSync(join(folder, 'etc', path), { recursive: true });
+            const blocks = commandsOf(name, 'before the start');
+            const [create, ...others] = blocks.filter((block) => !block.includes('pdnsutil'));
+            expect(blocks.length).toBeGreaterThan(2);
+            expect(runBlock(create ?? '', folder)).toMatchObject({ status: 0 });
+            recipe.configure(folder, port, controlPort);
+            for (const block of [...others, ...blocks.filter((each) => each.includes('pdnsutil'))])
+              expect({ block, ...runBlock(block, folder) }).toMatchObject({ status: 0 });
+          },
+        });
+        onTestFinished(() => server.remove());
+        await followPage(name, server, recipe.options(server));
+      },
+    );
+
     test(`${name}.md lists the options of the driver, with their defaults`, () => {
       const page = readDocuments().find(({ path }) => path === `docs/nameservers/${name}.md`);
       const { properties = {} } = DRIVERS[name]?.options.schema ?? {};
