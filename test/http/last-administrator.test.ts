@@ -52,7 +52,7 @@ describe('DELETE of a token', () => {
     expectError(await remove('ada'), 409, 'last_administrator');
   });
 
-  test('204 for an administrator token while another one is valid, with its role in any case', async () => {
+  test('204 for an administrator token while another one is valid, with its role in upper or lower case', async () => {
     const { clientOf, remove } = await open([ADA, BOB]);
     expect((await remove('ada')).status).toBe(204);
     expectError(await remove('bob', clientOf('bob')), 409, 'last_administrator');

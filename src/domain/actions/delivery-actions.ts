@@ -53,7 +53,7 @@ const wait = {
 
 let waiting = 0;
 
-/** The states of delivery, for callers, and the requests of agents. */
+/** The actions about the state of delivery, and those for agents. */
 export const DELIVERY_ACTIONS = [
   defineAction({
     path: `/v2/${tsigkey.collection}/{id}/deliveries`,

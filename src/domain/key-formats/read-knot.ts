@@ -65,7 +65,7 @@ function readFile(text: string, file: IncludedFile | undefined, include: ReadInc
     if (item === '')
       throw new KeyFileError(
         origin,
-        'the key section holds lines such as `algorithm: hmac-sha256`',
+        'the key section may have lines such as `algorithm: hmac-sha256` only',
       );
     if (dash !== undefined) {
       finish();

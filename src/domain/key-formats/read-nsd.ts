@@ -63,7 +63,10 @@ export const nsdSections: KeyReader = {
       else if (current !== undefined) {
         attribute = Object.hasOwn(ATTRIBUTES, token) ? ATTRIBUTES[token] : undefined;
         if (attribute === undefined)
-          throw new KeyFileError(origin, 'a key has a name:, an algorithm: and a secret: only');
+          throw new KeyFileError(
+            origin,
+            'a key may have a name:, an algorithm: and a secret: only',
+          );
       }
     }
     return found.map(({ origin, parts }): Entry => entryOf(origin, parts));
