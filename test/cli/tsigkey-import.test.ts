@@ -262,14 +262,14 @@ describe.each(SAMPLES)('another service: $noun', (sample) => {
 
   test('3 if the other service refuses the token or is unreachable', async () => {
     expect(
-      (await tsigil('', { TSIGIL_FROM_TOKEN: 'nobody' }, noun, 'import', '--from', other.url))
+      (await tsigil('', { TSIGIL_FROM_TOKEN: 'wrong' }, noun, 'import', '--from', other.url))
         .status,
     ).toBe(3);
     expect(
       (
         await tsigil(
           '',
-          { TSIGIL_FROM_TOKEN: 'nobody' },
+          { TSIGIL_FROM_TOKEN: 'wrong' },
           noun,
           'import',
           '--from',

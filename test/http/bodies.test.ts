@@ -222,7 +222,7 @@ describe('body size limit', () => {
       'request_too_large',
     );
     expectError(
-      await service.with('nobody').post('/v2/tlds', sized(limit + 1, 'larger')),
+      await service.with('unknown-token').post('/v2/tlds', sized(limit + 1, 'larger')),
       413,
       'request_too_large',
     );

@@ -10,7 +10,7 @@ const corsOf = ({ headers }: { headers: Headers }) =>
     [...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'),
   );
 const preflight = (origin: string, method: string, path = '/v2/tlds') =>
-  service.with('nobody').call('OPTIONS', path, undefined, {
+  service.with('unknown-token').call('OPTIONS', path, undefined, {
     origin,
     'access-control-request-method': method,
     'access-control-request-headers': 'x-auth-token,content-type',
@@ -54,7 +54,7 @@ describe('with allowed origins', () => {
   test('401, 404 and 413 with permission for the page', async () => {
     const { url } = service;
     for (const response of [
-      await service.with('nobody').get('/v2/tlds', { origin: ORIGIN }),
+      await service.with('unknown-token').get('/v2/tlds', { origin: ORIGIN }),
       await service.get('/v2/nosuch', { origin: ORIGIN }),
       await service.post('/v2/tlds', 'x'.repeat(120_000), { origin: ORIGIN }),
     ]) {

@@ -25,7 +25,7 @@ const REQUESTS: readonly Request[] = [
       { status: 400, method: 'POST', path, body: '{' },
       { status: 400, method: 'GET', path: `${path}/foo` },
       { status: 400, method: 'GET', path: `${path}?limit=0` },
-      { status: 401, method: 'GET', path, headers: { 'x-auth-token': 'nobody' } },
+      { status: 401, method: 'GET', path, headers: { 'x-auth-token': 'unknown-token' } },
       { status: 404, method: 'GET', path: `${path}/${UNKNOWN_ID}` },
       { status: 405, method: 'PUT', path },
       { status: 413, method: 'POST', path, body: 'x'.repeat(120_000) },
@@ -82,7 +82,7 @@ describe.each([
     const responses = [
       await service.get('/v2/tlds'),
       await service.get('/v2/nosuch'),
-      await service.with('nobody').get('/v2/tlds'),
+      await service.with('unknown-token').get('/v2/tlds'),
     ];
     const ids = responses.map(({ headers }) => headers.get(header));
     expect(new Set(ids).size).toBe(3);

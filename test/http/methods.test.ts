@@ -78,7 +78,7 @@ describe.each(SAMPLES)('/v2/$collection', (sample) => {
   });
 
   test('401, not 405, without a token', async () => {
-    expect((await service.with('nobody').call('PUT', path)).status).toBe(401);
+    expect((await service.with('unknown-token').call('PUT', path)).status).toBe(401);
   });
 
   test('200 for HEAD with the headers of GET and no body', async () => {
@@ -178,7 +178,7 @@ describe('paths', () => {
 
   test('401 for unknown paths below /v2 without a token', async () => {
     for (const path of ['/v2', '/v2/', '/v2/nosuch', '/v2?x', '/v2/tlds.json'])
-      expect((await service.with('nobody').get(path)).status).toBe(401);
+      expect((await service.with('unknown-token').get(path)).status).toBe(401);
   });
 
   test.each([`/%762/%74lds`, `http://h/v2/tlds`, 'HTTP://other:1/v2/tlds/', 'https://h/v2/tlds'])(
@@ -221,7 +221,7 @@ describe('OPTIONS', () => {
   test.each(['/v2/tlds', `/v2/tlds/${UNKNOWN_ID}`, '/v2/nosuch', '/v2', '/', '/nosuch'])(
     '200 without a body for %s, without a token',
     async (path) => {
-      const response = await service.with('nobody').call('OPTIONS', path);
+      const response = await service.with('unknown-token').call('OPTIONS', path);
       expect([response.status, response.text, response.headers.get('content-length')]).toEqual([
         200,
         '',
@@ -243,7 +243,7 @@ describe('OPTIONS', () => {
 
 describe('without a token', () => {
   test('200 for the version document, with and without a body', async () => {
-    const response = await service.with('nobody').get('/');
+    const response = await service.with('unknown-token').get('/');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json; charset=UTF-8');
     const entries = response.body.versions as {
@@ -257,12 +257,12 @@ describe('without a token', () => {
     ]);
     for (const { links } of entries)
       expect(links).toContainEqual({ rel: 'self', href: `${service.url}/v2` });
-    const head = await service.with('nobody').call('HEAD', '/');
+    const head = await service.with('unknown-token').call('HEAD', '/');
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
   test.each(['/healthcheck', '/readyz'])('200 and OK for %s', async (path) => {
-    const response = await service.with('nobody').get(path);
+    const response = await service.with('unknown-token').get(path);
     expect([response.status, response.text, response.headers.get('content-type')]).toEqual([
       200,
       'OK',
@@ -272,7 +272,7 @@ describe('without a token', () => {
 
   test('405 for other methods on these paths', async () => {
     for (const path of ['/', '/healthcheck', '/readyz', '/metrics', '/openapi.json']) {
-      const response = await service.with('nobody').post(path, {});
+      const response = await service.with('unknown-token').post(path, {});
       expectError(response, 405, 'method_not_allowed');
       expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
     }

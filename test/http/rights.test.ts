@@ -52,7 +52,7 @@ describe('by default', () => {
   test.each(OPERATIONS)(
     '401 with another body without a token: %s %s',
     async (method, path, body) => {
-      const response = await service.with('nobody').call(method, path, body);
+      const response = await service.with('unknown-token').call(method, path, body);
       expect([response.status, response.body]).toEqual([
         401,
         {
@@ -70,7 +70,7 @@ describe('by default', () => {
 
   test('401 before invalid ids, unknown resources, media types, invalid JSON and invalid members', async () => {
     const existing = await create(service, TLDS, 'exists');
-    for (const client of [member, service.with('nobody')]) {
+    for (const client of [member, service.with('unknown-token')]) {
       for (const id of ['foo', UNKNOWN_ID, existing.id]) {
         for (const method of ['GET', 'DELETE'])
           expect((await client.call(method, `/v2/tlds/${id}`)).status).toBe(401);
@@ -124,7 +124,7 @@ describe('with auth.insufficientRightsStatus 403', () => {
 
   test('403 for a request-context header, and 401 without a token', async () => {
     expectError(await member.get('/v2/tlds', { 'x-auth-all-projects': 'true' }), 403, 'forbidden');
-    expect((await service.with('nobody').get('/v2/tlds')).status).toBe(401);
+    expect((await service.with('unknown-token').get('/v2/tlds')).status).toBe(401);
   });
 });
 

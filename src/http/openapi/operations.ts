@@ -83,7 +83,7 @@ const NOTES: Readonly<Record<Operation, OperationNote>> = {
 
 /** The addition for collections whose resources belong to projects. */
 const OWN =
-  ' A caller sees only the resources of its own project, unless the request covers all projects.';
+  ' A caller sees only the resources of its project, unless the request covers all projects.';
 
 /** Returns the paths of the collection of `type`, with every operation of the type. */
 export function collectionPaths(settings: ApiSettings, type: ResourceType): Paths {

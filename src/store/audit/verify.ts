@@ -99,7 +99,7 @@ async function verifyBatches(
   const sealed = Number(head?.number ?? 0);
   if (sealed >= expected) problems.push({ batch: expected, problem: missing(expected, sealed) });
   if (head === undefined && after > 0)
-    problems.push({ batch: after, problem: 'The record of the last batch is missing.' });
+    problems.push({ batch: after, problem: 'The end of the chain is missing.' });
   return { ...counts, problems, next: { part: 'records', after: 0, macSeen } };
 }
 
