@@ -6,6 +6,9 @@ import { DriverError, type Difference, type Driver, type Requirement } from './d
 import { withoutSecrets, type FileServer, type Loaded } from './file-server.ts';
 import { createIncludeFile, type FileOptions } from './include-file.ts';
 
+/** The time limits for a server to show what it has loaded, and to load its configuration. */
+const [INSPECT_MS, LOAD_MS] = [5000, 10_000];
+
 /** What `apply` would write. */
 interface Plan {
   readonly former: string | undefined;
@@ -21,7 +24,8 @@ interface Plan {
  * file, makes the server load it, and checks that the server has loaded it. It puts the former file
  * back if a step fails.
  */
-export function createFileDriver(server: FileServer, options: FileOptions, id: string): Driver {
+export function createFileDriver(given: FileServer, options: FileOptions, id: string): Driver {
+  const server = withTimeLimits(given);
   const { program } = server;
   const file = createIncludeFile(options, id);
   /** The digest of the content that the server has loaded, as far as this process knows. */
@@ -177,6 +181,17 @@ export function createFileDriver(server: FileServer, options: FileOptions, id: s
     const message = `${program} already has a key '${name}' that is not Tsigil's. Rename one of the two keys.`;
     return { id: key, code: 'name_taken' as const, message };
   }
+}
+
+/** Returns a server whose commands fail with `timeout` if the program does not respond in time. */
+function withTimeLimits(server: FileServer): FileServer {
+  const within = (signal: AbortSignal, ms: number) =>
+    AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+  return {
+    ...server,
+    inspect: (signal) => server.inspect(within(signal, INSPECT_MS)),
+    load: (signal) => server.load(within(signal, LOAD_MS)),
+  };
 }
 
 function digestOf(content: string): string {

@@ -75,11 +75,21 @@ export async function verifyExpectations(
   timeouts: DnsTimeouts = TIMEOUTS,
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
-  const waiting = [...expectations.entries()];
+  const waiting = expectations.entries();
+  /** The responses so far, and the results without one. */
+  let responses = 0;
+  const silent: CheckResult[] = [];
   const work = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [index, expectation] = next;
-      outcomes[index] = await verifyOne(server, expectation, now, signal, timeouts);
+    for (const [index, expectation] of waiting) {
+      // A server that is down would take a second for each of a thousand keys.
+      const [result] = responses === 0 && silent.length >= CONCURRENCY ? silent : [];
+      const outcome =
+        result === undefined
+          ? await verifyOne(server, expectation, now, signal, timeouts)
+          : { expectation, met: false, result };
+      outcomes[index] = outcome;
+      if (outcome.result.verdict === 'no response') silent.push(outcome.result);
+      else responses += 1;
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, work));

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findOpenRights, verifyExpectations } from '../../src/nameservers/probe.ts';
 import { BRANDS } from '../harness/brands/brands.ts';
@@ -8,9 +9,12 @@ import {
   delivering,
   inZone,
   startDeliveryServer,
+  verdictOf,
   type CreatedKey,
   type DeliveryServer,
 } from '../harness/delivery.ts';
+import { ZONES } from '../harness/driven-server.ts';
+import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 import { IS_LONG, sizeOf } from '../harness/sizes.ts';
 
@@ -66,6 +70,60 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
       expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
     },
   );
+
+  test('gets a new secret without a time at which neither the old nor the new one works', async () => {
+    let key = await createKey(service, 'rotated');
+    await deliveries(service, key.id);
+    for (let round = 0; round < 3; round += 1) {
+      const secret = randomBytes(32).toString('base64');
+      recordSecret(secret);
+      const [former, next] = [key, { ...key, secret }];
+      const stop = new AbortController();
+      const gaps: string[] = [];
+      const watch = (async () => {
+        while (!stop.signal.aborted) {
+          const verdicts: string[] = [];
+          // The former one is tried again, because the change may happen between two requests.
+          for (const each of [former, next, former, next])
+            verdicts.push(await verdictOf(server, each));
+          if (!verdicts.includes('good')) gaps.push(verdicts.join(', '));
+        }
+      })();
+      await service.patch(`/v2/tsigkeys/${key.id}`, { secret });
+      expect((await deliveries(service, key.id)).state).toBe('delivered');
+      stop.abort();
+      await watch;
+      expect(gaps).toEqual([]);
+      expect([await verdictOf(server, next), await verdictOf(server, former)]).toEqual([
+        'good',
+        'wrong secret',
+      ]);
+      key = next;
+    }
+  });
+
+  test('that cannot use some keys gets the others, and stays closed after the last one is deleted', async () => {
+    const bad = [
+      await createKey(service, 'no-base64', { secret: 'no base64!' }),
+      await createKey(service, 'no domain name'),
+      await createKey(service, brand.foreign),
+    ];
+    const good = await createKey(service, 'good');
+    expect((await deliveries(service, good.id)).state).toBe('delivered');
+    await expectKey(good, true);
+    for (const { id } of bad) expect((await deliveries(service, id)).state).toBe('undeliverable');
+    for (const { id } of [...bad, good]) await service.delete(`/v2/tsigkeys/${id}`);
+    const { body } = await service.get('/v2/tsigkeys');
+    for (const { id } of (body as { tsigkeys: CreatedKey[] }).tsigkeys)
+      await service.delete(`/v2/tsigkeys/${id}`);
+    await expectKey(good, false);
+    for (const zone of ZONES)
+      expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
+    await server.stop();
+    await server.start();
+    for (const zone of ZONES)
+      expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
+  });
 });
 
 /** Returns the median and the 99th percentile in milliseconds. */

@@ -1,3 +1,4 @@
+import { expect, vi } from 'vitest';
 import type { DesiredKey, Right } from '../../src/domain/delivery/desired-state.ts';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
 import { probeKey } from '../../src/nameservers/probe.ts';
@@ -110,4 +111,13 @@ export async function verdictOf(
   { right = 'transfer', zone = ZONES[0] }: { right?: Right; zone?: string } = {},
 ): Promise<string> {
   return (await probeKey(key, right, { server: address, zone }, Date.now)).verdict;
+}
+
+/** Waits until name servers have all their keys. */
+export async function untilLive(client: Client, ...names: readonly string[]): Promise<void> {
+  for (const name of names.length === 0 ? ['ns1'] : names)
+    await vi.waitFor(
+      async () => expect(await shownServer(client, name)).toMatchObject({ state: 'live' }),
+      { timeout: 15_000, interval: 50 },
+    );
 }

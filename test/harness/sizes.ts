@@ -47,6 +47,8 @@ const SIZES = {
   deliveryRounds: { short: 5, long: 50 },
   /** Kinds of name servers that the demo runs. */
   demoServers: { short: 1, long: 4 },
+  /** Keys that are created at once, to count the applies and the lost queries. */
+  burstKeys: { short: 300, long: 1000 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */

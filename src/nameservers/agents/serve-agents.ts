@@ -109,7 +109,7 @@ async function handOut(
       throw new ServiceError('agent_conflict', 'Another agent holds the name server');
     const recorded = deliveries.fail(server.id, agent, fence, {
       ...({ state: 'failed', error: failureOf(error), refusals: 0 } as const),
-      retryMs: (attempts) => retryMs(attempts, 0, Math.random),
+      retryMs: (attempts) => retryMs(attempts, 0, undefined, Math.random),
       keepLeaseMs: SPARE_MS,
     });
     await recorded.catch(() => undefined); // the caller gets the first error

@@ -42,6 +42,9 @@ export interface PowerdnsApi {
   settings(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
 }
 
+/** The time limit of one request. The list of all zones may be long. */
+const REQUEST_MS = 10_000;
+
 /** The options for the API. */
 export interface PowerdnsOptions {
   readonly url: string;
@@ -70,8 +73,9 @@ export function createPowerdnsApi(options: PowerdnsOptions): PowerdnsApi {
   /**
    * Sends a request. Returns undefined for 404, and otherwise the body of a successful response.
    */
-  const send = (method: string, path: string, signal: AbortSignal, body?: object) =>
-    driverErrors(`The API of PowerDNS at ${options.url}`, signal, async () => {
+  const send = (method: string, path: string, ending: AbortSignal, body?: object) => {
+    const signal = AbortSignal.any([ending, AbortSignal.timeout(REQUEST_MS)]);
+    return driverErrors(`The API of PowerDNS at ${options.url}`, signal, async () => {
       const headers = { 'x-api-key': await readApiKey(options.apiKeyFile) };
       const json = { ...headers, 'content-type': 'application/json' };
       const request =
@@ -94,6 +98,7 @@ export function createPowerdnsApi(options: PowerdnsOptions): PowerdnsApi {
         );
       return { body: parseJson(text) };
     });
+  };
   const get = async <T>(kind: Kind<T>, path: string, signal: AbortSignal) => {
     const response = await send('GET', path, signal);
     if (response === undefined) return undefined;

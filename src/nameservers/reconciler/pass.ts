@@ -99,7 +99,7 @@ async function recordFailure(
       state,
       error,
       refusals: refused,
-      retryMs: (attempts) => retryMs(attempts, refused, random),
+      retryMs: (attempts) => retryMs(attempts, refused, failure.code, random),
     });
   } catch (lostError) {
     if (lostError instanceof LeaseLostError) return { ...nothing(server), outcome: 'lost' };
@@ -168,7 +168,7 @@ async function reconcile(
     appliedHash: hash,
     appliedAt: hasApplied ? clock() : undefined,
     nextCheckMs: record.failed
-      ? retryMs(server.attempts + 1, 0, random)
+      ? retryMs(server.attempts + 1, 0, record.error?.code, random)
       : settled.foundUnreadable
         ? UNREADABLE_RETRY_MS
         : interval,

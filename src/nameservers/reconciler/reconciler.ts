@@ -61,6 +61,13 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
   const stopping = new AbortController();
   const ending = new AbortController();
   const isStopping = () => stopping.signal.aborted;
+  /** The name servers whose last pass failed. They use at most half of the passes at one time. */
+  const failing = new Set<string>();
+  const mayStart = (id: string) => {
+    if (running.size >= concurrency) return false;
+    const busy = [...running.keys()].filter((each) => failing.has(each)).length;
+    return !failing.has(id) || busy < Math.max(1, concurrency / 2);
+  };
   let isRequested = false;
   let looking: Promise<void> | undefined;
   let hasFailed = false;
@@ -82,6 +89,8 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
           id,
         );
         if (result === undefined) return;
+        if (result.outcome === 'failed') failing.add(id);
+        else failing.delete(id);
         dependencies.observe(result, (performance.now() - began) / 1000);
         hasFailed = false;
         if (result.outcome === 'failed' || result.outcome === 'lost') return;
@@ -103,7 +112,7 @@ export function startReconciler(dependencies: ReconcilerDependencies): Reconcile
       try {
         for (const id of await store.due(ids.filter((each) => !running.has(each)))) {
           const server = byId.get(id);
-          if (server === undefined || running.size >= concurrency || isStopping()) continue;
+          if (server === undefined || !mayStart(id) || isStopping()) continue;
           const pass = run(server).finally(() => {
             running.delete(id);
             wake();

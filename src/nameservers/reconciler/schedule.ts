@@ -35,10 +35,30 @@ const MAX_RETRY_SECONDS = 300;
 /** After this many refusals in a row, only the longest interval is used. */
 const MAX_REFUSALS = 3;
 
-/** Returns how long to wait after failures: up to 2^n seconds, at most 5 minutes, at random. */
-export function retryMs(attempts: number, refusals: number, random: () => number): number {
+/** The failures that an attempt finds before it changes anything, and that may end at any time. */
+const CHEAP_FAILURES: readonly string[] = [
+  ...['unreachable', 'timeout', 'not_permitted', 'not_writable'],
+];
+
+/** The longest time between two attempts after such a failure. */
+const MAX_CHEAP_RETRY_SECONDS = 4;
+
+/**
+ * Returns how long to wait after failures, at random: up to 2^n seconds, and at most 4 s or 5
+ * minutes.
+ */
+export function retryMs(
+  attempts: number,
+  refusals: number,
+  code: string | undefined,
+  random: () => number,
+): number {
   if (refusals >= MAX_REFUSALS) return MAX_RETRY_SECONDS * 1000;
-  return Math.round(random() * Math.min(MAX_RETRY_SECONDS, 2 ** Math.min(attempts, 20)) * 1000);
+  const most =
+    code !== undefined && CHEAP_FAILURES.includes(code)
+      ? MAX_CHEAP_RETRY_SECONDS
+      : MAX_RETRY_SECONDS;
+  return Math.round(random() * Math.min(most, 2 ** Math.min(attempts, 20)) * 1000);
 }
 
 /** Returns the time until the next check, with 10 % of jitter. */

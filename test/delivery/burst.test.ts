@@ -1,0 +1,106 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkRequest } from '../../src/domain/dns/key-check.ts';
+import { queryOverUdp } from '../../src/net/dns.ts';
+import { bind } from '../harness/brands/bind.ts';
+import { knot } from '../harness/brands/knot.ts';
+import {
+  createKey,
+  createZones,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { watchProcesses } from '../harness/process-watch.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { IS_LONG, sizeOf } from '../harness/sizes.ts';
+
+/** What each server prints when it reads its configuration again. */
+const RELOADS: Readonly<Record<string, RegExp>> = {
+  BIND: /received control channel command 'reconfig'/g,
+  Knot: /control, received command 'reload'/g,
+};
+
+describe.runIf(bind.installed && knot.installed)('a burst of new keys', () => {
+  const folder = temporaryFolder();
+  let servers: DeliveryServer[];
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    servers = [await startDeliveryServer(bind, 'bind'), await startDeliveryServer(knot, 'knot')];
+    service = await startServiceProcess(folder, delivering(...servers));
+    await createZones(service);
+    await untilLive(service, 'bind', 'knot');
+  });
+  afterAll(async () => {
+    await service.stop('SIGTERM');
+    for (const server of servers) await server.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('is live after few applies, no query is lost meanwhile, and no process shows a secret', async () => {
+    const stop = new AbortController();
+    const watch = watchProcesses(service.process.pid ?? 0, stop.signal);
+    const queries = Promise.all(servers.map((server) => countQueries(server, stop.signal)));
+    const reloadsOf = ({ brand, output }: DeliveryServer) =>
+      [...output().matchAll(RELOADS[brand.name] ?? /^$/g)].length;
+    const before = servers.map(reloadsOf);
+    const count = sizeOf('burstKeys');
+    const keys: CreatedKey[] = [];
+    const began = performance.now();
+    await Promise.all(
+      Array.from({ length: 16 }, async (_, worker) => {
+        for (let index = worker; index < count; index += 16)
+          keys.push(await createKey(service, `burst-${index}`));
+      }),
+    );
+    const created = performance.now();
+    for (const { name } of servers)
+      await expect
+        .poll(() => shownServer(service, name), { timeout: 20_000, interval: 50 })
+        .toMatchObject({ state: 'live', keys_live: count });
+    const live = performance.now() - began;
+    stop.abort();
+    const [lost, seen] = [await queries, await watch];
+    const reloads = servers.map((server, index) => reloadsOf(server) - (before[index] ?? 0));
+    if (IS_LONG)
+      process.stderr.write(
+        `${count} keys: created in ${Math.round(created - began)} ms, live after ${Math.round(live)} ms, reloads ${reloads.join(' and ')}, queries ${lost.map((each) => `${each.lost}/${each.sent}`).join(' and ')} lost, ${seen} processes seen\n`,
+      );
+    for (const each of reloads) expect(each).toBeGreaterThan(0);
+    for (const each of reloads) expect(each).toBeLessThanOrEqual(20);
+    expect(live).toBeLessThan(10_000);
+    expect(lost.map((each) => each.lost)).toEqual([0, 0]);
+    for (const server of servers)
+      for (const index of [0, Math.floor(count / 2), count - 1]) {
+        const key = keys[index];
+        expect(key && (await verdictOf(server, key))).toBe('good');
+      }
+  });
+});
+
+/** Sends about 200 queries per second until the signal, and counts those without a response. */
+async function countQueries({ address }: DeliveryServer, signal: AbortSignal) {
+  const counts = { sent: 0, lost: 0 };
+  const waiting: Promise<void>[] = [];
+  while (!signal.aborted) {
+    const id = counts.sent % 65_536;
+    counts.sent += 1;
+    waiting.push(
+      queryOverUdp(address, checkRequest('query', 'b.test', id, ''), () => true, {
+        ...{ tries: 1, seconds: 3 },
+      }).then(
+        () => undefined,
+        () => void (counts.lost += 1),
+      ),
+    );
+    await pause(5);
+  }
+  await Promise.all(waiting);
+  return counts;
+}

@@ -1,0 +1,251 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findOpenRights } from '../../src/nameservers/probe.ts';
+import { bind } from '../harness/brands/bind.ts';
+import type { Brand } from '../harness/brands/brand.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
+import { knot } from '../harness/brands/knot.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  shownServer,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { IS_LONG } from '../harness/sizes.ts';
+
+/** A fault of a name server. */
+interface Fault {
+  readonly name: string;
+  readonly brands?: (brand: Brand) => boolean;
+  /** The codes that the status may show. */
+  readonly codes: readonly string[];
+  begin(server: DeliveryServer): unknown;
+  end(server: DeliveryServer): unknown;
+}
+
+const hasFile = ({ include }: Brand) => include !== undefined;
+const pathOf = ({ folder, brand }: DeliveryServer, part: 'file' | 'main') =>
+  join(folder, brand.include?.[part] ?? '');
+const optionOf = (options: Record<string, unknown> | undefined) =>
+  String(options?.controlKeyFile ?? options?.apiKeyFile);
+
+const FAULTS: readonly Fault[] = [
+  {
+    name: 'is down',
+    codes: ['unreachable'],
+    begin: (server) => server.stop(),
+    end: (server) => server.start(),
+  },
+  {
+    name: 'is hung',
+    codes: ['timeout', 'unreachable'],
+    begin: (server) => server.signal('SIGSTOP'),
+    end: (server) => server.signal('SIGCONT'),
+  },
+  {
+    name: 'has a wrong control key',
+    brands: ({ wrongKey }) => wrongKey !== undefined,
+    codes: ['not_permitted'],
+    begin(server) {
+      const file = optionOf(server.brand.options(server));
+      copyFileSync(file, `${file}.right`);
+      copyFileSync(optionOf(server.brand.wrongKey?.(server)), file);
+    },
+    end(server) {
+      const file = optionOf(server.brand.options(server));
+      copyFileSync(`${file}.right`, file);
+    },
+  },
+  {
+    name: 'has a configuration without the include statement',
+    brands: hasFile,
+    codes: ['not_included', 'refused_by_server'],
+    begin(server) {
+      const file = pathOf(server, 'main');
+      copyFileSync(file, `${file}.right`);
+      const { include } = server.brand;
+      writeFileSync(file, include?.withoutInclude(readFileSync(file, 'utf8')) ?? '');
+    },
+    end(server) {
+      const file = pathOf(server, 'main');
+      copyFileSync(`${file}.right`, file);
+    },
+  },
+  {
+    name: 'has a full disk',
+    brands: (brand) => hasFile(brand) && CAN_MOUNT,
+    codes: ['not_writable'],
+    begin(server) {
+      const chunk = Buffer.alloc(1024);
+      for (let index = 0; ; index += 1)
+        try {
+          appendFileSync(join(server.folder, 'memory', 'full'), chunk);
+        } catch {
+          return;
+        }
+    },
+    end: (server) => rmSync(join(server.folder, 'memory', 'full')),
+  },
+];
+
+const CAN_MOUNT = canMount((parent) => mountMemory(parent, '1m'), 'A memory file system');
+
+/** Returns a brand whose file of keys is on a small disk. */
+function onSmallDisk(brand: Brand, disks: SmallFileSystem[]): Brand {
+  if (!hasFile(brand) || !CAN_MOUNT) return brand;
+  return {
+    ...brand,
+    configure(folder, port, controlPort) {
+      const disk = mountMemory(folder, '64k');
+      if (disk !== undefined) disks.push(disk);
+      rmSync(join(folder, 'keys'), { recursive: true });
+      symlinkSync(join(folder, 'memory'), join(folder, 'keys'));
+      brand.configure(folder, port, controlPort);
+    },
+  };
+}
+
+// A short run tests one brand, because the reconciler is the same for all.
+const TESTED = IS_LONG ? BRANDS : BRANDS.filter(({ name }) => name === 'BIND');
+
+describe.each(TESTED)('a service with a $name server that fails, and another one', (brand) => {
+  let server: DeliveryServer;
+  let other: DeliveryServer;
+  let service: TestService;
+  const disks: SmallFileSystem[] = [];
+
+  beforeAll(async () => {
+    server = await startDeliveryServer(onSmallDisk(brand, disks), 'ns1');
+    other = await startDeliveryServer(brand === knot ? bind : knot, 'other');
+    service = await startTestService(delivering(server, other));
+    await createZones(service);
+    await untilLive(service, 'ns1', 'other');
+  });
+  afterAll(async () => {
+    await service.close();
+    for (const disk of disks) disk.remove();
+    await server.remove();
+    await other.remove();
+  });
+
+  /** Returns the state of a key on one of the servers. */
+  const stateOn = async ({ name }: DeliveryServer, { id }: CreatedKey) =>
+    (await deliveries(service, id, 0)).servers.find((each) => each.name_server === name)?.state;
+
+  /** Creates a key, and waits until the other server has it. Returns both, with the time. */
+  const createdWithin = async (name: string) => {
+    const began = performance.now();
+    const key = await createKey(service, name);
+    await expect
+      .poll(() => stateOn(other, key), { timeout: 10_000, interval: 10 })
+      .toBe('delivered');
+    return { key, ms: performance.now() - began };
+  };
+
+  const faults = FAULTS.filter(({ brands }) => brands?.(brand) ?? true);
+  test.each(faults)(
+    'that $name: the status shows it, the other one gets keys at once, and it recovers in 5 s',
+    async (fault) => {
+      const slug = fault.name.replaceAll(' ', '-');
+      const before = (await createdWithin(`${slug}-before`)).key;
+      await expect
+        .poll(() => stateOn(server, before), { timeout: 10_000, interval: 20 })
+        .toBe('delivered');
+      await fault.begin(server);
+      const keys: CreatedKey[] = [];
+      try {
+        for (let index = 0; index < 5; index += 1) {
+          const { key, ms } = await createdWithin(`${slug}-${index}`);
+          keys.push(key);
+          expect(ms).toBeLessThan(1000);
+        }
+        await expect
+          .poll(() => shownServer(service), { timeout: 20_000 })
+          .toMatchObject({ state: 'failed' });
+        const { error_code: code } = await shownServer(service);
+        expect(fault.codes).toContain(code);
+      } finally {
+        await fault.end(server);
+      }
+      const ended = performance.now();
+      for (const key of keys)
+        await expect
+          .poll(() => stateOn(server, key), { timeout: 10_000, interval: 50 })
+          .toBe('delivered');
+      expect(performance.now() - ended).toBeLessThan(5000);
+      const verdicts = await Promise.all([before, ...keys].map((key) => verdictOf(server, key)));
+      expect(new Set(verdicts)).toEqual(new Set(['good']));
+      expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
+    },
+  );
+
+  test('that restarts during changes, or is slow, gets all keys', async () => {
+    const slow = setInterval(() => {
+      server.signal('SIGSTOP');
+      setTimeout(() => server.signal('SIGCONT'), 80);
+    }, 100);
+    const keys = [];
+    for (let index = 0; index < 5; index += 1) {
+      const { key, ms } = await createdWithin(`slow-${index}`);
+      keys.push(key);
+      expect(ms).toBeLessThan(1000);
+    }
+    clearInterval(slow);
+    await pause(100);
+    const restarted = server.stop().then(() => server.start());
+    for (let index = 0; index < 5; index += 1)
+      keys.push((await createdWithin(`restart-${index}`)).key);
+    await restarted;
+    for (const key of keys)
+      await expect
+        .poll(() => stateOn(server, key), { timeout: 10_000, interval: 50 })
+        .toBe('delivered');
+    for (const key of keys) expect(await verdictOf(server, key)).toBe('good');
+  });
+
+  test('whose keys an operator edits is repaired, and the drift is counted once', async () => {
+    const [removed, changed] = [
+      (await createdWithin('edit-removed')).key,
+      (await createdWithin('edit-changed')).key,
+    ];
+    for (const key of [removed, changed])
+      await expect
+        .poll(() => stateOn(server, key), { timeout: 10_000, interval: 20 })
+        .toBe('delivered');
+    const driftsOf = async () =>
+      Number(
+        /^tsigil_delivery_drift_total\{name_server="ns1"\} (\d+)/m.exec(
+          (await service.get('/metrics')).text,
+        )?.[1] ?? 0,
+      );
+    const before = await driftsOf();
+    await server.brand.edit(server, removed.name, changed.name);
+    if (!IS_LONG)
+      await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
+    await expect.poll(driftsOf, { timeout: 75_000, interval: 100 }).toBe(before + 1);
+    await expect
+      .poll(async () => [await verdictOf(server, removed), await verdictOf(server, changed)], {
+        timeout: 5000,
+      })
+      .toEqual(['good', 'good']);
+    await pause(1500);
+    expect(await driftsOf()).toBe(before + 1);
+  }, 90_000);
+});
