@@ -80,7 +80,7 @@ export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
  * long run also on PostgreSQL.
  */
 export const ON_SQLITE_WHEN_SHORT = [
-  'test/delivery/brands.test.ts',
+  ...['brands', 'burst', 'faults', 'kill', 'load'].map((name) => `test/delivery/${name}.test.ts`),
   'test/end-to-end/iana-list.test.ts',
   'test/end-to-end/tsig-keygen.test.ts',
   ...[
