@@ -49,6 +49,11 @@ const SIZES = {
   demoServers: { short: 1, long: 4 },
   /** Keys that are created at once, to count the applies and the lost queries. */
   burstKeys: { short: 300, long: 1000 },
+  /** Kills of a service while it delivers keys. */
+  deliveryKills: { short: 3, long: 20 },
+  /** Keys on one name server, and seconds without a change. */
+  manyKeys: { short: 2000, long: 10_000 },
+  idleSeconds: { short: 2, long: 60 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */

@@ -6,9 +6,10 @@ export interface TcpProxy {
   readonly port: number;
   /**
    * `pass` forwards. `stall` keeps connections open and drops all bytes. `cut` closes connections
-   * and refuses new ones.
+   * and refuses new ones. `stall-marked` and `cut-marked` do so with marked connections, and accept
+   * new ones.
    */
-  behave(how: 'pass' | 'stall' | 'cut'): void;
+  behave(how: Behaviour): void;
   /**
    * Closes the next connection on which the service sends these bytes, before or after they reach
    * the database.
@@ -17,10 +18,16 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Forwards connections on a free local port to `port` on this machine. */
-export async function startTcpProxy(port: number): Promise<TcpProxy> {
+type Behaviour = 'pass' | 'stall' | 'cut' | 'stall-marked' | 'cut-marked';
+
+/**
+ * Forwards connections on a free local port to `port` on this machine. Connections on which the
+ * service sends `mark` are marked.
+ */
+export async function startTcpProxy(port: number, mark?: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
-  let behaviour: 'pass' | 'stall' | 'cut' = 'pass';
+  const marked = new Set<Socket>();
+  let behaviour: Behaviour = 'pass';
   let trap: { bytes: string; when: 'before' | 'after' } | undefined;
   const server = createServer((near) => {
     if (behaviour === 'cut') return void near.destroy();
@@ -33,10 +40,15 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
       from.on('error', () => undefined);
       from.on('close', () => {
         sockets.delete(from);
+        marked.delete(from);
         to.destroy();
       });
       from.on('data', (data) => {
-        if (behaviour === 'stall') return;
+        if (mark !== undefined && from === near && data.includes(mark)) {
+          marked.add(near);
+          marked.add(far);
+        }
+        if (behaviour === 'stall' || (behaviour === 'stall-marked' && marked.has(from))) return;
         const sprung =
           from === near && trap !== undefined && data.includes(trap.bytes) ? trap : undefined;
         if (sprung === undefined) return void to.write(data);
@@ -54,6 +66,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     behave(how) {
       behaviour = how;
       if (how === 'cut') for (const socket of sockets) socket.destroy();
+      if (how === 'cut-marked') for (const socket of marked) socket.destroy();
     },
     cutAt(bytes, when) {
       trap = { bytes, when };

@@ -9,8 +9,8 @@ const SEND_MS = 5;
 /** The pause before another attempt to connect. */
 const RECONNECT_MS = 1000;
 
-/** How often the connection is tested. */
-const TEST_MS = 30_000;
+/** How often the connection is tested, and how long the test may take. */
+const [TEST_MS, RESPONSE_MS] = [30_000, 5000];
 
 /**
  * Creates notifications between the processes of a database. `send` uses a connection of `pool`
@@ -35,7 +35,7 @@ export function createNotifications(
       let client: pg.Client | undefined;
       let timer: NodeJS.Timeout | undefined;
       const connect = async (): Promise<void> => {
-        const next = new pg.Client({ ...options, keepAlive: true });
+        const next = new pg.Client({ ...options, keepAlive: true, query_timeout: RESPONSE_MS });
         client = next;
         const lost = () => {
           if (client !== next) return;

@@ -1,0 +1,99 @@
+import { randomInt } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findOpenRights } from '../../src/nameservers/probe.ts';
+import { BRANDS } from '../harness/brands/brands.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import {
+  startServiceProcess,
+  temporaryFolder,
+  testDatabase,
+  type ServiceProcess,
+} from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
+
+const TOKEN = 'kill-delivery-0123456789-0123456789abcdef';
+
+describe.runIf(BRANDS.length > 0)('a service that is killed while it delivers keys', () => {
+  const folder = temporaryFolder();
+  let servers: DeliveryServer[];
+  let service: ServiceProcess;
+  let variables: Record<string, string>;
+
+  beforeAll(async () => {
+    servers = await Promise.all(
+      BRANDS.map((brand) => startDeliveryServer(brand, brand.name.toLowerCase())),
+    );
+    variables = {
+      ...delivering(...servers),
+      TSIGIL_DATABASE_URL: await testDatabase(folder),
+      TSIGIL_ADMIN_TOKEN: TOKEN,
+    };
+    service = await startServiceProcess(folder, variables);
+    await createZones(service);
+    await untilLive(service, ...servers.map(({ name }) => name));
+  });
+  afterAll(async () => {
+    await service.stop('SIGTERM');
+    for (const server of servers) await server.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('continues after each start, until every name server has the keys of the database', async () => {
+    /** The keys that were created and not deleted, and those that were deleted. */
+    const present = new Map<string, CreatedKey>();
+    const deleted: CreatedKey[] = [];
+    for (let round = 0; round < sizeOf('deliveryKills'); round += 1) {
+      const killed = new AbortController();
+      const changes = (async () => {
+        for (let index = 0; !killed.signal.aborted; index += 1) {
+          const key = await createKey(service, `round-${round}-${index}`).catch(() => undefined);
+          if (key !== undefined) present.set(key.id, key);
+          const victim = [...present.values()][randomInt(present.size + 1)];
+          if (index % 3 === 2 && victim !== undefined) {
+            const ended = await service.delete(`/v2/tsigkeys/${victim.id}`).catch(() => undefined);
+            present.delete(victim.id);
+            // Without a response, the key may exist or not.
+            if (ended?.status === 204) deleted.push(victim);
+          }
+          await pause(randomInt(30));
+        }
+      })();
+      await pause(randomInt(50, 900));
+      killed.abort();
+      const ended = service.stop('SIGKILL');
+      await Promise.all([changes, ended]);
+      service = await startServiceProcess(folder, variables);
+    }
+    const { body } = await service.get('/v2/tsigkeys?limit=1000');
+    const keys = (body as { tsigkeys: CreatedKey[] }).tsigkeys;
+    for (const { id } of keys) expect((await deliveries(service, id, 20)).state).toBe('delivered');
+    await untilLive(service, ...servers.map(({ name }) => name));
+    for (const server of servers) {
+      await server.stop();
+      await server.start(); // its configuration is valid
+      for (const key of keys)
+        expect([key.name, await verdictOf(server, key)]).toEqual([key.name, 'good']);
+      // PowerDNS rejects an unknown key without a reason.
+      for (const key of deleted.slice(-20))
+        expect(['unknown key', 'rejected']).toContain(await verdictOf(server, key));
+      for (const zone of ['a.test', 'b.test'])
+        expect(await findOpenRights({ server: server.address, zone })).toEqual([]);
+      const { include } = server.brand;
+      if (include !== undefined)
+        expect(readdirSync(join(server.folder, 'keys'))).toEqual(['tsigil.conf']);
+    }
+  }, 180_000);
+});

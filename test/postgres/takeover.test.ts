@@ -1,0 +1,121 @@
+import { rmSync } from 'node:fs';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bind } from '../harness/brands/bind.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  delivering,
+  startDeliveryServer,
+  untilLive,
+  verdictOf,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { createDatabase } from '../harness/postgres.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+
+const TOKEN = 'takeover-token-0123456789-0123456789abcdef';
+
+describe.runIf(bind.installed)('two services that deliver to the same name server', () => {
+  const folder = temporaryFolder();
+  let url: string;
+  let proxy: TcpProxy;
+  let server: DeliveryServer;
+  let one: ServiceProcess;
+  let other: ServiceProcess;
+
+  const start = (databaseUrl = url) =>
+    startServiceProcess(folder, {
+      ...delivering(server),
+      TSIGIL_DATABASE_URL: databaseUrl,
+      TSIGIL_ADMIN_TOKEN: TOKEN,
+    });
+  /** Returns the id of the process that has claimed the name server. */
+  const holder = async (): Promise<unknown> => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const { rows } = await client.query<{ holder: string | null }>(
+      'SELECT holder FROM nameservers',
+    );
+    await client.end();
+    return rows[0]?.holder;
+  };
+  const reloads = () =>
+    [...server.output().matchAll(/received control channel command 'reconfig'/g)].length;
+
+  beforeAll(async () => {
+    url = await createDatabase(process.env.TEST_POSTGRES_URL ?? '', 'takeover');
+    proxy = await startTcpProxy(Number(new URL(url).port), 'LISTEN ');
+    server = await startDeliveryServer(bind);
+    one = await start();
+    other = await start();
+    await createZones(one);
+    await untilLive(one);
+  });
+  afterAll(async () => {
+    await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
+    await proxy.close();
+    await server.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('apply each change once', async () => {
+    const before = reloads();
+    for (let round = 0; round < 10; round += 1) {
+      const client = round % 2 === 0 ? one : other;
+      const key = await createKey(client, `once-${round}`);
+      expect((await deliveries(client, key.id)).state).toBe('delivered');
+      expect(await verdictOf(server, key)).toBe('good');
+    }
+    expect(reloads() - before).toBe(10);
+  });
+
+  test('when one of them is killed during a pass, the other one takes over within 10 s', async () => {
+    await other.stop('SIGTERM');
+    const before = reloads();
+    server.signal('SIGSTOP');
+    const key = await createKey(one, 'taken-over');
+    await expect.poll(holder, { timeout: 5000, interval: 20 }).not.toBeNull();
+    other = await start();
+    await one.stop('SIGKILL');
+    const killed = performance.now();
+    server.signal('SIGCONT');
+    let state = '';
+    while (state !== 'delivered') state = (await deliveries(other, key.id, 1)).state;
+    const ms = performance.now() - killed;
+    expect(ms).toBeLessThan(10_000);
+    expect(await verdictOf(server, key)).toBe('good');
+    expect(reloads() - before).toBe(1);
+    one = await start();
+  }, 60_000);
+
+  test('without notifications, changes of a process that delivers nothing arrive within 2 s', async () => {
+    await Promise.all([one.stop('SIGTERM'), other.stop('SIGTERM')]);
+    const proxied = new URL(url);
+    proxied.port = String(proxy.port);
+    other = await start(proxied.href);
+    one = await startServiceProcess(folder, {
+      TSIGIL_DATABASE_URL: url,
+      TSIGIL_ADMIN_TOKEN: TOKEN,
+    });
+    await untilLive(one);
+    const timeOf = async (name: string) => {
+      const began = performance.now();
+      const key = await createKey(one, name);
+      expect((await deliveries(one, key.id)).state).toBe('delivered');
+      return performance.now() - began;
+    };
+    expect(await timeOf('notified')).toBeLessThan(1000);
+    proxy.behave('stall-marked');
+    const polled = [];
+    for (let round = 0; round < 3; round += 1) polled.push(await timeOf(`polled-${round}`));
+    expect(Math.max(...polled)).toBeLessThan(2000);
+    proxy.behave('cut-marked');
+    proxy.behave('pass');
+    await expect
+      .poll(async () => timeOf(`again-${Math.random()}`), { timeout: 10_000, interval: 500 })
+      .toBeLessThan(400);
+  }, 60_000);
+});
