@@ -122,10 +122,12 @@ function onSmallDisk(brand: Brand, disks: SmallFileSystem[]): Brand {
   };
 }
 
-/** Returns the median in a long run. Others share the machine with other suites. */
-function typical(times: readonly number[]): number {
-  const sorted = times.toSorted((one, other) => one - other);
-  return sorted[IS_LONG ? Math.floor(sorted.length / 2) : 0] ?? Infinity;
+/** The time for a key that does not wait for a failing server. Short runs share the processor. */
+const AT_ONCE_MS = IS_LONG ? 1000 : 4000;
+
+/** Returns the median. */
+function median(times: readonly number[]): number {
+  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? Infinity;
 }
 
 // A short run tests one brand, because the reconciler is the same for all.
@@ -183,7 +185,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
           keys.push(key);
           times.push(ms);
         }
-        expect(typical(times)).toBeLessThan(1000);
+        expect(median(times)).toBeLessThan(AT_ONCE_MS);
         await expect
           .poll(() => shownServer(service), { timeout: 20_000 })
           .toMatchObject({ state: 'failed' });
@@ -216,7 +218,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
       keys.push(key);
       times.push(ms);
     }
-    expect(typical(times)).toBeLessThan(1000);
+    expect(median(times)).toBeLessThan(AT_ONCE_MS);
     clearInterval(slow);
     await pause(100);
     const restarted = server.stop().then(() => server.start());
