@@ -86,3 +86,28 @@ function isBlank(file: string): boolean {
     return false; // `readConfig` reports why the file cannot be read
   }
 }
+
+/**
+ * Runs the agent of a name server until SIGTERM or SIGINT. With `isCheck`, only prints what it
+ * needs. Throws `CommandError` if something is missing.
+ */
+export async function runAgent(file: string, isCheck: boolean): Promise<void> {
+  const { agentProblems, checkAgent, startAgent } = await import('./nameservers/agents/start.ts');
+  const { readAgentFile } = await import('./config/agent/agent-file.ts');
+  const settings = await forOperator(() => readAgentFile(file, agentProblems));
+  if (!isCheck) {
+    const stopping = new AbortController();
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stopping.abort());
+    const [{ createLog }, { createClock }] = [await import('./log.ts'), await import('./clock.ts')];
+    const log = createLog('info', {});
+    return startAgent(settings, { log, clock: createClock(), signal: stopping.signal });
+  }
+  const requirements = await checkAgent(settings);
+  for (const { requirement, ok, problem, hint } of requirements)
+    process.stdout.write(
+      plainText([ok ? 'ok' : 'NOT OK', requirement, problem, hint].filter(Boolean).join(' ')) +
+        '\n',
+    );
+  const unmet = requirements.filter(({ ok }) => !ok).length;
+  if (unmet > 0) throw new CommandError(EXIT.refused, `${unmet} requirements are not met`);
+}

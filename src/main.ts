@@ -2,7 +2,7 @@
 import type { Ask } from './cli/commands/local-commands.ts';
 import { CommandError, EXIT } from './cli/output/errors.ts';
 import { plainText } from './cli/output/plain-text.ts';
-import { configFrom, configReader, forOperator } from './command-config.ts';
+import { configFrom, configReader, forOperator, runAgent } from './command-config.ts';
 import { fileProblems } from './config/checks.ts';
 import { describeConfig } from './config/config.ts';
 import type { Config } from './config/options.ts';
@@ -38,6 +38,7 @@ process.exitCode = await runCommand(
   {
     serve: run,
     checkConfig,
+    agent: runAgent,
     backUp,
     migrate: migrateDatabase,
     copyDatabase,

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, normalize } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readAgentFile } from '../src/config/agent/agent-file.ts';
 import { readConfig } from '../src/config/config.ts';
 import { EXPORT_FORMATS } from '../src/domain/key-formats/formats.ts';
 import { IMPORT_FORMATS } from '../src/domain/key-formats/readers.ts';
@@ -198,7 +199,9 @@ describe('examples in documents', () => {
         test(`${document.path}: block ${index + 1} is a configuration`, () => {
           const path = join(folder, `${document.path.replaceAll('/', '-')}-${index}.yaml`);
           writeFileSync(path, content);
-          expect(readConfig(path, {}).listen).toMatch(/:\d+$/);
+          if (/^nameServer:/m.test(content))
+            expect(readAgentFile(path, () => []).url).toBeDefined();
+          else expect(readConfig(path, {}).listen).toMatch(/:\d+$/);
         });
       } else if (language === 'json') {
         test(`${document.path}: block ${index + 1} is JSON`, () => {

@@ -19,15 +19,18 @@ export function formatHelp(command: Command, helper: Help): string {
   const width = Math.max(...commands.map((each) => each.name().length));
   const groupOf = (each: Command) => each.helpGroup() || COMMAND_GROUPS.client;
   const flags = helper.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
+  const summaryOf = (each: Command) =>
+    each.name() === 'help'
+      ? `print the help of a command; other options: ${flags.slice(0, 2).join(', ')}`
+      : each.summary() || each.description();
   return `${[
     `${title('Usage:')} ${helper.commandUsage(command)}`,
     ...Object.values(COMMAND_GROUPS).flatMap((group) => [
       title(group),
       ...commands
         .filter((each) => groupOf(each) === group)
-        .map((each) => `  ${each.name().padEnd(width)}  ${each.summary() || each.description()}`),
+        .map((each) => `  ${each.name().padEnd(width)}  ${summaryOf(each)}`),
     ]),
-    `${title('Options:')} ${flags.join(', ')}. For others, run '${command.name()} help <command>'.`,
   ].join('\n')}\n`;
 }
 

@@ -50,7 +50,8 @@ export function quotingProblem(kind: Kind, value: unknown): string | undefined {
   return `must be text, and YAML reads this value as a ${typeof value === 'boolean' ? 'boolean' : 'number'}. Put it in quotes`;
 }
 
-function readTree(path: string, problems: string[]): object {
+/** Returns the map in a YAML file. Adds everything that is wrong with the file to `problems`. */
+export function readTree(path: string, problems: string[]): object {
   let text: string;
   try {
     text = readWholeFile(path).toString();

@@ -16,6 +16,7 @@ const PROGRAM = await createProgram(
     backUp: noCommand,
     migrate: noCommand,
     newMasterKey: async () => '',
+    agent: async () => {},
     scrub: async () => '',
     resetSecrets: async () => '',
     copyDatabase: noCommand,

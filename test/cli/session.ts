@@ -30,6 +30,7 @@ export const NO_LOCAL_COMMANDS: LocalCommands = {
   backUp: refuse,
   migrate: refuse,
   newMasterKey: refuse,
+  agent: refuse,
   scrub: refuse,
   resetSecrets: refuse,
   copyDatabase: refuse,

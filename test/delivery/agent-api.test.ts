@@ -153,6 +153,17 @@ test('200 with the keys that no name server can use apart from the others', asyn
   expect(await stateOf(bad)).toBe('undeliverable');
 });
 
+test('401 for a request whose token is deleted while it waits', async () => {
+  const etag = await pass();
+  const waiting = desired(etag, 20);
+  await pause(100);
+  const { body } = await service.get('/v2/tokens?name=agent');
+  await service.delete(`/v2/tokens/${body.tokens[0].id}`);
+  await createKey('key-1');
+  const response = await waiting;
+  expect([response.status, response.body.keys]).toEqual([401, undefined]);
+});
+
 test('409 for a second agent, which names the holder', async () => {
   const etag = await pass();
   for (const second of [await desired(undefined, 0, 'host-2'), await desired(etag, 0, 'host-2')]) {

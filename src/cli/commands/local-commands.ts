@@ -11,6 +11,8 @@ export type Ask = (question: string) => Promise<void>;
 export interface LocalCommands {
   serve(config: string | undefined): Promise<void>;
   checkConfig(config: string | undefined, connect: boolean): Promise<void>;
+  /** Runs the agent of a name server, or only checks what it needs. */
+  agent(config: string, isCheck: boolean): Promise<void>;
   backUp(config: string | undefined, target: string): Promise<void>;
   migrate(config: string | undefined): Promise<void>;
   /** Adds a master key to a file, and returns its id. */
@@ -39,6 +41,21 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
     .addOption(config())
     .action((flags: { config?: string }) => local.serve(flags.config));
   addExamples(serve, ['tsigil serve', 'tsigil serve --config /etc/tsigil/tsigil.yaml']);
+  const agent = program
+    .command('agent')
+    .description(
+      'deliver keys to the name server on this machine until SIGTERM or SIGINT; a service elsewhere states the keys',
+    )
+    .summary('deliver keys to the name server on this machine')
+    .requiredOption('--config <file>', "read this file; 'tsigil nameserver onboard' prints one")
+    .option('--check', 'only check what the agent needs; exit code 1 if something is missing')
+    .action((flags: { config: string; check?: true }) =>
+      local.agent(flags.config, flags.check === true),
+    );
+  addExamples(agent, [
+    'tsigil agent --config /etc/tsigil-agent/agent.yaml',
+    'tsigil agent --config /etc/tsigil-agent/agent.yaml --check',
+  ]);
   const checkConfig = program
     .command('check-config')
     .description('check the configuration and print the effective settings, with secrets hidden')

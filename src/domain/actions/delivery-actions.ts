@@ -3,6 +3,7 @@ import { agentName, DESIRED, OBSERVED, type AgentDelivery } from '../delivery/ag
 import type { DeliveryStatus } from '../delivery/ports.ts';
 import { DELIVERIES, NAME_SERVER_CHECK } from '../delivery/responses.ts';
 import { deliveriesOf, type ShownDeliveries } from '../delivery/status.ts';
+import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
 import { described, object, responseObject, withDefault } from '../model/object.ts';
@@ -11,6 +12,7 @@ import { existing } from '../operations/visibility.ts';
 import type { Dependencies } from '../operations/change.ts';
 import { AGENT_RIGHTS } from '../resources/limits.ts';
 import { nameServer } from '../resources/name-server.ts';
+import { token } from '../resources/token.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 import { defineAction } from './action.ts';
 
@@ -201,6 +203,7 @@ export const DELIVERY_ACTIONS = [
         agent: parameters.agent,
         waitMs: (parameters.wait ?? 0) * 1000,
         etag: ifNoneMatch,
+        isValid: () => isValid(dependencies, context.caller),
       });
       const ids = (desired?.keys ?? []).flatMap((key) => (key.secret === null ? [] : [key.id]));
       if (ids.length > 0)
@@ -258,6 +261,14 @@ function deliveryOf({ delivery }: Dependencies): DeliveryStatus {
     throw new ServiceError('unavailable', 'The state of delivery is not available');
   return delivery;
 }
+/** Returns whether a token was neither deleted nor has expired since its request began. */
+async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {
+  const { id, identity, expiresAt } = caller;
+  if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;
+  if (identity !== undefined || id === CONFIGURED_ID) return true;
+  return (await store.get(token, id)) !== undefined;
+}
+
 function agentsOf({ agents }: Dependencies): AgentDelivery {
   if (agents === undefined)
     throw new ServiceError('unavailable', 'The delivery by agents is not available');

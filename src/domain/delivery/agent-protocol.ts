@@ -175,14 +175,16 @@ export interface AgentRequest {
   readonly waitMs: number;
   /** The header `If-None-Match`. */
   readonly etag: string | undefined;
+  /** Returns whether the token is still valid, after the request has waited. */
+  isValid(): Promise<boolean>;
 }
 
 /** The delivery by agents. */
 export interface AgentDelivery {
   /**
    * Takes or renews the lease of an agent, and waits for work. Returns the keys that the name
-   * server should have, or undefined if nothing changed. Throws `agent_conflict` and
-   * `unreadable_secret`.
+   * server should have, or undefined if nothing changed. Throws `agent_conflict`, and
+   * `unauthenticated` if the token became invalid meanwhile.
    */
   desired(id: string, request: AgentRequest): Promise<DesiredForAgent | undefined>;
   /** Records the result of a pass. Throws `agent_conflict` if a later pass has begun. */

@@ -77,6 +77,8 @@ export interface PassRecord {
   readonly changed: readonly Delivery[];
   /** The ids of keys that the name server no longer has. */
   readonly removed: readonly string[];
+  /** Whether another program had changed the name server. */
+  readonly foundDrift: boolean;
   /** Whether a key was not verified. Counts as a failed attempt. */
   readonly failed: boolean;
   readonly nextCheckMs: number;

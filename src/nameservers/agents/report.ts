@@ -90,6 +90,7 @@ export async function recordReport(
     ...{ keysWanted: report.keys_wanted, keysLive: report.keys_live, appliedHash: etag.hash },
     appliedAt: report.applied ? now : undefined,
     verifiedAt: report.verified ? now : undefined,
+    foundDrift: report.found_drift,
     ...{ changed: rows, removed, failed: error !== null && state !== 'drifted' },
     nextCheckMs: report.next_ms,
     nextProbeMs: report.probed_all ? report.next_ms : undefined,

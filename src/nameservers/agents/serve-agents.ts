@@ -62,6 +62,7 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
       // An agent that does not have the last state gets it at once: its response was lost.
       const isForced = known?.fence !== lease.fence && !lease.isPaused;
       const hasWork = isForced || (await work.wait(id, waitMs));
+      if (!(await request.isValid())) throw new ServiceError('unauthenticated');
       const claim = hasWork ? await agents.claim(id, agent, PASS_LEASE_MS, isForced) : undefined;
       if (claim !== undefined) return handOut(dependencies, claim, request, known?.hash);
       if (known !== undefined) return undefined;

@@ -141,7 +141,7 @@ async function reconcile(
       ...({ outbox, state: 'drifted', error, keysWanted: state.keys.length } as const),
       ...{ keysLive: server.keys_live, appliedHash: hash, changed: [], removed: [] },
       ...{ appliedAt: undefined, verifiedAt: undefined, nextCheckMs, nextProbeMs: undefined },
-      failed: false,
+      ...{ foundDrift, failed: false },
     };
     await store.record(server.id, holder, fence, record);
     return { ...nothing(server), outcome: 'drifted', state: 'drifted', error, foundDrift };
@@ -164,7 +164,7 @@ async function reconcile(
   const { record } = settled;
   const lagSeconds = await store.record(server.id, holder, fence, {
     ...record,
-    outbox,
+    ...{ outbox, foundDrift },
     appliedHash: hash,
     appliedAt: hasApplied ? clock() : undefined,
     nextCheckMs: record.failed

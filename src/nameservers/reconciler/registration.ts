@@ -74,6 +74,11 @@ const CONFIGURATION: Caller = {
 /** The shortest time between two changes of a BIND server: a reload delays queries. */
 const BIND_INTERVAL_MS = 200;
 
+/** Returns the shortest time between two changes of a name server. */
+export function minimumIntervalOf(driver: string): number {
+  return driver === 'bind' ? BIND_INTERVAL_MS : 0;
+}
+
 /**
  * Creates the name servers of the configuration that do not exist, and updates members that differ.
  * Returns their drivers. Throws `ServiceError` if a pool does not exist or a member is invalid.
@@ -86,7 +91,7 @@ export async function registerNameServers(
   for (const server of servers) {
     const id = await register(dependencies, server);
     const driver = createDriver(server, id);
-    const minimumIntervalMs = server.driver === 'bind' ? BIND_INTERVAL_MS : 0;
+    const minimumIntervalMs = minimumIntervalOf(server.driver);
     if (driver !== undefined) served.push({ id, driver, minimumIntervalMs });
   }
   return served;

@@ -1,0 +1,156 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { AGENT_FORMAT, readDesired } from '../../domain/delivery/agent-protocol.ts';
+import type { Clock } from '../../domain/model/ports.ts';
+import type { Driver } from '../driver.ts';
+import { describeResult, type DeliveryLog } from '../reconciler/log.ts';
+import { startReconciler } from '../reconciler/reconciler.ts';
+import { minimumIntervalOf } from '../reconciler/registration.ts';
+import type { Verify } from '../reconciler/verification.ts';
+import { createRemoteStore } from './remote-store.ts';
+import { RefusedError, type ServiceLink } from './service-link.ts';
+
+/** The longest pause between two attempts to reach the service. */
+const MAX_PAUSE_MS = 5000;
+
+/** The shortest time between two requests without a change. */
+const MIN_POLL_MS = 1000;
+
+/** How long a pass in progress may take once the agent stops. */
+const STOP_MS = 15_000;
+
+/** What an agent needs. */
+export interface AgentDependencies {
+  readonly link: ServiceLink;
+  /** The name of the agent. */
+  readonly agent: string;
+  /** The name of the name server. */
+  readonly nameServer: string;
+  /** The name of its driver. */
+  readonly driver: string;
+  /** Creates the driver of the name server with this id. */
+  createDriver(id: string): Driver;
+  readonly verify: Verify;
+  readonly onDrift: 'repair' | 'report';
+  readonly clock: Clock;
+  readonly log: DeliveryLog;
+  /** Ends the agent. */
+  readonly signal: AbortSignal;
+  /** Returns a number from 0 to 1. */
+  random(): number;
+}
+
+/**
+ * Keeps one name server equal to the keys that the service states, until the signal. While the
+ * service does not respond, it keeps the name server as it is.
+ */
+export async function runAgent(dependencies: AgentDependencies): Promise<void> {
+  const { link, log, signal, agent, random } = dependencies;
+  const reach = contact(dependencies);
+  const id = await reach.until(() => link.nameServerId(signal));
+  if (id === undefined) return;
+  const stopped = aborted(signal);
+  const remote = createRemoteStore({
+    ...{ id, agent, now: () => performance.now() },
+    report: (report) => link.observed(id, report),
+  });
+  const { driver: kind, createDriver, verify, clock, onDrift } = dependencies;
+  const reconciler = startReconciler({
+    store: remote.store,
+    servers: [{ id, driver: createDriver(id), minimumIntervalMs: minimumIntervalOf(kind) }],
+    ...{ verify, clock, random, holder: agent, onDrift, concurrency: 1 },
+    observe: (result) => describeResult(log, result),
+    failed: (err) => log.error({ err }, 'A pass failed'),
+  });
+  let etag: string | undefined;
+  let secrets = new Map<string, string>();
+  const next = async (): Promise<void> => {
+    const began = performance.now();
+    const given = await link.desired(id, etag, signal);
+    remote.setAlone(false);
+    if (given === undefined) {
+      const rest = MIN_POLL_MS - (performance.now() - began);
+      if (rest > 0) await pause(rest, undefined, { signal });
+      return;
+    }
+    assertFits(dependencies, given.format, given.name_server);
+    const pass = readDesired(given, (key) => secrets.get(key));
+    etag = pass?.etag;
+    if (pass === undefined) return;
+    secrets = new Map(pass.desired.state.keys.map((key) => [key.id, key.secret]));
+    const ended = remote.offer(pass);
+    reconciler.wake();
+    await Promise.race([ended, stopped]);
+  };
+  while (!signal.aborted)
+    await reach.until(next, (error) => remote.setAlone(!(error instanceof RefusedError)));
+  await reconciler.close(STOP_MS);
+  link.close();
+}
+
+/** Throws `RefusedError` if the service describes something else than this agent delivers to. */
+function assertFits(
+  { nameServer, driver }: AgentDependencies,
+  format: number,
+  server: { readonly name: string; readonly driver: string },
+): void {
+  if (format !== AGENT_FORMAT)
+    throw new RefusedError(200, `The service has format ${format}. Update the agent`);
+  if (server.name.toLowerCase() !== nameServer.toLowerCase())
+    throw new RefusedError(
+      200,
+      `The token is limited to the name server '${server.name}', and the configuration names '${nameServer}'`,
+    );
+  if (server.driver !== driver)
+    throw new RefusedError(
+      200,
+      `The name server '${server.name}' has the driver '${server.driver}', and the configuration has '${driver}'`,
+    );
+}
+
+/** Repeats requests to the service until one succeeds. */
+interface Contact {
+  /**
+   * Returns what `work` returns, or undefined once the agent stops. After a failure, calls `failed`,
+   * and waits up to 5 s at random, so that agents do not return all at once.
+   */
+  until<T>(work: () => Promise<T>, failed?: (error: unknown) => void): Promise<T | undefined>;
+}
+
+function contact({ log, signal, nameServer, random }: AgentDependencies): Contact {
+  let problem: string | undefined;
+  const isStopped = () => signal.aborted;
+  return {
+    async until(work, failed) {
+      while (!isStopped()) {
+        try {
+          const result = await work();
+          if (problem !== undefined) log.info({ name_server: nameServer }, 'Reached the service');
+          problem = undefined;
+          return result;
+        } catch (error) {
+          if (isStopped()) return undefined;
+          failed?.(error);
+          const message = error instanceof Error ? error.message : String(error);
+          // Once for each reason, and not for each attempt.
+          if (message !== problem)
+            log.warn(
+              { name_server: nameServer, reason: message },
+              error instanceof RefusedError
+                ? 'The service refuses the agent'
+                : 'The service does not respond',
+            );
+          problem = message;
+          await pause(random() * MAX_PAUSE_MS, undefined, { signal }).catch(() => undefined);
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,193 @@
+import type { AgentPass, ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
+import { hashOf } from '../../domain/delivery/desire.ts';
+import {
+  LeaseLostError,
+  type Delivery,
+  type DeliveryStore,
+  type Failure,
+  type PassRecord,
+} from '../../domain/delivery/ports.ts';
+import type { ServerState } from '../../domain/resources/name-server-status.ts';
+
+/** How long a pass may take before the service gives it to another agent. */
+const LEASE_MS = 120_000;
+
+/** What the state of an agent needs. */
+export interface RemoteStoreDependencies {
+  /** The id of the name server. */
+  readonly id: string;
+  /** The name of the agent. */
+  readonly agent: string;
+  /** Returns the milliseconds of a monotonic clock. */
+  now(): number;
+  /** Sends a report. Throws if the service does not record it. */
+  report(report: ObservedByAgent): Promise<void>;
+}
+
+/** What the reconciler needs of the database, with the service in its place. */
+export interface RemoteStore {
+  readonly store: DeliveryStore;
+  /** Makes a pass of the service due. Resolves when it has ended. */
+  offer(pass: AgentPass): Promise<void>;
+  /** Starts or stops the passes of the agent itself, while the service does not respond. */
+  setAlone(isAlone: boolean): void;
+}
+
+/**
+ * Creates the state of delivery of one agent. Passes come from the service. While the agent is
+ * alone, it makes passes with the last state that it has applied.
+ */
+export function createRemoteStore({
+  id,
+  agent,
+  now,
+  report,
+}: RemoteStoreDependencies): RemoteStore {
+  let offered: { readonly pass: AgentPass; readonly end: () => void } | undefined;
+  let current:
+    { readonly pass: AgentPass; readonly isOwn: boolean; readonly began: number } | undefined;
+  let ended: () => void = () => undefined;
+  let last: AgentPass | undefined;
+  let isAlone = false;
+  let checkAt = 0;
+  let probeAt = 0;
+
+  const active = () => {
+    if (current === undefined) throw new LeaseLostError();
+    return current;
+  };
+  const finish = () => {
+    current = undefined;
+    ended();
+    ended = () => undefined;
+  };
+  const isOwnDue = () => isAlone && last !== undefined && now() >= checkAt;
+  const holds = () => current !== undefined && (current.isOwn || now() - current.began < LEASE_MS);
+  const send = async (members: Partial<ObservedByAgent> & Result): Promise<void> => {
+    const { pass, began } = active();
+    const { claim, etag, changes, desired } = pass;
+    try {
+      await report({
+        ...{ agent, etag, fence: claim.fence, changes, removed: [], deliveries: [] },
+        ...{ keys_wanted: desired.state.keys.length, keys_live: claim.server.keys_live },
+        ...{ applied: false, verified: false, probed_all: false, found_drift: false },
+        refusals: 0,
+        duration_ms: Math.round(now() - began),
+        ...members,
+      });
+    } catch {
+      throw new LeaseLostError(); // the changes still wait, and the next pass reports them
+    }
+  };
+
+  const store: DeliveryStore = {
+    due: () => Promise.resolve(offered !== undefined || isOwnDue() ? [id] : []),
+    claim() {
+      const began = now();
+      if (offered !== undefined) {
+        current = { pass: offered.pass, isOwn: false, began };
+        ended = offered.end;
+        offered = undefined;
+      } else if (isOwnDue() && last !== undefined) {
+        const { claim, desired } = last;
+        const probes = began >= probeAt ? ('due' as const) : ('none' as const);
+        const own = { ...claim, probes, isConfirmed: false };
+        const appliedHash = hashOf(desired.state);
+        current = { pass: { ...last, claim: { ...own, appliedHash } }, isOwn: true, began };
+      }
+      return Promise.resolve(current?.pass.claim);
+    },
+    holds: () => Promise.resolve(holds()),
+    renew: () => Promise.resolve(holds()),
+    releaseAll: () => Promise.resolve(),
+    outbox: () => Promise.resolve([...(current?.isOwn === false ? current.pass.changes : [])]),
+    desired: () => Promise.resolve(active().pass.desired),
+    deliveries: () => Promise.resolve([...active().pass.deliveries]),
+    async record(_id, _holder, _fence, record) {
+      const { pass, isOwn } = active();
+      try {
+        const deliveries = updated(pass.deliveries, record);
+        last = { ...pass, ...withState(pass, record.state, record.error), deliveries };
+        checkAt = now() + record.nextCheckMs;
+        if (record.nextProbeMs !== undefined) probeAt = now() + record.nextProbeMs;
+        if (!isOwn) await send(reportOf(record));
+        return undefined;
+      } finally {
+        finish();
+      }
+    },
+    async fail(_id, _holder, _fence, { state, error, refusals, retryMs }) {
+      const { pass, isOwn } = active();
+      const attempts = pass.claim.server.attempts + 1;
+      try {
+        const wait = Math.round(retryMs(attempts));
+        checkAt = now() + wait;
+        const failed = { completed: false, outcome: 'failed', state, error } as const;
+        if (last !== undefined) last = { ...last, ...withState(last, state, error) };
+        if (!isOwn) await send({ ...failed, refusals, next_ms: wait });
+        return attempts;
+      } finally {
+        finish();
+      }
+    },
+    // The service has written the rows before it sent the keys.
+    intend: () => Promise.resolve(),
+    checkNow: () => Promise.resolve(),
+    seen: () => Promise.resolve(),
+    request: () => Promise.resolve(),
+  };
+  return {
+    store,
+    offer: (pass) =>
+      new Promise((resolve) => {
+        offered = { pass, end: resolve };
+      }),
+    setAlone(alone) {
+      if (alone && !isAlone) checkAt = Math.min(checkAt, now() + FIRST_CHECK_MS);
+      isAlone = alone;
+    },
+  };
+}
+
+/** When an agent compares the name server first, after the service does not respond. */
+const FIRST_CHECK_MS = 5000;
+
+type Result = Pick<ObservedByAgent, 'completed' | 'outcome' | 'state' | 'error' | 'next_ms'>;
+
+/** Returns the claim of a pass, with the state of the name server after it. */
+function withState({ claim }: AgentPass, state: ServerState, error: Failure | null) {
+  const server = { ...claim.server, state, error_code: error?.code ?? null };
+  return { claim: { ...claim, server } };
+}
+
+/** Returns the deliveries after a pass. */
+function updated(former: readonly Delivery[], { changed, removed }: PassRecord): Delivery[] {
+  const rows = new Map([...former, ...changed].map((row) => [row.keyId, row]));
+  for (const key of removed) rows.delete(key);
+  return [...rows.values()];
+}
+
+function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
+  const { state, error, appliedAt, keysWanted, keysLive } = record;
+  const applied = appliedAt !== undefined;
+  return {
+    completed: true,
+    outcome:
+      state === 'drifted'
+        ? 'drifted'
+        : record.failed
+          ? 'failed'
+          : applied
+            ? 'changed'
+            : 'unchanged',
+    ...{ state, error, keys_wanted: keysWanted, keys_live: keysLive, applied },
+    verified: record.verifiedAt !== undefined,
+    probed_all: record.nextProbeMs !== undefined,
+    found_drift: record.foundDrift,
+    deliveries: record.changed.map(({ keyId, state: of, deliveredVersion, error: failure }) => ({
+      ...{ key_id: keyId, state: of, delivered_version: deliveredVersion, error: failure },
+    })),
+    removed: record.removed,
+    next_ms: Math.round(record.nextCheckMs),
+  };
+}

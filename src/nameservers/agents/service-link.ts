@@ -1,0 +1,128 @@
+import {
+  DESIRED,
+  type DesiredForAgent,
+  type ObservedByAgent,
+} from '../../domain/delivery/agent-protocol.ts';
+import { isObject } from '../../domain/model/field.ts';
+import { deadlineAfter, type Deadline } from '../../net/deadline.ts';
+import { NetError } from '../../net/faults.ts';
+import { readWholeFile } from '../../net/files.ts';
+import { createHttpClient, parseJson, type HttpResponse } from '../../net/http.ts';
+
+/** How long a request waits for a change, in seconds. */
+export const WAIT_SECONDS = 30;
+
+/** How long a request may take, in addition to the time that it waits. */
+const REQUEST_SECONDS = 20;
+
+/** The maximum size of a response: 1 kB for each of 64,000 keys. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+
+/** The service refuses a request of the agent. */
+export class RefusedError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'RefusedError';
+    this.status = status;
+  }
+}
+
+/** Where the service is, and who the agent is. */
+export interface LinkSettings {
+  readonly url: string;
+  /** The CA certificates in PEM. Absent for the CAs of Node.js. */
+  readonly ca: string | undefined;
+  /** Each request reads the token, so that it can be replaced. */
+  readonly tokenFile: string;
+  /** The name of the agent. */
+  readonly agent: string;
+}
+
+/**
+ * The requests of an agent. They throw `RefusedError` if the service refuses, and `NetError` if it
+ * does not respond or is not available.
+ */
+export interface ServiceLink {
+  /** Returns the id of the name server to which the token is limited. */
+  nameServerId(signal: AbortSignal): Promise<string>;
+  /** Waits for a change after the state with this entity tag. Returns undefined without one. */
+  desired(
+    id: string,
+    etag: string | undefined,
+    signal: AbortSignal,
+  ): Promise<DesiredForAgent | undefined>;
+  observed(id: string, report: ObservedByAgent): Promise<void>;
+  /** Closes the connections. */
+  close(): void;
+}
+
+/** Creates the requests of an agent. */
+export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink {
+  const client = createHttpClient({
+    ...{ trust: { ca }, maxResponseBytes: MAX_RESPONSE_BYTES, attempts: 1, maxConnections: 4 },
+  });
+  const base = url.replace(/\/+$/, '');
+  const send = async (
+    method: string,
+    path: string,
+    deadline: Deadline,
+    more: { readonly etag?: string | undefined; readonly body?: object } = {},
+  ): Promise<HttpResponse> => {
+    const { etag, body } = more;
+    const headers = {
+      'x-auth-token': readWholeFile(tokenFile).toString().trim(),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await client.send({ method, url: base + path, headers, ...sent }, deadline);
+    const { status } = response;
+    if (status === 200 || status === 304) return response;
+    if (status >= 500 || status === 429) throw new NetError({ reason: messageOf(response) });
+    throw new RefusedError(status, messageOf(response));
+  };
+  return {
+    async nameServerId(signal) {
+      const { text } = await send('GET', '/v2/whoami', limit(REQUEST_SECONDS, signal));
+      const caller = parseJson(text);
+      const ids: unknown = isObject(caller) ? caller.nameservers : undefined;
+      if (isList(ids) && typeof ids[0] === 'string' && ids.length === 1) return ids[0];
+      throw new RefusedError(403, 'The token must be limited to one name server');
+    },
+    async desired(id, etag, signal) {
+      const { status, text } = await send(
+        'GET',
+        `/v2/nameservers/${id}/desired?agent=${encodeURIComponent(agent)}&wait=${WAIT_SECONDS}`,
+        limit(WAIT_SECONDS + REQUEST_SECONDS, signal),
+        { etag },
+      );
+      if (status === 304) return undefined;
+      const parsed = DESIRED.parse(parseJson(text));
+      if ('value' in parsed) return parsed.value;
+      throw new RefusedError(status, `The response of the service ${parsed.problem}`);
+    },
+    async observed(id, report) {
+      const deadline = deadlineAfter(REQUEST_SECONDS);
+      await send('PUT', `/v2/nameservers/${id}/observed`, deadline, { body: report });
+    },
+    close: () => client.close(),
+  };
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+/** Returns a deadline that also passes when `signal` aborts. */
+function limit(seconds: number, signal: AbortSignal): Deadline {
+  return { seconds, signal: AbortSignal.any([deadlineAfter(seconds).signal, signal]) };
+}
+
+function messageOf({ status, text }: HttpResponse): string {
+  const body = parseJson(text);
+  return isObject(body) && typeof body.message === 'string'
+    ? body.message
+    : `the service responded with status ${status}`;
+}

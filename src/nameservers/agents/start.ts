@@ -1,0 +1,93 @@
+import { hostname } from 'node:os';
+import type { Clock } from '../../domain/model/ports.ts';
+import { readWholeFile } from '../../net/files.ts';
+import { DRIVERS } from '../drivers.ts';
+import type { Driver, Requirement } from '../driver.ts';
+import type { DeliveryLog } from '../reconciler/log.ts';
+import { localProblems } from '../reconciler/registration.ts';
+import { verifyByQueries } from '../reconciler/verification.ts';
+import { runAgent } from './agent.ts';
+import { linkTo, type ServiceLink } from './service-link.ts';
+
+/** The time limit of a check of requirements. */
+const CHECK_MS = 20_000;
+
+/** The configuration of an agent. */
+export interface AgentSettings {
+  readonly url: string;
+  readonly caFile?: string;
+  readonly tokenFile: string;
+  readonly nameServer: string;
+  /** The name of the agent. Absent for the name of this host. */
+  readonly agent?: string;
+  readonly driver: string;
+  readonly local: unknown;
+  readonly onDrift: 'repair' | 'report';
+}
+
+/** Returns what is wrong with the driver, its options and the files of an agent. */
+export function agentProblems({ caFile, tokenFile, ...settings }: AgentSettings): string[] {
+  const { nameServer: name, driver, local } = settings;
+  const files = [tokenFile, ...(caFile === undefined ? [] : [caFile])];
+  return [
+    ...localProblems([{ name, driver, local, address: '' }]).map((problem) =>
+      problem.replace(/^'nameServers': /, ''),
+    ),
+    ...files.flatMap((file) => {
+      try {
+        return readWholeFile(file).toString().trim() === '' ? [`${file} is empty`] : [];
+      } catch (error) {
+        return [`${file} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`];
+      }
+    }),
+  ];
+}
+
+/** Runs an agent until the signal. */
+export async function startAgent(
+  settings: AgentSettings,
+  { log, clock, signal }: { log: DeliveryLog; clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  const { nameServer, driver, onDrift } = settings;
+  const agent = nameOf(settings);
+  log.info({ name_server: nameServer, agent, url: settings.url }, 'agent started');
+  await runAgent({
+    ...{ link: linkOf(settings), agent, nameServer, driver, onDrift, clock, log, signal },
+    createDriver: (id) => driverOf(settings, id),
+    ...{ verify: verifyByQueries, random: Math.random },
+  });
+  log.info({ name_server: nameServer, agent }, 'agent stopped');
+}
+
+/** Checks what an agent needs on its host. Throws if the service does not accept the token. */
+export async function checkAgent(settings: AgentSettings): Promise<readonly Requirement[]> {
+  const signal = AbortSignal.timeout(CHECK_MS);
+  const link = linkOf(settings);
+  try {
+    const id = await link.nameServerId(signal);
+    return await driverOf(settings, id).check(signal);
+  } finally {
+    link.close();
+  }
+}
+
+function nameOf({ agent }: AgentSettings): string {
+  return (
+    agent ??
+    hostname()
+      .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
+      .slice(0, 64)
+  );
+}
+
+function linkOf(settings: AgentSettings): ServiceLink {
+  const { url, caFile, tokenFile } = settings;
+  const ca = caFile === undefined ? undefined : readWholeFile(caFile).toString();
+  return linkTo({ url, ca, tokenFile, agent: nameOf(settings) });
+}
+
+function driverOf({ driver, local }: AgentSettings, id: string): Driver {
+  const definition = DRIVERS[driver];
+  if (definition === undefined) throw new TypeError(`Unknown driver '${driver}'`);
+  return definition.create(local, id);
+}

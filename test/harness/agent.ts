@@ -1,0 +1,82 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from './client.ts';
+import { DEFAULT_POOL, type DeliveryServer } from './delivery.ts';
+import { recordShown } from './evidence.ts';
+import { cleanEnvironment, PROGRAM } from './service.ts';
+
+/** The agent of a name server, which runs as a process of the built program. */
+export interface TestAgent {
+  /** The id of the name server. */
+  readonly id: string;
+  /** The configuration file. */
+  readonly config: string;
+  readonly tokenFile: string;
+  /** Everything that the agent has printed. */
+  output(): string;
+  /** Starts a process. `wrapper` is a command that runs it. */
+  start(wrapper?: readonly string[]): void;
+  /** Sends a signal, and returns the exit code. Null if the signal ended the process. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/**
+ * Creates the name server in a service, a token for its agent, and the configuration of the agent.
+ * `url` is where the agent reaches the service.
+ */
+export async function createAgent(
+  admin: Client,
+  { entry, folder, brand }: Pick<DeliveryServer, 'entry' | 'folder' | 'brand'>,
+  url = admin.url,
+): Promise<TestAgent> {
+  const { name, address, rights, probeZone } = entry;
+  const server = await admin.post('/v2/nameservers', {
+    ...{ name, address, rights, probe_zone: probeZone, driver: brand.driver },
+    ...{ pool_id: DEFAULT_POOL, delivery: 'agent' },
+  });
+  const id = String(server.body.id);
+  const { body } = await admin.post('/v2/tokens', {
+    ...{ name: `agent-${randomUUID()}`, roles: ['nameserver-agent'], nameservers: [id] },
+  });
+  const [config, tokenFile] = [join(folder, 'agent.yaml'), join(folder, 'agent.token')];
+  writeFileSync(tokenFile, `${String(body.token)}\n`, { mode: 0o600 });
+  const { driver, local } = entry;
+  writeFileSync(
+    config,
+    JSON.stringify({ url, tokenFile, nameServer: name, agent: 'test-host', driver, local }),
+  );
+  let output = '';
+  let child: ChildProcess | undefined;
+  return {
+    ...{ id, config, tokenFile },
+    output: () => output,
+    start(wrapper = []) {
+      const [file = '', ...words] = [
+        ...wrapper,
+        ...[process.execPath, PROGRAM, 'agent', '--config', config],
+      ];
+      const started = spawn(file, words, {
+        cwd: folder,
+        env: cleanEnvironment(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child = started;
+      for (const stream of [started.stdout, started.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          output += text;
+          recordShown('output', text);
+        });
+    },
+    async stop(signal) {
+      if (child === undefined) return null;
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAgent, type TestAgent } from '../harness/agent.ts';
+import { bind } from '../harness/brands/bind.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  shownServer,
+  startDeliveryServer,
+  verdictOf,
+  type CreatedKey,
+  type DeliveryServer,
+} from '../harness/delivery.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { sizeOf } from '../harness/sizes.ts';
+
+const WAIT = { timeout: 20_000, interval: 50 };
+
+describe.runIf(bind.installed)('an agent with a BIND server', () => {
+  let server: DeliveryServer;
+  let service: ServiceProcess;
+  let agent: TestAgent;
+  const folder = temporaryFolder();
+
+  const startService = async (variables: Record<string, string> = {}) => {
+    service = await startServiceProcess(folder, {
+      TSIGIL_DATABASE_URL: 'sqlite:t.db',
+      ...variables,
+    });
+  };
+
+  beforeAll(async () => {
+    server = await startDeliveryServer(bind);
+    await startService();
+    await createZones(service);
+    agent = await createAgent(service, server);
+    agent.start();
+  });
+  afterAll(async () => {
+    await agent.stop('SIGTERM');
+    await service.stop('SIGTERM');
+    await server.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const remove = ({ id }: CreatedKey) => service.delete(`/v2/tsigkeys/${id}`);
+  const verdict = (key: CreatedKey) => verdictOf(server, key);
+
+  test('starts, and verifies the name server', async () => {
+    await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
+  });
+
+  test('a new key is verified in less than a second, and a deleted one is refused', async () => {
+    const times: number[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const began = performance.now();
+      const key = await createKey(service, `round-${round}`);
+      expect((await deliveries(service, key.id)).state).toBe('delivered');
+      times.push(performance.now() - began);
+      expect(await verdict(key)).toBe('good');
+      await remove(key);
+      await expect.poll(() => verdict(key), WAIT).toBe('unknown key');
+    }
+    expect(Math.min(...times)).toBeLessThan(1000); // other tests share the processor
+    expect(agent.output()).toContain('Delivered keys to a name server');
+  });
+
+  test('a key that was deleted while the agent was away is removed when it returns', async () => {
+    const [kept, removed] = [await createKey(service, 'kept'), await createKey(service, 'removed')];
+    for (const { id } of [kept, removed])
+      expect((await deliveries(service, id)).state).toBe('delivered');
+    expect(await agent.stop('SIGTERM')).toBe(0);
+    expect(agent.output()).toContain('agent stopped');
+    await remove(removed);
+    const added = await createKey(service, 'added');
+    expect(await verdict(removed)).toBe('good');
+    agent.start();
+    expect((await deliveries(service, added.id, 20)).state).toBe('delivered');
+    expect([await verdict(kept), await verdict(removed)]).toEqual(['good', 'unknown key']);
+    await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
+  });
+
+  test('without the service, it repairs the name server, and it pulls changes when the service returns', async () => {
+    const key = await createKey(service, 'survivor');
+    const gone = await createKey(service, 'gone');
+    expect((await deliveries(service, key.id)).state).toBe('delivered');
+    const { url } = service;
+    await service.stop('SIGKILL');
+    const file = join(server.folder, 'keys', 'tsigil.conf');
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll('survivor', 'edited'));
+    await expect.poll(() => readFileSync(file, 'utf8'), WAIT).not.toContain('edited');
+    await expect.poll(() => verdict(key), WAIT).toBe('good');
+    expect(agent.output()).toContain('The service does not respond');
+    await startService({
+      TSIGIL_LISTEN: new URL(url).host,
+      TSIGIL_ADMIN_TOKEN: service.token,
+    });
+    await remove(gone);
+    await expect.poll(() => verdict(gone), WAIT).toBe('unknown key');
+    expect(await verdict(key)).toBe('good');
+  });
+
+  test('kill -9 of the agent at random times leaves nothing half-applied', async () => {
+    const keys = new Map<string, CreatedKey>();
+    for (let round = 0; round < sizeOf('killRounds'); round += 1) {
+      const created = await createKey(service, `kill-${round}`);
+      keys.set(created.id, created);
+      const [oldest] = keys.values();
+      if (oldest !== undefined && keys.size > 3) {
+        keys.delete(oldest.id);
+        await remove(oldest);
+      }
+      await pause(randomInt(250));
+      await agent.stop('SIGKILL');
+      agent.start();
+      if (round % 2 === 0) continue;
+      for (const { id } of keys.values())
+        expect((await deliveries(service, id, 30)).state).toBe('delivered');
+    }
+    await expect.poll(async () => (await shownServer(service)).state, WAIT).toBe('live');
+    for (const key of keys.values()) expect(await verdict(key)).toBe('good');
+    await server.stop();
+    await server.start();
+    for (const key of keys.values()) expect(await verdict(key)).toBe('good');
+  });
+
+  test('a revoked token ends the delivery, and a new one continues it', async () => {
+    const { body } = await service.get('/v2/tokens?name=agent-*');
+    const { id } = (body as { tokens: { id: string }[] }).tokens[0] ?? { id: '' };
+    await service.delete(`/v2/tokens/${id}`);
+    const key = await createKey(service, 'later');
+    await expect.poll(() => agent.output(), { ...WAIT, timeout: 45_000 }).toContain('refuses');
+    const members = { roles: ['nameserver-agent'], nameservers: [agent.id] };
+    const created = await service.post('/v2/tokens', { name: 'agent-new', ...members });
+    writeFileSync(agent.tokenFile, String(created.body.token));
+    expect((await deliveries(service, key.id, 20)).state).toBe('delivered');
+  });
+
+  test('no secret and no token is in its output', () => {
+    expect(agent.output()).not.toContain(readFileSync(agent.tokenFile, 'utf8').trim());
+    expect(agent.output()).not.toMatch(/"secret"/);
+  });
+});
