@@ -71,7 +71,7 @@ export async function readSecret(
         hint,
       );
     }
-    return { [name]: oneLine(await text(input as AsyncIterable<string>), 'Standard input') };
+    return { [name]: oneLine(await text(input), 'Standard input') };
   }
   return typeof file !== 'string' ? {} : { [name]: oneLine(readTextFile(file), `'${file}'`) };
 }

@@ -11,7 +11,7 @@ export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly input: AsyncIterable<unknown> & {
+  readonly input: AsyncIterable<Buffer | string> & {
     readonly isTTY?: boolean;
     readonly readableEnded?: boolean;
     /** Disables the echo and the line editing of the terminal. */

@@ -19,9 +19,9 @@ export async function readText(file: string, { input }: Terminal): Promise<strin
   }
 }
 
-async function readAll(input: AsyncIterable<unknown>): Promise<Buffer> {
+async function readAll(input: AsyncIterable<Buffer | string>): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of input) chunks.push(Buffer.from(chunk as Buffer | string));
+  for await (const chunk of input) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
 }
 
