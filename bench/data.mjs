@@ -1,10 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, existsSync } from 'node:fs';
+import { copyFileSync, existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundle } from '../scripts/bundle.mjs';
 import { ROOT, temporaryFolder } from './service.mjs';
 
-/** Imports a file of the built program. */
-export const dist = (path) => import(join(ROOT, 'dist', path));
+/** The modules of src that benchmarks import. The built program does not have them as files. */
+const MODULES = [
+  'domain/encryption/master-key',
+  'domain/model/query',
+  'domain/resources/tld',
+  'domain/resources/tsigkey',
+  'encryption/keyring',
+  'service',
+  'store/open-database',
+  'store/secrets/start',
+];
+
+let built;
+
+/** Imports one of `MODULES`, all of which are built together at the first import. */
+export async function source(path) {
+  built ??= buildModules();
+  return import(join(await built, `${path}.js`));
+}
+
+async function buildModules() {
+  const folder = temporaryFolder();
+  for (const name of ['node_modules', 'package.json'])
+    symlinkSync(join(ROOT, name), join(folder, name));
+  await bundle(ROOT, join(folder, 'dist'), MODULES);
+  return join(folder, 'dist');
+}
 
 /** The settings of a database that a benchmark opens itself. */
 export const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 60 };
@@ -32,9 +58,9 @@ export function tldName(number) {
  */
 export async function fill(setting, count) {
   const [{ openStore }, { tld }, { keyed }] = await Promise.all([
-    dist('service.js'),
-    dist('domain/resources/tld.js'),
-    dist('domain/model/query.js'),
+    source('service'),
+    source('domain/resources/tld'),
+    source('domain/model/query'),
   ]);
   const rows = Array.from({ length: count }, (_, number) => tldRow(number));
   const store = await openStore(setting, POOL);

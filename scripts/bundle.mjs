@@ -27,9 +27,12 @@ const ENTRIES = [
 /** A thread finds its file beside the file that starts it. */
 const THREADS = { 'scan-worker': 'store/sqlite/scans/scan-worker' };
 
-/** Bundles the TypeScript of src in `checkout` into the folder `target`. Checks no types. */
-export async function bundle(checkout, target) {
-  const input = { ...Object.fromEntries(ENTRIES.map((name) => [name, name])), ...THREADS };
+/**
+ * Bundles the TypeScript of src in `checkout` into the folder `target`, which has the modules
+ * `entries` under their own names. Checks no types.
+ */
+export async function bundle(checkout, target, entries = ENTRIES) {
+  const input = { ...Object.fromEntries(entries.map((name) => [name, name])), ...THREADS };
   const build = await rolldown({
     cwd: checkout,
     input: Object.fromEntries(
@@ -47,5 +50,5 @@ export async function bundle(checkout, target) {
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await build.close();
-  chmodSync(join(target, 'main.js'), 0o755);
+  if (entries.includes('main')) chmodSync(join(target, 'main.js'), 0o755);
 }

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { dist, POOL } from '../data.mjs';
+import { source, POOL } from '../data.mjs';
 import { interleave, median, rowOf, underLoad } from '../rounds.mjs';
 import { ownToken, sendRequest, startService, temporaryFolder } from '../service.mjs';
 
@@ -80,14 +80,14 @@ function newKey(name) {
 async function openStore(isEncrypted) {
   const [{ openDatabase }, { insertDataKey }, { createKeyring }, { masterKeyOf }] =
     await Promise.all([
-      dist('store/open-database.js'),
-      dist('store/secrets/start.js'),
-      dist('encryption/keyring.js'),
-      dist('domain/encryption/master-key.js'),
+      source('store/open-database'),
+      source('store/secrets/start'),
+      source('encryption/keyring'),
+      source('domain/encryption/master-key'),
     ]);
   const [{ tsigkey }, { keyed }] = await Promise.all([
-    dist('domain/resources/tsigkey.js'),
-    dist('domain/model/query.js'),
+    source('domain/resources/tsigkey'),
+    source('domain/model/query'),
   ]);
   const keyring = createKeyring([masterKeyOf(randomBytes(32))]);
   const prepare = async (database, updateSchema) => {
