@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hashOf, intendedOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
@@ -119,7 +120,9 @@ async function reconcile(
   const outbox = await store.outbox(server.id);
   const desired = await store.desired(server);
   const { state } = desired;
+  await nextTurn(); // each step takes some milliseconds with 10,000 keys
   const former = await store.deliveries(server.id);
+  await nextTurn();
   const gone = goneOf(desired, former);
   const present = former.filter(isOnServer);
   if (!claim.isConfirmed && isMassRemoval(gone.length, present.length))
@@ -130,8 +133,11 @@ async function reconcile(
     );
   for (const key of state.keys) if (!memory.has(key.id)) memory.set(key.id, key);
   const owned = new Set(present.map(({ keyName }) => keyName));
+  await nextTurn();
   const differences = await driver.compare(state, owned, signal);
+  await nextTurn();
   const hash = hashOf(state);
+  await nextTurn();
   const isSettled = former.every((each) => ['delivered', 'undeliverable'].includes(each.state));
   const foundDrift = differences.length > 0 && hash === claim.appliedHash && isSettled;
   if (foundDrift && onDrift === 'report') {
