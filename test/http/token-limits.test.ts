@@ -50,6 +50,7 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v2/nameservers/{id}': '- - - -',
   'PATCH /v2/nameservers/{id}': '- - - -',
   'DELETE /v2/nameservers/{id}': '- - - -',
+  'GET /v2/deliveries': '- - - -',
   'GET /v2/nameservers/{id}/check': '- - - -',
   'POST /v2/nameservers/{id}/reconcile': '- - - -',
   'GET /v2/nameservers/{id}/desired': '- - - w',

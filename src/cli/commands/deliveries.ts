@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Option } from 'commander';
-import { DELIVERIES } from '../../domain/delivery/responses.ts';
+import { DELIVERIES, REMOVING } from '../../domain/delivery/responses.ts';
+import { nameServer } from '../../domain/resources/name-server.ts';
 import type { ResourceType } from '../../domain/model/resource.ts';
 import type { FlagValues } from '../flags/resource-flags.ts';
 import type { ResourceCommand } from '../flags/resource-table.ts';
@@ -87,6 +88,29 @@ export async function waitForDelivery(
     );
   return shown;
 }
+
+/** The maximum number of names in a message. */
+const MAX_NAMES = 10;
+
+/** Reports keys that were deleted and are still on a name server, if `item` is one. */
+export async function reportRemoving(
+  connection: Connection,
+  { collection }: ResourceType,
+  { name }: Item,
+  { err }: Pick<Terminal, 'err'>,
+): Promise<void> {
+  if (collection !== nameServer.collection) return;
+  const { deliveries } = await callFor(REMOVING, connection, 'GET', REMOVING_PATH);
+  const names = [...deliveries]
+    .filter((each) => each.name_server === name)
+    .map(({ key_name: key }) => key);
+  if (names.length === 0) return;
+  const more = names.length > MAX_NAMES ? ', ...' : '';
+  const shown = `${names.slice(0, MAX_NAMES).join(', ')}${more}`;
+  err.write(`${plainText(`Deleted keys that are still on the name server: ${shown}`)}\n`);
+}
+
+const REMOVING_PATH = '/v2/deliveries?state=removing';
 
 /** Returns the flag with which a command waits for the delivery of what it changes. */
 export function waitOptions({ isDelivered }: ResourceCommand): Option[] {

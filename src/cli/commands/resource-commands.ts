@@ -39,7 +39,7 @@ import {
   secretOptions,
 } from '../flags/secret-flags.ts';
 import { catchInterrupt, textStyleOf, type Terminal } from '../output/terminal.ts';
-import { waitIfAsked, waitOptions } from './deliveries.ts';
+import { reportRemoving, waitIfAsked, waitOptions } from './deliveries.ts';
 import { addCreate } from './resource-create.ts';
 import {
   addVerb,
@@ -121,6 +121,7 @@ function addShow(parent: Command, resource: ResourceCommand, terminal: Terminal)
         call(readingOf(connection, flags), 'GET', await pathOf(connection, resource, idOrName)),
       );
       print(terminal, type, item, flags);
+      await reportRemoving(connection, type, item, terminal);
     });
 }
 

@@ -1,7 +1,14 @@
 import { DESIRED_EXAMPLE, OBSERVED_EXAMPLE } from '../delivery/agent-examples.ts';
 import { agentName, DESIRED, OBSERVED, type AgentDelivery } from '../delivery/agent-protocol.ts';
 import type { DeliveryStatus } from '../delivery/ports.ts';
-import { DELIVERIES, NAME_SERVER_CHECK } from '../delivery/responses.ts';
+import {
+  DELIVERIES,
+  DELIVERIES_EXAMPLE,
+  LISTED_STATES,
+  NAME_SERVER_CHECK,
+  REMOVING,
+  REMOVING_EXAMPLE,
+} from '../delivery/responses.ts';
 import { deliveriesOf, type ShownDeliveries } from '../delivery/status.ts';
 import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
 import { ServiceError } from '../model/errors.ts';
@@ -33,19 +40,6 @@ const RECHECK_MS = 500;
 /** The maximum number of requests that wait. Others get the present status at once. */
 const MAX_WAITING = 200;
 
-const EXAMPLE: ShownDeliveries = {
-  key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
-  state: 'delivered',
-  version: 3,
-  servers: [
-    {
-      ...{ name_server: 'ns1', state: 'delivered', delivered_version: 3 },
-      ...{ applied_at: '2030-01-31T12:00:00.000000', verified_at: '2030-01-31T12:00:00.200000' },
-      ...{ attempts: 0, next_attempt_at: null, error: null },
-    },
-  ],
-};
-
 const wait = {
   ...integer(0, MAX_WAIT_SECONDS),
   description: 'How many seconds to wait until no name server is pending.',
@@ -71,7 +65,7 @@ export const DELIVERY_ACTIONS = [
       kind: described(DELIVERIES, 'A key on its name servers.'),
       schemaName: 'TsigKeyDeliveries',
       description: 'The deliveries.',
-      examples: { one: { summary: 'One name server.', value: EXAMPLE } },
+      examples: { one: { summary: 'One name server.', value: DELIVERIES_EXAMPLE } },
     },
     async run({ dependencies, context, id, parameters, releaseConnection }) {
       const delivery = deliveryOf(dependencies);
@@ -97,6 +91,25 @@ export const DELIVERY_ACTIONS = [
       }
       return shown;
     },
+  }),
+  defineAction({
+    path: '/v2/deliveries',
+    method: 'GET',
+    right: `${nameServer.collection}:list`,
+    operationId: 'list_deliveries',
+    summary: 'List deleted TsigKeys that are still on a NameServer',
+    description: 'Returns the keys that any name server still has and should not.',
+    type: nameServer,
+    parameters: {
+      state: { ...LISTED_STATES, description: 'The state to list.', example: 'removing' },
+    },
+    response: {
+      kind: described(REMOVING, 'Keys on name servers.'),
+      schemaName: 'Deliveries',
+      description: 'The keys.',
+      examples: { one: { summary: 'One key.', value: REMOVING_EXAMPLE } },
+    },
+    run: async ({ dependencies }) => ({ deliveries: await deliveryOf(dependencies).removing() }),
   }),
   defineAction({
     path: `/v2/${nameServer.collection}/{id}/reconcile`,

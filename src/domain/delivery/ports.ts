@@ -190,6 +190,16 @@ export interface KeyOnServer {
   readonly delivery: Delivery | undefined;
 }
 
+/** A key that a name server still has and should not, as callers see it. */
+export interface RemovingKey {
+  readonly name_server: string;
+  readonly key_id: string;
+  readonly key_name: string;
+  readonly state: 'removing';
+  readonly delivered_version: number;
+  readonly error: Failure | null;
+}
+
 /** One requirement of the delivery to a name server, as callers see it. */
 export interface ShownRequirement {
   readonly requirement: string;
@@ -204,6 +214,8 @@ export interface DeliveryStatus {
   statuses(ids: readonly string[]): Promise<ReadonlyMap<string, ServerStatus>>;
   /** Returns where a key is, or should be. */
   ofKey(key: Tsigkey): Promise<KeyOnServer[]>;
+  /** Returns deleted keys that are still on a name server, at most 1,000. */
+  removing(): Promise<readonly RemovingKey[]>;
   request(id: string, confirm: boolean): Promise<void>;
   /** Returns the milliseconds of a monotonic clock. */
   milliseconds(): number;

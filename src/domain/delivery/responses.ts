@@ -1,6 +1,7 @@
 import { anyText, boolean, enumeration, integer, nullable, timestamp } from '../model/field.ts';
 import { described, responseObject, sequence } from '../model/object.ts';
-import { DELIVERY_STATES } from './status.ts';
+import type { RemovingKey } from './ports.ts';
+import { DELIVERY_STATES, type ShownDeliveries } from './status.ts';
 
 const FAILURE = responseObject({
   code: described(anyText(), 'The reason, such as `unreachable`.'),
@@ -37,6 +38,26 @@ export const DELIVERIES = responseObject({
   ),
 });
 
+/** The states of the keys that can be listed for all name servers. */
+export const LISTED_STATES = enumeration(['removing']);
+
+/** Keys that name servers still have and should not. */
+export const REMOVING = responseObject({
+  deliveries: described(
+    sequence(
+      responseObject({
+        name_server: described(anyText(), 'The name of the name server.'),
+        key_id: described(anyText(), 'The id of the key, which may be deleted.'),
+        key_name: described(anyText(), 'The name of the key on the name server.'),
+        state: described(LISTED_STATES, 'Always `removing`.'),
+        delivered_version: described(integer(1), 'The version on the name server.'),
+        error: described(nullable(FAILURE), 'Why the key could not be removed.'),
+      }),
+    ),
+    'At most 1,000 keys, by the names of name servers and keys.',
+  ),
+});
+
 /** The requirements of the delivery to a name server. */
 export const NAME_SERVER_CHECK = responseObject({
   requirements: described(
@@ -51,3 +72,28 @@ export const NAME_SERVER_CHECK = responseObject({
     'All requirements.',
   ),
 });
+
+/** An example of keys that name servers still have. */
+export const REMOVING_EXAMPLE: { readonly deliveries: readonly RemovingKey[] } = {
+  deliveries: [
+    {
+      ...{ name_server: 'ns1', key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61' },
+      ...{ key_name: 'transfer.example', state: 'removing', delivered_version: 3 },
+      error: { code: 'unreachable', message: 'connection refused' },
+    },
+  ],
+};
+
+/** An example of a key on its name servers. */
+export const DELIVERIES_EXAMPLE: ShownDeliveries = {
+  key_id: '3f2a7c10-58d4-4e6b-b1a9-7c0d5e8f2a61',
+  state: 'delivered',
+  version: 3,
+  servers: [
+    {
+      ...{ name_server: 'ns1', state: 'delivered', delivered_version: 3 },
+      ...{ applied_at: '2030-01-31T12:00:00.000000', verified_at: '2030-01-31T12:00:00.200000' },
+      ...{ attempts: 0, next_attempt_at: null, error: null },
+    },
+  ],
+};

@@ -22,7 +22,7 @@ export interface DeliveryOptions {
   readonly deliveries: DeliveryStore;
   readonly agents: AgentStore;
   readonly clock: Clock;
-  readonly status: Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'request'>;
+  readonly status: Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'removing' | 'request'>;
   readonly nameServers: readonly ConfiguredNameServer[];
   readonly onDrift: 'repair' | 'report';
   readonly concurrency: number;

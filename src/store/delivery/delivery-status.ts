@@ -15,6 +15,9 @@ const SEEN_MS = 35_000;
 /** The maximum number of name servers in one statement. */
 const MAX_IDS = 100;
 
+/** The maximum number of keys in the list of those to remove. */
+const MAX_REMOVING = 1000;
+
 /** Returns the state of delivery in an open database, for the reconciler and for callers. */
 export function openDelivery(database: Database, store: Store, clock: Clock) {
   return {
@@ -28,7 +31,7 @@ export function openDelivery(database: Database, store: Store, clock: Clock) {
 export function createDeliveryStatus(
   database: Database,
   store: Store,
-): Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'request'> {
+): Pick<DeliveryStatus, 'statuses' | 'ofKey' | 'removing' | 'request'> {
   const { nowMs } = database.dialect;
   const statuses = async (ids: readonly string[]): Promise<Map<string, ServerStatus>> => {
     const found = new Map<string, ServerStatus>();
@@ -69,6 +72,28 @@ export function createDeliveryStatus(
             delivery: row === undefined ? undefined : deliveryOf(row),
           };
         });
+    },
+    async removing() {
+      // Only a name server with work or with a failed attempt can have such keys.
+      const rows = await database.reads.all(
+        `SELECT nameservers.name AS server, deliveries.* FROM nameservers
+          JOIN deliveries ON deliveries.nameserver_id = nameservers.id
+          LEFT JOIN tsigkeys ON tsigkeys.id = deliveries.key_id
+          WHERE (nameservers.attempts > 0 OR EXISTS
+            (SELECT 1 FROM outbox WHERE outbox.nameserver_id = nameservers.id))
+          AND deliveries.delivered_version > 0
+          AND (deliveries.state = 'removing' OR (tsigkeys.id IS NULL
+            AND (deliveries.state <> 'undeliverable' OR deliveries.applied_at IS NOT NULL)))
+          ORDER BY nameservers.name, deliveries.key_name LIMIT ${MAX_REMOVING}`,
+        [],
+      );
+      return rows.map((row) => {
+        const { keyId, keyName, deliveredVersion, error } = deliveryOf(row);
+        return {
+          ...{ name_server: String(row.server), key_id: keyId, key_name: keyName },
+          ...{ state: 'removing' as const, delivered_version: deliveredVersion, error },
+        };
+      });
     },
     request: (id, confirm) => requestPass(database, id, confirm),
   };
