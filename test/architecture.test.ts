@@ -92,6 +92,7 @@ const ROOMS: Record<string, string[]> = {
     'imports',
     'commands/tsigkey',
     'commands/audit',
+    'commands/nameserver',
     'commands',
     '',
   ],

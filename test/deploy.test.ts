@@ -171,6 +171,21 @@ describe.each(['tsigil.service', 'tsigil@.service'])('deploy/%s', (unit) => {
   });
 });
 
+describe('deploy/tsigil-agent.service', () => {
+  const unit = 'tsigil-agent.service';
+
+  test.runIf(hasProgram('systemd-analyze', 'systemd'))('is a valid systemd unit', () => {
+    expectValid(unit, read(`deploy/${unit}`));
+  });
+
+  test('disables core dumps, and runs as an unprivileged user', () => {
+    const text = read(`deploy/${unit}`);
+    expect(text).toMatch(/^LimitCORE=0$/m);
+    expect(text).toMatch(/^User=tsigil-agent$/m);
+    expect(text).toMatch(/^NoNewPrivileges=yes$/m);
+  });
+});
+
 describe('deploy/prometheus-alerts.yml', () => {
   test.runIf(hasProgram('promtool', 'prometheus'))(
     'fires for each fault, and not for a healthy service',

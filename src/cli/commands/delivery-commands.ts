@@ -10,6 +10,7 @@ import { plainText } from '../output/plain-text.ts';
 import { textStyleOf, type Terminal } from '../output/terminal.ts';
 import { call, callFor } from '../service/client.ts';
 import type { ConnectionFlags } from '../service/connection.ts';
+import { addOnboarding } from './nameserver/onboard.ts';
 import { DELIVERY_COLUMNS, readDeliveries, waitForDelivery } from './deliveries.ts';
 import { findPath, withHints } from '../service/resource-requests.ts';
 
@@ -22,6 +23,7 @@ export function addDeliveryCommands(program: Command, terminal: Terminal): void 
   addStatus(parentOf(tsigkey.noun), terminal);
   addCheck(parentOf(nameServer.noun), terminal);
   addReconcile(parentOf(nameServer.noun), terminal);
+  addOnboarding(parentOf(nameServer.noun), terminal);
 }
 
 type Flags = ConnectionFlags & OutputFlags;

@@ -1,0 +1,52 @@
+import { Option, type Command } from 'commander';
+import { responseObject } from '../../../domain/model/object.ts';
+import { nameServer } from '../../../domain/resources/name-server.ts';
+import { connect, withConnectionFlags } from '../../flags/flags.ts';
+import { addExamples } from '../../flags/help.ts';
+import { CommandError, EXIT } from '../../output/errors.ts';
+import type { Terminal } from '../../output/terminal.ts';
+import { callFor } from '../../service/client.ts';
+import { findPath, withHints } from '../../service/resource-requests.ts';
+import { onboardText } from './onboard-text.ts';
+
+const { name, driver, address, delivery, probe_zone: probeZone } = nameServer.fields;
+const SERVER = responseObject({ name, driver, address, delivery, probe_zone: probeZone });
+
+/**
+ * Adds the flag `--agent` to `create`, and the command that prints how to start an agent. `parent`
+ * is the command for name servers.
+ */
+export function addOnboarding(parent: Command, terminal: Terminal): void {
+  parent.commands
+    .find((command) => command.name() === 'create')
+    ?.addOption(
+      new Option(
+        '--agent',
+        'let an agent on its host deliver the keys; same as --delivery agent',
+      ).implies({ delivery: 'agent' }),
+    );
+  const command = parent
+    .command('onboard')
+    .description('print how to set up a nameserver and its agent: configuration, token and start')
+    .argument('<nameserver>', 'id or name of the nameserver')
+    .action(async (idOrName: string, flags: Parameters<typeof connect>[0]) => {
+      const connection = await connect(flags, terminal);
+      const server = await withHints(nameServer, async () =>
+        callFor(
+          SERVER,
+          connection,
+          'GET',
+          await findPath(connection, nameServer, idOrName, (each) => each),
+        ),
+      );
+      if (server.delivery !== 'agent')
+        throw new CommandError(
+          EXIT.refused,
+          `No agent delivers the keys of '${server.name}'`,
+          `Run: tsigil nameserver set ${server.name} --delivery agent`,
+        );
+      const zone = (server.probe_zone ?? 'example.org.').replace(/\.$/, '');
+      terminal.out.write(onboardText({ ...server, zone, url: connection.url }));
+    });
+  addExamples(withConnectionFlags(command), ['tsigil nameserver onboard ns1']);
+}

@@ -1,0 +1,49 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readAgentFile } from '../../src/config/agent/agent-file.ts';
+import { localProblems } from '../../src/nameservers/reconciler/registration.ts';
+import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
+import { tsigil } from './run.ts';
+
+const folder = temporaryFolder();
+let service: TestService;
+let variables: Record<string, string>;
+beforeAll(async () => {
+  service = await startTestService();
+  variables = { TSIGIL_URL: service.url, TSIGIL_TOKEN: service.token };
+});
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test.each(['bind', 'knot', 'nsd', 'powerdns'])(
+  'onboard prints the files and commands for an agent with the driver %s',
+  async (driver) => {
+    const name = `ns-${driver}`;
+    const flags = ['--driver', driver, '--address', '192.0.2.53:5300', '--agent'];
+    const created = await tsigil(folder, variables, 'nameserver', 'create', name, ...flags);
+    expect([created.err, created.status]).toEqual(['', 0]);
+    const { out, status } = await tsigil(folder, variables, 'nameserver', 'onboard', name);
+    expect(status).toBe(0);
+    const file = join(folder, `${driver}.yaml`);
+    writeFileSync(file, /agent\.yaml:\n([^#]*)\n# 4/.exec(out)?.[1] ?? '');
+    const config = readAgentFile(file, () => []);
+    expect(config).toMatchObject({ nameServer: name, driver, url: service.url });
+    expect(localProblems([{ ...config, name, address: '192.0.2.53' }])).toEqual([]);
+    const command = /^tsigil (token create .*) -f value/m.exec(out)?.[1]?.split(' ') ?? [];
+    expect((await tsigil(folder, variables, ...command, '-f', 'value')).out).toMatch(/^tsigil_/);
+    expect(out).toContain('systemctl enable --now tsigil-agent');
+  },
+);
+
+test('onboard refuses a name server to which the service delivers', async () => {
+  const flags = ['--driver', 'bind', '--address', '192.0.2.53'];
+  await tsigil(folder, variables, 'nameserver', 'create', 'plain', ...flags);
+  const { err, status } = await tsigil(folder, variables, 'nameserver', 'onboard', 'plain');
+  expect([status, err]).toEqual([
+    1,
+    "tsigil: No agent delivers the keys of 'plain'\nRun: tsigil nameserver set plain --delivery agent\n",
+  ]);
+});
