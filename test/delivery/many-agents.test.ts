@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createClock } from '../../src/clock.ts';
+import { runAgent } from '../../src/nameservers/agents/agent.ts';
+import { linkTo } from '../../src/nameservers/agents/service-link.ts';
+import { createKey, DEFAULT_POOL, deliveries } from '../harness/delivery.ts';
+import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
+import { IS_LONG } from '../harness/sizes.ts';
+import { folderServer } from './folder-driver.ts';
+
+/** Returns the processor seconds and the megabytes of memory of a process. */
+function loadOf(pid: number): { readonly seconds: number; readonly megabytes: number } {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return {
+    seconds: (Number(fields[11]) + Number(fields[12])) / 100,
+    megabytes: Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024),
+  };
+}
+
+test('many agents on one service get a change, and verify it, in less than 2 s', async () => {
+  const count = IS_LONG ? 200 : 20;
+  const folder = temporaryFolder();
+  const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:t.db' });
+  const stops: AbortController[] = [];
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const running: Promise<void>[] = [];
+  try {
+    for (let index = 0; index < count; index += 1) {
+      const name = `ns-${index}`;
+      const server = await service.post('/v2/nameservers', {
+        ...{ name, pool_id: DEFAULT_POOL, driver: 'bind', address: '192.0.2.53' },
+        delivery: 'agent',
+      });
+      const members = { roles: ['nameserver-agent'], nameservers: [server.body.id as string] };
+      const { body } = await service.post('/v2/tokens', { name: randomUUID(), ...members });
+      const tokenFile = join(folder, `${name}.token`);
+      writeFileSync(tokenFile, String(body.token));
+      const { driver, verify } = folderServer(join(folder, name));
+      const link = linkTo({ url: service.url, ca: undefined, tokenFile, agent: name });
+      const stopping = new AbortController();
+      stops.push(stopping);
+      running.push(
+        runAgent({
+          ...{ link, agent: name, nameServer: name, driver: 'bind', verify, log },
+          ...{ createDriver: () => driver, onDrift: 'repair', clock: createClock() },
+          ...{ signal: stopping.signal, random: Math.random },
+        }),
+      );
+    }
+    const first = await createKey(service, 'first');
+    await expect
+      .poll(async () => (await deliveries(service, first.id, 5)).state, { timeout: 60_000 })
+      .toBe('delivered');
+    const pid = service.process.pid ?? 0;
+    const before = loadOf(pid);
+    const began = performance.now();
+    const times: number[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const start = performance.now();
+      const { id } = await createKey(service, `round-${round}`);
+      expect((await deliveries(service, id, 20)).state).toBe('delivered');
+      times.push(performance.now() - start);
+      await pause(100);
+    }
+    const elapsed = (performance.now() - began) / 1000;
+    const after = loadOf(pid);
+    times.sort((one, other) => one - other);
+    const [median = 0, longest = 0] = [times[10], times.at(-1)];
+    process.stdout.write(
+      `${count} agents: change to verified on all: median ${Math.round(median)} ms, longest of 20 ` +
+        `${Math.round(longest)} ms; service: ${Math.round(((after.seconds - before.seconds) / elapsed) * 100)} % ` +
+        `of a processor, ${after.megabytes} MB\n`,
+    );
+    expect(longest).toBeLessThan(2000);
+  } finally {
+    for (const stopping of stops) stopping.abort();
+    await Promise.all(running);
+    await service.stop('SIGTERM');
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 180_000);
