@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DRIVERS } from '../../src/nameservers/drivers.ts';
@@ -67,6 +68,38 @@ describeDriver(database, (session) => {
     await applied;
     await expectKey(given, true);
     expect(knotc(server, 'conf-read server')).toContain('committed');
+  });
+
+  test('a transaction whose connection was cut changes nothing, and the next one begins at once', async () => {
+    const { server, expectKey } = session();
+    let sets = 0;
+    let isCut = false;
+    const path = join(server.folder, 'proxy.sock');
+    const proxy = createServer((client) => {
+      const target = connect(join(server.folder, 'knot.sock'));
+      for (const socket of [client, target]) socket.on('error', () => undefined);
+      target.pipe(client);
+      client.pipe(target);
+      client.on('data', (octets: Buffer) => {
+        sets += octets.toString('latin1').split('conf-set').length - 1;
+        if (sets < 5 || isCut) return;
+        isCut = true;
+        client.destroy();
+        target.destroy();
+      });
+    }).listen(path);
+    onTestFinished(() => void proxy.close());
+    const driver = DRIVERS.knot?.create({ controlSocket: path }, 'id');
+    const keys = [key(), key()] as const;
+    const apply = () =>
+      driver?.apply({ zones: ZONES, keys }, new Set(keys.map(({ name }) => name)), soon());
+    await expect(apply()).rejects.toMatchObject({ code: 'unreachable' });
+    await expectKey(keys[0], false);
+    expect(() => knotc(server, 'conf-begin')).toThrow('too many transactions');
+    const start = performance.now();
+    await apply();
+    expect(performance.now() - start).toBeLessThan(1500);
+    for (const each of keys) await expectKey(each, true);
   });
 
   test('a refused transaction changes nothing, and no transaction stays open', async () => {
