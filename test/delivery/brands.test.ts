@@ -94,10 +94,9 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
       stop.abort();
       await watch;
       expect(gaps).toEqual([]);
-      expect([await verdictOf(server, next), await verdictOf(server, former)]).toEqual([
-        'good',
-        'wrong secret',
-      ]);
+      expect(await verdictOf(server, next)).toBe('good');
+      // PowerDNS rejects a wrong secret without a reason.
+      expect(['wrong secret', 'rejected']).toContain(await verdictOf(server, former));
       key = next;
     }
   });
