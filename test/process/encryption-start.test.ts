@@ -287,7 +287,7 @@ describe('an upgrade', () => {
       DROP TABLE audit_records; DROP TABLE audit_batches; DROP TABLE audit_head;
       DROP TABLE audit_counts; DROP TABLE leases;
       DROP TABLE nameservers; DROP TABLE deliveries; DROP TABLE outbox;
-      ${['pools', 'zones', 'keys', 'addresses', 'last_used_at', 'created_by']
+      ${['pools', 'zones', 'keys', 'nameservers', 'addresses', 'last_used_at', 'created_by']
         .map((column) => `ALTER TABLE tokens DROP COLUMN ${column};`)
         .join(' ')} DELETE FROM schema_migrations WHERE number >= 5`);
     database.close();
