@@ -109,5 +109,5 @@ export async function runAgent(file: string, isCheck: boolean): Promise<void> {
         '\n',
     );
   const unmet = requirements.filter(({ ok }) => !ok).length;
-  if (unmet > 0) throw new CommandError(EXIT.refused, `${unmet} requirements are not met`);
+  if (unmet > 0) throw new CommandError(EXIT.refused, `Requirements that are not met: ${unmet}`);
 }

@@ -253,7 +253,7 @@ test('the audit trail has one record for each pass with secrets, and none for ea
   ]);
 });
 
-test('a waiting request ends at once when the service stops, or when the agent asks again', async () => {
+test('a waiting request ends at once when the service stops, or when the agent sends another one', async () => {
   const etag = await pass();
   const first = desired(etag, 30);
   await pause(100);

@@ -101,7 +101,7 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
     }
   });
 
-  test('that cannot use some keys gets the others, and stays closed after the last one is deleted', async () => {
+  test('that cannot use some keys gets the others, and refuses unsigned requests after the last one is deleted', async () => {
     const bad = [
       await createKey(service, 'no-base64', { secret: 'no base64!' }),
       await createKey(service, 'no domain name'),

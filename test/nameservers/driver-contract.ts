@@ -251,7 +251,7 @@ export function describeDriver(recipe: Brand, more?: (session: () => Session) =>
       for (const key of keys) await expectKey(key, true);
     });
 
-    test('a restarted server has the keys, and stays closed after the last one is removed', async () => {
+    test('a restarted server has the keys, and refuses unsigned requests after the last one is removed', async () => {
       const { server, apply, expectKey } = session();
       const [key, local] = [newKey({ rights }), newKey({ rights, zones: ['b.test'] })];
       await apply(key, local);

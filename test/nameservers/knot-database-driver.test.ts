@@ -121,7 +121,7 @@ describeDriver(database, (session) => {
     await expectKey(other, true);
   });
 
-  test('a rule that another program has opened is closed again', async () => {
+  test('a rule that another program has opened refuses unsigned requests again', async () => {
     const { server, apply, driver, state } = session();
     await apply();
     knotc(

@@ -44,11 +44,14 @@ export function addLocalCommands(program: Command, local: LocalCommands): void {
   const agent = program
     .command('agent')
     .description(
-      'deliver keys to the name server on this machine until SIGTERM or SIGINT; a service elsewhere states the keys',
+      'deliver the keys of a service to the name server on this machine until SIGTERM or SIGINT',
     )
     .summary('deliver keys to the name server on this machine')
     .requiredOption('--config <file>', "read this file; 'tsigil nameserver onboard' prints one")
-    .option('--check', 'only check what the agent needs; exit code 1 if something is missing')
+    .option(
+      '--check',
+      'check what the agent needs, and deliver nothing; exit code 1 if something is missing',
+    )
     .action((flags: { config: string; check?: true }) =>
       local.agent(flags.config, flags.check === true),
     );

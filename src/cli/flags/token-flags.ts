@@ -48,8 +48,7 @@ export const TOKEN_FLAGS: Readonly<Record<string, FieldFlag>> = {
   },
   nameservers: {
     flag: '--nameserver <nameserver...>',
-    description:
-      'limit the token to the keys and the status of this nameserver, by its name or id, for its agent',
+    description: 'limit the token of an agent to this nameserver, by its name or id',
     refersTo: nameServer,
   },
   addresses: {

@@ -71,7 +71,7 @@ export const DESIRED = responseObject({
         algorithm: anyText(),
         secret: described(
           nullable(anyText()),
-          'In base64. Null if the agent has it: `If-None-Match` had the same keys.',
+          'In base64. Null if `If-None-Match` shows that the agent has these keys.',
         ),
         version: integer(1),
         zones: ZONES,
@@ -164,7 +164,7 @@ export function agentName() {
     max: 64,
     pattern: pattern.source,
     problemOf: (value) =>
-      pattern.test(value) ? undefined : 'must be letters, digits and _ . - only',
+      pattern.test(value) ? undefined : 'must contain only letters, digits, `_`, `.` and `-`',
   });
 }
 

@@ -22,7 +22,8 @@ const NO_PROCESS: Failure = {
 /** The failure of a name server whose agent does not report. */
 const NO_AGENT: Failure = {
   code: 'no_agent',
-  message: 'the agent of this name server does not report. Start it with: tsigil agent',
+  message:
+    'the agent of this name server does not report. Start it on its host: tsigil agent --config FILE',
 };
 
 function absent({ delivery }: Pick<NameServer, 'delivery'>): Failure {

@@ -65,7 +65,7 @@ function readFile(text: string, file: IncludedFile | undefined, include: ReadInc
     if (item === '')
       throw new KeyFileError(
         origin,
-        'the key section may have lines such as `algorithm: hmac-sha256` only',
+        'the key section may contain only lines such as `algorithm: hmac-sha256`',
       );
     if (dash !== undefined) {
       finish();

@@ -65,7 +65,7 @@ export const nsdSections: KeyReader = {
         if (attribute === undefined)
           throw new KeyFileError(
             origin,
-            'a key may have a name:, an algorithm: and a secret: only',
+            'a key may contain only `name:`, `algorithm:` and `secret:`',
           );
       }
     }

@@ -21,7 +21,7 @@ export const ERRORS = {
   }),
   agent_conflict: entry({
     status: 409,
-    when: 'Another agent holds the name server, the result is older than the last keys, or no agent delivers to the name server at present.',
+    when: 'Another agent holds the name server, a later pass has begun, or no agent delivers to it now.',
     message: asItIs,
     example: () => "The agent 'ns1.example.org' holds the name server",
   }),

@@ -24,7 +24,9 @@ const fields = defineFields({
       max: 64,
       pattern: '^[A-Za-z0-9_.-]+$',
       problemOf: (value) =>
-        /^[A-Za-z0-9_.-]+$/.test(value) ? undefined : 'must be letters, digits and _ . - only',
+        /^[A-Za-z0-9_.-]+$/.test(value)
+          ? undefined
+          : 'must contain only letters, digits, `_`, `.` and `-`',
     }),
     description: 'The name of the name server in commands, logs and metrics. It must be unique.',
     example: 'ns1',

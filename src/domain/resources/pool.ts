@@ -34,7 +34,9 @@ export const pool = defineResource({
           min: 1,
           max: 64,
           problemOf: (value) =>
-            isProjectId(value) ? undefined : 'must be letters, digits and _ . : - only',
+            isProjectId(value)
+              ? undefined
+              : 'must contain only letters, digits, `_`, `.`, `:` and `-`',
         }),
       ),
       description:

@@ -94,16 +94,19 @@ function assertFits(
   server: { readonly name: string; readonly driver: string },
 ): void {
   if (format !== AGENT_FORMAT)
-    throw new RefusedError(200, `The service has format ${format}. Update the agent`);
+    throw new RefusedError(
+      200,
+      `The service uses format ${format}, but this agent uses format ${AGENT_FORMAT}. Install the version of the service on this host`,
+    );
   if (server.name.toLowerCase() !== nameServer.toLowerCase())
     throw new RefusedError(
       200,
-      `The token is limited to the name server '${server.name}', and the configuration names '${nameServer}'`,
+      `The token is limited to the name server '${server.name}', but nameServer is '${nameServer}'. Correct one of them`,
     );
   if (server.driver !== driver)
     throw new RefusedError(
       200,
-      `The name server '${server.name}' has the driver '${server.driver}', and the configuration has '${driver}'`,
+      `The name server '${server.name}' has the driver '${server.driver}', but driver is '${driver}'. Correct one of them`,
     );
 }
 

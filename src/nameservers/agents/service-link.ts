@@ -89,7 +89,10 @@ export function linkTo({ url, ca, tokenFile, agent }: LinkSettings): ServiceLink
       const caller = parseJson(text);
       const ids: unknown = isObject(caller) ? caller.nameservers : undefined;
       if (isList(ids) && typeof ids[0] === 'string' && ids.length === 1) return ids[0];
-      throw new RefusedError(403, 'The token must be limited to one name server');
+      throw new RefusedError(
+        403,
+        'The token is not limited to one name server. Create one with: tsigil token create --role nameserver-agent --nameserver NAME',
+      );
     },
     async desired(id, etag, signal) {
       const { status, text } = await send(

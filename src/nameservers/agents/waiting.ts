@@ -14,7 +14,7 @@ export interface WaitingDependencies {
 export interface Waiting {
   /**
    * Resolves to true once the name server has work, and to false after `ms`. A later call for the
-   * same name server ends an earlier one: its agent has gone.
+   * same name server ends an earlier one: its agent has disconnected.
    */
   wait(id: string, ms: number): Promise<boolean>;
   /** Resolves all waiting calls to false. Later calls do not wait. */

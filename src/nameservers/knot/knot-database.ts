@@ -103,7 +103,7 @@ export function createKnotDatabase(controlSocket: string): Driver {
         });
         const named = used.some(({ data }) => data === 'tsigil-transfer');
         const rule = "A template or a zone names the rule 'tsigil-transfer'.";
-        const problem = 'No zone uses the keys for all zones.';
+        const problem = "No template and no zone names the rule 'tsigil-transfer'.";
         const hint = "Run 'knotc conf-set' for the item `acl` of the template or of each zone.";
         return [
           { requirement, ok: true },

@@ -62,7 +62,7 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--server <host[:port]>',
-        'send the requests to this name server, not to those that the service has for the key; put an IPv6 address with a port in brackets; repeat the flag for more servers',
+        'send the requests to this name server (default: those that should have the key); put an IPv6 address with a port in brackets; repeat the flag for more servers',
       ).argParser(collectServer),
     )
     .addOption(
@@ -98,7 +98,7 @@ export function addVerify(tsigkey: Command, terminal: Terminal): void {
         throw new CommandError(
           EXIT.refused,
           'Nothing was verified: the service has no name server for these keys',
-          'Set --server, or register the name servers of the pool.',
+          'Set --server, or create the name servers of the pool with: tsigil nameserver create',
         );
       const verified = new Set(targets.map(({ key }) => key));
       reportWithoutServer(
