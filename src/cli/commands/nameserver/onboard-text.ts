@@ -89,6 +89,7 @@ include: "/etc/nsd/tsigil/keys.conf"
     group: 'pdns',
     configuration: '/etc/powerdns/pdns.d/tsigil.conf',
     lines: () => `api=yes
+# Replace API-KEY with the content of /etc/tsigil-agent/powerdns-api-key:
 api-key=API-KEY
 webserver=yes
 webserver-address=127.0.0.1
@@ -120,13 +121,17 @@ export function onboardText(server: Onboarded): string {
   const files =
     folder === undefined
       ? `install -m 0600 -o tsigil-agent /dev/null ${FOLDER}/powerdns-api-key
-# Write the API key into this file.`
+openssl rand -hex 32 > ${FOLDER}/powerdns-api-key`
       : `install -d -m 2750 -o tsigil-agent -g ${group} ${folder}
+# Write the entries for '${zone}' for each of your zones.
 cat > ${folder}/keys.conf <<'END'
 ${recipe.empty?.(zone) ?? ''}
 END
 chown tsigil-agent:${group} ${folder}/keys.conf`;
-  return `# 1. On the host of the name server, as root: create a user for the agent, and its files.
+  return `# 1. On the host of the name server, as root: install the package of Tsigil.
+# Unless the service of this host is in use, stop the one that the package starts:
+systemctl disable --now tsigil
+# Create a user for the agent, and its files:
 useradd --system --groups ${group} --home-dir /nonexistent --shell /usr/sbin/nologin tsigil-agent
 install -d -m 0750 -g tsigil-agent ${FOLDER}
 ${files}
@@ -134,11 +139,12 @@ ${files}
 # 2. Add these lines to ${configuration}, and run: systemctl restart ${restart}
 ${recipe.lines(zone)}
 
-# 3. Write this to ${FOLDER}/agent.yaml:
+# 3. Replace the URL if the host cannot reach it, and write this to ${FOLDER}/agent.yaml:
 ${agentFileOf(server)}
-# 4. Here: create the token of the agent. Then move it to ${FOLDER}/token on the host.
+# 4. On this machine: create the token of the agent. Then move the file to ${FOLDER}/token on the host.
+install -m 0600 /dev/null agent.token
 tsigil token create --name agent-${name} --role nameserver-agent --nameserver ${name}${from} -f value > agent.token
-# On the host:
+# On the host, protect the file:
 chown root:tsigil-agent ${FOLDER}/token && chmod 0640 ${FOLDER}/token
 
 # 5. On the host: check the requirements, and start the agent.
