@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** How long a program may take to start, or a condition to become true, in milliseconds. */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 /** How long a program may take to end before it is killed, in milliseconds. */
 const END_MS = 5000;
@@ -76,12 +76,12 @@ export function createProcesses(folder, signal) {
 
   /** Waits until `condition` returns something, and returns that. */
   const until = async (condition, subject) => {
-    const end = Date.now() + PATIENCE_MS;
+    const end = Date.now() + TIMEOUT_MS;
     for (;;) {
       signal.throwIfAborted();
       const result = await condition();
       if (result) return result;
-      if (Date.now() > end) throw new Error(`${subject} within ${PATIENCE_MS / 1000} seconds`);
+      if (Date.now() > end) throw new Error(`${subject} within ${TIMEOUT_MS / 1000} seconds`);
       await pause(30);
     }
   };
