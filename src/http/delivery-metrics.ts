@@ -7,6 +7,9 @@ import { nameServer } from '../domain/resources/name-server.ts';
 import { SERVER_STATES } from '../domain/resources/name-server-status.ts';
 import { addDatabaseGauges, ageSeconds, type DatabaseGauge, type Metrics } from './metrics.ts';
 
+/** The maximum number of reasons per name server. Agents report reasons in their own words. */
+const MAX_CODES = 32;
+
 /** The result of a pass, as far as metrics show it. */
 export interface ObservedPass {
   readonly server: { readonly name: string };
@@ -58,12 +61,19 @@ export function addDeliveryMetrics(metrics: Metrics): DeliveryMetrics {
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
+  const codes = new Map<string, Set<string>>();
+  const codeOf = (server: string, code: string): string => {
+    const known = codes.get(server) ?? new Set();
+    codes.set(server, known);
+    if (known.size < MAX_CODES) known.add(code);
+    return known.has(code) ? code : 'other';
+  };
   return {
     observe({ server: { name }, outcome, error, foundDrift, lagSeconds }, seconds) {
       const label = { name_server: name };
       passes.inc({ ...label, result: outcome });
       duration.observe(label, seconds);
-      if (error !== null) failures.inc({ ...label, code: error.code });
+      if (error !== null) failures.inc({ ...label, code: codeOf(name, error.code) });
       if (foundDrift) drift.inc(label);
       if (lagSeconds !== undefined && outcome !== 'failed') delivered.observe(label, lagSeconds);
     },

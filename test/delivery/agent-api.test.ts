@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { MAX_AT_ONCE } from '../../src/domain/delivery/agent-protocol.ts';
 import { auditRecords } from '../harness/audit.ts';
 import type { ApiResponse, Client } from '../harness/client.ts';
 import {
@@ -204,6 +205,49 @@ test('200 for a report ignores keys that the agent did not get', async () => {
   expect((await observe(response, { deliveries, removed: [foreign] })).status).toBe(200);
   expect((await service.get(`/v2/tsigkeys/${foreign}/deliveries`)).body.servers).toEqual([]);
   expect((await desired()).body.deliveries).toEqual([]);
+});
+
+test('200 for a report that has a key twice, and the last state counts', async () => {
+  const key = await createKey('key-1');
+  const row = { key_id: key, delivered_version: 1, error: null };
+  const states = ['failed', 'pending', 'failed', 'pending', 'failed', 'pending', 'failed'];
+  const deliveries = [...states, 'delivered'].map((state) => ({ ...row, state }));
+  expect((await observe(await desired(), { deliveries })).status).toBe(200);
+  expect(await stateOf(key)).toBe('delivered');
+});
+
+test('400 for numbers and codes that no agent reports', async () => {
+  const response = await desired();
+  for (const members of [
+    { keys_wanted: 100_001 },
+    { keys_live: 2 ** 53 - 1 },
+    { error: { code: 'line\nfeed', message: 'x' } },
+  ])
+    expect((await observe(response, members)).status).toBe(400);
+  expect(await shown()).toMatchObject({ keys_wanted: 0, error_code: null });
+});
+
+test('200 for the largest report of an agent', async () => {
+  const error = { code: 'not_verified', message: 'refused' };
+  const deliveries = Array.from({ length: MAX_AT_ONCE }, () => ({
+    ...{ key_id: randomUUID(), state: 'failed', delivered_version: 1, error },
+  }));
+  const changes = Array.from({ length: MAX_AT_ONCE }, () => randomUUID());
+  const reported = await observe(await desired(), { deliveries, changes, error });
+  expect([reported.status, reported.body]).toEqual([200, { recorded: true }]);
+});
+
+test('the metrics have a limited number of reasons that an agent reports', async () => {
+  for (let number = 0; number < 40; number += 1) {
+    const error = { code: `reason_${number}`, message: 'x' };
+    expect((await observe(await desired(), { state: 'failed', error })).status).toBe(200);
+  }
+  const { text } = await service.get('/metrics');
+  const lines = text
+    .split('\n')
+    .filter((line) => line.startsWith('tsigil_delivery_failures_total{'));
+  expect(lines).toHaveLength(33);
+  expect(lines.at(-1)).toContain('code="other"} 8');
 });
 
 test('200 for the report of a failure keeps the changes, and a new change starts an attempt', async () => {

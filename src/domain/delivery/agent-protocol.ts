@@ -23,6 +23,9 @@ export const AGENT_FORMAT = 1;
 /** The maximum number of items in a list of a report. */
 const MAX_ITEMS = 100_000;
 
+/** The maximum number of changes in a state, and of deliveries in a report: bodies are limited. */
+export const MAX_AT_ONCE = 8000;
+
 const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing'] as const;
 const OUTCOMES = ['unchanged', 'changed', 'drifted', 'failed'] as const;
 
@@ -35,7 +38,10 @@ const ZONES = described(
 
 const FAILURE = nullable(
   object({
-    code: described(text({ min: 1, max: 64 }), 'The reason, such as `unreachable`.'),
+    code: described(
+      word(/^[a-z0-9_]+$/, '`a` to `z`, digits and `_`'),
+      'The reason, such as `unreachable`.',
+    ),
     message: described(text({ min: 0, max: 4000 }), 'The reason in words, without secrets.'),
   }),
 );
@@ -123,8 +129,11 @@ export const OBSERVED = object({
   outcome: described(enumeration(OUTCOMES), 'What the pass did.'),
   state: described(enumeration(SERVER_STATES), 'The state of the name server.'),
   error: described(FAILURE, 'Why the pass failed.'),
-  keys_wanted: described(integer(0), 'The number of keys that the name server should have.'),
-  keys_live: described(integer(0), 'The number of keys that were verified.'),
+  keys_wanted: described(
+    integer(0, MAX_ITEMS),
+    'The number of keys that the name server should have.',
+  ),
+  keys_live: described(integer(0, MAX_ITEMS), 'The number of keys that were verified.'),
   applied: described(boolean(), 'Whether the pass changed the name server.'),
   verified: described(boolean(), 'Whether the name server has all keys.'),
   probed_all: described(boolean(), 'Whether the pass verified the keys that were due.'),
@@ -143,7 +152,7 @@ export const OBSERVED = object({
         error: FAILURE,
       }),
     ),
-    'The keys whose state changed. Other keys than those of the state are ignored.',
+    'The keys whose state changed. Keys that are not in the state are ignored. For a key with several items, the last one counts.',
   ),
   removed: described(list(uuid(), 0, MAX_ITEMS), 'The keys that the name server no longer has.'),
   next_ms: described(
@@ -158,13 +167,13 @@ export type ObservedByAgent = ValueOf<typeof OBSERVED>;
 
 /** The kind of the name of an agent: the host that it runs on. */
 export function agentName() {
-  const pattern = /^[A-Za-z0-9_.-]+$/;
+  return word(/^[A-Za-z0-9_.-]+$/, 'letters, digits, `_`, `.` and `-`');
+}
+
+function word(pattern: RegExp, what: string) {
   return text({
-    min: 1,
-    max: 64,
-    pattern: pattern.source,
-    problemOf: (value) =>
-      pattern.test(value) ? undefined : 'must contain only letters, digits, `_`, `.` and `-`',
+    ...{ min: 1, max: 64, pattern: pattern.source },
+    problemOf: (value) => (pattern.test(value) ? undefined : `must contain only ${what}`),
   });
 }
 
@@ -220,7 +229,7 @@ export function writeDesired(
     probes: claim.probes,
     is_confirmed: claim.isConfirmed,
     refusals: claim.refusals,
-    changes,
+    changes: changes.slice(0, MAX_AT_ONCE),
     zones: state.zones,
     keys: state.keys.map(({ id, name, algorithm, secret, version, zones }) => ({
       ...{ id, name, algorithm, version },

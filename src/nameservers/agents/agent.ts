@@ -49,9 +49,14 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
   const id = await reach.until(() => link.nameServerId(signal));
   if (id === undefined) return;
   const stopped = aborted(signal);
+  let refusal: RefusedError | undefined;
   const remote = createRemoteStore({
     ...{ id, agent, now: () => performance.now() },
-    report: (report) => link.observed(id, report),
+    report: (report) =>
+      link.observed(id, report).catch((error: unknown) => {
+        if (error instanceof RefusedError) refusal = error;
+        throw error;
+      }),
   });
   const { driver: kind, createDriver, verify, clock, onDrift } = dependencies;
   const reconciler = startReconciler({
@@ -80,6 +85,10 @@ export async function runAgent(dependencies: AgentDependencies): Promise<void> {
     const ended = remote.offer(pass);
     reconciler.wake();
     await Promise.race([ended, stopped]);
+    const refused = refusal;
+    refusal = undefined;
+    // Two agents of one name refuse each other's reports. The pause after an error separates them.
+    if (refused !== undefined) throw refused;
   };
   while (!signal.aborted)
     await reach.until(next, (error) => remote.setAlone(!(error instanceof RefusedError)));

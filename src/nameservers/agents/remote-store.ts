@@ -1,4 +1,8 @@
-import type { AgentPass, ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
+import {
+  MAX_AT_ONCE,
+  type AgentPass,
+  type ObservedByAgent,
+} from '../../domain/delivery/agent-protocol.ts';
 import { hashOf } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
@@ -170,6 +174,8 @@ function updated(former: readonly Delivery[], { changed, removed }: PassRecord):
 function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
   const { state, error, appliedAt, keysWanted, keysLive } = record;
   const applied = appliedAt !== undefined;
+  const changed = record.changed.slice(0, MAX_AT_ONCE);
+  const isPart = changed.length < record.changed.length;
   return {
     completed: true,
     outcome:
@@ -184,10 +190,11 @@ function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
     verified: record.verifiedAt !== undefined,
     probed_all: record.nextProbeMs !== undefined,
     found_drift: record.foundDrift,
-    deliveries: record.changed.map(({ keyId, state: of, deliveredVersion, error: failure }) => ({
+    deliveries: changed.map(({ keyId, state: of, deliveredVersion, error: failure }) => ({
       ...{ key_id: keyId, state: of, delivered_version: deliveredVersion, error: failure },
     })),
     removed: record.removed,
-    next_ms: Math.round(record.nextCheckMs),
+    // The next pass begins at once, and reports the others. The changes wait for it.
+    ...(isPart ? { changes: [], next_ms: 0 } : { next_ms: Math.round(record.nextCheckMs) }),
   };
 }

@@ -28,7 +28,7 @@ export function readReport(
   now: string,
 ): ReadReport {
   const known = new Map(former.map((row) => [row.keyId, row]));
-  const rows: Delivery[] = [];
+  const rows = new Map<string, Delivery>();
   const added: string[] = [];
   for (const { key_id: id, state, delivered_version: version, error } of report.deliveries) {
     const row = known.get(id);
@@ -36,7 +36,7 @@ export function readReport(
     const isSame = row.state === 'delivered' && row.deliveredVersion === version;
     const isDelivered = state === 'delivered';
     if (isDelivered && !isSame) added.push(row.keyName);
-    rows.push({
+    rows.set(id, {
       ...{ keyId: id, keyName: row.keyName, state, deliveredVersion: version, error },
       appliedAt:
         state === 'undeliverable'
@@ -49,7 +49,7 @@ export function readReport(
   }
   const removed = report.removed.filter((id) => known.has(id));
   return {
-    ...{ rows, removed, now },
+    ...{ rows: [...rows.values()], removed, now },
     result: {
       ...{ server, outcome: report.outcome, error: report.error, state: report.state },
       ...{ added, removed: removed.flatMap((id) => known.get(id)?.keyName ?? []) },
