@@ -38,8 +38,8 @@ export interface RemoteStore {
 }
 
 /**
- * Creates the state of delivery of one agent. Passes come from the service. While the agent is
- * alone, it makes passes with the last state that it has applied.
+ * Creates the state of delivery of one agent. Passes come from the service. While the service
+ * does not respond, the agent makes passes with the last state that it has applied.
  */
 export function createRemoteStore({
   id,
