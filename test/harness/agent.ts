@@ -15,6 +15,8 @@ export interface TestAgent {
   /** The configuration file. */
   readonly config: string;
   readonly tokenFile: string;
+  /** The id of the process. */
+  pid(): number;
   /** Everything that the agent has printed. */
   output(): string;
   /** Starts a process. `wrapper` is a command that runs it. */
@@ -52,6 +54,7 @@ export async function createAgent(
   let child: ChildProcess | undefined;
   return {
     ...{ id, config, tokenFile },
+    pid: () => child?.pid ?? 0,
     output: () => output,
     start(wrapper = []) {
       const [file = '', ...words] = [

@@ -7,7 +7,7 @@ export interface Brand extends ServerRecipe {
   readonly driver: string;
   readonly installed: boolean;
   /** The options of the driver for a server. */
-  options(server: DrivenServer): Record<string, unknown>;
+  options(server: Pick<DrivenServer, 'folder' | 'controlPort'>): Record<string, unknown>;
   /** Options with which the server refuses the control key, or undefined if it has none. */
   wrongKey?(server: DrivenServer): Record<string, unknown>;
   /** Removes a key and changes a secret on the server, as an operator would. */

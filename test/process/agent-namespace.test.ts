@@ -1,0 +1,180 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exportKey } from '../../src/domain/key-formats/formats.ts';
+import { createAgent, type TestAgent } from '../harness/agent.ts';
+import { bind } from '../harness/brands/bind.ts';
+import {
+  createKey,
+  createZones,
+  deliveries,
+  untilLive,
+  type CreatedKey,
+} from '../harness/delivery.ts';
+import { ZONES, zoneText } from '../harness/driven-server.ts';
+import { recordShown } from '../harness/evidence.ts';
+import { createNamespace } from '../harness/namespace.ts';
+import { listeningPorts } from '../harness/process-state.ts';
+import { startServiceProcess, temporaryFolder, type ServiceProcess } from '../harness/service.ts';
+import { hasProgram, TOOL_ENVIRONMENT } from '../harness/tools.ts';
+
+// A container often may not create namespaces, so REQUIRE does not make their absence a failure.
+const namespace = await createNamespace();
+if (namespace === undefined)
+  process.stderr.write('\n*** SKIPPED: network namespaces are not permitted ***\n\n');
+const isRun = namespace !== undefined && bind.installed && hasProgram('dig', 'bind9-dnsutils');
+
+const DNS = 53;
+const CONTROL = 953;
+
+/** Sends GET requests with the token in a file, and prints the statuses and bodies. */
+const REQUESTS = `
+const [, tokenFile, ...urls] = process.argv;
+const token = require('node:fs').readFileSync(tokenFile, 'utf8').trim();
+const get = async (url) => {
+  const response = await fetch(url, { headers: { 'x-auth-token': token } });
+  return [response.status, await response.text()];
+};
+Promise.all(urls.map(get)).then((all) => console.log(JSON.stringify(all)));
+`;
+
+const typeOf = (text: string) => (JSON.parse(text) as { type: string }).type;
+
+describe.runIf(isRun)('an agent in a network namespace of its own', () => {
+  const { inside = '', outside = '', wrapper = [], run, sockets, remove } = { ...namespace };
+  const [folder, serviceFolder] = [temporaryFolder(), temporaryFolder()];
+  let service: ServiceProcess;
+  let agent: TestAgent;
+  let named: ChildProcess;
+
+  beforeAll(async () => {
+    service = await startServiceProcess(serviceFolder, {
+      TSIGIL_DATABASE_URL: 'sqlite:t.db',
+      TSIGIL_LISTEN: `${outside}:0`,
+    });
+    await createZones(service);
+    named = await startBind();
+    const local = bind.options({ folder, controlPort: CONTROL });
+    const entry = {
+      ...{ name: 'ns1', driver: 'bind', rights: ['transfer', 'update'], local },
+      ...{ address: `127.0.0.1:${DNS}`, probeZone: `${ZONES[0]}.` },
+    };
+    agent = await createAgent(service, { entry, folder, brand: bind });
+    agent.start(wrapper);
+    await untilLive(service);
+  });
+  afterAll(async () => {
+    await agent.stop('SIGTERM');
+    const ended = once(named, 'exit');
+    named.kill('SIGTERM');
+    await ended;
+    await service.stop('SIGTERM');
+    await remove?.();
+    for (const each of [folder, serviceFolder]) rmSync(each, { recursive: true, force: true });
+  });
+
+  /** Starts BIND inside, with its DNS and its control channel on the loopback address. */
+  async function startBind(): Promise<ChildProcess> {
+    mkdirSync(join(folder, 'keys'));
+    for (const zone of ZONES) writeFileSync(join(folder, `${zone}.zone`), zoneText(zone));
+    bind.configure(folder, DNS, CONTROL);
+    const [program = '', ...words] = [...wrapper, ...bind.command(folder)];
+    const child = spawn(program, words, {
+      cwd: folder,
+      env: TOOL_ENVIRONMENT,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      recordShown('output', text);
+    });
+    while (!/ running\n/.test(output)) {
+      if (child.exitCode !== null) throw new Error(`BIND ended: ${output}`);
+      await pause(20);
+    }
+    return child;
+  }
+
+  /** Returns the response to a transfer with a key, as a program inside gets it. */
+  function transfer(key: CreatedKey): string {
+    const file = join(folder, `${key.name}.key`);
+    writeFileSync(file, exportKey('bind', key).text, { mode: 0o600 });
+    return run?.('dig', '@127.0.0.1', '-p', `${DNS}`, '-k', file, ZONES[0], 'AXFR') ?? '';
+  }
+
+  /** Returns the responses to requests from inside with the token of the agent. */
+  function request(...paths: string[]): [number, string][] {
+    const urls = paths.map((path) => service.url + path);
+    const output = run?.(process.execPath, '-e', REQUESTS, agent.tokenFile, ...urls) ?? '[]';
+    return JSON.parse(output) as [number, string][];
+  }
+
+  test('delivers a new key, and removes a deleted one', async () => {
+    const key = await createKey(service, 'first');
+    expect((await deliveries(service, key.id)).state).toBe('delivered');
+    expect(transfer(key)).toContain(`ns.${ZONES[0]}.`);
+    await service.delete(`/v2/tsigkeys/${key.id}`);
+    await untilLive(service);
+    expect(transfer(key)).toContain('Transfer failed');
+  });
+
+  test('has no listening socket, and the name server listens only on its loopback address', () => {
+    expect(listeningPorts(agent.pid())).toEqual([]);
+    const listening = sockets?.('tcp').filter(({ isListening }) => isListening) ?? [];
+    const addresses = new Set(
+      [...listening, ...(sockets?.('udp') ?? [])].map(({ local }) => local),
+    );
+    expect([...addresses].sort()).toEqual([`127.0.0.1:${DNS}`, `127.0.0.1:${CONTROL}`]);
+  });
+
+  test('has connections to the service, and to nothing else outside', () => {
+    const remotes = (sockets?.('tcp') ?? [])
+      .filter(({ local, isListening }) => !isListening && !local.startsWith('127.'))
+      .map(({ remote }) => remote);
+    expect(new Set(remotes)).toEqual(new Set([new URL(service.url).host]));
+  });
+
+  test.each([DNS, CONTROL, 22, 443])(
+    'connections from outside to port %i are refused',
+    async (port) => {
+      const socket = connect({ host: inside, port });
+      await expect(once(socket, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    },
+  );
+
+  test('its token reads the keys of its name server, and no others', async () => {
+    const own = await createKey(service, 'own');
+    expect((await deliveries(service, own.id)).state).toBe('delivered');
+    const pool = String((await service.post('/v2/pools', { name: 'other' })).body.id);
+    const other = await createKey(service, 'other', { resource_id: pool });
+    const { body } = await service.post('/v2/nameservers', {
+      ...{ name: 'ns2', pool_id: pool, driver: 'bind', address: '192.0.2.54', delivery: 'agent' },
+    });
+    const wanted = '/desired?agent=test-host&wait=0';
+    const [keys, ...refused] = request(
+      `/v2/nameservers/${agent.id}${wanted}`,
+      `/v2/nameservers/${String(body.id)}${wanted}`,
+      `/v2/nameservers/${String(body.id)}`,
+      `/v2/tsigkeys/${other.id}`,
+      `/v2/tsigkeys/${own.id}`,
+      '/v2/tsigkeys',
+      '/v2/tokens',
+    );
+    expect(keys).toEqual([200, expect.stringContaining(own.secret)]);
+    expect(keys?.[1]).not.toContain(other.secret);
+    expect(refused.map(([status, text]) => [status, typeOf(text)])).toEqual([
+      [404, 'nameserver_not_found'],
+      ...Array.from({ length: 5 }, () => [401, 'access_denied']),
+    ]);
+    for (const [, text] of refused) {
+      expect(text).not.toContain(own.secret);
+      expect(text).not.toContain(other.secret);
+    }
+    expect(readFileSync(join(folder, 'keys', 'tsigil.conf'), 'utf8')).not.toContain(other.secret);
+  });
+});
