@@ -311,6 +311,32 @@ test('a waiting request ends at once when the service stops, or when the agent s
   service = await startTestService({ TSIGIL_DATABASE_URL: url });
 });
 
+test('a request that waits for deliveries ends at once when the service stops', async () => {
+  const key = await createKey('key-1');
+  await desired();
+  const waiting = service.get(`/v2/tsigkeys/${key}/deliveries?wait=30`);
+  await pause(200);
+  const began = performance.now();
+  const closing = service.close();
+  const { status, body } = await waiting;
+  expect([status, body.state]).toEqual([200, 'pending']);
+  await closing;
+  expect(performance.now() - began).toBeLessThan(3000);
+  service = await startTestService({ TSIGIL_DATABASE_URL: url });
+});
+
+test('200 for a report whose message has several lines, which are stored as one', async () => {
+  const key = await createKey('key-1');
+  const error = { code: 'refused', message: 'line 1\r\nline 2\u001b[2J\u2028line 3' };
+  const response = await desired();
+  const deliveries = [{ key_id: key, state: 'failed', delivered_version: 0, error }];
+  expect((await observe(response, { state: 'failed', error, deliveries })).status).toBe(200);
+  const stored = 'line 1 line 2 [2J line 3';
+  expect((await shown()).error).toBe(stored);
+  const { body } = await service.get(`/v2/tsigkeys/${key}/deliveries`);
+  expect(body.servers).toMatchObject([{ error: { message: stored } }]);
+});
+
 test('the service does not deliver to a name server of its configuration that has an agent', async () => {
   const name = 'ns1';
   const local = { file: '/nonexistent/tsigil.conf', controlKeyFile: '/nonexistent/rndc.key' };

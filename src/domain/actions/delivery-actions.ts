@@ -81,9 +81,8 @@ export const DELIVERY_ACTIONS = [
       try {
         while (isPending(shown) && delivery.milliseconds() < until) {
           releaseConnection();
-          await delivery.changed(
-            Math.min(RECHECK_MS, Math.max(1, until - delivery.milliseconds())),
-          );
+          const rest = Math.max(1, until - delivery.milliseconds());
+          if (!(await delivery.changed(Math.min(RECHECK_MS, rest)))) break;
           shown = await read();
         }
       } finally {

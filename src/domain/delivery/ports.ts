@@ -221,6 +221,9 @@ export interface DeliveryStatus {
   milliseconds(): number;
   /** Checks the requirements of a name server that this process serves. Changes nothing. */
   check(id: string): Promise<readonly ShownRequirement[]>;
-  /** Resolves after the next change of a delivery by any process, or after `ms`. */
-  changed(ms: number): Promise<void>;
+  /**
+   * Resolves to true after the next change of a delivery by any process, or after `ms`. Resolves to
+   * false at once when the service stops.
+   */
+  changed(ms: number): Promise<boolean>;
 }

@@ -30,7 +30,8 @@ export function readReport(
   const known = new Map(former.map((row) => [row.keyId, row]));
   const rows = new Map<string, Delivery>();
   const added: string[] = [];
-  for (const { key_id: id, state, delivered_version: version, error } of report.deliveries) {
+  for (const { key_id: id, state, delivered_version: version, error: given } of report.deliveries) {
+    const error = oneLine(given);
     const row = known.get(id);
     if (row === undefined) continue;
     const isSame = row.state === 'delivered' && row.deliveredVersion === version;
@@ -51,7 +52,7 @@ export function readReport(
   return {
     ...{ rows: [...rows.values()], removed, now },
     result: {
-      ...{ server, outcome: report.outcome, error: report.error, state: report.state },
+      ...{ server, outcome: report.outcome, error: oneLine(report.error), state: report.state },
       ...{ added, removed: removed.flatMap((id) => known.get(id)?.keyName ?? []) },
       ...{ foundDrift: report.found_drift, keysWanted: report.keys_wanted },
       keysLive: report.keys_live,
@@ -75,7 +76,8 @@ export async function recordReport(
   report: ObservedByAgent,
   { rows, removed, now }: ReadReport,
 ): Promise<number | undefined> {
-  const { agent, fence, state, error } = report;
+  const { agent, fence, state } = report;
+  const error = oneLine(report.error);
   const etag = readEtag(report.etag);
   if (etag?.fence !== fence) throw new LeaseLostError();
   if (!report.completed) {
@@ -96,6 +98,12 @@ export async function recordReport(
     nextProbeMs: report.probed_all ? report.next_ms : undefined,
     keepLeaseMs: KEEP_LEASE_MS,
   });
+}
+
+/** Returns a failure without control characters: a message must not look like several lines. */
+function oneLine(failure: Delivery['error']): Delivery['error'] {
+  if (failure === null) return null;
+  return { ...failure, message: failure.message.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ') };
 }
 
 const UNKNOWN = { code: 'internal', message: 'the agent reported no reason' };

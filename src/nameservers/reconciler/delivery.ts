@@ -38,7 +38,7 @@ export interface RunningDelivery {
   readonly status: DeliveryStatus;
   /** The delivery by agents. */
   readonly agents: AgentDelivery;
-  /** Ends the waiting requests of agents, so that the service can stop. */
+  /** Ends the waiting requests of agents and other callers, so that the service can stop. */
   endWaiting(): Promise<void>;
   /** Registers the name servers of the configuration, and starts to deliver. */
   start(dependencies: Dependencies): Promise<void>;
@@ -53,6 +53,7 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
   const { store, deliveries, status, nameServers, log } = options;
   const waiters = new Set<() => void>();
   let reconciler: Reconciler | undefined;
+  let isEnding = false;
   let served: readonly ServedNameServer[] = [];
   let stopListening: (() => Promise<void>) | undefined;
   const observed = (result: PassResult, seconds: number) => {
@@ -78,12 +79,13 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
         store.announced();
       },
       changed(ms) {
+        if (isEnding) return Promise.resolve(false);
         listen();
         return new Promise((resolve) => {
           const done = () => {
             clearTimeout(timer);
             waiters.delete(done);
-            resolve();
+            resolve(!isEnding);
           };
           const timer = setTimeout(done, ms);
           waiters.add(done);
@@ -106,7 +108,11 @@ export function prepareDelivery(options: DeliveryOptions): RunningDelivery {
       },
     },
     agents,
-    endWaiting: () => agents.close(),
+    endWaiting() {
+      isEnding = true;
+      for (const done of waiters) done();
+      return agents.close();
+    },
     async start(dependencies) {
       if (nameServers.length === 0) return;
       served = await registerNameServers(dependencies, nameServers);
