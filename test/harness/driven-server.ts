@@ -35,8 +35,11 @@ export interface DrivenServer {
 /** How to configure and run a name server program. */
 export interface ServerRecipe {
   readonly name: string;
-  /** Writes the configuration. `folder`/keys is the folder for the driver's file. */
-  configure(folder: string, port: number, controlPort: number): void;
+  /**
+   * Writes the configuration with some zones, or with `ZONES`. `folder`/keys is the folder for the
+   * driver's file.
+   */
+  configure(folder: string, port: number, controlPort: number, zones?: readonly string[]): void;
   command(folder: string): [string, ...string[]];
   /** The socket of the control channel in `folder`. Without it, the channel is at `controlPort`. */
   readonly controlSocket?: string | undefined;
@@ -53,13 +56,19 @@ ns A 192.0.2.1
 `;
 }
 
-/** Configures a name server in a temporary folder, starts it, and waits until it responds. */
-export async function startDrivenServer(recipe: ServerRecipe): Promise<DrivenServer> {
+/**
+ * Configures a name server in a temporary folder, starts it, and waits until it responds. `zones`
+ * must include `ZONES`.
+ */
+export async function startDrivenServer(
+  recipe: ServerRecipe,
+  zones: readonly string[] = ZONES,
+): Promise<DrivenServer> {
   const folder = mkdtempSync(join(tmpdir(), `tsigil-driven-${recipe.name.toLowerCase()}-`));
   const [port, controlPort] = [await freePort(), await freePort()];
   mkdirSync(join(folder, 'keys'));
-  for (const zone of ZONES) writeFileSync(join(folder, `${zone}.zone`), zoneText(zone));
-  recipe.configure(folder, port, controlPort);
+  for (const zone of zones) writeFileSync(join(folder, `${zone}.zone`), zoneText(zone));
+  recipe.configure(folder, port, controlPort, zones);
   const address = { host: '127.0.0.1', port };
   const [program, ...parameters] = recipe.command(folder);
   let output = '';

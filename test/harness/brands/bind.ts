@@ -8,11 +8,12 @@ import { editFile, type Brand } from './brand.ts';
 const controlKey = (secret: string) =>
   `key "rndc-key" { algorithm hmac-sha256; secret "${secret}"; };\n`;
 
-const LISTS = ['', ...ZONES.map((zone) => `-${zone}`)]
-  .flatMap((end) =>
-    ['transfer', 'update'].map((right) => `acl "tsigil-${right}${end}" { none; };\n`),
-  )
-  .join('');
+const listsOf = (zones: readonly string[]) =>
+  ['', ...zones.map((zone) => `-${zone}`)]
+    .flatMap((end) =>
+      ['transfer', 'update'].map((right) => `acl "tsigil-${right}${end}" { none; };\n`),
+    )
+    .join('');
 
 /** BIND with the zones of `ZONES`. */
 export const bind: Brand = {
@@ -20,10 +21,10 @@ export const bind: Brand = {
   driver: 'bind',
   installed: hasProgram('named', 'bind9'),
   foreign: 'rndc-key',
-  configure(folder, port, controlPort) {
+  configure(folder, port, controlPort, zones = ZONES) {
     writeFileSync(join(folder, 'rndc.key'), controlKey(randomBytes(32).toString('base64')));
     writeFileSync(join(folder, 'wrong.key'), controlKey(randomBytes(32).toString('base64')));
-    writeFileSync(join(folder, 'keys', 'tsigil.conf'), LISTS);
+    writeFileSync(join(folder, 'keys', 'tsigil.conf'), listsOf(zones));
     writeFileSync(
       join(folder, 'named.conf'),
       `include "${folder}/rndc.key";
@@ -34,14 +35,16 @@ options {
   allow-new-zones yes; allow-transfer { "tsigil-transfer"; };
 };
 controls { inet 127.0.0.1 port ${controlPort} allow { 127.0.0.1; } keys { "rndc-key"; }; };
-${ZONES.map(
-  (zone) => `zone "${zone}" {
+${zones
+  .map(
+    (zone) => `zone "${zone}" {
   type primary; file "${folder}/${zone}.zone";
   allow-transfer { "tsigil-transfer"; "tsigil-transfer-${zone}"; };
   allow-update { "tsigil-update"; "tsigil-update-${zone}"; };
 };
 `,
-).join('')}`,
+  )
+  .join('')}`,
     );
   },
   command: (folder) => ['named', '-c', join(folder, 'named.conf'), '-n', '1', '-g'],
@@ -65,6 +68,6 @@ ${ZONES.map(
   include: {
     file: 'keys/tsigil.conf',
     main: 'named.conf',
-    withoutInclude: (text) => text.replace(/^include ".*tsigil.conf";\n/m, LISTS),
+    withoutInclude: (text) => text.replace(/^include ".*tsigil.conf";\n/m, listsOf(ZONES)),
   },
 };

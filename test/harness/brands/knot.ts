@@ -5,14 +5,15 @@ import { SECRET } from '../samples.ts';
 import { hasProgram } from '../tools.ts';
 import { editFile, type Brand } from './brand.ts';
 
-const RULES = `acl:\n${['', ...ZONES.map((zone) => `-${zone}`)]
-  .flatMap((suffix) =>
-    ['transfer', 'update'].map(
-      (right) =>
-        `  - id: "tsigil-${right}${suffix}"\n    action: ${right}\n    address: 0.0.0.0/32\n    deny: on\n`,
-    ),
-  )
-  .join('')}`;
+const rulesOf = (zones: readonly string[]) =>
+  `acl:\n${['', ...zones.map((zone) => `-${zone}`)]
+    .flatMap((suffix) =>
+      ['transfer', 'update'].map(
+        (right) =>
+          `  - id: "tsigil-${right}${suffix}"\n    action: ${right}\n    address: 0.0.0.0/32\n    deny: on\n`,
+      ),
+    )
+    .join('')}`;
 
 /** Knot DNS with the zones of `ZONES`. */
 export const knot: Brand = {
@@ -20,8 +21,8 @@ export const knot: Brand = {
   driver: 'knot',
   installed: hasProgram('knotd', 'knot'),
   foreign: 'hand-made.example',
-  configure(folder, port) {
-    writeFileSync(join(folder, 'keys', 'tsigil.conf'), RULES);
+  configure(folder, port, _controlPort, zones = ZONES) {
+    writeFileSync(join(folder, 'keys', 'tsigil.conf'), rulesOf(zones));
     writeFileSync(
       join(folder, 'knot.conf'),
       `server:
@@ -36,13 +37,15 @@ key:
     secret: ${SECRET}
 include: "${folder}/keys/tsigil.conf"
 zone:
-${ZONES.map(
-  (zone) => `  - domain: ${zone}
+${zones
+  .map(
+    (zone) => `  - domain: ${zone}
     storage: "${folder}"
     file: ${zone}.zone
     acl: [tsigil-transfer, tsigil-update, tsigil-transfer-${zone}, tsigil-update-${zone}]
 `,
-).join('')}`,
+  )
+  .join('')}`,
     );
   },
   controlSocket: 'knot.sock',
@@ -62,6 +65,6 @@ ${ZONES.map(
   include: {
     file: 'keys/tsigil.conf',
     main: 'knot.conf',
-    withoutInclude: (text) => text.replace(/^include: .*\n/m, RULES),
+    withoutInclude: (text) => text.replace(/^include: .*\n/m, rulesOf(ZONES)),
   },
 };

@@ -5,9 +5,10 @@ import { SECRET } from '../samples.ts';
 import { hasProgram } from '../tools.ts';
 import { editFile, type Brand } from './brand.ts';
 
-const PATTERNS = ['', ...ZONES.map((zone) => `-${zone}`)]
-  .map((suffix) => `pattern:\n    name: "tsigil-transfer${suffix}"\n`)
-  .join('');
+const patternsOf = (zones: readonly string[]) =>
+  ['', ...zones.map((zone) => `-${zone}`)]
+    .map((suffix) => `pattern:\n    name: "tsigil-transfer${suffix}"\n`)
+    .join('');
 
 /** NSD with the zones of `ZONES`. */
 export const nsd: Brand = {
@@ -15,8 +16,8 @@ export const nsd: Brand = {
   driver: 'nsd',
   installed: hasProgram('nsd', 'nsd'),
   foreign: 'hand-made.example',
-  configure(folder, port) {
-    writeFileSync(join(folder, 'keys', 'tsigil.conf'), PATTERNS);
+  configure(folder, port, _controlPort, zones = ZONES) {
+    writeFileSync(join(folder, 'keys', 'tsigil.conf'), patternsOf(zones));
     writeFileSync(
       join(folder, 'nsd.conf'),
       `server:
@@ -40,14 +41,16 @@ key:
     algorithm: hmac-sha256
     secret: "${SECRET}"
 include: "${folder}/keys/tsigil.conf"
-${ZONES.map(
-  (zone) => `zone:
+${zones
+  .map(
+    (zone) => `zone:
     name: ${zone}
     zonefile: ${zone}.zone
     include-pattern: "tsigil-transfer"
     include-pattern: "tsigil-transfer-${zone}"
 `,
-).join('')}`,
+  )
+  .join('')}`,
     );
   },
   controlSocket: 'nsd.sock',
@@ -66,6 +69,6 @@ ${ZONES.map(
   include: {
     file: 'keys/tsigil.conf',
     main: 'nsd.conf',
-    withoutInclude: (text) => text.replace(/^include: .*\n/m, PATTERNS),
+    withoutInclude: (text) => text.replace(/^include: .*\n/m, patternsOf(ZONES)),
   },
 };

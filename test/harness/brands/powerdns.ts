@@ -39,7 +39,7 @@ export const powerdns: Brand = {
   installed:
     hasProgram('pdns_server', 'pdns-server') && hasProgram('pdnsutil', 'pdns-backend-sqlite3'),
   foreign: FOREIGN,
-  configure(folder, port, controlPort) {
+  configure(folder, port, controlPort, zones = ZONES) {
     const apiKey = randomBytes(16).toString('hex');
     writeFileSync(join(folder, 'api-key'), apiKey);
     writeFileSync(join(folder, 'wrong-api-key'), randomBytes(16).toString('hex'));
@@ -67,15 +67,8 @@ export const powerdns: Brand = {
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
     writeFileSync(join(folder, 'pdns.conf'), lines.join(''));
-    for (const zone of ZONES)
-      run(
-        folder,
-        'pdnsutil',
-        `--config-dir=${folder}`,
-        'load-zone',
-        zone,
-        join(folder, `${zone}.zone`),
-      );
+    const files = zones.flatMap((zone) => [zone, join(folder, `${zone}.zone`)]);
+    run(folder, 'pdnsutil', `--config-dir=${folder}`, 'load-zone', ...files);
   },
   command: (folder) => ['pdns_server', `--config-dir=${folder}`],
   async ready(folder, controlPort) {

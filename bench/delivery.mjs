@@ -1,0 +1,256 @@
+// `node bench/delivery.mjs`: keys reach real name servers that have many zones and keys. Prints the
+// time from a creation until the key is verified, and from a deletion until it is refused. Also
+// prints how many keys the service creates with and without name servers. Fails if a target is
+// missed. `--brand BIND` measures one program, and `--brand creates` only the creations.
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { nameServerHarness } from './name-servers.mjs';
+import { ownToken, sendRequest, startService, temporaryFolder } from './service.mjs';
+
+const { values } = parseArgs({
+  options: {
+    brand: { type: 'string' },
+    rounds: { type: 'string', default: '20' },
+    zones: { type: 'string' },
+    keys: { type: 'string', default: '1000' },
+    'pool-keys': { type: 'string', default: '10' },
+    profile: { type: 'string' },
+  },
+});
+const rounds = Number(values.rounds);
+
+/** The default pool. */
+const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+/** What is measured for each program: the number of zones, the scopes, and the limit of p95. */
+const CASES = {
+  BIND: { zones: 5000, scopes: ['POOL', 'ZONE'], limitMs: 1000 },
+  Knot: { zones: 5000, scopes: ['POOL', 'ZONE'], limitMs: 1000 },
+  NSD: { zones: 5000, scopes: ['POOL', 'ZONE'], limitMs: 1000 },
+  PowerDNS: { zones: 1000, scopes: ['POOL'], limitMs: 2000 },
+};
+
+/** The creations that are measured, and the share of them that must remain with name servers. */
+const CREATES = { servers: 3, rounds: 5, keys: 1000, callers: 16, share: 0.75 };
+
+const harness = await nameServerHarness();
+const { BRANDS, DRIVERS, ZONES, probeKey, startDrivenServer } = harness;
+const wanted = (name) =>
+  values.brand === undefined || values.brand.toLowerCase() === name.toLowerCase();
+const chosen = BRANDS.filter(({ name }) => wanted(name));
+if (chosen.length === 0 && !wanted('creates'))
+  throw new Error(`No name server '${values.brand}' is installed`);
+for (const brand of chosen) await measureDelivery(brand, CASES[brand.name]);
+if (wanted('creates')) await measureCreates();
+process.exit();
+
+/** Measures how long keys take to a name server with many zones and keys. */
+async function measureDelivery(brand, { zones: count, scopes, limitMs }) {
+  const names = zoneNames(Number(values.zones ?? count));
+  const database = await filledDatabase(names, Number(values.keys), Number(values['pool-keys']));
+  const server = await startServer(brand, names);
+  const began = performance.now();
+  const service = await startService({
+    ...database,
+    variables: delivering(brand, [server]),
+    ...(values.profile === undefined ? {} : { profile: values.profile }),
+  });
+  try {
+    await untilLive(service);
+    print(
+      `${brand.name}: ${names.length} zones, ${values.keys} keys, live after ${((performance.now() - began) / 1000).toFixed(1)} s`,
+    );
+    for (const scope of scopes) {
+      const resource = scope === 'POOL' ? POOL : database.zoneIds.get(names.at(-1));
+      const times = { verified: [], refused: [] };
+      const cpu = service.cpu();
+      for (let round = 0; round < rounds; round += 1)
+        await measureRound({ brand, server, service, scope, resource, zone: names.at(-1) }, times);
+      const cpuMs = Math.round((service.cpu() - cpu) / 1000 / rounds);
+      for (const [what, measured] of Object.entries(times))
+        report(`${brand.name} ${scope}, ${what}`, measured, limitMs);
+      print(
+        `${brand.name} ${scope}, CPU time of the service for a creation and a deletion: ${cpuMs} ms`,
+      );
+    }
+  } finally {
+    await service.stop();
+    await server.remove();
+  }
+}
+
+/** Creates a key, waits until it is verified, deletes it, and waits until it is refused. */
+async function measureRound({ brand, server, service, scope, resource, zone }, times) {
+  const began = performance.now();
+  const key = await createKey(service, `round-${randomBytes(6).toString('hex')}`, scope, resource);
+  const deliveries = await sendRequest(service, 'GET', `/v2/tsigkeys/${key.id}/deliveries?wait=30`);
+  times.verified.push(performance.now() - began);
+  const { state } = JSON.parse(deliveries);
+  if (state !== 'delivered') throw new Error(`The key is '${state}': ${deliveries}`);
+  await expectKey(brand, server, key, zone, true);
+  const deleted = performance.now();
+  await sendRequest(service, 'DELETE', `/v2/tsigkeys/${key.id}`, undefined, 204);
+  await expectKey(brand, server, key, zone, false);
+  times.refused.push(performance.now() - deleted);
+}
+
+/** Waits until a name server accepts or refuses each right of a key in a zone, at most 30 s. */
+async function expectKey({ driver }, server, key, zone, accepted) {
+  const until = performance.now() + 30_000;
+  for (const right of DRIVERS[driver].rights)
+    for (;;) {
+      const target = { server: server.address, zone };
+      const { verdict: seen } = await probeKey(key, right, target, Date.now);
+      if (seen !== 'no response' && (seen === 'good') === accepted) break;
+      if (performance.now() > until) throw new Error(`The verdict on the key is '${seen}'`);
+      await pause(5);
+    }
+}
+
+/** Compares creations without name servers and with several BIND servers, in alternating rounds. */
+async function measureCreates() {
+  const brand = BRANDS.find(({ name }) => name === 'BIND');
+  if (brand === undefined) return print('creations: BIND is not installed');
+  const servers = await Promise.all(
+    Array.from({ length: CREATES.servers }, () => startServer(brand, ZONES)),
+  );
+  const without = await startService({ ...(await filledDatabase(ZONES, 0, 0)) });
+  const delivery = await startService({
+    ...(await filledDatabase(ZONES, 0, 0)),
+    variables: delivering(brand, servers),
+  });
+  const rates = { without: [], delivery: [] };
+  try {
+    await untilLive(delivery);
+    for (let round = -1; round < CREATES.rounds; round += 1) {
+      const pair = [await createMany(without, round), await createMany(delivery, round)];
+      const lag = performance.now();
+      await untilLive(delivery);
+      const lagMs = Math.round(performance.now() - lag);
+      print(
+        `creations, round ${round + 1}: ${pair.map(Math.round).join(' and ')} /s, live ${lagMs} ms later`,
+      );
+      if (round < 0) continue; // the first round warms the services up
+      rates.without.push(pair[0]);
+      rates.delivery.push(pair[1]);
+    }
+  } finally {
+    for (const service of [without, delivery]) await service.stop();
+    for (const server of servers) await server.remove();
+  }
+  const [before, after] = [median(rates.without), median(rates.delivery)];
+  verdict(
+    `creations: ${Math.round(before)} /s without name servers, ${Math.round(after)} /s with ${CREATES.servers}, ${Math.round((1 - after / before) * 100)}% fewer`,
+    after >= before * CREATES.share,
+    `at most ${Math.round((1 - CREATES.share) * 100)}% fewer`,
+  );
+}
+
+/** Creates keys with several callers. Returns how many it created in a second. */
+async function createMany(service, round) {
+  const began = performance.now();
+  await inParallel(CREATES.callers, CREATES.keys, (index) =>
+    createKey(service, `burst-${round}-${index}`, 'POOL', POOL),
+  );
+  return (CREATES.keys * 1000) / (performance.now() - began);
+}
+
+/** Starts a name server that ends with this process, also after a signal. */
+async function startServer(brand, zones) {
+  const server = await startDrivenServer(brand, zones);
+  process.on('exit', () => {
+    server.signal('SIGKILL');
+    rmSync(server.folder, { recursive: true, force: true });
+  });
+  return server;
+}
+
+/** Returns names of zones, which include those of the harness. */
+function zoneNames(count) {
+  const more = Array.from({ length: count - ZONES.length }, (_, index) => `zone-${index}.test`);
+  return [...ZONES, ...more];
+}
+
+/**
+ * Creates a database with zones and keys through the API, before any name server is known to it.
+ * All keys except `poolKeys` of them apply to one zone each.
+ */
+async function filledDatabase(zones, keys, poolKeys) {
+  const database = `sqlite:${join(temporaryFolder(), 'tsigil.db')}`;
+  const service = await startService({ database });
+  const { headers } = service;
+  const project = { ...service, headers: await ownToken(service, 'bench') };
+  const zoneIds = new Map();
+  await inParallel(16, zones.length, async (index) => {
+    const body = { name: `${zones[index]}.`, email: 'hostmaster@a.test' };
+    const { id } = JSON.parse(await sendRequest(project, 'POST', '/v2/zones', body, 201));
+    zoneIds.set(zones[index], id);
+  });
+  await inParallel(16, keys, (index) => {
+    const zone = zoneIds.get(zones[index % zones.length]);
+    return index < poolKeys
+      ? createKey(service, `pool-${index}`, 'POOL', POOL)
+      : createKey(service, `key-${index}`, 'ZONE', zone);
+  });
+  await service.stop();
+  return { database, headers, zoneIds };
+}
+
+function createKey(service, name, scope, resource) {
+  const body = { name, algorithm: 'hmac-sha256', scope, resource_id: resource };
+  return sendRequest(service, 'POST', '/v2/tsigkeys', body, 201).then(JSON.parse);
+}
+
+/** Returns the variable with the setting `nameServers`. */
+function delivering(brand, servers) {
+  const entries = servers.map((server, index) => ({
+    ...{ name: `ns${index + 1}`, driver: brand.driver, rights: DRIVERS[brand.driver].rights },
+    ...{ address: `127.0.0.1:${server.address.port}`, probeZone: `${ZONES[0]}.` },
+    local: brand.options(server),
+  }));
+  return { TSIGIL_NAME_SERVERS: JSON.stringify(entries) };
+}
+
+/** Waits until every name server has all its keys, at most 60 s. */
+async function untilLive(service) {
+  const until = performance.now() + 60_000;
+  for (;;) {
+    const list = await sendRequest(service, 'GET', '/v2/nameservers');
+    const states = JSON.parse(list).nameservers.map(({ state }) => state);
+    if (states.length > 0 && states.every((state) => state === 'live')) return;
+    if (performance.now() > until) throw new Error(`The name servers are not live: ${list}`);
+    await pause(20);
+  }
+}
+
+/** Runs `work` for each number below `count`, for some of them at the same time. */
+async function inParallel(atOnce, count, work) {
+  const waiting = Array.from({ length: count }, (_, index) => index).values();
+  const run = async () => {
+    for (const index of waiting) await work(index);
+  };
+  await Promise.all(Array.from({ length: atOnce }, run));
+}
+
+function report(what, measured, limitMs) {
+  const sorted = measured.toSorted((one, other) => one - other);
+  const at = (share) => sorted[Math.ceil(share * sorted.length) - 1];
+  const shown = [0.5, 0.95, 0.99].map((share) => `p${share * 100} ${Math.round(at(share))}`);
+  verdict(`${what}: ${shown.join(', ')} ms`, at(0.95) < limitMs, `p95 below ${limitMs} ms`);
+}
+
+function verdict(text, isMet, target) {
+  print(`${text} (target: ${target}; ${isMet ? 'met' : 'MISSED'})`);
+  if (!isMet) process.exitCode = 1;
+}
+
+function median(numbers) {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)];
+}
+
+function print(text) {
+  process.stdout.write(`${text}\n`);
+}
