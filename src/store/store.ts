@@ -199,7 +199,7 @@ function writerOn(
         return;
       }
       noteChange(type);
-      sql.runLater(table.insert, values, (cause) => refused(type, cause));
+      await sql.runLater(table.insert, values, (cause) => refused(type, cause));
     },
     async replace(type, row) {
       const table = tableFor(type);

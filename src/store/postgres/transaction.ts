@@ -82,16 +82,18 @@ export async function transaction<T>(
 /**
  * Returns the statements of a transaction, which begins with the first of them. Locks and
  * statements whose result is not needed are sent together with the next statement. The server runs
- * statements in the order in which they are sent, and refuses all that follow a failed one.
+ * statements in the order in which they are sent, and refuses all that follow a failed one. It
+ * would not refuse those after a failed BEGIN: only SELECT is sent before the response to BEGIN.
  */
 function pipelinedSql(plain: Sql): {
   sql: TransactionSql;
-  /** Whether the transaction has begun, and neither COMMIT nor ROLLBACK was sent. */
+  /** Whether the transaction may have begun, and COMMIT has not ended it. */
   isOpen: () => boolean;
   commit: () => Promise<void>;
 } {
   const locks = createLocks();
   let begun = false;
+  let confirmed = false;
   let ended = false;
   // Resolves when all statements sent by `later` have succeeded; rejects with the first error.
   let earlier: Promise<unknown> = Promise.resolve();
@@ -105,8 +107,14 @@ function pipelinedSql(plain: Sql): {
     begun = true;
     if (text !== '') later(plain.run(text, []));
   };
-  const send = async <T>(statement: () => Promise<T>): Promise<T> => {
+  const ready = async (text: string): Promise<void> => {
     if (!begun) begin();
+    if (confirmed || text.startsWith('SELECT')) return;
+    await earlier;
+    confirmed = true;
+  };
+  const send = async <T>(text: string, statement: () => Promise<T>): Promise<T> => {
+    await ready(text);
     const sent = statement();
     sent.catch(ignore); // an error of an earlier statement comes first
     await earlier;
@@ -115,19 +123,19 @@ function pipelinedSql(plain: Sql): {
   return {
     isOpen: () => begun && !ended,
     async commit() {
-      ended = true;
+      await ready('COMMIT');
       // If an earlier statement failed, the server rolls back instead.
       const sent = plain.run('COMMIT', []);
-      await sent.catch(ignore);
+      await sent.then(() => (ended = true), ignore);
       await earlier;
       await sent;
     },
     sql: {
-      all: (...statement) => send(() => plain.all(...statement)),
-      one: (...statement) => send(() => plain.one(...statement)),
-      run: (...statement) => send(() => plain.run(...statement)),
-      runLater(statement, parameters, failed) {
-        if (!begun) begin();
+      all: (...statement) => send(statement[0], () => plain.all(...statement)),
+      one: (...statement) => send(statement[0], () => plain.one(...statement)),
+      run: (...statement) => send(statement[0], () => plain.run(...statement)),
+      async runLater(statement, parameters, failed) {
+        await ready(statement);
         later(plain.run(statement, parameters).catch(failed));
       },
       lock(wanted) {

@@ -9,7 +9,7 @@ const INSERT_ONE = INSERT + PLACES;
 /** Inserts a record of the audit trail. */
 export async function insertRecord(sql: TransactionSql, entry: AuditEntry): Promise<void> {
   if (sql.runLater === undefined) await sql.run(INSERT_ONE, valuesOf(entry));
-  else sql.runLater(INSERT_ONE, valuesOf(entry));
+  else await sql.runLater(INSERT_ONE, valuesOf(entry));
 }
 
 /** Inserts a record with a detail that became known in its transaction, if there is a record. */

@@ -34,16 +34,16 @@ export interface TransactionSql extends Sql {
    */
   readonly lock?: ((locks: readonly Lock[]) => void) | undefined;
   /**
-   * Runs a statement whose result is not needed before the next statement. A later statement or the
-   * commit throws its error, or what `failed` throws for it. Absent if a statement needs no round
-   * trip.
+   * Runs a statement whose result is not needed before the next statement. Resolves when it is sent.
+   * A later statement or the commit throws its error, or what `failed` throws for it. Absent if a
+   * statement needs no round trip.
    */
   readonly runLater?:
     | ((
         statement: string,
         parameters: readonly SqlValue[],
         failed?: (cause: unknown) => Promise<never>,
-      ) => void)
+      ) => Promise<void>)
     | undefined;
 }
 
