@@ -11,10 +11,10 @@ export interface TcpProxy {
    */
   behave(how: Behaviour): void;
   /**
-   * Closes the next connection on which the service sends these bytes, before or after they reach
-   * the database.
+   * Closes the next connection on which the service sends these bytes, after it has sent `first`.
+   * Closes it before or after the bytes reach the database.
    */
-  cutAt(bytes: string, when: 'before' | 'after'): void;
+  cutAt(first: string, bytes: string, when: 'before' | 'after'): void;
   close(): Promise<void>;
 }
 
@@ -28,7 +28,8 @@ export async function startTcpProxy(port: number, mark?: string): Promise<TcpPro
   const sockets = new Set<Socket>();
   const marked = new Set<Socket>();
   let behaviour: Behaviour = 'pass';
-  let trap: { bytes: string; when: 'before' | 'after' } | undefined;
+  let trap: { first: string; bytes: string; when: 'before' | 'after' } | undefined;
+  const armed = new Set<Socket>();
   const server = createServer((near) => {
     if (behaviour === 'cut') return void near.destroy();
     const far = connect(port, '127.0.0.1');
@@ -49,10 +50,11 @@ export async function startTcpProxy(port: number, mark?: string): Promise<TcpPro
           marked.add(far);
         }
         if (behaviour === 'stall' || (behaviour === 'stall-marked' && marked.has(from))) return;
-        const sprung =
-          from === near && trap !== undefined && data.includes(trap.bytes) ? trap : undefined;
+        if (from === near && trap !== undefined && data.includes(trap.first)) armed.add(near);
+        const sprung = armed.has(from) && trap && data.includes(trap.bytes) ? trap : undefined;
         if (sprung === undefined) return void to.write(data);
         trap = undefined;
+        armed.clear();
         if (sprung.when === 'before') far.destroy();
         else far.write(data, () => far.end());
         near.destroy();
@@ -68,8 +70,8 @@ export async function startTcpProxy(port: number, mark?: string): Promise<TcpPro
       if (how === 'cut') for (const socket of sockets) socket.destroy();
       if (how === 'cut-marked') for (const socket of marked) socket.destroy();
     },
-    cutAt(bytes, when) {
-      trap = { bytes, when };
+    cutAt(first, bytes, when) {
+      trap = { first, bytes, when };
     },
     async close() {
       for (const socket of sockets) socket.destroy();

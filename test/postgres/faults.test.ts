@@ -79,14 +79,14 @@ test('503 within the timeouts if the network drops everything, and success after
 
 test('503 if the connection breaks before the commit arrives, and nothing changes', async () => {
   const name = fresh();
-  proxy.cutAt('COMMIT', 'before');
+  proxy.cutAt(name, 'COMMIT', 'before');
   expectUnavailable(await service.post('/v2/tlds', { name }));
   expect(await names()).not.toContain(name);
 });
 
 test('503, never success, if the connection breaks after the commit; the write is complete or absent', async () => {
   const name = fresh();
-  proxy.cutAt('COMMIT', 'after');
+  proxy.cutAt(name, 'COMMIT', 'after');
   expectUnavailable(await service.post('/v2/tlds', { name }));
   const again = await service.post('/v2/tlds', { name });
   expect([201, 409]).toContain(again.status);
