@@ -8,6 +8,7 @@ import {
 } from '../domain/model/field.ts';
 import { optional, responseObject } from '../domain/model/object.ts';
 import type { Caller, Scope } from '../domain/model/caller.ts';
+import { AGENT_ROLE } from '../domain/resources/policy.ts';
 
 /** A token that Keystone validated. */
 export interface ValidToken {
@@ -50,7 +51,8 @@ export function readToken(body: unknown): ValidToken | undefined {
   const caller: Caller = {
     id: user.id,
     name: user.name,
-    roles: roles.map(({ name }) => name),
+    // The role of agents requires a limit to name servers, which only own tokens have.
+    roles: roles.map(({ name }) => name).filter((name) => name.toLowerCase() !== AGENT_ROLE),
     projectId: project?.id ?? null,
     expiresAt: parseTimestamp(token.expires_at) ?? null,
     allProjects: false,

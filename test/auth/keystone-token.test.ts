@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { readToken } from '../../src/auth/keystone-token.ts';
+
+test('a user of Keystone never has the role of agents, which requires a limit', () => {
+  const domain = { id: 'default', name: 'Default' };
+  const read = readToken({
+    token: {
+      expires_at: '2026-11-23T10:00:00.000000Z',
+      user: { id: 'ada-id', name: 'ada', domain },
+      roles: ['reader', 'nameserver-agent', 'NameServer-Agent'].map((name) => ({ name })),
+      project: { id: 'web', name: 'web' },
+    },
+  });
+  expect(read?.caller.roles).toEqual(['reader']);
+});
