@@ -4,7 +4,8 @@ import { rolldown } from 'rolldown';
 
 /**
  * The modules of src that dist has under their own names: the program, the thread for scans, and
- * what scripts import. All others are parts of a few larger files, which Node.js loads faster.
+ * what scripts and tests import. All others are parts of a few larger files, which Node.js loads
+ * faster.
  */
 const ENTRIES = [
   'main',
@@ -21,6 +22,7 @@ const ENTRIES = [
   'domain/resources/policy',
   'net/dns',
   'net/signed-request',
+  'store/sqlite/open',
   'version',
 ];
 

@@ -29,8 +29,8 @@ const MAX_WAIT_SECONDS = 30;
 /** The maximum number of ids of keys in a record of the audit trail. */
 const MAX_IDS = 100;
 
-/** The maximum size of a report: about 100 bytes for each key. */
-const MAX_REPORT_BYTES = 16 * 1024 * 1024;
+/** The maximum size of a report: about 700 bytes for each of its deliveries. */
+const MAX_REPORT_BYTES = 2 * 1024 * 1024;
 
 const [DESIRED_RIGHT, OBSERVE_RIGHT] = AGENT_RIGHTS;
 

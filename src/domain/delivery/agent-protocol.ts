@@ -24,7 +24,7 @@ export const AGENT_FORMAT = 1;
 const MAX_ITEMS = 100_000;
 
 /** The maximum number of changes in a state, and of deliveries in a report: bodies are limited. */
-export const MAX_AT_ONCE = 8000;
+export const MAX_AT_ONCE = 3000;
 
 const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing'] as const;
 const OUTCOMES = ['unchanged', 'changed', 'drifted', 'failed'] as const;

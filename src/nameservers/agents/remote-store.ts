@@ -158,6 +158,9 @@ const FIRST_CHECK_MS = 5000;
 
 type Result = Pick<ObservedByAgent, 'completed' | 'outcome' | 'state' | 'error' | 'next_ms'>;
 
+/** The maximum length of a message about one key in a report, so that reports stay small. */
+const MAX_MESSAGE = 400;
+
 /** Returns the claim of a pass, with the state of the name server after it. */
 function withState({ claim }: AgentPass, state: ServerState, error: Failure | null) {
   const server = { ...claim.server, state, error_code: error?.code ?? null };
@@ -191,7 +194,8 @@ function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
     probed_all: record.nextProbeMs !== undefined,
     found_drift: record.foundDrift,
     deliveries: changed.map(({ keyId, state: of, deliveredVersion, error: failure }) => ({
-      ...{ key_id: keyId, state: of, delivered_version: deliveredVersion, error: failure },
+      ...{ key_id: keyId, state: of, delivered_version: deliveredVersion },
+      error: failure && { ...failure, message: failure.message.slice(0, MAX_MESSAGE) },
     })),
     removed: record.removed,
     // The next pass begins at once, and reports the others. The changes wait for it.
