@@ -5,6 +5,7 @@ import {
   IS_LONG,
   IS_QUICK,
   NOT_QUICK,
+  ON_SQLITE_ONLY,
   ON_SQLITE_WHEN_SHORT,
 } from './test/harness/sizes.ts';
 
@@ -52,7 +53,7 @@ export default defineConfig({
             'test/delivery/**/*.test.ts',
             'test/postgres/**/*.test.ts',
           ],
-          exclude: IS_LONG ? [] : ON_SQLITE_WHEN_SHORT,
+          exclude: [...ON_SQLITE_ONLY, ...(IS_LONG ? [] : ON_SQLITE_WHEN_SHORT)],
           globalSetup: ['test/harness/postgres-run.ts'],
           env: { TEST_DATABASE: 'postgres' },
           isolate: false, // these files share no state, and importing the service takes a second each

@@ -16,7 +16,7 @@ import {
 import { ZONES } from '../harness/driven-server.ts';
 import { recordSecret } from '../harness/evidence.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { IS_LONG, sizeOf } from '../harness/sizes.ts';
+import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 
 describe.each(BRANDS)('a service with a $name server', (brand) => {
   let server: DeliveryServer;
@@ -61,12 +61,12 @@ describe.each(BRANDS)('a service with a $name server', (brand) => {
         times.deleted.push(performance.now() - middle);
       }
       const [created, deleted] = [percentiles(times.created), percentiles(times.deleted)];
-      if (IS_LONG)
+      if (IS_TIMED)
         process.stderr.write(
           `${brand.name} ${scope}: created p50 ${created.p50} p99 ${created.p99} ms, deleted p50 ${deleted.p50} p99 ${deleted.p99} ms\n`,
         );
       expect([created.p50, deleted.p50].filter((each) => each >= 1000)).toEqual([]);
-      if (IS_LONG) expect([created.p99, deleted.p99].filter((each) => each >= 1000)).toEqual([]);
+      if (IS_TIMED) expect([created.p99, deleted.p99].filter((each) => each >= 1000)).toEqual([]);
       expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
     },
   );

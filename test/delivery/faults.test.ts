@@ -28,7 +28,7 @@ import {
 } from '../harness/delivery.ts';
 import { canMount, mountMemory, type SmallFileSystem } from '../harness/file-systems.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { IS_LONG } from '../harness/sizes.ts';
+import { IS_TIMED } from '../harness/sizes.ts';
 
 /** A fault of a name server. */
 interface Fault {
@@ -123,7 +123,7 @@ function onSmallDisk(brand: Brand, disks: SmallFileSystem[]): Brand {
 }
 
 /** The time for a key that does not wait for a failing server. Short runs share the processor. */
-const AT_ONCE_MS = IS_LONG ? 1000 : 4000;
+const AT_ONCE_MS = IS_TIMED ? 1000 : 4000;
 
 /** Returns the median. */
 function median(times: readonly number[]): number {
@@ -131,7 +131,7 @@ function median(times: readonly number[]): number {
 }
 
 // A short run tests one brand, because the reconciler is the same for all.
-const TESTED = IS_LONG ? BRANDS : BRANDS.filter(({ name }) => name === 'BIND');
+const TESTED = IS_TIMED ? BRANDS : BRANDS.filter(({ name }) => name === 'BIND');
 
 describe.each(TESTED)('a service with a $name server that fails, and another one', (brand) => {
   let server: DeliveryServer;
@@ -180,7 +180,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
       const keys: CreatedKey[] = [];
       const times: number[] = [];
       try {
-        for (let index = 0; index < (IS_LONG ? 5 : 3); index += 1) {
+        for (let index = 0; index < (IS_TIMED ? 5 : 3); index += 1) {
           const { key, ms } = await createdWithin(`${slug}-${index}`);
           keys.push(key);
           times.push(ms);
@@ -199,7 +199,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
         await expect
           .poll(() => stateOn(server, key), { timeout: 10_000, interval: 50 })
           .toBe('delivered');
-      if (IS_LONG) expect(performance.now() - ended).toBeLessThan(5000);
+      if (IS_TIMED) expect(performance.now() - ended).toBeLessThan(5000);
       const verdicts = await Promise.all([before, ...keys].map((key) => verdictOf(server, key)));
       expect(new Set(verdicts)).toEqual(new Set(['good']));
       expect(await findOpenRights({ server: server.address, zone: 'a.test' })).toEqual([]);
@@ -249,7 +249,7 @@ describe.each(TESTED)('a service with a $name server that fails, and another one
       );
     const before = await driftsOf();
     await server.brand.edit(server, removed.name, changed.name);
-    if (!IS_LONG)
+    if (!IS_TIMED)
       await service.post(`/v2/nameservers/${(await shownServer(service)).id}/reconcile`, {});
     await expect.poll(driftsOf, { timeout: 75_000, interval: 100 }).toBe(before + 1);
     await expect

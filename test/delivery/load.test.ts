@@ -7,11 +7,11 @@ import { makePass } from '../../src/nameservers/reconciler/pass.ts';
 import type { Verify } from '../../src/nameservers/reconciler/verification.ts';
 import { bind } from '../harness/brands/bind.ts';
 import { startDrivenServer } from '../harness/driven-server.ts';
-import { IS_LONG, sizeOf } from '../harness/sizes.ts';
+import { IS_TIMED, sizeOf } from '../harness/sizes.ts';
 import { openFolderDelivery, passDependencies, startFolderReconciler } from './set-up.ts';
 
 /** The limits of a pass with 10,000 keys. Short runs share the processor. */
-const LIMITS = IS_LONG ? { passMs: 2000, blockedMs: 150 } : { passMs: 10_000, blockedMs: 1000 };
+const LIMITS = IS_TIMED ? { passMs: 2000, blockedMs: 150 } : { passMs: 10_000, blockedMs: 1000 };
 
 const AT = '2026-01-02T03:04:05.000006';
 
@@ -41,7 +41,7 @@ test('an idle reconciler writes nothing but heartbeats', async () => {
   const written = opened.statements().slice(before);
   const others = written.filter((text) => !text.includes('SET seen_at'));
   // In 60 s, the regular check claims the name server and records its result.
-  if (IS_LONG)
+  if (IS_TIMED)
     expect(others.filter((text) => text.includes('SET holder = ?')).length).toBeLessThan(4);
   else expect(others).toEqual([]);
 }, 90_000);
@@ -70,7 +70,7 @@ describe.runIf(bind.installed)('a pass for a BIND server with many keys', () => 
       blocked.push(delay.max / 1e6);
     }
     const shown = (values: readonly number[]) => values.map((each) => Math.round(each)).join(', ');
-    if (IS_LONG)
+    if (IS_TIMED)
       process.stderr.write(
         `${count} keys: passes of ${shown(times)} ms, event loop blocked for ${shown(blocked)} ms\n`,
       );

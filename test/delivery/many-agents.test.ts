@@ -8,7 +8,7 @@ import { runAgent } from '../../src/nameservers/agents/agent.ts';
 import { linkTo } from '../../src/nameservers/agents/service-link.ts';
 import { createKey, DEFAULT_POOL, deliveries } from '../harness/delivery.ts';
 import { startServiceProcess, temporaryFolder } from '../harness/service.ts';
-import { IS_LONG } from '../harness/sizes.ts';
+import { IS_TIMED } from '../harness/sizes.ts';
 import { folderServer } from './folder-driver.ts';
 
 /** Returns the processor seconds and the megabytes of memory of a process. */
@@ -22,7 +22,7 @@ function loadOf(pid: number): { readonly seconds: number; readonly megabytes: nu
 }
 
 test('many agents on one service get a change, and verify it, in less than 2 s', async () => {
-  const count = IS_LONG ? 200 : 20;
+  const count = IS_TIMED ? 200 : 20;
   const folder = temporaryFolder();
   const service = await startServiceProcess(folder, { TSIGIL_DATABASE_URL: 'sqlite:t.db' });
   const stops: AbortController[] = [];

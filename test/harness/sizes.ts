@@ -7,6 +7,12 @@
 /** Whether this run uses the long sizes. */
 export const IS_LONG = process.env.TEST_LONG === '1';
 
+/**
+ * Whether this run measures the delivery to name servers on a machine that does nothing else. It
+ * uses the long sizes of the delivery, and fails if the delivery takes too long.
+ */
+export const IS_TIMED = process.env.TEST_TIMED === '1';
+
 /** Whether this run takes less than 40 s, because it omits the longest tests. */
 export const IS_QUICK = process.env.TEST_QUICK === '1';
 
@@ -22,6 +28,9 @@ export const NOT_QUICK = [
   'test/domain/growth.test.ts',
   'test/store/sqlite.test.ts',
 ];
+
+/** The size in a short run, and the one in a long run or in a run that measures the delivery. */
+type Size = { short: number } & ({ long: number } | { timed: number });
 
 const SIZES = {
   /** Seconds during which services and databases are killed. */
@@ -44,16 +53,16 @@ const SIZES = {
   /** Keys that a driver creates and removes one after the other, to measure the time. */
   driverRounds: { short: 10, long: 50 },
   /** Keys that a service delivers and removes one after the other, to measure the time. */
-  deliveryRounds: { short: 5, long: 50 },
+  deliveryRounds: { short: 5, timed: 50 },
   /** Kinds of name servers that the demo runs. */
   demoServers: { short: 1, long: 4 },
   /** Keys that are created at once, to count the applies and the lost queries. */
-  burstKeys: { short: 300, long: 1000 },
+  burstKeys: { short: 300, timed: 1000 },
   /** Kills of a service while it delivers keys. */
-  deliveryKills: { short: 3, long: 20 },
+  deliveryKills: { short: 3, timed: 20 },
   /** Keys on one name server, and seconds without a change. */
-  manyKeys: { short: 2000, long: 10_000 },
-  idleSeconds: { short: 2, long: 60 },
+  manyKeys: { short: 2000, timed: 10_000 },
+  idleSeconds: { short: 2, timed: 60 },
   /** Restarts of each process behind the proxy. */
   rollingRestarts: { short: 1, long: 3 },
   /** Lists with different filters, which must not fill the memory of PostgreSQL. */
@@ -62,11 +71,13 @@ const SIZES = {
   keyFileBytes: { short: 250_000, long: 1_000_000 },
   /** The body that must parse in linear time is the largest allowed one, divided by this. */
   jsonBodyDivisor: { short: 4, long: 1 },
-} as const satisfies Record<string, { short: number; long: number }>;
+} as const satisfies Record<string, Size>;
 
 /** Returns the size of a test in this run. */
 export function sizeOf(name: keyof typeof SIZES): number {
-  return SIZES[name][IS_LONG ? 'long' : 'short'];
+  const size: Size = SIZES[name];
+  if ('timed' in size) return IS_TIMED ? size.timed : size.short;
+  return IS_LONG ? size.long : size.short;
 }
 
 /**
@@ -80,12 +91,16 @@ export function randomCases(long: number): number {
 /** The attacks, which run alone on the machine and take minutes. Only a long run includes them. */
 export const ATTACKS = 'test/limits/{anonymous,callers,postgres}.test.ts';
 
+/** Suites of the delivery whose results do not depend on the database. */
+export const ON_SQLITE_ONLY = ['brands', 'burst', 'faults', 'kill', 'load', 'many-agents'].map(
+  (name) => `test/delivery/${name}.test.ts`,
+);
+
 /**
  * API suites whose results depend little on the database. A short run tests them on SQLite only, a
  * long run also on PostgreSQL.
  */
 export const ON_SQLITE_WHEN_SHORT = [
-  ...['brands', 'burst', 'faults', 'kill', 'load'].map((name) => `test/delivery/${name}.test.ts`),
   'test/end-to-end/iana-list.test.ts',
   'test/end-to-end/tsig-keygen.test.ts',
   ...[
