@@ -11,6 +11,7 @@ import {
   type Failure,
   type PassRecord,
 } from '../../domain/delivery/ports.ts';
+import { briefly } from '../reconciler/failures.ts';
 import type { ServerState } from '../../domain/resources/name-server-status.ts';
 
 /** How long a pass may take before the service gives it to another agent. */
@@ -158,9 +159,6 @@ const FIRST_CHECK_MS = 5000;
 
 type Result = Pick<ObservedByAgent, 'completed' | 'outcome' | 'state' | 'error' | 'next_ms'>;
 
-/** The maximum length of a message about one key in a report, so that reports stay small. */
-const MAX_MESSAGE = 400;
-
 /** Returns the claim of a pass, with the state of the name server after it. */
 function withState({ claim }: AgentPass, state: ServerState, error: Failure | null) {
   const server = { ...claim.server, state, error_code: error?.code ?? null };
@@ -177,28 +175,22 @@ function updated(former: readonly Delivery[], { changed, removed }: PassRecord):
 function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
   const { state, error, appliedAt, keysWanted, keysLive } = record;
   const applied = appliedAt !== undefined;
+  const done = applied ? 'changed' : 'unchanged';
   const changed = record.changed.slice(0, MAX_AT_ONCE);
-  const isPart = changed.length < record.changed.length;
   return {
     completed: true,
-    outcome:
-      state === 'drifted'
-        ? 'drifted'
-        : record.failed
-          ? 'failed'
-          : applied
-            ? 'changed'
-            : 'unchanged',
+    outcome: state === 'drifted' ? 'drifted' : record.failed ? 'failed' : done,
     ...{ state, error, keys_wanted: keysWanted, keys_live: keysLive, applied },
-    verified: record.verifiedAt !== undefined,
-    probed_all: record.nextProbeMs !== undefined,
+    ...{ verified: record.verifiedAt !== undefined, probed_all: record.nextProbeMs !== undefined },
     found_drift: record.foundDrift,
     deliveries: changed.map(({ keyId, state: of, deliveredVersion, error: failure }) => ({
       ...{ key_id: keyId, state: of, delivered_version: deliveredVersion },
-      error: failure && { ...failure, message: failure.message.slice(0, MAX_MESSAGE) },
+      error: failure && briefly(failure),
     })),
     removed: record.removed,
     // The next pass begins at once, and reports the others. The changes wait for it.
-    ...(isPart ? { changes: [], next_ms: 0 } : { next_ms: Math.round(record.nextCheckMs) }),
+    ...(changed.length < record.changed.length
+      ? { changes: [], next_ms: 0 }
+      : { next_ms: Math.round(record.nextCheckMs) }),
   };
 }

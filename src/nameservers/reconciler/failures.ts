@@ -33,3 +33,11 @@ export function withoutSecrets(text: string, keys: Iterable<Pick<DesiredKey, 'se
   for (const { secret } of keys) if (safe.includes(secret)) safe = safe.replaceAll(secret, '***');
   return safe;
 }
+
+/** The maximum length of a message about one key in the report of an agent. */
+const MAX_MESSAGE = 400;
+
+/** Returns a failure with a message that is short enough for a report on many keys. */
+export function briefly({ code, message }: Failure): Failure {
+  return { code, message: message.slice(0, MAX_MESSAGE) };
+}
