@@ -22,19 +22,24 @@ const ENTRIES = [
   'domain/resources/policy',
   'net/dns',
   'net/signed-request',
-  'store/sqlite/open',
   'version',
 ];
 
-/** A thread finds its file beside the file that starts it. */
-const THREADS = { 'scan-worker': 'store/sqlite/scans/scan-worker' };
+/**
+ * Modules at the top of dist: a thread, and the module that starts it, which looks for the thread in
+ * its own folder.
+ */
+const AT_TOP = {
+  'scan-worker': 'store/sqlite/scans/scan-worker',
+  'open-sqlite': 'store/sqlite/open',
+};
 
 /**
  * Bundles the TypeScript of src in `checkout` into the folder `target`, which has the modules
  * `entries` under their own names. Checks no types.
  */
 export async function bundle(checkout, target, entries = ENTRIES) {
-  const input = { ...Object.fromEntries(entries.map((name) => [name, name])), ...THREADS };
+  const input = { ...Object.fromEntries(entries.map((name) => [name, name])), ...AT_TOP };
   const build = await rolldown({
     cwd: checkout,
     input: Object.fromEntries(

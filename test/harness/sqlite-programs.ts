@@ -84,7 +84,7 @@ export interface Opener {
 }
 
 export async function startOpener(): Promise<Opener> {
-  const child = spawn(process.execPath, ['-e', OPEN, join(PROGRAM, '../store/sqlite/open.js')], {
+  const child = spawn(process.execPath, ['-e', OPEN, join(PROGRAM, '../open-sqlite.js')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
