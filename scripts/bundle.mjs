@@ -10,6 +10,7 @@ import { rolldown } from 'rolldown';
 const ENTRIES = [
   'main',
   'cli/flags/help',
+  'cli/output/progress',
   'cli/output/yaml',
   'cli/program',
   'config/config',
