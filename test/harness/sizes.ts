@@ -34,7 +34,7 @@ type Size = { short: number } & ({ long: number } | { timed: number });
 
 const SIZES = {
   /** Seconds during which services and databases are killed. */
-  chaosSeconds: { short: 20, long: 300 },
+  chaosSeconds: { short: 20, long: 180 },
   /** Seconds during which 64 callers create TLD entries and zones. */
   contentionSeconds: { short: 4, long: 60 },
   /** Kills during concurrent writes, and during concurrent zone changes. */
