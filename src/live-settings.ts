@@ -1,10 +1,10 @@
 import type { Config } from './config/options.ts';
-import type { Dependencies } from './domain/operations/change.ts';
+import type { ActionDependencies } from './domain/actions/action.ts';
 import { DEFAULT_POLICY } from './domain/resources/policy.ts';
 import type { LiveSettings } from './http/live-settings.ts';
 
 /** The dependencies of operations that stay the same while the service runs. */
-export type LastingDependencies = Omit<Dependencies, 'policy' | 'settings'>;
+export type LastingDependencies = Omit<ActionDependencies, 'policy' | 'settings'>;
 
 /**
  * Returns the settings of the HTTP server that may change while it runs, as `config` states them.

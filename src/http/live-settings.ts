@@ -1,11 +1,11 @@
-import type { Dependencies } from '../domain/operations/change.ts';
+import type { ActionDependencies } from '../domain/actions/action.ts';
 import { createMetricsCheck, type MetricsAccess } from './metrics-access.ts';
 import type { RequestSettings } from './request/guard.ts';
 import { createAddressLimit, createRateLimiter, type RateLimit } from './request/rate-limit.ts';
 
 /** The settings of the HTTP server that may change while it runs. */
 export interface LiveSettings {
-  readonly dependencies: Dependencies;
+  readonly dependencies: ActionDependencies;
   /** The limit for each caller. */
   readonly rateLimit: RateLimit;
   /** The limit for requests of each address without a valid token. */

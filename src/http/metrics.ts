@@ -205,7 +205,7 @@ export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): 
     {
       name: 'tsigil_secrets_in_clear',
       help: 'Secrets in the database that are not encrypted.',
-      valueOf: ({ clearText }) => clearText,
+      valueOf: ({ clear_text: count }) => count,
     },
     {
       name: 'tsigil_secrets_unreadable',
@@ -215,8 +215,8 @@ export function addEncryptionMetrics(metrics: Metrics, encryption: Encryption): 
     {
       name: 'tsigil_data_key_age_seconds',
       help: 'Age of the data key that encrypts new secrets. 0 without encryption.',
-      valueOf: ({ dataKeys }) =>
-        ageSeconds(dataKeys.find(({ state }) => state === 'active')?.createdAt),
+      valueOf: ({ data_keys: keys }) =>
+        ageSeconds(keys.find(({ state }) => state === 'active')?.created_at),
     },
   ]);
 }

@@ -27,7 +27,7 @@ export function secretReadsOf(type: ResourceType): RecordSecretReads {
   return (request, operation, resources) => {
     const { recording } = request.settings.dependencies;
     const [first] = resources;
-    if (first === undefined || recording === undefined) return undefined;
+    if (first === undefined) return undefined;
     const isOne = operation === 'get';
     return recording.secretsRead({
       caller: signedIn(request),

@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createClock } from '../../src/clock.ts';
+import type { ActionDependencies } from '../../src/domain/actions/action.ts';
 import type { Caller } from '../../src/domain/model/caller.ts';
 import type { Store } from '../../src/domain/model/ports.ts';
 import type { Settings } from '../../src/domain/model/settings.ts';
+import { hideSecret } from '../../src/domain/operations/audit-entry.ts';
 import type { Dependencies } from '../../src/domain/operations/change.ts';
 import { DEFAULT_POLICY } from '../../src/domain/resources/policy.ts';
 
@@ -41,5 +43,33 @@ export function dependenciesOn(store: Store, others: Partial<Dependencies> = {})
     onTokenRevoked: () => undefined,
     warn: () => undefined,
     ...others,
+  };
+}
+
+/**
+ * Returns what the HTTP server depends on, without the parts that only actions use. Requests for
+ * these actions get 500.
+ */
+export function serverDependenciesOn(
+  store: Store,
+  others: Partial<Dependencies> = {},
+): ActionDependencies {
+  const absent = () => Promise.reject(new Error('This part is not running'));
+  return {
+    ...dependenciesOn(store, others),
+    encryption: {
+      ...{ status: absent, verify: absent, prune: absent },
+      ...{ rotateDataKey: absent, rotateMasterKey: absent },
+    },
+    audit: { records: absent, batches: absent, verify: absent },
+    agents: { desired: absent, observed: absent },
+    delivery: {
+      ...{ statuses: absent, ofKey: absent, removing: absent, request: absent, check: absent },
+      ...{ milliseconds: () => 0, changed: absent },
+    },
+    recording: {
+      ...{ markSecret: hideSecret, recorded: () => undefined },
+      ...{ secretsRead: () => undefined, refused: () => undefined },
+    },
   };
 }

@@ -13,7 +13,7 @@ import { DOCUMENTED_METHODS, resolve, type ApiDocument } from '../../src/http/op
 import { createServer } from '../../src/http/server.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import { createStore } from '../../src/store/store.ts';
-import { dependenciesOn } from '../harness/dependencies.ts';
+import { serverDependenciesOn } from '../harness/dependencies.ts';
 import { startTestService, temporaryFolder, type TestService } from '../harness/service.ts';
 
 const UNKNOWN_ID = 'b5b0e1b6-0a5e-4f0c-9d3f-6a1c2f7e8d94';
@@ -199,7 +199,7 @@ async function servedPaths(): Promise<string[]> {
     await openSqlite(join(folder, 'tsigil.db'), { committed: () => undefined }),
   );
   const { app } = createServer({
-    dependencies: dependenciesOn(store),
+    dependencies: serverDependenciesOn(store),
     authenticate: async () => undefined,
     known: () => undefined,
     noteUse: () => undefined,

@@ -17,7 +17,7 @@ import { createServer } from '../../src/http/server.ts';
 import { liveSettings } from '../../src/live-settings.ts';
 import { openStore } from '../../src/service.ts';
 import { createClient, type Client } from '../harness/client.ts';
-import { dependenciesOn } from '../harness/dependencies.ts';
+import { serverDependenciesOn } from '../harness/dependencies.ts';
 import { temporaryFolder } from '../harness/service.ts';
 import { keyed } from '../../src/domain/model/query.ts';
 
@@ -79,7 +79,7 @@ async function start(exclusive: boolean): Promise<Counted> {
   });
   const { app } = createServer({
     ...config.api,
-    ...liveSettings(config, true, dependenciesOn(store, { clock })),
+    ...liveSettings(config, true, serverDependenciesOn(store, { clock })),
     ...authentication,
     maxConnectionsPerAddress: undefined,
     databaseConnections: undefined,

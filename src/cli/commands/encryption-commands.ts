@@ -1,6 +1,9 @@
 import { Option, type Command } from 'commander';
-import { ENCRYPTION_STATUS, SECRET_VERIFICATION } from '../../domain/actions/encryption-actions.ts';
-import type { ValueOf } from '../../domain/model/field.ts';
+import {
+  ENCRYPTION_STATUS,
+  SECRET_VERIFICATION,
+  type EncryptionStatus,
+} from '../../domain/encryption/status.ts';
 import { connect, withConnectionFlags } from '../flags/flags.ts';
 import { addExamples } from '../flags/help.ts';
 import { declareDestructive, type ConfirmationFlags } from '../output/confirmation.ts';
@@ -106,9 +109,8 @@ function addMaintenance(
   addExamples(command, [`tsigil encryption ${name} --config /etc/tsigil/tsigil.yaml`]);
 }
 
-function describeStatus(status: ValueOf<typeof ENCRYPTION_STATUS>): string[] {
-  const keys = Array.from(
-    status.data_keys,
+function describeStatus(status: EncryptionStatus): string[] {
+  const keys = status.data_keys.map(
     ({ number, state, master_key: masterKey, created_at: created, secrets }) =>
       `Data key ${number}: ${state}, ${secrets} secrets, created ${created}, master key ${masterKey}`,
   );

@@ -1,5 +1,10 @@
+import type { AuditTrail } from '../audit/trail.ts';
+import type { AgentDelivery } from '../delivery/agent-protocol.ts';
+import type { DeliveryStatus } from '../delivery/ports.ts';
+import type { Encryption } from '../encryption/status.ts';
 import type { ChangeContext, Dependencies } from '../operations/change.ts';
 import type { Parameter } from '../operations/list-query.ts';
+import type { Recording } from '../operations/recording.ts';
 import { ServiceError, type ErrorCode, type Problem } from '../model/errors.ts';
 import type { Kind, ValueOf } from '../model/field.ts';
 import type { ResourceType } from '../model/resource.ts';
@@ -77,9 +82,20 @@ type ParameterValue<P extends ActionParameter> = P extends { readonly isOptional
   ? ValueOf<P> | undefined
   : ValueOf<P>;
 
+/** The dependencies of actions: those of the operations on resources, and the other parts. */
+export interface ActionDependencies extends Dependencies {
+  /** Operations on the keys that encrypt secrets. */
+  readonly encryption: Encryption;
+  readonly audit: AuditTrail;
+  /** The delivery by agents. */
+  readonly agents: AgentDelivery;
+  readonly delivery: DeliveryStatus;
+  readonly recording: Recording;
+}
+
 /** The parameters of an action's `run`. */
 export interface ActionRequest<B = unknown, P extends Parameters = Parameters> {
-  readonly dependencies: Dependencies;
+  readonly dependencies: ActionDependencies;
   /** The caller, and the id of the request. */
   readonly context: ChangeContext;
   /** The id in the path. Empty if the path has none. */

@@ -1,6 +1,5 @@
 import { defineAction, type ActionGroup } from './action.ts';
-import type { AuditTrail, RecordPage } from '../audit/trail.ts';
-import { ServiceError } from '../model/errors.ts';
+import type { RecordPage } from '../audit/trail.ts';
 import {
   BATCH_PARAMETERS,
   filtersOf,
@@ -16,7 +15,6 @@ import {
   RECORD_PAGE,
   VERIFICATION,
 } from '../operations/audit-responses.ts';
-import type { Dependencies } from '../operations/change.ts';
 import { AUDIT_RIGHT } from '../resources/policy.ts';
 import { token } from '../resources/token.ts';
 
@@ -60,11 +58,10 @@ const listRecords = defineAction({
     description: 'One record on each line.',
     example: EXAMPLE_RECORD,
     async *run({ dependencies, parameters }) {
-      const trail = trailOf(dependencies);
       const { marker, limit = Infinity, sort_dir: order = 'asc' } = parameters;
       let left = limit;
       for (let from = marker; left > 0;) {
-        const page: RecordPage = await trail.records({
+        const page: RecordPage = await dependencies.audit.records({
           filters: filtersOf(parameters),
           first: order === 'asc' ? 'oldest' : 'newest',
           from,
@@ -79,7 +76,7 @@ const listRecords = defineAction({
   },
   async run({ dependencies, parameters, pageLinks }) {
     const { marker: from, limit, sort_dir: order = 'desc' } = parameters;
-    const { records, next } = await trailOf(dependencies).records({
+    const { records, next } = await dependencies.audit.records({
       filters: filtersOf(parameters),
       first: order === 'asc' ? 'oldest' : 'newest',
       from,
@@ -121,7 +118,7 @@ const listBatches = defineAction({
   async run({ dependencies, parameters, pageLinks }) {
     const { marker: from, limit, sort_dir: order = 'desc' } = parameters;
     const wanted = limit ?? dependencies.settings.defaultLimit;
-    const batches = await trailOf(dependencies).batches({
+    const batches = await dependencies.audit.batches({
       first: order === 'asc' ? 'oldest' : 'newest',
       from,
       limit: wanted,
@@ -168,7 +165,7 @@ const verifyTrail = defineAction({
     },
   },
   async run({ dependencies, body }) {
-    const result = await trailOf(dependencies).verify(
+    const result = await dependencies.audit.verify(
       body.from ?? { part: 'batches', after: 0, macSeen: false },
     );
     const { batches, records, purged, withoutMac, unchecked, problems, next } = result;
@@ -186,9 +183,3 @@ const verifyTrail = defineAction({
 
 /** The operations on the audit trail. */
 export const AUDIT_ACTIONS = [listRecords, listBatches, verifyTrail];
-
-function trailOf({ audit }: Dependencies): AuditTrail {
-  if (audit === undefined)
-    throw new ServiceError('unavailable', 'The audit trail is not available');
-  return audit;
-}

@@ -1,6 +1,5 @@
 import { DESIRED_EXAMPLE, OBSERVED_EXAMPLE } from '../delivery/agent-examples.ts';
-import { agentName, DESIRED, OBSERVED, type AgentDelivery } from '../delivery/agent-protocol.ts';
-import type { DeliveryStatus } from '../delivery/ports.ts';
+import { agentName, DESIRED, OBSERVED } from '../delivery/agent-protocol.ts';
 import {
   DELIVERIES,
   DELIVERIES_EXAMPLE,
@@ -11,7 +10,6 @@ import {
 } from '../delivery/responses.ts';
 import { deliveriesOf, type ShownDeliveries } from '../delivery/status.ts';
 import { CONFIGURED_ID, type Caller } from '../model/caller.ts';
-import { ServiceError } from '../model/errors.ts';
 import { boolean, integer } from '../model/field.ts';
 import { described, object, responseObject, withDefault } from '../model/object.ts';
 import { getResource } from '../operations/collection.ts';
@@ -68,8 +66,7 @@ export const DELIVERY_ACTIONS = [
       examples: { one: { summary: 'One name server.', value: DELIVERIES_EXAMPLE } },
     },
     async run({ dependencies, context, id, parameters, releaseConnection }) {
-      const delivery = deliveryOf(dependencies);
-      const [{ store }, { caller }] = [dependencies, context];
+      const [{ store, delivery }, { caller }] = [dependencies, context];
       const read = async () => {
         const key = await existing(store, tsigkey, caller, await store.get(tsigkey, id));
         return deliveriesOf(key, await delivery.ofKey(key));
@@ -108,7 +105,7 @@ export const DELIVERY_ACTIONS = [
       description: 'The keys.',
       examples: { one: { summary: 'One key.', value: REMOVING_EXAMPLE } },
     },
-    run: async ({ dependencies }) => ({ deliveries: await deliveryOf(dependencies).removing() }),
+    run: async ({ dependencies }) => ({ deliveries: await dependencies.delivery.removing() }),
   }),
   defineAction({
     path: `/v2/${nameServer.collection}/{id}/reconcile`,
@@ -138,7 +135,7 @@ export const DELIVERY_ACTIONS = [
     },
     async run({ dependencies, context, id, body }) {
       await getResource(dependencies, nameServer, context.caller, id);
-      await deliveryOf(dependencies).request(id, body.confirm);
+      await dependencies.delivery.request(id, body.confirm);
       return { requested: true };
     },
   }),
@@ -174,7 +171,7 @@ export const DELIVERY_ACTIONS = [
     async run({ dependencies, context, id, releaseConnection }) {
       await getResource(dependencies, nameServer, context.caller, id);
       releaseConnection();
-      return { requirements: await deliveryOf(dependencies).check(id) };
+      return { requirements: await dependencies.delivery.check(id) };
     },
   }),
   defineAction({
@@ -209,9 +206,8 @@ export const DELIVERY_ACTIONS = [
     },
     async run({ dependencies, context, id, parameters, ifNoneMatch, releaseConnection }) {
       const server = await getResource(dependencies, nameServer, context.caller, id);
-      const agents = agentsOf(dependencies);
       releaseConnection();
-      const desired = await agents.desired(id, {
+      const desired = await dependencies.agents.desired(id, {
         agent: parameters.agent,
         waitMs: (parameters.wait ?? 0) * 1000,
         etag: ifNoneMatch,
@@ -219,7 +215,7 @@ export const DELIVERY_ACTIONS = [
       });
       const ids = (desired?.keys ?? []).flatMap((key) => (key.secret === null ? [] : [key.id]));
       if (ids.length > 0)
-        await dependencies.recording?.secretsRead({
+        await dependencies.recording.secretsRead({
           caller: context.caller,
           source: context.source,
           action: DESIRED_RIGHT,
@@ -258,7 +254,7 @@ export const DELIVERY_ACTIONS = [
     },
     async run({ dependencies, context, id, body }) {
       await getResource(dependencies, nameServer, context.caller, id);
-      await agentsOf(dependencies).observed(id, body);
+      await dependencies.agents.observed(id, body);
       return { recorded: true };
     },
   }),
@@ -267,22 +263,10 @@ export const DELIVERY_ACTIONS = [
 function isPending({ servers }: ShownDeliveries): boolean {
   return servers.some(({ state }) => state === 'pending' || state === 'removing');
 }
-
-function deliveryOf({ delivery }: Dependencies): DeliveryStatus {
-  if (delivery === undefined)
-    throw new ServiceError('unavailable', 'The state of delivery is not available');
-  return delivery;
-}
 /** Returns whether a token was neither deleted nor has expired since its request began. */
 async function isValid({ store, clock }: Dependencies, caller: Caller): Promise<boolean> {
   const { id, identity, expiresAt } = caller;
   if (typeof expiresAt === 'string' && expiresAt <= clock()) return false;
   if (identity !== undefined || id === CONFIGURED_ID) return true;
   return (await store.get(token, id)) !== undefined;
-}
-
-function agentsOf({ agents }: Dependencies): AgentDelivery {
-  if (agents === undefined)
-    throw new ServiceError('unavailable', 'The delivery by agents is not available');
-  return agents;
 }

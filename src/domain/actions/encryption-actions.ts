@@ -1,135 +1,43 @@
 import { defineAction } from './action.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import { auditEntry } from '../operations/audit-entry.ts';
-import type { Dependencies } from '../operations/change.ts';
-import type { KeyState } from '../encryption/keyring.ts';
-import type { Encryption, EncryptionStatus } from '../encryption/status.ts';
-import { ServiceError, type ErrorCode } from '../model/errors.ts';
 import {
-  anyText,
-  array,
-  boolean,
-  enumeration,
-  integer,
-  nullable,
-  timestamp,
-} from '../model/field.ts';
-import { described, responseObject, sequence } from '../model/object.ts';
+  ENCRYPTION_STATUS,
+  SECRET_VERIFICATION,
+  type Encryption,
+  type EncryptionStatus,
+} from '../encryption/status.ts';
+import type { ErrorCode } from '../model/errors.ts';
+import { described } from '../model/object.ts';
 import { tsigkey } from '../resources/tsigkey.ts';
 
 /** The rights to see the state of the encryption, and to change keys. */
 export const ENCRYPTION_RIGHTS = { get: 'encryption:get', manage: 'encryption:manage' } as const;
 
-const STATES: readonly KeyState[] = ['active', 'draining', 'retired'];
-
-/** The state of the encryption in a response. */
-export const ENCRYPTION_STATUS = responseObject({
-  master_keys: described(
-    array(anyText(), 0, 1000),
-    'The ids of the configured master keys. The first one encrypts data keys.',
-  ),
-  data_keys: described(
-    sequence(
-      responseObject({
-        number: described(integer(1), 'The number of the data key.'),
-        state: described(
-          enumeration(STATES),
-          'Whether the key encrypts new secrets, still has secrets, or can be deleted.',
-        ),
-        master_key: described(anyText(), 'The id of the master key that encrypts the data key.'),
-        created_at: described(timestamp(), 'The time of its creation.'),
-        secrets: described(integer(0), 'The number of secrets that it encrypts.'),
-      }),
-    ),
-    'All data keys, oldest first.',
-  ),
-  clear_text: described(integer(0), 'The number of secrets that are not encrypted.'),
-  unreadable: described(
-    integer(0),
-    'The number of secrets that this process could not decrypt, and that were not repaired since.',
-  ),
-  lost_count: described(
-    integer(0),
-    'The number of keys whose secret was lost and replaced by a random one.',
-  ),
-  audit_key: described(
-    nullable(integer(1)),
-    'The number of the data key that signs the audit trail. Null without encryption.',
-  ),
-  lost: described(
-    array(anyText(), 0, 100),
-    'The names of the first 100 keys whose secret was lost and replaced by a random one.',
-  ),
-  required: described(boolean(), 'Whether `encryption.required` is set.'),
-});
-
-/** The result of the check of all secrets in a response. */
-export const SECRET_VERIFICATION = responseObject({
-  checked: described(integer(0), 'The number of secrets.'),
-  unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
-  unreadable: described(
-    sequence(
-      responseObject({
-        collection: described(anyText(), 'The collection of the resource.'),
-        id: described(anyText(), 'The id of the resource.'),
-      }),
-    ),
-    'The first 100 resources whose secret is unreadable.',
-  ),
-});
-
 const EXAMPLE: EncryptionStatus = {
-  masterKeys: ['7Q4KZ2XA'],
-  dataKeys: [
+  master_keys: ['7Q4KZ2XA'],
+  data_keys: [
     {
       number: 1,
       state: 'active',
-      masterKey: '7Q4KZ2XA',
-      createdAt: '2026-11-21T09:30:00.000000',
+      master_key: '7Q4KZ2XA',
+      created_at: '2026-11-21T09:30:00.000000',
       secrets: 12,
     },
   ],
-  clearText: 0,
+  clear_text: 0,
   unreadable: 0,
-  lostCount: 0,
-  auditKey: 2,
+  lost_count: 0,
+  audit_key: 2,
   lost: [],
   required: false,
 };
-
-function responseOf({
-  masterKeys,
-  dataKeys,
-  clearText,
-  unreadable,
-  lostCount,
-  auditKey,
-  lost,
-  required,
-}: EncryptionStatus) {
-  return {
-    master_keys: masterKeys,
-    data_keys: dataKeys.map(({ number, state, masterKey, createdAt, secrets }) => ({
-      number,
-      state,
-      master_key: masterKey,
-      created_at: createdAt,
-      secrets,
-    })),
-    clear_text: clearText,
-    unreadable,
-    lost_count: lostCount,
-    audit_key: auditKey,
-    lost,
-    required,
-  };
-}
 
 const RESPONSE = {
   kind: described(ENCRYPTION_STATUS, 'The state of the encryption of secrets.'),
   schemaName: 'EncryptionStatus',
   description: 'The state of the encryption.',
-  examples: { one: { summary: 'One data key.', value: responseOf(EXAMPLE) } },
+  examples: { one: { summary: 'One data key.', value: EXAMPLE } },
 };
 
 /** Defines an action that changes keys and returns the state of the encryption. */
@@ -156,9 +64,9 @@ function keyAction(
         action: `encryption:${name}`,
         type: { collection: 'encryption' },
       });
-      const status = await run(encryptionOf(dependencies), entry);
-      dependencies.recording?.recorded(entry);
-      return responseOf(status);
+      const status = await run(dependencies.encryption, entry);
+      dependencies.recording.recorded(entry);
+      return status;
     },
   });
 }
@@ -174,7 +82,7 @@ export const ENCRYPTION_ACTIONS = [
     description: 'Returns the ids of master keys, all data keys, and counts of secrets.',
     type: tsigkey,
     response: RESPONSE,
-    run: async ({ dependencies }) => responseOf(await encryptionOf(dependencies).status()),
+    run: ({ dependencies }) => dependencies.encryption.status(),
   }),
   defineAction({
     path: '/v2/encryption/verify',
@@ -195,10 +103,7 @@ export const ENCRYPTION_ACTIONS = [
         },
       },
     },
-    async run({ dependencies }) {
-      const { checked, unreadable, unreadableCount } = await encryptionOf(dependencies).verify();
-      return { checked, unreadable_count: unreadableCount, unreadable };
-    },
+    run: ({ dependencies }) => dependencies.encryption.verify(),
   }),
   keyAction(
     'rotate-data-key',
@@ -220,9 +125,3 @@ export const ENCRYPTION_ACTIONS = [
     (encryption, entry) => encryption.prune(entry),
   ),
 ];
-
-function encryptionOf({ encryption }: Dependencies): Encryption {
-  if (encryption === undefined)
-    throw new ServiceError('unavailable', 'The keys of the database are not available');
-  return encryption;
-}

@@ -54,7 +54,7 @@ export const keyExport = defineAction({
       algorithm: String(algorithm),
       secret: String(secret),
     });
-    await recording?.secretsRead({
+    await recording.secretsRead({
       caller: context.caller,
       source: context.source,
       action: `${tsigkey.collection}:export`,

@@ -13,10 +13,12 @@ export const secretFields = perType((type): readonly string[] =>
 export type KeyPurpose = 'secrets' | 'audit';
 
 /**
- * The state of a data key. The active key encrypts. A draining key still has rows, or had some
+ * The states of data keys. The active key encrypts. A draining key still has rows, or had some
  * recently. A retired key has none and can be deleted.
  */
-export type KeyState = 'active' | 'draining' | 'retired';
+export const KEY_STATES = ['active', 'draining', 'retired'] as const;
+
+export type KeyState = (typeof KEY_STATES)[number];
 
 /** A data key as the database stores it: encrypted with a master key ("wrapped"). */
 export interface WrappedKey {

@@ -1,47 +1,76 @@
 import type { AuditEntry } from '../audit/record.ts';
-import type { KeyState } from './keyring.ts';
+import {
+  anyText,
+  array,
+  boolean,
+  enumeration,
+  integer,
+  nullable,
+  timestamp,
+  type ValueOf,
+} from '../model/field.ts';
+import { described, list, responseObject } from '../model/object.ts';
+import { KEY_STATES } from './keyring.ts';
 
-/** A data key, and how many secrets it encrypts. */
-export interface DataKeyStatus {
-  readonly number: number;
-  readonly state: KeyState;
-  /** The id of the master key that wraps it. */
-  readonly masterKey: string;
-  readonly createdAt: string;
-  readonly secrets: number;
-}
+/** The state of the encryption of a database, as responses show it. */
+export const ENCRYPTION_STATUS = responseObject({
+  master_keys: described(
+    array(anyText(), 0, 1000),
+    'The ids of the configured master keys. The first one encrypts data keys.',
+  ),
+  data_keys: described(
+    list(
+      responseObject({
+        number: described(integer(1), 'The number of the data key.'),
+        state: described(
+          enumeration(KEY_STATES),
+          'Whether the key encrypts new secrets, still has secrets, or can be deleted.',
+        ),
+        master_key: described(anyText(), 'The id of the master key that encrypts the data key.'),
+        created_at: described(timestamp(), 'The time of its creation.'),
+        secrets: described(integer(0), 'The number of secrets that it encrypts.'),
+      }),
+    ),
+    'All data keys, oldest first.',
+  ),
+  clear_text: described(integer(0), 'The number of secrets that are not encrypted.'),
+  unreadable: described(
+    integer(0),
+    'The number of secrets that this process could not decrypt, and that were not repaired since.',
+  ),
+  lost_count: described(
+    integer(0),
+    'The number of keys whose secret was lost and replaced by a random one.',
+  ),
+  audit_key: described(
+    nullable(integer(1)),
+    'The number of the data key that signs the audit trail. Null without encryption.',
+  ),
+  lost: described(
+    array(anyText(), 0, 100),
+    'The names of the first 100 keys whose secret was lost and replaced by a random one.',
+  ),
+  required: described(boolean(), 'Whether `encryption.required` is set.'),
+});
 
-/** The state of the encryption of a database. */
-export interface EncryptionStatus {
-  /** The ids of this process's master keys. The first one wraps. */
-  readonly masterKeys: readonly string[];
-  readonly dataKeys: readonly DataKeyStatus[];
-  /** The number of secrets that are not encrypted. */
-  readonly clearText: number;
-  /** The number of secrets that this process failed to decrypt and has not seen repaired. */
-  readonly unreadable: number;
-  /** The number of keys whose secret was lost, and replaced by a random one. */
-  readonly lostCount: number;
-  /** The number of the data key that signs the audit trail. Null without encryption. */
-  readonly auditKey: number | null;
-  /** The names of the first 100 keys whose secret was lost, and replaced by a random one. */
-  readonly lost: readonly string[];
-  readonly required: boolean;
-}
+export type EncryptionStatus = ValueOf<typeof ENCRYPTION_STATUS>;
 
-/** A secret that cannot be decrypted. */
-export interface UnreadableSecret {
-  readonly collection: string;
-  readonly id: string;
-}
+/** The result of decrypting every secret, as responses show it. */
+export const SECRET_VERIFICATION = responseObject({
+  checked: described(integer(0), 'The number of secrets.'),
+  unreadable_count: described(integer(0), 'The number of secrets that are unreadable.'),
+  unreadable: described(
+    list(
+      responseObject({
+        collection: described(anyText(), 'The collection of the resource.'),
+        id: described(anyText(), 'The id of the resource.'),
+      }),
+    ),
+    'The first 100 resources whose secret is unreadable.',
+  ),
+});
 
-/** The result of decrypting every secret. */
-export interface Verification {
-  readonly checked: number;
-  /** The first 100 secrets that cannot be decrypted. */
-  readonly unreadable: readonly UnreadableSecret[];
-  readonly unreadableCount: number;
-}
+export type SecretVerification = ValueOf<typeof SECRET_VERIFICATION>;
 
 /**
  * Operations on the keys of a database. Each throws `unavailable` if the database fails. Those that
@@ -50,18 +79,18 @@ export interface Verification {
 export interface Encryption {
   status(): Promise<EncryptionStatus>;
   /** Decrypts every secret. */
-  verify(): Promise<Verification>;
+  verify(): Promise<SecretVerification>;
   /**
    * Creates a data key for new secrets, and encrypts all others again in the background. Throws
    * `bad_request` without a master key.
    */
-  rotateDataKey(entry?: AuditEntry): Promise<EncryptionStatus>;
+  rotateDataKey(entry: AuditEntry): Promise<EncryptionStatus>;
   /**
    * Reads the master keys again, and wraps all data keys with the first one. Throws
    * `key_not_distributed` while another process lacks that key, and `bad_request` if the master
    * keys cannot be read.
    */
-  rotateMasterKey(entry?: AuditEntry): Promise<EncryptionStatus>;
+  rotateMasterKey(entry: AuditEntry): Promise<EncryptionStatus>;
   /** Deletes the retired data keys. */
-  prune(entry?: AuditEntry): Promise<EncryptionStatus>;
+  prune(entry: AuditEntry): Promise<EncryptionStatus>;
 }

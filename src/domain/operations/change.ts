@@ -1,8 +1,5 @@
 import { isEmpty, noneAffected, noteAffected } from '../delivery/affected.ts';
-import type { AuditTrail } from '../audit/trail.ts';
-import type { AgentDelivery } from '../delivery/agent-protocol.ts';
 import type { DeliveryStatus } from '../delivery/ports.ts';
-import type { Encryption } from '../encryption/status.ts';
 import type { Caller } from '../model/caller.ts';
 import type { AuditEntry } from '../audit/record.ts';
 import type { Recording } from './recording.ts';
@@ -39,14 +36,8 @@ export interface Dependencies {
   randomBytes(size: number): Buffer;
   /** Makes this process reject the token with this id until the process exits. */
   onTokenRevoked(id: string): void;
-  /** Operations on the keys that encrypt secrets. Undefined where only resources change. */
-  readonly encryption?: Encryption | undefined;
-  /** The audit trail. Undefined where only resources change. */
-  readonly audit?: AuditTrail | undefined;
   /** The state of delivery to name servers. Undefined where only resources change. */
   readonly delivery?: DeliveryStatus | undefined;
-  /** The delivery by agents. Undefined where only resources change. */
-  readonly agents?: AgentDelivery | undefined;
   /** Warns the operator about an accepted resource. */
   warn(warning: Warning): void;
   /** The audit trail. Without it, records of changes contain no marks of secrets. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/model/caller.ts';
-import type { ChangeContext, Dependencies } from '../../domain/operations/change.ts';
+import type { ActionDependencies } from '../../domain/actions/action.ts';
+import type { ChangeContext } from '../../domain/operations/change.ts';
 import { ServiceError, type ErrorCode } from '../../domain/model/errors.ts';
 import { requireRight } from '../../domain/resources/policy.ts';
 import type { Authenticate, KnownCaller } from '../../domain/model/ports.ts';
@@ -23,7 +24,7 @@ export interface GuardSettings {
 
 /** Settings that may change while the service runs. A request keeps those it began with. */
 export interface RequestSettings {
-  readonly dependencies: Dependencies;
+  readonly dependencies: ActionDependencies;
   readonly allowedOrigins: readonly string[];
   /** Counts one request against a caller's rate limit. Throws `too_many_requests`. */
   readonly limitRate: (caller: string) => void;
@@ -140,7 +141,7 @@ const DENIALS: ReadonlySet<ErrorCode> = new Set(['access_denied', 'forbidden', '
 export function recordRefusal(request: FastifyRequest, { code }: ServiceError): void {
   const { caller, method, address, settings, route } = request;
   if (caller === undefined) return;
-  settings.dependencies.recording?.refused({
+  settings.dependencies.recording.refused({
     caller,
     source: address,
     action: route.config.right ?? `${method} ${route.url ?? '(unknown)'}`,

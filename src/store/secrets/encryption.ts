@@ -3,17 +3,16 @@ import type { Keyring, WrappedKey } from '../../domain/encryption/keyring.ts';
 import type {
   Encryption,
   EncryptionStatus,
-  UnreadableSecret,
-  Verification,
+  SecretVerification,
 } from '../../domain/encryption/status.ts';
-import { insertWithDetail } from '../sql/audit-records.ts';
+import { insertRecord } from '../sql/audit-records.ts';
 import { readDataKeys } from '../sql/data-keys.ts';
 import type { Database, Sql } from '../sql/sql.ts';
 import { removeProcess, reportProcess } from './processes.ts';
 import { masterKeyFollower, NO_KEYS, problemWith, type ReadMasterKeys } from './master-keys.ts';
 import { lostKeys } from './reset.ts';
 import { insertDataKey, isActive } from './start.ts';
-import { reEncrypt, rowsAfter, SECRET_PLACES } from './re-encrypt.ts';
+import { isKey, isReadable, reEncrypt, SECRET_PLACES, secretsUnder } from './re-encrypt.ts';
 
 /**
  * How often a process loads the data keys that other processes may have changed, and reports its
@@ -129,22 +128,22 @@ export function runEncryption({
   };
 
   const status = async (): Promise<EncryptionStatus> => {
-    const keys = await readDataKeys(database.reads);
     const dataKeys = [];
-    for (const { number, purpose, state, wrappedBy: masterKey, createdAt } of keys) {
+    for (const { number, purpose, state, ...key } of await readDataKeys(database.reads)) {
       if (purpose === 'audit') continue;
       const secrets = await countUnder(database.reads, number);
-      dataKeys.push({ number, state, masterKey, createdAt, secrets });
+      const { wrappedBy: master_key, createdAt: created_at } = key;
+      dataKeys.push({ number, state, master_key, created_at, secrets });
     }
     const lost = await lostKeys(database.reads, keyring);
     return {
-      masterKeys: keyring.masterKeys.map(({ id }) => id),
-      dataKeys,
-      clearText: await countUnder(database.reads, null),
+      master_keys: keyring.masterKeys.map(({ id }) => id),
+      data_keys: dataKeys,
+      clear_text: await countUnder(database.reads, null),
       unreadable: keyring.unreadable(),
-      lostCount: lost.length,
+      lost_count: lost.length,
+      audit_key: keyring.auditKey()?.number ?? null,
       lost: lost.slice(0, MAX_LISTED),
-      auditKey: keyring.auditKey()?.number ?? null,
       required,
     };
   };
@@ -172,7 +171,7 @@ export function runEncryption({
         for (const key of keys.filter(isActive))
           await setState(sql, key.number, 'active', 'draining');
         await insertDataKey(sql, keyring.newDataKey(number, 'secrets', at));
-        await insertWithDetail(sql, entry, { data_key: number });
+        await insertRecord(sql, { ...entry, detail: { data_key: number } });
       });
       await reload();
       start();
@@ -214,7 +213,7 @@ export function runEncryption({
         // Unwraps every key before the commit.
         if (keyring.load(await readDataKeys(sql)).length > 0)
           throw new Error('A data key cannot be unwrapped with the new master key');
-        await insertWithDetail(sql, entry, { master_key: id });
+        await insertRecord(sql, { ...entry, detail: { master_key: id } });
       });
       return status();
     },
@@ -227,7 +226,7 @@ export function runEncryption({
           await sql.run('DELETE FROM data_keys WHERE number = ?', [number]);
           deleted.push(number);
         }
-        await insertWithDetail(sql, entry, { data_keys: deleted });
+        await insertRecord(sql, { ...entry, detail: { data_keys: deleted } });
       });
       await reload();
       return status();
@@ -254,43 +253,31 @@ async function setState(sql: Sql, number: number, from: string, to: string): Pro
 export async function countUnder(sql: Sql, number: number | null): Promise<number> {
   let count = 0;
   for (const { table, keyColumn } of SECRET_PLACES) {
-    const condition = number === null ? `${keyColumn} IS NULL` : `${keyColumn} = ?`;
-    const row = await sql.one(
-      `SELECT count(*) AS count FROM ${table} WHERE ${condition}`,
-      number === null ? [] : [number],
-    );
+    const { text, parameters } = isKey(keyColumn, number);
+    const row = await sql.one(`SELECT count(*) AS count FROM ${table} WHERE ${text}`, parameters);
     count += Number(row?.count);
   }
   return count;
 }
 
 /** Decrypts every secret of a database. */
-export async function verifySecrets(database: Database, keyring: Keyring): Promise<Verification> {
-  const unreadable: UnreadableSecret[] = [];
-  let checked = 0;
-  let unreadableCount = 0;
+export async function verifySecrets(
+  database: Database,
+  keyring: Keyring,
+): Promise<SecretVerification> {
+  const unreadable: { collection: string; id: string }[] = [];
+  let [checked, count] = [0, 0];
   const numbers = [null, ...(await readDataKeys(database.reads)).map(({ number }) => number)];
   for (const place of SECRET_PLACES) {
     const { table: collection, column } = place;
     const cipher = keyring.cipherOf(collection, column);
-    for (const keyNumber of numbers) {
-      for (let after = ''; ;) {
-        const rows = await rowsAfter(database.reads, place, keyNumber, after);
-        for (const { id, secret } of rows) {
-          checked += 1;
-          try {
-            cipher.decrypt(id, { text: secret, keyNumber });
-          } catch {
-            unreadableCount += 1;
-            if (unreadable.length < MAX_LISTED) unreadable.push({ collection, id });
-          }
-        }
-        const last = rows.at(-1);
-        if (last === undefined) break;
-        after = last.id;
-        await new Promise((resume) => setImmediate(resume));
+    for (const keyNumber of numbers)
+      for await (const { id, secret } of secretsUnder(database.reads, place, keyNumber)) {
+        checked += 1;
+        if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber }))) continue;
+        count += 1;
+        if (unreadable.length < MAX_LISTED) unreadable.push({ collection, id });
       }
-    }
   }
-  return { checked, unreadable, unreadableCount };
+  return { checked, unreadable_count: count, unreadable };
 }

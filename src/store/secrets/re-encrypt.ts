@@ -59,8 +59,26 @@ export async function reEncrypt(
   return count;
 }
 
+/**
+ * Yields the secrets under a data key, or those that are not encrypted, in the order of their ids.
+ * Other work of the process runs between the batches.
+ */
+export async function* secretsUnder(
+  sql: Sql,
+  place: SecretPlace,
+  keyNumber: number | null,
+): AsyncGenerator<SecretRow> {
+  let after: string | undefined = '';
+  while (after !== undefined) {
+    const rows = await rowsAfter(sql, place, keyNumber, after);
+    yield* rows;
+    after = rows.at(-1)?.id;
+    await nextTurn();
+  }
+}
+
 /** Reads rows under a data key, in the order of their ids. */
-export async function rowsAfter(
+async function rowsAfter(
   sql: Sql,
   { table, column, keyColumn }: SecretPlace,
   keyNumber: number | null,
@@ -95,8 +113,22 @@ async function encryptRow(
   );
 }
 
-function isKey(column: string, number: number | null): { text: string; parameters: SqlValue[] } {
+/** Returns the condition that a row is under a data key, or is not encrypted. */
+export function isKey(
+  column: string,
+  number: number | null,
+): { text: string; parameters: SqlValue[] } {
   return number === null
     ? { text: `${column} IS NULL`, parameters: [] }
     : { text: `${column} = ?`, parameters: [number] };
+}
+
+/** Returns whether `decrypt` succeeds. */
+export function isReadable(decrypt: () => unknown): boolean {
+  try {
+    decrypt();
+    return true;
+  } catch {
+    return false;
+  }
 }

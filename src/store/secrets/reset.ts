@@ -5,7 +5,7 @@ import { generateSecret, tsigkey, type AlgorithmName } from '../../domain/resour
 import { loadDataKeys, readDataKeys } from '../sql/data-keys.ts';
 import { keyNumberOf } from '../sql/secret-columns.ts';
 import type { Database, Sql } from '../sql/sql.ts';
-import { rowsAfter } from './re-encrypt.ts';
+import { isReadable, secretsUnder } from './re-encrypt.ts';
 import { insertDataKey, isActive } from './start.ts';
 
 /** The dependencies of a reset. */
@@ -45,21 +45,14 @@ export async function planReset(sql: Sql, keyring: Keyring): Promise<ResetPlan> 
   const dataKeys = await loadDataKeys(sql, keyring);
   const cipher = keyring.cipherOf(PLACE.table, PLACE.column);
   const keys: UnreadableKey[] = [];
-  for (const { number } of await readDataKeys(sql)) {
-    for (let after = ''; ;) {
-      const rows = await rowsAfter(sql, PLACE, number, after);
-      for (const { id, secret } of rows) {
-        if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
-        const row = await sql.one(`SELECT name, algorithm FROM ${PLACE.table} WHERE id = ?`, [id]);
-        const name = String(row?.name);
-        // every stored key has a known algorithm
-        if (row !== undefined) keys.push({ id, name, algorithm: row.algorithm as AlgorithmName });
-      }
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      after = last.id;
+  for (const { number } of await readDataKeys(sql))
+    for await (const { id, secret } of secretsUnder(sql, PLACE, number)) {
+      if (isReadable(() => cipher.decrypt(id, { text: secret, keyNumber: number }))) continue;
+      const row = await sql.one(`SELECT name, algorithm FROM ${PLACE.table} WHERE id = ?`, [id]);
+      const name = String(row?.name);
+      // every stored key has a known algorithm
+      if (row !== undefined) keys.push({ id, name, algorithm: row.algorithm as AlgorithmName });
     }
-  }
   return { keys, dataKeys };
 }
 
@@ -192,13 +185,4 @@ export function isLostSecret(
 
 function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
-}
-
-function isReadable(decrypt: () => unknown): boolean {
-  try {
-    decrypt();
-    return true;
-  } catch {
-    return false;
-  }
 }

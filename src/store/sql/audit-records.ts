@@ -12,15 +12,6 @@ export async function insertRecord(sql: TransactionSql, entry: AuditEntry): Prom
   else await sql.runLater(INSERT_ONE, valuesOf(entry));
 }
 
-/** Inserts a record with a detail that became known in its transaction, if there is a record. */
-export async function insertWithDetail(
-  sql: Sql,
-  entry: AuditEntry | undefined,
-  detail: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  if (entry !== undefined) await insertRecord(sql, { ...entry, detail });
-}
-
 /** Returns the statement that inserts records of the audit trail. */
 export function insertStatement(entries: readonly AuditEntry[]): Statement {
   return {
