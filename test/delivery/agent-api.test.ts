@@ -210,7 +210,7 @@ test('200 for a report ignores keys that the agent did not get', async () => {
 test('200 for a report that has a key twice, and the last state counts', async () => {
   const key = await createKey('key-1');
   const row = { key_id: key, delivered_version: 1, error: null };
-  const states = ['failed', 'pending', 'failed', 'pending', 'failed', 'pending', 'failed'];
+  const states = ['failed', 'removing', 'failed', 'removing', 'failed', 'removing', 'failed'];
   const deliveries = [...states, 'delivered'].map((state) => ({ ...row, state }));
   expect((await observe(await desired(), { deliveries })).status).toBe(200);
   expect(await stateOf(key)).toBe('delivered');

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { DESIRED_EXAMPLE } from '../../src/domain/delivery/agent-examples.ts';
+import { readDesired } from '../../src/domain/delivery/agent-pass.ts';
 import {
   DESIRED,
   MAX_AT_ONCE,
-  readDesired,
   type ObservedByAgent,
 } from '../../src/domain/delivery/agent-protocol.ts';
 import { runAgent } from '../../src/nameservers/agents/agent.ts';

@@ -1,11 +1,7 @@
 import { EXAMPLE_ID } from '../model/error-entry.ts';
 import type { NameServer } from '../resources/name-server.ts';
-import {
-  AGENT_FORMAT,
-  etagOf,
-  type DesiredForAgent,
-  type ObservedByAgent,
-} from './agent-protocol.ts';
+import { etagOf } from './agent-pass.ts';
+import { AGENT_FORMAT, type DesiredForAgent, type ObservedByAgent } from './agent-protocol.ts';
 
 const ETAG = etagOf('5f2d6a9d'.repeat(8), 42);
 

@@ -12,10 +12,8 @@ import {
   type ValueOf,
 } from '../model/field.ts';
 import { described, object, optional, responseObject } from '../model/object.ts';
-import { SERVER_STATES } from '../resources/name-server-status.ts';
+import { FOUND_STATES } from '../resources/name-server-status.ts';
 import { nameServer } from '../resources/name-server.ts';
-import { comparisonForm } from '../text/dns-name.ts';
-import type { Claim, Delivery, Desire } from './ports.ts';
 
 /** The version of the format. Agents refuse others. */
 export const AGENT_FORMAT = 1;
@@ -27,6 +25,8 @@ const MAX_ITEMS = 100_000;
 export const MAX_AT_ONCE = 3000;
 
 const STATES = ['pending', 'delivered', 'failed', 'undeliverable', 'removing'] as const;
+/** The states of keys that agents report. */
+const REPORTED = ['delivered', 'failed', 'undeliverable', 'removing'] as const;
 const OUTCOMES = ['unchanged', 'changed', 'drifted', 'failed'] as const;
 
 const items = <T>(kind: Parameters<typeof array<T>>[0]) => array(kind, 0, MAX_ITEMS);
@@ -127,7 +127,7 @@ export const OBSERVED = object({
     'Whether the pass reached its end. Otherwise its changes still wait.',
   ),
   outcome: described(enumeration(OUTCOMES), 'What the pass did.'),
-  state: described(enumeration(SERVER_STATES), 'The state of the name server.'),
+  state: described(enumeration(FOUND_STATES), 'The state of the name server.'),
   error: described(FAILURE, 'Why the pass failed.'),
   keys_wanted: described(
     integer(0, MAX_ITEMS),
@@ -147,7 +147,7 @@ export const OBSERVED = object({
     items(
       object({
         key_id: uuid(),
-        state: enumeration(STATES),
+        state: enumeration(REPORTED),
         delivered_version: integer(0, 2_147_483_647),
         error: FAILURE,
       }),
@@ -200,99 +200,6 @@ export interface AgentDelivery {
   observed(id: string, report: ObservedByAgent): Promise<void>;
 }
 
-/** Returns the entity tag of a state with this hash, in the pass with this number. */
-export function etagOf(hash: string, fence: number): string {
-  return `"${hash}.${fence}"`;
-}
-
-/** Returns the hash and the number in an entity tag; undefined if the service has not sent it. */
-export function readEtag(etag: string): { hash: string; fence: number } | undefined {
-  const [, hash, fence] = /^"([0-9a-f]{64})\.(\d{1,15})"$/.exec(etag) ?? [];
-  return hash === undefined ? undefined : { hash, fence: Number(fence) };
-}
-
-/** Returns what an agent gets. `hidesSecrets` if the agent has the secrets of this state. */
-export function writeDesired(
-  claim: Claim,
-  hash: string,
-  changes: readonly string[],
-  { state, undeliverable }: Desire,
-  deliveries: readonly Delivery[],
-  hidesSecrets: boolean,
-): DesiredForAgent {
-  return {
-    format: AGENT_FORMAT,
-    etag: etagOf(hash, claim.fence),
-    fence: claim.fence,
-    name_server: claim.server,
-    applied_hash: claim.appliedHash,
-    probes: claim.probes,
-    is_confirmed: claim.isConfirmed,
-    refusals: claim.refusals,
-    changes: changes.slice(0, MAX_AT_ONCE),
-    zones: state.zones,
-    keys: state.keys.map(({ id, name, algorithm, secret, version, zones }) => ({
-      ...{ id, name, algorithm, version },
-      secret: hidesSecrets ? null : secret,
-      zones: zones === 'all' ? null : zones,
-    })),
-    kept: (state.kept ?? []).map(({ id, name, version, zones }) => ({
-      ...{ id, name, version, zones: zones === 'all' ? null : zones },
-    })),
-    undeliverable: undeliverable.map(({ key, code, reason }) => ({
-      ...{ id: key.id, name: comparisonForm(key.name), version: key.version, code, reason },
-    })),
-    deliveries: deliveries.map((row) => ({
-      ...{ key_id: row.keyId, key_name: row.keyName, state: row.state },
-      ...{ delivered_version: row.deliveredVersion, applied_at: row.appliedAt },
-      ...{ verified_at: row.verifiedAt, error: row.error },
-    })),
-  };
-}
-
-/** A pass as an agent gets it. */
-export interface AgentPass {
-  readonly claim: Claim;
-  readonly etag: string;
-  readonly changes: readonly string[];
-  readonly desired: Desire;
-  readonly deliveries: readonly Delivery[];
-}
-
-/**
- * Returns the pass that the service describes. `secretOf` returns the secrets that the agent has.
- * Returns undefined if one of them is absent.
- */
-export function readDesired(
-  given: DesiredForAgent,
-  secretOf: (id: string) => string | undefined,
-): AgentPass | undefined {
-  const { name_server: server, fence, etag, changes } = given;
-  const { rights } = server;
-  const keys = given.keys.flatMap(({ zones, secret: sent, ...key }) => {
-    const secret = sent ?? secretOf(key.id);
-    return secret === undefined
-      ? []
-      : [{ ...key, secret, rights, zones: zones ?? ('all' as const) }];
-  });
-  if (keys.length < given.keys.length) return undefined;
-  return {
-    claim: {
-      ...{ server, fence, appliedHash: given.applied_hash, probes: given.probes },
-      ...{ isConfirmed: given.is_confirmed, refusals: given.refusals },
-    },
-    ...{ etag, changes },
-    desired: {
-      state: {
-        ...{ zones: given.zones, keys },
-        kept: given.kept.map(({ zones, ...key }) => ({ ...key, rights, zones: zones ?? 'all' })),
-      },
-      undeliverable: given.undeliverable.map(({ code, reason, ...key }) => ({ key, code, reason })),
-    },
-    deliveries: given.deliveries.map((row): Delivery => ({
-      ...{ keyId: row.key_id, keyName: row.key_name, state: row.state },
-      ...{ deliveredVersion: row.delivered_version, appliedAt: row.applied_at },
-      ...{ verifiedAt: row.verified_at, error: row.error },
-    })),
-  };
-}
+/** Why agents are refused. */
+export const NO_AGENT =
+  "No agent delivers the keys of this name server. Set its member 'delivery' to agent";

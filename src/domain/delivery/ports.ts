@@ -1,4 +1,4 @@
-import type { ServerState } from '../resources/name-server-status.ts';
+import type { FoundState } from '../resources/name-server-status.ts';
 import type { NameServer } from '../resources/name-server.ts';
 import type { Tsigkey } from '../resources/tsigkey.ts';
 import type { DesiredState } from './desired-state.ts';
@@ -64,7 +64,7 @@ export interface Claim {
 export interface PassRecord {
   /** The outbox rows that the pass read before the state. */
   readonly outbox: readonly string[];
-  readonly state: ServerState;
+  readonly state: FoundState;
   readonly error: Failure | null;
   readonly keysWanted: number;
   readonly keysLive: number;
@@ -90,7 +90,7 @@ export interface PassRecord {
 
 /** What a failed pass records. Its outbox rows stay. */
 export interface PassFailure {
-  readonly state: ServerState;
+  readonly state: FoundState;
   readonly error: Failure;
   readonly refusals: number;
   /** Returns how long to wait after this number of failures in a row. */

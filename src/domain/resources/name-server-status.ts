@@ -16,6 +16,12 @@ export const SERVER_STATES = [
 /** The state of a name server. */
 export type ServerState = (typeof SERVER_STATES)[number];
 
+/** The states that a pass finds. */
+export const FOUND_STATES = ['live', 'drifted', 'failed', 'blocked', 'open'] as const;
+
+/** A state that a pass finds. */
+export type FoundState = (typeof FOUND_STATES)[number];
+
 /** The members of a name server that show the state of its delivery. */
 export const statusFields = defineFields({
   state: serviceField(

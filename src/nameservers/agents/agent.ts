@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AGENT_FORMAT, readDesired } from '../../domain/delivery/agent-protocol.ts';
+import { readDesired } from '../../domain/delivery/agent-pass.ts';
+import { AGENT_FORMAT } from '../../domain/delivery/agent-protocol.ts';
 import type { Clock } from '../../domain/model/ports.ts';
 import type { Driver } from '../driver.ts';
 import { describeResult, type DeliveryLog } from '../reconciler/log.ts';

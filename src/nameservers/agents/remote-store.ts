@@ -1,8 +1,5 @@
-import {
-  MAX_AT_ONCE,
-  type AgentPass,
-  type ObservedByAgent,
-} from '../../domain/delivery/agent-protocol.ts';
+import { type AgentPass } from '../../domain/delivery/agent-pass.ts';
+import { MAX_AT_ONCE, type ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
 import { hashOf } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
@@ -183,10 +180,16 @@ function reportOf(record: PassRecord): Partial<ObservedByAgent> & Result {
     ...{ state, error, keys_wanted: keysWanted, keys_live: keysLive, applied },
     ...{ verified: record.verifiedAt !== undefined, probed_all: record.nextProbeMs !== undefined },
     found_drift: record.foundDrift,
-    deliveries: changed.map(({ keyId, state: of, deliveredVersion, error: failure }) => ({
-      ...{ key_id: keyId, state: of, delivered_version: deliveredVersion },
-      error: failure && briefly(failure),
-    })),
+    deliveries: changed.flatMap(({ keyId, state: of, deliveredVersion, error: failure }) =>
+      of === 'pending' // only the service writes it
+        ? []
+        : [
+            {
+              ...{ key_id: keyId, state: of, delivered_version: deliveredVersion },
+              error: failure && briefly(failure),
+            },
+          ],
+    ),
     removed: record.removed,
     // The next pass begins at once, and reports the others. The changes wait for it.
     ...(changed.length < record.changed.length

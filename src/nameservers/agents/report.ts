@@ -1,7 +1,15 @@
-import { readEtag, type ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
-import { LeaseLostError, type Delivery, type DeliveryStore } from '../../domain/delivery/ports.ts';
+import { readEtag } from '../../domain/delivery/agent-pass.ts';
+import { type ObservedByAgent } from '../../domain/delivery/agent-protocol.ts';
+import {
+  LeaseLostError,
+  type Delivery,
+  type DeliveryStore,
+  type Failure,
+} from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
+import { createSlicer, eachInSlices } from '../../domain/scheduling/slicer.ts';
 import type { PassResult } from '../reconciler/pass.ts';
+import { redactor } from '../reconciler/redaction.ts';
 
 /** How long an agent keeps its lease after a pass. */
 const KEEP_LEASE_MS = 45_000;
@@ -19,19 +27,22 @@ export interface ReadReport {
 
 /**
  * Reads the report of an agent about `server`. Keys that are not among `former` are ignored: the
- * service adds each key before an agent gets it. Times are those of the service.
+ * service adds each key before an agent gets it. Times are those of the service. `redact` removes
+ * the secrets that the agent knows.
  */
 export function readReport(
   server: NameServer,
   report: ObservedByAgent,
   former: readonly Delivery[],
   now: string,
+  redact: (text: string) => string,
 ): ReadReport {
+  const safe = (failure: Failure | null) => withoutSecrets(failure, redact);
   const known = new Map(former.map((row) => [row.keyId, row]));
   const rows = new Map<string, Delivery>();
   const added: string[] = [];
   for (const { key_id: id, state, delivered_version: version, error: given } of report.deliveries) {
-    const error = oneLine(given);
+    const error = safe(given);
     const row = known.get(id);
     if (row === undefined) continue;
     const isSame = row.state === 'delivered' && row.deliveredVersion === version;
@@ -52,7 +63,7 @@ export function readReport(
   return {
     ...{ rows: [...rows.values()], removed, now },
     result: {
-      ...{ server, outcome: report.outcome, error: oneLine(report.error), state: report.state },
+      ...{ server, outcome: report.outcome, error: safe(report.error), state: report.state },
       ...{ added, removed: removed.flatMap((id) => known.get(id)?.keyName ?? []) },
       ...{ foundDrift: report.found_drift, keysWanted: report.keys_wanted },
       keysLive: report.keys_live,
@@ -74,10 +85,9 @@ export async function recordReport(
   deliveries: Pick<DeliveryStore, 'record' | 'fail'>,
   { id }: NameServer,
   report: ObservedByAgent,
-  { rows, removed, now }: ReadReport,
+  { rows, removed, now, result: { error } }: ReadReport,
 ): Promise<number | undefined> {
   const { agent, fence, state } = report;
-  const error = oneLine(report.error);
   const etag = readEtag(report.etag);
   if (etag?.fence !== fence) throw new LeaseLostError();
   if (!report.completed) {
@@ -100,10 +110,43 @@ export async function recordReport(
   });
 }
 
-/** Returns a failure without control characters: a message must not look like several lines. */
-function oneLine(failure: Delivery['error']): Delivery['error'] {
+/**
+ * Returns a function that removes the secrets of a name server's keys from the texts of a report.
+ * It reads the keys only if the report has texts that are not stored already.
+ */
+export async function redactorFor(
+  deliveries: Pick<DeliveryStore, 'desired'>,
+  server: NameServer,
+  report: ObservedByAgent,
+  former: readonly Delivery[],
+): Promise<(text: string) => string> {
+  const failures = [report, ...report.deliveries].flatMap(({ error }) => error ?? []);
+  const fresh = new Set(failures.flatMap(({ code, message }) => [code, message]));
+  for (const text of [server.error_code, server.error]) if (text !== null) fresh.delete(text);
+  for (const { error } of former) {
+    if (error === null) continue;
+    fresh.delete(error.code);
+    fresh.delete(error.message);
+  }
+  if (fresh.size === 0) return (text) => text;
+  const { state } = await deliveries.desired(server);
+  const redact = redactor(() => state.keys.map(({ secret }) => secret));
+  const safe = new Map<string, string>();
+  const slicer = createSlicer(() => performance.now());
+  await eachInSlices(slicer, fresh, (text) => void safe.set(text, redact(text)));
+  return (text) => safe.get(text) ?? text;
+}
+
+/**
+ * Returns a failure without secrets and without control characters: a message must not look like
+ * several lines.
+ */
+function withoutSecrets(failure: Failure | null, redact: (text: string) => string): Failure | null {
   if (failure === null) return null;
-  return { ...failure, message: failure.message.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ') };
+  return {
+    code: redact(failure.code) === failure.code ? failure.code : UNKNOWN.code,
+    message: redact(failure.message).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '),
+  };
 }
 
 const UNKNOWN = { code: 'internal', message: 'the agent reported no reason' };

@@ -1,9 +1,9 @@
+import { readEtag, writeDesired } from '../../domain/delivery/agent-pass.ts';
 import {
-  readEtag,
-  writeDesired,
   type AgentDelivery,
   type AgentRequest,
   type DesiredForAgent,
+  NO_AGENT,
 } from '../../domain/delivery/agent-protocol.ts';
 import { hashOf, intendedOf, leftOutOf } from '../../domain/delivery/desire.ts';
 import {
@@ -18,7 +18,7 @@ import { nameServer } from '../../domain/resources/name-server.ts';
 import { failureOf } from '../reconciler/failures.ts';
 import type { PassResult } from '../reconciler/pass.ts';
 import { retryMs } from '../reconciler/schedule.ts';
-import { readReport, recordReport } from './report.ts';
+import { readReport, recordReport, redactorFor } from './report.ts';
 import { waitForWork } from './waiting.ts';
 
 /** How much longer than a request an agent keeps its lease. */
@@ -71,7 +71,10 @@ export function serveAgents(dependencies: AgentDependencies): RunningAgentDelive
     async observed(id, report) {
       const server = await store.get(nameServer, id);
       if (server === undefined) throw new ServiceError('resource_not_found', nameServer);
-      const read = readReport(server, report, await deliveries.deliveries(id), clock());
+      if (server.delivery !== 'agent') throw new ServiceError('agent_conflict', NO_AGENT);
+      const former = await deliveries.deliveries(id);
+      const redact = await redactorFor(deliveries, server, report, former);
+      const read = readReport(server, report, former, clock(), redact);
       try {
         const lagSeconds = await recordReport(deliveries, server, report, read);
         dependencies.observe({ ...read.result, lagSeconds }, report.duration_ms / 1000);

@@ -1,15 +1,14 @@
-import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import type { Failure } from '../../domain/delivery/ports.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
-import type { ServerState } from '../../domain/resources/name-server-status.ts';
+import type { FoundState } from '../../domain/resources/name-server-status.ts';
 import { DriverError } from '../driver.ts';
 
 /** A pass that must not go on, and the state of the name server. */
 export class PassError extends Error {
-  readonly state: ServerState;
+  readonly state: FoundState;
   readonly code: string;
 
-  constructor(state: ServerState, code: string, message: string) {
+  constructor(state: FoundState, code: string, message: string) {
     super(message);
     this.name = 'PassError';
     this.state = state;
@@ -25,13 +24,6 @@ export function failureOf(cause: unknown): Failure {
   if (cause instanceof Error && ['AbortError', 'TimeoutError'].includes(cause.name))
     return { code: 'timeout', message: 'the pass did not end in time' };
   return { code: 'internal', message: cause instanceof Error ? cause.message : 'unknown failure' };
-}
-
-/** Returns a text without the secrets of keys. A name server may quote its configuration. */
-export function withoutSecrets(text: string, keys: Iterable<Pick<DesiredKey, 'secret'>>): string {
-  let safe = text;
-  for (const { secret } of keys) if (safe.includes(secret)) safe = safe.replaceAll(secret, '***');
-  return safe;
 }
 
 /** The maximum length of a message about one key in the report of an agent. */

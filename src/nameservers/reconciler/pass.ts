@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DesiredKey } from '../../domain/delivery/desired-state.ts';
 import { hashOf, intendedOf, isMassRemoval } from '../../domain/delivery/desire.ts';
 import {
   LeaseLostError,
@@ -10,8 +11,9 @@ import {
 } from '../../domain/delivery/ports.ts';
 import type { NameServer } from '../../domain/resources/name-server.ts';
 import type { Driver, KeyProblem } from '../driver.ts';
-import { failureOf, PassError, withoutSecrets } from './failures.ts';
+import { failureOf, PassError } from './failures.ts';
 import { keepLease, LEASE_MS } from './lease.ts';
+import { redactor } from './redaction.ts';
 import { checkInterval, RESUME_MS, retryMs, UNREADABLE_RETRY_MS } from './schedule.ts';
 import { settle, type SettleDependencies } from './settle.ts';
 
@@ -57,14 +59,20 @@ export async function makePass(
   const claim = await store.claim(id, holder, LEASE_MS);
   if (claim === undefined) return undefined;
   const lease = keepLease(store, id, holder, claim.fence, dependencies.signal);
+  const known: Known = { wanted: [] };
   try {
-    return await reconcile(dependencies, claim, lease.signal);
+    return await reconcile(dependencies, claim, known, lease.signal);
   } catch (error) {
     if (error instanceof LeaseLostError || lease.isLost()) return lost(claim);
-    return await recordFailure(dependencies, claim, error);
+    return await recordFailure(dependencies, claim, known, error);
   } finally {
     lease.stop();
   }
+}
+
+/** What a pass has read before it failed. */
+interface Known {
+  wanted: readonly DesiredKey[];
 }
 
 function lost({ server }: Claim): PassResult {
@@ -89,10 +97,13 @@ function nothing(server: NameServer): PassResult {
 async function recordFailure(
   { store, holder, random, memory }: PassDependencies,
   { server, fence, refusals }: Claim,
+  { wanted }: Known,
   cause: unknown,
 ): Promise<PassResult> {
   const failure = failureOf(cause);
-  const error = { ...failure, message: withoutSecrets(failure.message, memory.values()) };
+  // A name server may quote its configuration.
+  const redact = redactor(() => [...wanted, ...memory.values()].map(({ secret }) => secret));
+  const error = { ...failure, message: redact(failure.message) };
   const state = cause instanceof PassError ? cause.state : 'failed';
   const refused = failure.code === 'refused_by_server' ? refusals + 1 : 0;
   try {
@@ -112,6 +123,7 @@ async function recordFailure(
 async function reconcile(
   dependencies: PassDependencies,
   claim: Claim,
+  known: Known,
   signal: AbortSignal,
 ): Promise<PassResult> {
   const { store, driver, holder, clock, random, memory, onDrift } = dependencies;
@@ -120,6 +132,7 @@ async function reconcile(
   const outbox = await store.outbox(server.id);
   const desired = await store.desired(server);
   const { state } = desired;
+  known.wanted = state.keys;
   await nextTurn(); // each step takes some milliseconds with 10,000 keys
   const former = await store.deliveries(server.id);
   await nextTurn();

@@ -3,7 +3,7 @@ import type { Claim, Delivery, Desire, Failure, PassRecord } from '../../domain/
 import type { Clock } from '../../domain/model/ports.ts';
 import { comparisonForm } from '../../domain/text/dns-name.ts';
 import type { KeyProblem } from '../driver.ts';
-import { withoutSecrets } from './failures.ts';
+import { redactor } from './redaction.ts';
 import { dueProbes } from './schedule.ts';
 import { verifySlowly, type Verdict, type Verify } from './verification.ts';
 
@@ -84,10 +84,8 @@ export async function settle(settlement: Settlement): Promise<{
       );
   const verified = sample.slice(0, verdict.verified);
   const now = clock();
-  const safe = ({ code, message }: Failure): Failure => ({
-    code,
-    message: withoutSecrets(message, keys),
-  });
+  const redact = redactor(() => [...keys, ...memory.values()].map(({ secret }) => secret));
+  const safe = ({ code, message }: Failure): Failure => ({ code, message: redact(message) });
   const changed: Delivery[] = [];
   const failures: Failure[] = [];
   for (const key of [...fresh, ...verified]) {

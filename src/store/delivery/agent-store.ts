@@ -1,3 +1,4 @@
+import { NO_AGENT } from '../../domain/delivery/agent-protocol.ts';
 import type { AgentLease, AgentStore } from '../../domain/delivery/ports.ts';
 import { ServiceError } from '../../domain/model/errors.ts';
 import { nameServer } from '../../domain/resources/name-server.ts';
@@ -56,7 +57,6 @@ export function createAgentStore(database: Database): AgentStore {
 }
 
 function conflictOf(row: SqlRow | undefined): string {
-  if (row?.delivery !== 'agent')
-    return "No agent delivers the keys of this name server. Set its member 'delivery' to agent";
+  if (row?.delivery !== 'agent') return NO_AGENT;
   return `'${String(row.holder)}' holds the name server. Stop it, or wait until its lease expires`;
 }

@@ -38,7 +38,7 @@ export async function recordServer(
       next_attempt_at = NULL, refusals = 0,
       retry_at = 0, failed_at = 0, failed_rows = 0, confirmed = 0,
       check_at = ${now} + ?, probe_at = CASE WHEN ? < 0 THEN probe_at ELSE ${now} + ? END
-      WHERE ${owned}`,
+      WHERE ${owned}${mayKeep(keepLeaseMs)}`,
     [
       ...[state, error?.code ?? null, error?.message ?? null, keysWanted, keysLive, appliedHash],
       ...[appliedAt ?? null, verifiedAt ?? null, pass.failed ? 1 : 0, pass.nextCheckMs],
@@ -56,6 +56,11 @@ function leaseOf(now: string, keepMs: number): string {
     : 'holder = NULL, lease_until = 0';
 }
 
+/** Returns the condition that an agent may keep its lease: the service has not taken over. */
+function mayKeep(keepMs: number): string {
+  return keepMs > 0 ? " AND delivery = 'agent'" : '';
+}
+
 /**
  * Records a failure, and releases or keeps the lease. Returns the number of failures in a row.
  * Throws `LeaseLostError`.
@@ -68,7 +73,8 @@ export async function recordFailure(
   clock: Clock,
 ): Promise<number> {
   const row = await sql.one(
-    'SELECT attempts FROM nameservers WHERE id = ? AND holder = ? AND fence = ?',
+    `SELECT attempts FROM nameservers
+      WHERE id = ? AND holder = ? AND fence = ?${mayKeep(keepLeaseMs)}`,
     lease,
   );
   if (row === undefined) throw new LeaseLostError();

@@ -1,0 +1,100 @@
+import { comparisonForm } from '../text/dns-name.ts';
+import { AGENT_FORMAT, MAX_AT_ONCE, type DesiredForAgent } from './agent-protocol.ts';
+import type { Claim, Delivery, Desire } from './ports.ts';
+
+/** Returns the entity tag of a state with this hash, in the pass with this number. */
+export function etagOf(hash: string, fence: number): string {
+  return `"${hash}.${fence}"`;
+}
+
+/** Returns the hash and the number in an entity tag; undefined if the service has not sent it. */
+export function readEtag(etag: string): { hash: string; fence: number } | undefined {
+  const [, hash, fence] = /^"([0-9a-f]{64})\.(\d{1,15})"$/.exec(etag) ?? [];
+  return hash === undefined ? undefined : { hash, fence: Number(fence) };
+}
+
+/** Returns what an agent gets. `hidesSecrets` if the agent has the secrets of this state. */
+export function writeDesired(
+  claim: Claim,
+  hash: string,
+  changes: readonly string[],
+  { state, undeliverable }: Desire,
+  deliveries: readonly Delivery[],
+  hidesSecrets: boolean,
+): DesiredForAgent {
+  return {
+    format: AGENT_FORMAT,
+    etag: etagOf(hash, claim.fence),
+    fence: claim.fence,
+    name_server: claim.server,
+    applied_hash: claim.appliedHash,
+    probes: claim.probes,
+    is_confirmed: claim.isConfirmed,
+    refusals: claim.refusals,
+    changes: changes.slice(0, MAX_AT_ONCE),
+    zones: state.zones,
+    keys: state.keys.map(({ id, name, algorithm, secret, version, zones }) => ({
+      ...{ id, name, algorithm, version },
+      secret: hidesSecrets ? null : secret,
+      zones: zones === 'all' ? null : zones,
+    })),
+    kept: (state.kept ?? []).map(({ id, name, version, zones }) => ({
+      ...{ id, name, version, zones: zones === 'all' ? null : zones },
+    })),
+    undeliverable: undeliverable.map(({ key, code, reason }) => ({
+      ...{ id: key.id, name: comparisonForm(key.name), version: key.version, code, reason },
+    })),
+    deliveries: deliveries.map((row) => ({
+      ...{ key_id: row.keyId, key_name: row.keyName, state: row.state },
+      ...{ delivered_version: row.deliveredVersion, applied_at: row.appliedAt },
+      ...{ verified_at: row.verifiedAt, error: row.error },
+    })),
+  };
+}
+
+/** A pass as an agent gets it. */
+export interface AgentPass {
+  readonly claim: Claim;
+  readonly etag: string;
+  readonly changes: readonly string[];
+  readonly desired: Desire;
+  readonly deliveries: readonly Delivery[];
+}
+
+/**
+ * Returns the pass that the service describes. `secretOf` returns the secrets that the agent has.
+ * Returns undefined if one of them is absent.
+ */
+export function readDesired(
+  given: DesiredForAgent,
+  secretOf: (id: string) => string | undefined,
+): AgentPass | undefined {
+  const { name_server: server, fence, etag, changes } = given;
+  const { rights } = server;
+  const keys = given.keys.flatMap(({ zones, secret: sent, ...key }) => {
+    const secret = sent ?? secretOf(key.id);
+    return secret === undefined
+      ? []
+      : [{ ...key, secret, rights, zones: zones ?? ('all' as const) }];
+  });
+  if (keys.length < given.keys.length) return undefined;
+  return {
+    claim: {
+      ...{ server, fence, appliedHash: given.applied_hash, probes: given.probes },
+      ...{ isConfirmed: given.is_confirmed, refusals: given.refusals },
+    },
+    ...{ etag, changes },
+    desired: {
+      state: {
+        ...{ zones: given.zones, keys },
+        kept: given.kept.map(({ zones, ...key }) => ({ ...key, rights, zones: zones ?? 'all' })),
+      },
+      undeliverable: given.undeliverable.map(({ code, reason, ...key }) => ({ key, code, reason })),
+    },
+    deliveries: given.deliveries.map((row): Delivery => ({
+      ...{ keyId: row.key_id, keyName: row.key_name, state: row.state },
+      ...{ deliveredVersion: row.delivered_version, appliedAt: row.applied_at },
+      ...{ verifiedAt: row.verified_at, error: row.error },
+    })),
+  };
+}

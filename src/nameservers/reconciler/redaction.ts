@@ -1,0 +1,100 @@
+/** A way to write a secret in a text. */
+interface Form {
+  /** Returns a secret, which is in base64, in this form. */
+  write(secret: string): string;
+  /** Returns the characters of a text that may belong to a secret in this form. */
+  read(text: string): string;
+  /** The search finds this many consecutive characters of a secret, and may find fewer. */
+  readonly run: number;
+  /** The length of the parts of secrets that it looks up. */
+  readonly part: number;
+}
+
+const bytesOf = (secret: string) => Buffer.from(secret, 'base64');
+const onlyBase64 = (text: string) =>
+  text
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replaceAll(/[^A-Za-z0-9+/]+/g, '');
+
+const FORMS: readonly [Form, ...Form[]] = [
+  {
+    write: onlyBase64,
+    read: (text) => onlyBase64(withoutEscapes(text)),
+    ...{ run: 16, part: 12 },
+  },
+  {
+    write: (secret) => bytesOf(secret).toString('hex'),
+    read: (text) => text.toLowerCase().replaceAll(/[^0-9a-f]+/g, ''),
+    ...{ run: 32, part: 24 },
+  },
+  {
+    write: (secret) => bytesOf(secret).toString('latin1'),
+    read: (text) => text,
+    ...{ run: 12, part: 8 },
+  },
+];
+
+/** Characters in URLs, in JSON, and in the strings of programs. */
+const ESCAPE = /%([0-9a-f]{2})|\\x([0-9a-f]{2})|\\u00([0-9a-f]{2})/gi;
+
+function withoutEscapes(text: string): string {
+  return text.replaceAll(ESCAPE, (_, ...[url, byte, json]: (string | undefined)[]) =>
+    String.fromCharCode(parseInt(url ?? byte ?? json ?? '', 16)),
+  );
+}
+
+/** What replaces a text with a secret in another form than base64. */
+const REMOVED = 'The message contained a secret, and was removed';
+
+/**
+ * Returns a function that removes secrets, which are in base64, from a text. It finds 16
+ * consecutive characters of a secret in base64, 16 bytes in hexadecimal, and 12 bytes as text. It
+ * also finds them in URL encoding, with escapes, and with other characters in between. The function
+ * reads the secrets at its first call.
+ */
+export function redactor(secrets: () => Iterable<string>): (text: string) => string {
+  let search: ((text: string) => ReadonlySet<string>) | undefined;
+  return (text) => {
+    search ??= searchFor(new Set(secrets()));
+    const found = search(text);
+    if (found.size === 0) return text;
+    const safe = [...found].reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+    return search(safe).size === 0 ? safe : REMOVED;
+  };
+}
+
+/** Returns a function that finds secrets in a text. It reads the text once for each form. */
+function searchFor(secrets: ReadonlySet<string>): (text: string) => ReadonlySet<string> {
+  const forms = FORMS.map((form) => ({ ...form, parts: partsOf(secrets, form) }));
+  const [base64] = FORMS;
+  const short = [...secrets].filter(
+    (secret) => secret !== '' && base64.write(secret).length < base64.run,
+  );
+  return (text) => {
+    const found = new Set(short.filter((secret) => text.includes(secret)));
+    for (const { read, part, parts } of forms) {
+      const searched = read(text);
+      for (let start = 0; start + part <= searched.length; start += 1) {
+        const secret = parts.get(searched.slice(start, start + part));
+        if (secret !== undefined) found.add(secret);
+      }
+    }
+    return found;
+  };
+}
+
+/**
+ * Returns parts of secrets, each with one secret that has it. Every run of a secret contains at
+ * least one part.
+ */
+function partsOf(secrets: ReadonlySet<string>, { write, run, part }: Form) {
+  const parts = new Map<string, string>();
+  for (const secret of secrets) {
+    const written = write(secret);
+    if (written.length < run) continue;
+    for (let at = 0; at + part <= written.length; at += run - part + 1)
+      parts.set(written.slice(at, at + part), secret);
+  }
+  return parts;
+}

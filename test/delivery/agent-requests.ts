@@ -1,0 +1,63 @@
+import type { ApiResponse, Client } from '../harness/client.ts';
+import { startTestService, type TestService } from '../harness/service.ts';
+
+export const POOL = '794ccc2c-d751-44fe-b57f-8894c9f5c842';
+
+/** A service with one name server, and the requests of its agent. */
+export interface AgentRequests {
+  readonly service: TestService;
+  /** A caller with the token of the agent. */
+  readonly agent: Client;
+  /** The id of the name server. */
+  readonly id: string;
+  /** Creates a key for the pool of the name server, and returns its id. */
+  createKey(name: string, members?: object): Promise<string>;
+  desired(etag?: string, wait?: number, name?: string): Promise<ApiResponse>;
+  /** Reports that the name server has all keys of a response to `desired`, but for `members`. */
+  observe(response: ApiResponse, members?: object): Promise<ApiResponse>;
+  /** Renews the lease of the pass that a response to `desired` began. */
+  renew(response: ApiResponse, members?: object): Promise<ApiResponse>;
+  /** Returns the name server as the service shows it. */
+  shown(): Promise<ApiResponse['body']>;
+}
+
+/** Starts a service with a name server that has an agent. */
+export async function startAgentRequests(): Promise<AgentRequests> {
+  const service = await startTestService();
+  const created = async (path: string, body: object): Promise<ApiResponse['body']> => {
+    const response = await service.post(path, body);
+    if (response.status >= 300) throw new Error(response.text);
+    return response.body;
+  };
+  const server = { name: 'ns1', pool_id: POOL, driver: 'bind', address: '192.0.2.53' };
+  const id = String((await created('/v2/nameservers', { ...server, delivery: 'agent' })).id);
+  const members = { name: 'agent', roles: ['nameserver-agent'], nameservers: [id] };
+  const agent = service.with(String((await created('/v2/tokens', members)).token));
+  const key = { algorithm: 'hmac-sha256', scope: 'POOL', resource_id: POOL };
+  const path = `/v2/nameservers/${id}`;
+  return {
+    ...{ service, agent, id },
+    createKey: async (name, more = {}) =>
+      String((await created('/v2/tsigkeys', { name, ...key, ...more })).id),
+    desired: (etag, wait = 0, name = 'host-1') =>
+      agent.get(
+        `${path}/desired?agent=${name}&wait=${wait}`,
+        etag === undefined ? {} : { 'if-none-match': etag },
+      ),
+    observe: ({ body }, more = {}) =>
+      agent.call('PUT', `${path}/observed`, {
+        ...{ agent: 'host-1', etag: body.etag, fence: body.fence, completed: true },
+        ...{ outcome: 'changed', state: 'live', error: null, keys_wanted: body.keys.length },
+        ...{ keys_live: body.keys.length, applied: true, verified: true, probed_all: false },
+        ...{ found_drift: false, refusals: 0, changes: body.changes, removed: [] },
+        deliveries: (body.keys as { id: string; version: number }[]).map((each) => ({
+          ...{ key_id: each.id, state: 'delivered', delivered_version: each.version, error: null },
+        })),
+        ...{ next_ms: 60_000, duration_ms: 10 },
+        ...more,
+      }),
+    renew: ({ body }, more = {}) =>
+      agent.call('PUT', `${path}/lease`, { agent: 'host-1', fence: body.fence, ...more }),
+    shown: async () => (await service.get(path)).body,
+  };
+}
