@@ -22,7 +22,7 @@ export default tseslint.config(
         'error',
         { considerDefaultExhaustiveForUnions: true },
       ],
-      // Ports are records of functions; nothing in this program uses `this` but error classes.
+      // Ports are records of functions. Only error classes use `this`.
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
       'max-lines': ['error', 300],
@@ -30,7 +30,7 @@ export default tseslint.config(
     },
   },
   {
-    // Tests read any member of any answer; each expectation says what it should be.
+    // Tests read any member of any response, and each expectation states its value.
     files: ['test/**'],
     rules: {
       ...Object.fromEntries(

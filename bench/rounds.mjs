@@ -60,8 +60,8 @@ export async function floorRun(floor, job) {
 }
 
 /**
- * Runs every part once to warm up, and then all parts in turn, `bench.rounds` times. Returns the
- * measurements of each part without the first.
+ * Runs every part once to warm up, and then all parts one after another, `bench.rounds` times.
+ * Returns the measurements of each part without the first.
  *
  * @template {Record<string, () => Promise<Measured>>} Parts
  *

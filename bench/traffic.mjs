@@ -14,7 +14,7 @@ import { randomBytes } from 'node:crypto';
  */
 const created = new Map();
 
-/** Forgets the resources that earlier scenarios created. */
+/** Removes the ids of the resources that earlier scenarios created. */
 export function forgetCreated() {
   created.clear();
 }
@@ -33,7 +33,8 @@ let serial = 0;
 /** @type {Record<string, (args: any) => Traffic>} */
 export const TRAFFIC = {
   /**
-   * Reads `paths` in turn. Each response body must equal the one in `bodies` with the same index.
+   * Reads `paths` in rotation. Each response body must equal the one in `bodies` with the same
+   * index.
    */
   get({ paths, bodies }) {
     let next = 0;
@@ -84,7 +85,7 @@ export const TRAFFIC = {
       },
     };
   },
-  /** Changes the entries that `create` has created, in turn and repeatedly. */
+  /** Changes the entries that `create` has created, in rotation. */
   patch() {
     const ids = idsOf('tlds');
     let next = 0;
@@ -130,8 +131,8 @@ export const TRAFFIC = {
     return {
       make() {
         const wanted = cycle[(next += 1) % cycle.length];
-        // Changes use the first half of the entries and deletions the last, so that the two never
-        // meet.
+        // Changes use the first half of the entries and deletions the last, so that no entry gets
+        // both.
         const kind =
           (wanted === patch || wanted === remove) && ids.length < SPARE ? create : wanted;
         return { ...kind.make(), kind };

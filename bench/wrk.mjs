@@ -14,7 +14,7 @@ export function hasWrk() {
 }
 
 /**
- * Sends GET requests for `paths` in turn with wrk, and returns its measurements. Throws if a
+ * Sends GET requests for `paths` in rotation with wrk, and returns its measurements. Throws if a
  * request failed or a response had a status of 400 or above. It checks no bodies, because
  * autocannon sends the same requests and checks them.
  *
@@ -44,8 +44,8 @@ export async function runWrk({ url, headers = {}, paths, connections, seconds })
 }
 
 /**
- * Returns a Lua script that prepares every request once, sends them in turn, and prints the line
- * that `readResult` parses.
+ * Returns a Lua script that prepares every request once, sends them in rotation, and prints the
+ * line that `readResult` parses.
  */
 function luaScript(paths, headers) {
   const table = Object.entries(headers).map(

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * The modules of src that dist has under their own names: the program, the thread for scans, and
- * what scripts and tests import. All others are parts of a few larger files, which Node.js loads
- * faster.
+ * The modules of src that dist contains under the same names: the program, the thread for scans,
+ * and what scripts and tests import. All others are parts of a few larger files, which Node.js
+ * loads faster.
  */
 const ENTRIES = [
   'main',
@@ -27,8 +27,8 @@ const ENTRIES = [
 ];
 
 /**
- * Modules at the top of dist: a thread, and the module that starts it, which looks for the thread in
- * its own folder.
+ * Modules at the top of dist: a thread, and the module that starts it. That module looks for the
+ * thread in the folder that it is in.
  */
 const AT_TOP = {
   'scan-worker': 'store/sqlite/scans/scan-worker',

@@ -14,22 +14,25 @@ const VARIABLES = [
     'TSIGIL_TOKEN',
     'The token if --token-file is not set. The default is the first token of the service on this machine.',
   ],
-  ['TSIGIL_CONFIG', 'The configuration file of the service, where no --config is given.'],
+  ['TSIGIL_CONFIG', 'The configuration file of the service if --config is not set.'],
   [
     'OS_CLOUD',
-    'A cloud in clouds.yaml, for the service and the token, where neither --token-file nor TSIGIL_TOKEN says otherwise.',
+    'A cloud in clouds.yaml that provides the service and the token, if --token-file and TSIGIL_TOKEN are not set.',
   ],
   [
-    'OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and their kin',
-    "An identity service and credentials, as OpenStack's clients take them.",
+    'OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and others',
+    "An identity service and credentials, in the form that OpenStack's clients use.",
   ],
   [
     'OS_AUTH_TYPE, OS_ENDPOINT, OS_TOKEN',
-    'With admin_token, the service and the token themselves.',
+    'The URL of the service and the token, with the authentication type admin_token.',
   ],
-  ['OS_REGION_NAME, OS_INTERFACE', "Which of a catalogue's endpoints is meant."],
-  ['OS_CACERT', 'The certificates that those of the services must lead to.'],
-  ['NO_COLOR', 'Set and not empty, nothing is coloured.'],
+  [
+    'OS_REGION_NAME, OS_INTERFACE',
+    'The region and the interface that select an endpoint in the service catalogue.',
+  ],
+  ['OS_CACERT', 'A file with the CA certificates to trust.'],
+  ['NO_COLOR', 'If it is set and not empty, the output has no colours.'],
 ];
 
 const FILES = [
@@ -40,17 +43,17 @@ const FILES = [
   ],
   [
     'clouds.yaml, secure.yaml',
-    'Clouds; looked for in this folder, in ~/.config/openstack and in /etc/openstack.',
+    'Clouds and their secrets. The client searches this folder, ~/.config/openstack and /etc/openstack.',
   ],
 ];
 
 const EXIT_CODES = [
-  ['0', 'Done.'],
-  ['1', 'Refused by the service, or a check found a fault.'],
-  ['2', 'Used wrongly: bad arguments, or a configuration that is not valid.'],
+  ['0', 'The command succeeded.'],
+  ['1', 'The service refused the request, or a check found a fault.'],
+  ['2', 'The arguments or the configuration are invalid.'],
   ['3', 'The service cannot be reached, is unavailable, or does not accept the token.'],
   ['4', 'The token is valid, but lacks the right to do this.'],
-  ['130', 'Stopped by Ctrl-C; what was done is said.'],
+  ['130', 'Ctrl-C stopped the command. Standard error lists what it has done.'],
 ];
 
 /**

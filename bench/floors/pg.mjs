@@ -1,5 +1,5 @@
-// Raw pg: named statements on the service's table, over a pool like the service's, with one caller
-// for each connection of the load.
+// Raw pg: named statements on the service's table, over a pool of the same size. Each connection of
+// the load is one caller.
 import pg from 'pg';
 import { tldRow } from '../data.mjs';
 import { measure, serveJobs } from './measure.mjs';

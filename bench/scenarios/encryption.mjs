@@ -9,9 +9,8 @@ const AT = '2026-01-01T00:00:00.000000';
 const LATER = '2026-01-02T00:00:00.000000';
 
 /**
- * The cost of encryption at rest with warm caches. SQLite databases are always encrypted, so the
- * floor of a request is its own cost without the difference between a store that encrypts and one
- * that does not.
+ * The cost of encryption at rest with warm caches. SQLite databases always have encrypted secrets.
+ * The floor of a request is therefore its cost minus the cost of encryption in the store.
  */
 export async function encryption(bench) {
   const service = await startService({ profile: bench.profileOf('encryption') });

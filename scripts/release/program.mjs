@@ -22,7 +22,7 @@ export async function buildProgram(checkout, target) {
 
 /**
  * Returns a package.json without what only a checkout needs. npm ignores the overrides of an
- * installed package, so those of the packages in `shipped` become dependencies.
+ * installed package. Those of the packages in `shipped` therefore become dependencies.
  */
 function publishable({ dependencies, overrides, ...members }, shipped) {
   const kept = Object.entries(members).filter(([name]) => !CHECKOUT_MEMBERS.includes(name));

@@ -14,9 +14,8 @@ async function everything(service: Client): Promise<string> {
 }
 
 /**
- * Sends a request on a new connection, and checks what must hold for every response: it arrives in
- * time and is not a 5xx. If it is an error, it says what is wrong, and the service has changed
- * nothing.
+ * Sends a request on a new connection. Checks that the response arrives in time and is not a 5xx.
+ * If it is an error, it says what is wrong, and the service has changed nothing.
  */
 export async function sendAny(
   service: Client,

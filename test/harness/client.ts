@@ -5,14 +5,14 @@ export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // A test reads any member of any response; each expectation says what it should be.
+  // A test reads any member of any response, and each expectation states its value.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any;
 }
 
 /**
- * Sends requests to one service with one token, and records its output for the search for secrets
- * at the end of the run.
+ * Sends requests to one service with one token. Records its output for the search for secrets at
+ * the end of the run.
  */
 export interface Client {
   readonly url: string;

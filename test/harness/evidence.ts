@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { SHORTEST_SECRET } from './secret-search.ts';
 
 /**
- * Collects the output of services during a run, and the secrets and tokens that they received, for
- * the search at the end.
+ * Collects the output of services, and the secrets and tokens that they received, for the search at
+ * the end of the run.
  */
 
 /** The folder of this run. */

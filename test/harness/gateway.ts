@@ -26,8 +26,8 @@ export interface Gateway {
   /** Returns the number of requests of a kind: `GET /v3/auth/tokens`. */
   count(what: string): number;
   /**
-   * Sets what happens to later requests: a status for a response of the gateway, `silence` for
-   * none, `pass` to forward them.
+   * Sets what happens to later requests. A status is the gateway's response, `silence` sends none,
+   * and `pass` forwards them.
    */
   behave(decide: () => number | 'silence' | 'pass'): void;
   close(): Promise<void>;

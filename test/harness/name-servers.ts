@@ -34,8 +34,8 @@ export interface ServerKeys {
 }
 
 /**
- * A real name server for the tests: on a free port, with its data in a temporary folder, and access
- * only by key.
+ * A real name server for the tests. It uses a free port, stores its data in a temporary folder, and
+ * requires a key.
  */
 export interface NameServer {
   readonly port: number;

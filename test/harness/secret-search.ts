@@ -2,15 +2,15 @@
 export const SHORTEST_SECRET = 16;
 
 /**
- * A text that contains 16 consecutive characters also contains all 8 characters of one of its
- * blocks, at a multiple of 8.
+ * A text with 16 consecutive characters of a secret also contains one of its blocks: 8 characters
+ * at a multiple of 8.
  */
 const BLOCK = SHORTEST_SECRET / 2;
 
 /**
- * Returns a function that lists the secrets in a text. It reads every text once, whatever the
- * number of secrets: it looks up each block of 8 characters, and compares the whole secret only
- * where a block is found. Throws a RangeError for a secret that is too short.
+ * Returns a function that lists the secrets in a text. It reads every text once, for any number of
+ * secrets. It looks up each block of 8 characters, and compares the whole secret only at a match.
+ * Throws a RangeError for a secret that is too short.
  */
 export function secretSearch(secrets: readonly string[]): (text: string) => string[] {
   const candidates = new Map<string, { secret: string; at: number }[]>();

@@ -29,7 +29,7 @@ export const NOT_QUICK = [
   'test/store/sqlite.test.ts',
 ];
 
-/** The size in a short run, and the one in a long run or in a run that measures the delivery. */
+/** The size in a short run, and the size in a long run or a run that measures the delivery. */
 type Size = { short: number } & ({ long: number } | { timed: number });
 
 const SIZES = {
